@@ -4,6 +4,7 @@
 mod encryption;
 mod hooks;
 mod ignored;
+mod inbox;
 mod limits;
 mod mail;
 mod mfa;
@@ -25,10 +26,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use ::settings::Secret;
-use ::settings::{Invalid, Reader, Value};
+use ::settings::{Invalid, KnownKeys, Reader, Value};
 
 pub use encryption::{EncryptionKey, EncryptionSettings};
 pub use hooks::{Hook, HookName, HookSettings};
+pub use inbox::read_inbox_port;
 pub use limits::{LimitSettings, Rate};
 pub use mail::{MailHeaders, MailKind, MailSettings, SmtpSettings};
 pub use mfa::{FactorSettings, MfaSettings, PasskeySettings, PhoneFactorSettings, WebauthnSettings};
@@ -44,33 +46,50 @@ pub use sms::{Messagebird, Moment, SmsProvider, SmsSettings, Textlocal, Twilio, 
 pub use third_party::read_third_parties;
 pub use token::TokenSettings;
 
-/// Sections of `config.toml` that are off where they do not say `enabled = true`.
-pub const OFF_BY_DEFAULT: &[&str] = &[
-    "auth.captcha",
-    "auth.email.notification.*",
-    "auth.external.*",
-    "auth.hook.*",
-    "auth.sms.*",
-    "auth.third_party.*",
-    "auth.web3.*",
-];
+/// What the service knows of names that no setting has.
+pub const KNOWN_KEYS: KnownKeys = KnownKeys {
+    silent: &[
+        "inbucket.admin_email",
+        "inbucket.sender_name",
+        "local_smtp.admin_email",
+        "local_smtp.sender_name",
+    ],
+    without_effect: &[
+        ("inbucket.pop3_port", "", NO_SMTP),
+        ("inbucket.smtp_port", "", NO_SMTP),
+        ("local_smtp.pop3_port", "", NO_SMTP),
+        ("local_smtp.smtp_port", "", NO_SMTP),
+    ],
+    off_by_default: &[
+        "auth.captcha",
+        "auth.email.notification.*",
+        "auth.external.*",
+        "auth.hook.*",
+        "auth.sms.*",
+        "auth.third_party.*",
+        "auth.web3.*",
+    ],
+    // What the provider refuses, so that nothing which is switched on stops the start or is off unnoticed. The Supabase CLI
+    // keeps that text everywhere.
+    kept_references: &[
+        "auth.captcha.secret",
+        "auth.external.*.client_id",
+        "auth.external.*.secret",
+        "auth.sms.*.access_key",
+        "auth.sms.*.account_sid",
+        "auth.sms.*.api_key",
+        "auth.sms.*.api_secret",
+        "auth.sms.*.auth_token",
+        "auth.sms.*.from",
+        "auth.sms.*.message_service_sid",
+        "auth.sms.*.originator",
+        "auth.sms.*.sender",
+    ],
+    prefixes: &["GOTRUE_"],
+    ..KnownKeys::NONE
+};
 
-/// Keys that stay the text `env(NAME)` where the variable is not set: what its provider refuses, so that nothing which
-/// is switched on stops the start or is off unnoticed. The Supabase CLI keeps that text everywhere.
-pub const KEPT_REFERENCES: &[&str] = &[
-    "auth.captcha.secret",
-    "auth.external.*.client_id",
-    "auth.external.*.secret",
-    "auth.sms.*.access_key",
-    "auth.sms.*.account_sid",
-    "auth.sms.*.api_key",
-    "auth.sms.*.api_secret",
-    "auth.sms.*.auth_token",
-    "auth.sms.*.from",
-    "auth.sms.*.message_service_sid",
-    "auth.sms.*.originator",
-    "auth.sms.*.sender",
-];
+const NO_SMTP: &str = "mails are shown on a page, and taken from the services alone";
 
 /// Shortest time between two text messages to one user in the Supabase CLI's template.
 const TEMPLATES_SMS_FREQUENCY: Duration = Duration::from_secs(5);
@@ -144,8 +163,6 @@ const TEMPLATES_SMS_FREQUENCY: Duration = Duration::from_secs(5);
 
 /// The surroundings that settings refer to.
 pub struct SettingsContext<'a> {
-    /// The URL of the API for clients.
-    pub api_url: &'a str,
     /// The folder of mails that are kept if no mail server is configured; `None` to keep none.
     pub mails: Option<PathBuf>,
     /// Returns the paths at which a template's file may be, in the order in which they are tried.
@@ -158,7 +175,7 @@ impl Settings {
     /// Errors: [`Invalid`] for the first invalid one.
     pub fn read(reader: &mut Reader<'_>, context: &SettingsContext<'_>) -> Result<Self, Invalid> {
         ignored::note(reader)?;
-        let mut settings = Self { external_url: format!("{}/auth/v1", context.api_url), ..Self::default() };
+        let mut settings = Self { external_url: String::new(), ..Self::default() };
         let signup: Option<bool> = reader.get("auth.enable_signup", &[])?;
         settings.disable_signup = signup == Some(false);
         reader.apply(&mut settings)?;
@@ -178,6 +195,14 @@ impl Settings {
         settings.encryption = EncryptionSettings::read(reader)?;
         settings.limits = LimitSettings::read(reader, settings.mail.smtp.is_some())?;
         Ok(settings)
+    }
+
+    /// Has links lead to the service below the API at `api_url`, unless a setting says where clients reach it.
+    /// [`Self::read`] leaves this open, since the port of the API is known later.
+    pub fn set_api_url(&mut self, api_url: &str) {
+        if self.external_url.is_empty() {
+            self.external_url = format!("{api_url}/auth/v1");
+        }
     }
 
     /// Claim `iss` of access tokens.

@@ -27,7 +27,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use activity::{Activity, RequestGuard, WaitLimits};
+use activity::{Activity, RequestGuard};
 use connection::Connection;
 use request_line::RequestLineEncoder;
 use slots::{ConnectionSlot, ConnectionSlots};
@@ -141,7 +141,7 @@ async fn serve_connection<E: Endpoint + 'static>(
 ) {
     let activity = Arc::clone(&client.activity);
     let client = Arc::new(client);
-    let Limits { head, idle, .. } = server.limits;
+    let limits = server.limits;
     let service = hyper::service::service_fn(move |request| {
         let guard = client.activity.begin_request(request.version());
         respond(request, guard, Arc::clone(&client), Arc::clone(&server))
@@ -167,7 +167,7 @@ async fn serve_connection<E: Endpoint + 'static>(
             connection.as_mut().graceful_shutdown();
             connection.await
         }
-        () = activity.overdue(WaitLimits { head, idle }) => {
+        () = activity.overdue(limits) => {
             connection.as_mut().graceful_shutdown();
             match tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut connection).await {
                 Ok(ended) => ended,

@@ -54,14 +54,25 @@ impl Backend {
         Ok(Self { admin: cluster.login(), cluster: Some(cluster) })
     }
 
-    /// Like [`Self::start`], but uses the Postgres of a Basalt that is already running on the same data folder.
+    /// Does what [`Self::start`] does, but uses the Postgres of a Basalt that already runs on the same data folder.
     pub(crate) async fn attach_or_start(settings: &Settings) -> Result<Self, Error> {
-        match RunningPostgres::find(&settings.data_dir) {
-            Some(running) if settings.database.url.is_none() && running.answers().await => {
-                Ok(Self { cluster: None, admin: running.login() })
-            }
-            _ => Self::start(settings).await,
+        if settings.database.url.is_none()
+            && let Some(running) = RunningPostgres::find_answering(&settings.data_dir).await
+        {
+            return Ok(Self { cluster: None, admin: running.login() });
         }
+        Self::start(settings).await
+    }
+
+    /// Runs `work` on the database that [`Self::attach_or_start`] returns, and stops that.
+    pub(crate) async fn attached<T>(
+        settings: &Settings,
+        work: impl AsyncFnOnce(&Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let backend = Self::attach_or_start(settings).await?;
+        let result = work(&backend).await;
+        backend.stop().await;
+        result
     }
 
     /// Returns the database of `DATABASE_URL` or, without it, of the Basalt that is `running`. Does not start or wait for
@@ -118,6 +129,17 @@ impl Backend {
         admin_of(self.admin.clone()).await
     }
 
+    /// Runs `work` on a pool as [`Self::admin`] returns it, and closes that.
+    pub(crate) async fn with_admin<T>(
+        &self,
+        work: impl AsyncFnOnce(&Database) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let admin = self.admin().await?;
+        let result = work(&admin).await;
+        admin.close().await;
+        result
+    }
+
     /// Connects as the administrator, with a pool for a service that `adjust` gives its size.
     pub(crate) async fn admin_with(
         &self,
@@ -149,14 +171,10 @@ pub(crate) fn options(settings: &Settings) -> Options {
 
 /// Returns where to look for this project's Postgres.
 pub(crate) fn search(settings: &Settings) -> Search {
-    let mut search = Search::new(Some(&settings.project.root));
-    if let Some(folder) = &settings.database.binaries {
-        search.folder = Some(folder.clone());
-    }
-    search
+    Search { folder: settings.database.binaries.clone(), ..Search::new(Some(&settings.project.root)) }
 }
 
-/// Like [`Backend::admin`], for another `server`.
+/// Returns a pool of one connection to `server`.
 async fn admin_of(server: Conninfo) -> Result<Database, Error> {
     let settings = database::Settings {
         client_pool_size: 1,
@@ -300,12 +318,18 @@ impl RunningPostgres {
         Some(Self { port, password })
     }
 
+    /// Does what [`Self::find`] does; but returns `None` as well if it does not accept connections: the files may have
+    /// been left by a process that was killed.
+    pub(crate) async fn find_answering(data_dir: &Path) -> Option<Self> {
+        let found = Self::find(data_dir)?;
+        found.answers().await.then_some(found)
+    }
+
     fn login(&self) -> Conninfo {
         Conninfo::login("127.0.0.1", self.port, "postgres", &self.password, "postgres")
     }
 
-    /// Reports whether it accepts connections: the files may have been left by a process that was killed.
-    pub(crate) async fn answers(&self) -> bool {
+    async fn answers(&self) -> bool {
         let settings =
             database::Settings { connect_timeout: ATTACH_LIMIT, ..database::Settings::new(self.login()) };
         let attempt = async {

@@ -21,12 +21,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use serve::drop_in::action::Action;
+use settings::Variables;
 
 use crate::console;
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::logging;
-use crate::settings::{AuthDropIn, DropIn, Flags, Service, Settings};
+use crate::settings::{AuthDropIn, DropIn, Invocation, Service, Settings};
 
 /// Basalt serves a Supabase project from one binary: Postgres, REST, auth, storage and the site.
 ///
@@ -126,11 +127,11 @@ enum Command {
     Functions(functions::Arguments),
     /// Generate code from the database
     #[command(subcommand)]
-    Gen(Gen),
+    Gen(GenCommand),
 }
 
 #[derive(Debug, Subcommand)]
-enum Gen {
+enum GenCommand {
     /// Generate types for typed clients, in the format of the Supabase CLI
     ///
     /// Example: `basalt gen types typescript > src/database.types.ts`
@@ -187,82 +188,83 @@ struct ServeArguments {
 }
 
 impl Arguments {
-    /// Runs the command.
-    pub(crate) fn run(self) -> Result<(), Error> {
+    /// Runs the command in a process that has `variables`.
+    pub(crate) fn run(self, variables: Variables) -> Result<(), Error> {
         let is_server = match &self.command {
             Command::Serve(arguments) => arguments.action().is_none(),
             Command::Functions(arguments) => arguments.is_server(),
             _ => false,
         };
         let default = if is_server { logging::default_server_format() } else { logging::Format::Text };
-        let (flags, format) = (self.common.flags(), self.common.log_format.unwrap_or(default));
+        let Common { project, data_dir, log_format } = self.common;
+        let format = log_format.unwrap_or(default);
+        let invocation = Invocation { variables, project, data_dir, ..Invocation::default() };
         if !matches!(self.command, Command::Serve(_)) {
-            logging::start(format, None);
+            logging::start(format, None, &invocation.variables);
         }
         match self.command {
             // Starts the log itself, since its settings may change what is logged.
-            Command::Serve(arguments) => serve(format, arguments, flags),
-            Command::Init(arguments) => init::run(arguments, flags.project),
-            Command::Doctor => block_on(doctor::run(flags)),
-            Command::Conformance(arguments) => block_on(conformance::run(Settings::load(&flags)?, arguments)),
-            Command::Swap(arguments) => conformance::swap(&Settings::load(&flags)?, arguments),
-            Command::Extensions => block_on(extensions::run(load(&flags)?)),
-            Command::Functions(arguments) => functions::run(arguments, flags),
-            Command::Migration(arguments) => migration::run(&Settings::load(&flags)?, arguments),
+            Command::Serve(arguments) => serve(format, arguments, invocation),
+            Command::Init(arguments) => init::run(arguments, invocation.project),
+            Command::Doctor => block_on(doctor::run(invocation)),
+            Command::Conformance(arguments) => block_on(conformance::run(&invocation, arguments)),
+            Command::Swap(arguments) => conformance::swap(&Settings::load(&invocation)?, arguments),
+            Command::Extensions => block_on(extensions::run(load(&invocation)?)),
+            Command::Functions(arguments) => functions::run(arguments, invocation),
+            Command::Migration(arguments) => migration::run(&Settings::load(&invocation)?, arguments),
             Command::Migrate(arguments) => {
-                let flags = Flags { yes: arguments.yes, ..flags };
-                block_on(migrate::run(load(&flags)?, arguments))
+                let invocation = Invocation { yes: arguments.yes, ..invocation };
+                block_on(migrate::run(load(&invocation)?, arguments))
             }
-            Command::Db(arguments) => block_on(db::run(load(&flags)?, arguments)),
-            Command::Keys(arguments) => keys::run(&load(&flags)?, &arguments),
-            Command::Status(arguments) => block_on(status::run(Settings::load(&flags)?, arguments)),
-            Command::Stop => block_on(stop::run(Settings::load(&flags)?)),
-            Command::Storage(arguments) => block_on(storage::run(&load(&flags)?, &arguments)),
-            Command::Psql(arguments) => psql::run(&load(&flags)?, arguments),
-            Command::Gen(Gen::Types(arguments)) => {
-                block_on(gen_types::run(Settings::load(&flags)?, arguments))
+            Command::Db(arguments) => block_on(db::run(load(&invocation)?, arguments)),
+            Command::Keys(arguments) => keys::run(&load(&invocation)?, &arguments),
+            Command::Status(arguments) => block_on(status::run(Settings::load(&invocation)?, arguments)),
+            Command::Stop => block_on(stop::run(Settings::load(&invocation)?)),
+            Command::Storage(arguments) => block_on(storage::run(&load(&invocation)?, &arguments)),
+            Command::Psql(arguments) => psql::run(&load(&invocation)?, arguments),
+            Command::Gen(GenCommand::Types(arguments)) => {
+                block_on(gen_types::run(Settings::load(&invocation)?, arguments))
             }
         }
     }
 }
 
 /// Serves the project, or replaces the binary of PostgREST or Supabase Auth if the environment or a file is meant for it.
-fn serve(format: logging::Format, arguments: ServeArguments, flags: Flags) -> Result<(), Error> {
+fn serve(format: logging::Format, arguments: ServeArguments, invocation: Invocation) -> Result<(), Error> {
     if arguments.version {
         console::print(concat!("basalt ", env!("CARGO_PKG_VERSION")));
         return Ok(());
     }
     if arguments.example {
-        console::print(DropIn::example().trim_end());
+        console::print(rest::StandaloneSettings::example().trim_end());
         return Ok(());
     }
     let action = arguments.action();
-    let flags = arguments.add_to(flags);
-    let start_log = |_: &settings::Invalid| logging::start(format, None);
-    if let Some(settings) = AuthDropIn::load(&flags).inspect_err(start_log)? {
-        logging::start(format, settings.log_level.as_deref());
+    let invocation = arguments.add_to(invocation);
+    let start_log = |level: Option<&str>| logging::start(format, level, &invocation.variables);
+    let start_log_of_failure = |_: &settings::Invalid| start_log(None);
+    if let Some(settings) = AuthDropIn::load(&invocation).inspect_err(start_log_of_failure)? {
+        start_log(settings.log_level.as_deref());
         return block_on(serve::auth_drop_in::run(settings));
     }
-    let drop_in = DropIn::load(&flags).inspect_err(start_log)?;
-    logging::start(format, drop_in.as_ref().map(|settings| settings.server.log_level.as_str()));
+    let drop_in = DropIn::read(&invocation).inspect_err(start_log_of_failure)?;
+    start_log(drop_in.as_ref().map(|drop_in| drop_in.settings.server.log_level.as_str()));
     match (drop_in, action) {
         (Some(settings), Some(action)) => block_on(serve::drop_in::action::run(settings, action)),
-        (Some(settings), None) => block_on(serve::drop_in::run(flags, settings)),
+        (Some(settings), None) => block_on(serve::drop_in::run(invocation, settings)),
         (None, Some(_)) => Err(Error::Advice(
             "--dump-config, --dump-schema and --ready need --only rest and PGRST_DB_URI, PGHOST or PostgREST's \
              configuration file"
                 .to_owned(),
         )),
-        (None, None) => block_on(serve::run(load(&flags)?)),
+        (None, None) => block_on(serve::run(load(&invocation)?)),
     }
 }
 
 /// Reads the settings and logs their warnings.
-fn load(flags: &Flags) -> Result<Settings, Error> {
-    let settings = Settings::load(flags)?;
-    for warning in &settings.warnings {
-        tracing::warn!("{warning}");
-    }
+fn load(invocation: &Invocation) -> Result<Settings, Error> {
+    let settings = Settings::load(invocation)?;
+    logging::log_warnings(&settings.warnings);
     Ok(settings)
 }
 
@@ -273,10 +275,10 @@ async fn running(settings: &Settings) -> Result<Instance, Error> {
 }
 
 impl ServeArguments {
-    fn add_to(self, flags: Flags) -> Flags {
+    fn add_to(self, invocation: Invocation) -> Invocation {
         let Self { only, port, host, dev, env_file, file, config, config_dir, yes, .. } = self;
         let (auth_file, auth_folder) = (config, config_dir);
-        Flags { only, port, host, dev, env_file, file, auth_file, auth_folder, yes, ..flags }
+        Invocation { only, port, host, dev, env_file, file, auth_file, auth_folder, yes, ..invocation }
     }
 
     fn action(&self) -> Option<Action> {
@@ -286,12 +288,6 @@ impl ServeArguments {
             (self.ready, Action::Ready),
         ];
         actions.into_iter().find_map(|(is_chosen, action)| is_chosen.then_some(action))
-    }
-}
-
-impl Common {
-    fn flags(&self) -> Flags {
-        Flags { project: self.project.clone(), data_dir: self.data_dir.clone(), ..Flags::default() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Errors of commands. Every message says what was expected, what was found and what to do.
 
+use std::fmt::Display;
 use std::io;
 
 use database::{cluster, migrate};
@@ -55,6 +56,11 @@ pub(crate) enum Error {
 }
 
 impl Error {
+    /// Wraps the reason why `service` cannot be started, for `map_err`.
+    pub(crate) fn service<E: Display>(service: &'static str) -> impl FnOnce(E) -> Self {
+        move |reason| Self::Service { service, reason: reason.to_string() }
+    }
+
     /// Wraps an I/O error with the operation, for `map_err`.
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();

@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 use std::sync::OnceLock;
 
+use settings::Variables;
 use tracing_subscriber::fmt::time::SystemTime;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::reload::{self, Handle};
@@ -49,13 +50,8 @@ pub(crate) fn is_json() -> bool {
     FORMAT.get() == Some(&Format::Json)
 }
 
-/// Changes what is logged; empty before the log was started.
+/// Changes what is logged; empty before the log was started, and if the environment says what is logged.
 static FILTER: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
-
-/// Returns the directives of `BASALT_LOG` or `RUST_LOG`, which override everything else.
-fn directives_from_environment() -> Option<String> {
-    ["BASALT_LOG", "RUST_LOG"].into_iter().find_map(|name| std::env::var(name).ok())
-}
 
 fn filter(directives: &str) -> EnvFilter {
     EnvFilter::builder().parse_lossy(limit_dependencies(directives))
@@ -63,9 +59,16 @@ fn filter(directives: &str) -> EnvFilter {
 
 /// Changes the level at which requests are logged to `level`, in the form of PostgREST's `log-level`.
 pub(crate) fn set_request_level(level: &str) {
-    if let (None, Some(handle)) = (directives_from_environment(), FILTER.get()) {
+    if let Some(handle) = FILTER.get() {
         // It fails only if the log has ended.
         let _ = handle.reload(filter(&request_directives(level)));
+    }
+}
+
+/// Logs what the operator should know about the settings.
+pub(crate) fn log_warnings(warnings: &[String]) {
+    for warning in warnings {
+        tracing::warn!("{warning}");
     }
 }
 
@@ -83,18 +86,19 @@ pub(crate) fn default_server_format() -> Format {
 /// PostgREST, `level`, PostgREST's `log-level`, selects what is logged about requests; otherwise `PGRST_LOG_LEVEL` is the
 /// level of everything (`crit`, `error`, `warn`, `info`, `debug`). By default, the text format has warnings and errors;
 /// JSON has everything from `info` up, with one line per request.
-pub(crate) fn start(format: Format, level: Option<&str>) {
+pub(crate) fn start(format: Format, level: Option<&str>, variables: &Variables) {
     let default = match format {
         Format::Text => "warn",
         Format::Json => "info,poem=warn",
     };
-    let general_directives = || match std::env::var("PGRST_LOG_LEVEL").ok()?.as_str() {
+    let of_environment = ["BASALT_LOG", "RUST_LOG"].into_iter().find_map(|name| variables.get(name));
+    let general_directives = || match variables.get(rest::LOG_LEVEL)?.as_str() {
         "crit" => Some("error,access=off".to_owned()),
         level @ ("error" | "warn" | "info" | "debug") => Some(format!("{level},poem=warn")),
         _ => None,
     };
     let wanted =
-        directives_from_environment().or_else(|| level.map(request_directives)).or_else(general_directives);
+        of_environment.cloned().or_else(|| level.map(request_directives)).or_else(general_directives);
     let (filter, handle) = reload::Layer::new(filter(wanted.as_deref().unwrap_or(default)));
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_timer(SystemTime);
     let lines = match format {
@@ -103,7 +107,9 @@ pub(crate) fn start(format: Format, level: Option<&str>) {
     };
     // It fails only in tests, which may start more than one.
     let _ = tracing_subscriber::registry().with(filter).with(lines).try_init();
-    let _ = FILTER.set(handle);
+    if of_environment.is_none() {
+        let _ = FILTER.set(handle);
+    }
     let _ = FORMAT.set(format);
 }
 

@@ -4,6 +4,7 @@ mod accept;
 mod backend;
 mod commands;
 mod console;
+mod edge_functions;
 mod error;
 mod instance;
 mod logging;
@@ -23,7 +24,7 @@ fn main() -> ExitCode {
     disable_huge_pages();
     // The default of TLS clients that name no provider. Only a second call could fail.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    match commands::Arguments::parse().run() {
+    match commands::Arguments::parse().run(::settings::process_variables()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             console::print_error(&error);

@@ -12,7 +12,6 @@ mod project;
 mod reference;
 mod services;
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,7 +22,7 @@ use database::vault::Secrets;
 pub(crate) use drop_in::{DropIn, ListenAddress};
 pub(crate) use project::Project;
 pub(crate) use services::{Service, Services};
-use settings::{Bytes, Environment, Invalid, Reader, Value};
+use settings::{Environment, Invalid, Reader, Value, Variables};
 use storage::BucketDefinition;
 
 use crate::uri;
@@ -31,12 +30,11 @@ use crate::uri;
 /// The data folder's name in the project's folder.
 pub(crate) const DATA_FOLDER: &str = ".basalt";
 
-/// Port of the page that shows mails which are kept instead of being sent; the Supabase CLI's `inbucket.port`.
-const DEFAULT_INBOX_PORT: u16 = 54324;
-
-/// The flags of the command line, which override everything else.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Flags {
+/// How the program was started: with which variables, and with which flags, which override everything else.
+#[derive(Clone, Default)]
+pub(crate) struct Invocation {
+    /// The variables of the process.
+    pub(crate) variables: Variables,
     /// `--project`.
     pub(crate) project: Option<PathBuf>,
     /// `--data-dir`.
@@ -121,7 +119,7 @@ pub(crate) struct Settings {
     /// Secrets for the database's vault. `db.vault`.
     pub(crate) vault: Secrets,
     /// Buckets that the project defines.
-    pub(crate) buckets: Vec<Bucket>,
+    pub(crate) buckets: Vec<BucketDefinition>,
     /// The site to serve.
     pub(crate) site: site::Settings,
     /// Keys that settings name in place of generated ones.
@@ -198,56 +196,47 @@ settings::settings! {
 /// The pattern that the Supabase CLI writes into every new project, with or without the file.
 const SEED: &str = "./seed.sql";
 
-/// A bucket and the files that it is filled with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Bucket {
-    /// Its row.
-    pub(crate) definition: BucketDefinition,
-    /// Folder of its files. `storage.buckets.<name>.objects_path`.
-    pub(crate) objects_path: Option<PathBuf>,
-}
-
 impl Settings {
     /// Finds the project and reads its settings.
     ///
     /// Errors: [`Invalid`] with the name of the first invalid setting.
-    pub(crate) fn load(flags: &Flags) -> Result<Self, Invalid> {
-        let current = PathBuf::from(".");
-        let folder = match &flags.project {
-            Some(folder) => folder.clone(),
-            None => std::env::var_os("BASALT_PROJECT").map_or(current, PathBuf::from),
-        };
-        let explicit = flags.project.is_some() || std::env::var_os("BASALT_PROJECT").is_some();
-        let project = Project::locate(&folder, explicit)?;
-        let environment = Environment::load([project.root.as_path(), project.base.as_path()])?;
-        Self::read(flags, project, &environment)
+    pub(crate) fn load(invocation: &Invocation) -> Result<Self, Invalid> {
+        let variable = invocation.variables.get("BASALT_PROJECT").map(PathBuf::from);
+        let folder = invocation.project.clone().or(variable);
+        let project = Project::locate(folder.as_deref().unwrap_or(Path::new(".")), folder.is_some())?;
+        let folders = [project.root.as_path(), project.base.as_path()];
+        let environment = Environment::load(invocation.variables.clone(), folders)?;
+        Self::read(invocation, project, &environment)
     }
 
-    /// Like [`Self::load`], for the given project and environment.
-    pub(crate) fn read(flags: &Flags, project: Project, environment: &Environment) -> Result<Self, Invalid> {
+    /// Reads the settings of `project` in `environment`; see [`Self::load`].
+    pub(crate) fn read(
+        invocation: &Invocation,
+        project: Project,
+        environment: &Environment,
+    ) -> Result<Self, Invalid> {
         let mut reader = Reader::new(environment, &project.config, known::KNOWN);
-        let mut server = Server::default();
-        reader.apply(&mut server)?;
-        server.host = flags.host.unwrap_or(server.host);
-        server.port = flags.port.unwrap_or(server.port);
-        let data_dir = match (&flags.data_dir, &server.data_dir) {
+        let mut server: Server = reader.read()?;
+        server.host = invocation.host.unwrap_or(server.host);
+        server.port = invocation.port.unwrap_or(server.port);
+        let data_dir = match (&invocation.data_dir, &server.data_dir) {
             (Some(path), _) => path.clone(),
             (None, Some(path)) => project.resolve(path),
             (None, None) => project.root.join(DATA_FOLDER),
         };
-        let services = Services::read(&mut reader, &project, &data_dir, &server.api_url())?;
+        let services = Services::read(&mut reader, &project, &data_dir)?;
         let mut settings = Self {
             server,
-            inbox_port: inbox_port(&mut reader)?,
+            inbox_port: auth::read_inbox_port(&mut reader)?,
             database: database(&mut reader)?,
             migrations: migrations(&mut reader, &project)?,
             seed: seed(&mut reader, &project)?,
-            vault: vault(&mut reader)?,
-            buckets: buckets(&mut reader, &project)?,
+            vault: Secrets::read(&mut reader)?,
+            buckets: BucketDefinition::read_all(&mut reader, |path| project.resolve(path))?,
             site: site(&mut reader, &project)?,
-            keys: services::keys(&mut reader, &project)?,
+            keys: tokens::KeyOverrides::read(&mut reader, |path| project.resolve(path))?,
             telemetry: otlp::Settings::read(&mut reader)?,
-            gateway: services::gateway(&mut reader)?,
+            gateway: reader.read()?,
             services,
             functions_api: None,
             warnings: Vec::new(),
@@ -256,33 +245,26 @@ impl Settings {
         };
         if let Some(service) = &mut settings.services.functions {
             let folders = [project.root.as_path(), project.base.as_path()];
-            service.read_secrets(&mut reader, folders, flags.env_file.as_deref())?;
-            service.watch = flags.dev.is_some() || flags.watch_functions;
-            if flags.open_functions {
+            service.read_secrets(&mut reader, folders, invocation.env_file.as_deref())?;
+            service.watch = invocation.dev.is_some() || invocation.watch_functions;
+            if invocation.open_functions {
                 for found in service.list() {
                     service.functions.entry(found.name).or_default().verify_jwt = false;
                 }
             }
         }
         settings.warnings = reader.finish();
-        settings.apply(flags);
+        settings.apply(invocation);
         Ok(settings)
     }
 
-    /// Sets the port that is listened on, and updates the URLs that contain it.
-    pub(crate) fn set_port(&mut self, port: u16) {
-        let before = self.server.api_url();
-        self.server.port = port;
-        self.services.update_urls(&before, &self.server.api_url());
-    }
-
-    fn apply(&mut self, flags: &Flags) {
-        if let Some(url) = &flags.dev {
+    fn apply(&mut self, invocation: &Invocation) {
+        if let Some(url) = &invocation.dev {
             self.site.dev = Some(url.trim_end_matches('/').to_owned());
             self.site.enabled = true;
         }
-        self.database.adopt |= flags.yes;
-        if let Some(only) = &flags.only {
+        self.database.adopt |= invocation.yes;
+        if let Some(only) = &invocation.only {
             self.services.restrict(only);
             self.site.enabled &= only.contains(&Service::Site);
         }
@@ -302,31 +284,20 @@ impl Settings {
     }
 }
 
-/// Reads the port of the inbox. The CLI's name of the table was `inbucket` and is now `local_smtp`.
-fn inbox_port(reader: &mut Reader<'_>) -> Result<Option<u16>, Invalid> {
-    let (mut enabled, mut port) = (true, None);
-    for table in ["inbucket", "local_smtp"] {
-        enabled &= reader.get(&format!("{table}.enabled"), &[])?.unwrap_or(true);
-        port = port.or(reader.get(&format!("{table}.port"), &["BASALT_INBOX_PORT"])?);
-    }
-    Ok(enabled.then(|| port.unwrap_or(DEFAULT_INBOX_PORT)))
-}
-
 fn external_url(url: Option<String>) -> Result<Option<String>, &'static str> {
     url.map(|url| gateway::origin(&url)).transpose()
 }
 
 impl Server {
-    /// Returns the URL of the API for clients.
-    pub(crate) fn api_url(&self) -> String {
-        self.external_url.clone().unwrap_or_else(|| format!("http://127.0.0.1:{}", self.port))
+    /// Returns the URL of the API for clients, if it listens on `port`.
+    pub(crate) fn api_url(&self, port: u16) -> String {
+        self.external_url.clone().unwrap_or_else(|| format!("http://127.0.0.1:{port}"))
     }
 }
 
 fn database(reader: &mut Reader<'_>) -> Result<DatabaseSettings, Invalid> {
-    let mut settings = DatabaseSettings::default();
-    let configured = reader.get("db.port", &[])?.unwrap_or(settings.port);
-    reader.apply(&mut settings)?;
+    let mut settings: DatabaseSettings = reader.read()?;
+    let configured = reader.get("db.port", &[])?.unwrap_or(DatabaseSettings::default().port);
     settings.url_file = reader.file_of("DATABASE_URL");
     if let Some(url) = settings.url.take() {
         if !uri::is_local_default(&url, &[configured, settings.port]) {
@@ -343,15 +314,13 @@ fn database(reader: &mut Reader<'_>) -> Result<DatabaseSettings, Invalid> {
 }
 
 fn migrations(reader: &mut Reader<'_>, project: &Project) -> Result<Migrations, Invalid> {
-    let mut migrations = Migrations::default();
-    reader.apply(&mut migrations)?;
+    let mut migrations: Migrations = reader.read()?;
     migrations.path = project.resolve(&migrations.path);
     Ok(migrations)
 }
 
 fn seed(reader: &mut Reader<'_>, project: &Project) -> Result<Seed, Invalid> {
-    let mut seed = Seed::default();
-    reader.apply(&mut seed)?;
+    let mut seed: Seed = reader.read()?;
     for pattern in seed.patterns.iter().filter(|pattern| seed.enabled && *pattern != SEED) {
         if project.glob(std::slice::from_ref(pattern)).is_empty() {
             reader.warn(format!("db.seed.sql_paths: no file matches {pattern:?}"));
@@ -361,40 +330,8 @@ fn seed(reader: &mut Reader<'_>, project: &Project) -> Result<Seed, Invalid> {
     Ok(seed)
 }
 
-/// Reads the secrets of `db.vault`. A secret whose variable is not set is left out.
-fn vault(reader: &mut Reader<'_>) -> Result<Secrets, Invalid> {
-    let mut secrets = BTreeMap::new();
-    for name in reader.names(&["db", "vault"]) {
-        if let Some(value) = reader.get_at(&["db", "vault", &name], &[])? {
-            secrets.insert(name, value);
-        }
-    }
-    Ok(Secrets(secrets))
-}
-
-fn buckets(reader: &mut Reader<'_>, project: &Project) -> Result<Vec<Bucket>, Invalid> {
-    let table = ["storage", "buckets"];
-    let mut buckets = Vec::new();
-    for name in reader.tables(&table) {
-        let key = |part| [table[0], table[1], name.as_str(), part];
-        let objects_path: Option<PathBuf> = reader.get_at(&key("objects_path"), &[])?;
-        let limit: Option<Bytes> = reader.get_at(&key("file_size_limit"), &[])?;
-        buckets.push(Bucket {
-            definition: BucketDefinition {
-                public: reader.get_at(&key("public"), &[])?,
-                file_size_limit: limit.map(|Bytes(bytes)| bytes),
-                allowed_mime_types: reader.get_at(&key("allowed_mime_types"), &[])?.unwrap_or_default(),
-                name,
-            },
-            objects_path: objects_path.map(|path| project.resolve(path)),
-        });
-    }
-    Ok(buckets)
-}
-
 fn site(reader: &mut Reader<'_>, project: &Project) -> Result<site::Settings, Invalid> {
-    let mut site = site::Settings::default();
-    reader.apply(&mut site)?;
+    let mut site: site::Settings = reader.read()?;
     site.path = site.path.map(|path| project.resolve(path));
     Ok(site)
 }

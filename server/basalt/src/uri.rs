@@ -1,7 +1,5 @@
 //! Helpers for connection parameters of databases that are not embedded.
 
-use std::borrow::Cow;
-
 use database::cluster::DEFAULT_PASSWORD;
 use database::conninfo::Conninfo;
 
@@ -71,22 +69,6 @@ pub(crate) fn describe(server: &Conninfo) -> String {
     }
 }
 
-/// Returns `server` with another of its databases.
-pub(crate) fn for_database(server: &Conninfo, database: &str) -> Conninfo {
-    let mut server = server.clone();
-    server.set("dbname", database);
-    server
-}
-
-/// Quotes `text` as one word of a shell's command line; plain words stay unchanged.
-pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-._/:@%+,=".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(format!("'{}'", text.replace('\'', r"'\''"))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,21 +134,6 @@ mod tests {
     }
 
     #[test]
-    fn another_database_of_the_same_server() {
-        for (given, name, expected) in [
-            (
-                "postgres://me:p%2Fw@h:1/app?sslmode=require",
-                "a b",
-                "postgresql://me:p%2Fw@h:1/a%20b?sslmode=require",
-            ),
-            ("postgres://h", "x", "postgresql://h/x"),
-            ("host=h dbname=a", "x", "postgresql://h/x"),
-        ] {
-            assert_eq!(for_database(&server(given), name).to_uri(), expected);
-        }
-    }
-
-    #[test]
     fn parameters_of_mappers_are_left_out() {
         for (given, expected) in [
             ("postgres://h/d?schema=public", "postgresql://h/d"),
@@ -179,16 +146,6 @@ mod tests {
         ] {
             assert_eq!(without_orm_parameters(&server(given)).to_uri(), expected);
         }
-    }
-
-    #[test]
-    fn a_uri_is_one_word_of_a_shell() {
-        assert_eq!(shell_word("postgresql://me@h:5432/d"), "postgresql://me@h:5432/d");
-        assert_eq!(
-            shell_word("postgres://h/d?sslmode=verify-full&sslrootcert=a"),
-            "'postgres://h/d?sslmode=verify-full&sslrootcert=a'"
-        );
-        assert_eq!(shell_word("it's"), r"'it'\''s'");
     }
 
     #[test]

@@ -3,16 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, ChildStderr, Command, Stdio};
-use std::time::Duration;
+#[path = "support/program.rs"]
+mod program;
 
-use database::cluster::Cluster;
+use std::process::Command;
+
+use program::Program;
 use serde_json::json;
 use tokens::{KeyOverrides, Keys};
 
-const PATIENCE: Duration = Duration::from_secs(60);
 const SECRET: &str = "a secret of more than thirty-two bytes";
 const EXTERNAL_URL: &str = "https://project.example/auth/v1";
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/support/auth-client.mjs");
@@ -30,13 +29,6 @@ const OUTSIDE: &str = "select
     + (select count(*) from pg_proc where pronamespace <> 'auth'::regnamespace)
     + (select count(*) from pg_namespace) + (select count(*) from pg_roles)
     + (select count(*) from pg_event_trigger) + (select count(*) from pg_extension)";
-
-struct Server {
-    child: Child,
-    /// Held so that the server can go on writing.
-    log: BufReader<ChildStderr>,
-    url: String,
-}
 
 /// Returns the command `basalt serve --only auth` in `folder`, without this process's environment.
 fn basalt(folder: &std::path::Path) -> Command {
@@ -60,43 +52,13 @@ fn upstream_variables(uri: &str) -> [(&'static str, String); 9] {
     ]
 }
 
-impl Server {
-    fn start(mut command: Command) -> Self {
-        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let log = BufReader::new(child.stderr.take().unwrap());
-        let mut served = Self { child, log, url: String::new() };
-        let mut said = String::new();
-        while served.url.is_empty() {
-            let mut line = String::new();
-            assert!(
-                served.log.read_line(&mut line).unwrap() > 0,
-                "the server ended before it listened: {said}"
-            );
-            if line.starts_with("Auth API listening on ") {
-                served.url = line.trim_end().rsplit(' ').next().unwrap_or_default().to_owned();
-            }
-            said.push_str(&line);
-        }
-        served
-    }
+fn start(command: Command) -> Program {
+    Program::start(command, "Auth API")
+}
 
-    fn request(&self, request: &str, headers: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.url).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let length = body.len();
-        let head =
-            format!("{request} HTTP/1.1\r\nHost: auth\r\nConnection: close\r\nContent-Length: {length}\r\n");
-        write!(stream, "{head}{headers}\r\n{body}").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    }
-
-    fn stop(mut self) {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        assert!(self.child.wait().unwrap().success());
-    }
+/// Sends a request to the service and returns the answer.
+fn ask(served: &Program, request: &str, headers: &str, body: &str) -> String {
+    ask(&served, "Auth API", request, headers, body)
 }
 
 fn service_token() -> String {
@@ -106,10 +68,7 @@ fn service_token() -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn auth_is_served_at_the_root_by_a_role_that_owns_only_its_schema() {
-    let postgres = Cluster::ephemeral(testkit::search(), Some(0)).await.unwrap();
-    let superuser = postgres.tcp_login(postgres.superuser(), postgres.password()).unwrap().to_uri();
-    let database =
-        database::Database::connect(database::Settings::new(superuser.parse().unwrap())).await.unwrap();
+    let (postgres, database) = program::postgres().await;
     let client = database.client().await.unwrap();
     client.batch_execute(ROLE).await.unwrap();
     let outside = async || client.query_one(OUTSIDE, &[]).await.unwrap().get::<_, i64>(0);
@@ -119,22 +78,24 @@ async fn auth_is_served_at_the_root_by_a_role_that_owns_only_its_schema() {
     let uri = postgres.tcp_login("supabase_auth_admin", "secret").unwrap().to_uri();
     let mut command = basalt(folder.path());
     command.envs(upstream_variables(&uri));
-    let served = Server::start(command);
-    let health = served.request("GET /health", "Origin: https://project.example\r\n", "");
+    let served = start(command);
+    let health = ask(&served, "GET /health", "Origin: https://project.example\r\n", "");
     assert!(health.starts_with("HTTP/1.1 200") && health.contains("\"name\":\"GoTrue\""), "{health}");
     assert!(health.contains("access-control-expose-headers: X-Total-Count, Link, X-Supabase-Api-Version"));
-    assert!(served.request("GET /settings", "", "").contains("\"mailer_autoconfirm\":true"));
-    assert!(served.request("GET /.well-known/jwks.json", "", "").ends_with("{\"keys\":[]}"));
+    assert!(ask(&served, "GET /settings", "", "").contains("\"mailer_autoconfirm\":true"));
+    assert!(ask(&served, "GET /.well-known/jwks.json", "", "").ends_with("{\"keys\":[]}"));
     let issuer = format!("\"issuer\":\"{EXTERNAL_URL}\"");
-    assert!(served.request("GET /.well-known/openid-configuration", "", "").contains(&issuer));
-    assert!(served.request("GET /auth/v1/health", "", "").starts_with("HTTP/1.1 404"));
+    assert!(ask(&served, "GET /.well-known/openid-configuration", "", "").contains(&issuer));
+    assert!(ask(&served, "GET /auth/v1/health", "", "").starts_with("HTTP/1.1 404"));
     let token = service_token();
     // Whoever has the secret has a token; an API key is the business of the gateway in front.
-    let keyed = served.request("GET /admin/users", &format!("apikey: {token}\r\n"), "");
+    let keyed = ask(&served, "GET /admin/users", &format!("apikey: {token}\r\n"), "");
     assert!(keyed.starts_with("HTTP/1.1 401") && keyed.contains("no_authorization"), "{keyed}");
 
-    let node =
-        Command::new("node").args([CLIENT, &format!("http://{}", served.url), &token]).output().unwrap();
+    let node = Command::new("node")
+        .args([CLIENT, &format!("http://{}", served.address("Auth API")), &token])
+        .output()
+        .unwrap();
     let (told, failed) = (String::from_utf8(node.stdout).unwrap(), String::from_utf8(node.stderr).unwrap());
     assert!(node.status.success(), "{failed}");
     assert!(told.starts_with(&format!("{EXTERNAL_URL}/verify?token=")), "{told}");
@@ -161,8 +122,8 @@ fn files_override_the_environment(uri: &str) {
     std::fs::write(&file, "GOTRUE_DISABLE_SIGNUP=true\n").unwrap();
     let mut command = basalt(folder.path());
     command.envs(upstream_variables(uri)).env("GOTRUE_DISABLE_SIGNUP", "false").arg("-c").arg(&file);
-    let served = Server::start(command);
-    assert!(served.request("GET /settings", "", "").contains("\"disable_signup\":true"));
+    let served = start(command);
+    assert!(ask(&served, "GET /settings", "", "").contains("\"disable_signup\":true"));
     served.stop();
 
     let mut command = basalt(folder.path());
@@ -184,14 +145,14 @@ async fn the_tables_of_the_image_are_replaced(client: &database::Client, uri: &s
         create function auth.uid() returns uuid language sql stable as $$ select null::uuid $$";
     client.batch_execute(first_form).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let start = || {
+    let command = || {
         let mut command = basalt(folder.path());
         command.envs(upstream_variables(uri));
         command
     };
-    let served = Server::start(start());
+    let served = start(command());
     let body = json!({ "email": "eve@example.com", "password": "correct horse battery" }).to_string();
-    let signed_up = served.request("POST /signup", "", &body);
+    let signed_up = ask(&served, "POST /signup", "", &body);
     assert!(signed_up.starts_with("HTTP/1.1 200") && signed_up.contains("access_token"), "{signed_up}");
     served.stop();
     let role = client.query_one("select auth.role() is null", &[]).await.unwrap();
@@ -199,7 +160,7 @@ async fn the_tables_of_the_image_are_replaced(client: &database::Client, uri: &s
 
     let with_accounts = "drop table auth.sessions cascade";
     client.batch_execute(with_accounts).await.unwrap();
-    let refused = start().output().unwrap();
+    let refused = command().output().unwrap();
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && said.contains("older than October 2022"), "{said}");
     let users = client.query_one("select count(*) from auth.users", &[]).await.unwrap();

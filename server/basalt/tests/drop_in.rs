@@ -2,15 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
-use std::io::{BufRead as _, BufReader};
-use std::net::TcpStream;
+#[path = "support/program.rs"]
+mod program;
+
 use std::os::unix::net::UnixStream;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use database::cluster::Cluster;
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use program::{PATIENCE, Program};
 
 const SCHEMA: &str = "
     create role web_anon nologin; create role web_user nologin;
@@ -20,16 +20,6 @@ const SCHEMA: &str = "
     insert into api.goods values (1, 'lamp'); grant select on api.goods to web_anon, web_user;
     grant insert on api.goods to web_user";
 
-struct Server {
-    child: Child,
-    /// Held so that the server can go on writing.
-    log: BufReader<ChildStderr>,
-    /// What it said before it listened.
-    said: String,
-    admin: String,
-    public: String,
-}
-
 /// Returns the command `basalt serve --only rest` outside of a project, without any variable.
 fn basalt() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
@@ -38,87 +28,47 @@ fn basalt() -> Command {
     command
 }
 
-impl Server {
-    fn start(uri: &str, variables: &[(&str, &str)]) -> Self {
-        let mut command = basalt();
-        command.env("PGRST_DB_URI", uri).env("PGRST_DB_SCHEMAS", "api").env("PGRST_DB_ANON_ROLE", "web_anon");
-        command.env("PGRST_SERVER_HOST", "127.0.0.1").env("PGRST_ADMIN_SERVER_PORT", "0");
-        command.envs(variables.iter().copied());
-        Self::launch(command)
-    }
+/// Starts the server on the database at `uri`, with `variables`.
+fn start(uri: &str, variables: &[(&str, &str)]) -> Program {
+    let mut command = basalt();
+    command.env("PGRST_DB_URI", uri).env("PGRST_DB_SCHEMAS", "api").env("PGRST_DB_ANON_ROLE", "web_anon");
+    command.env("PGRST_SERVER_HOST", "127.0.0.1").env("PGRST_ADMIN_SERVER_PORT", "0");
+    command.envs(variables.iter().copied());
+    launch(command)
+}
 
-    fn launch(mut command: Command) -> Self {
-        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut log = BufReader::new(child.stderr.take().unwrap());
-        let (mut said, mut admin, mut public) = (String::new(), String::new(), String::new());
-        while public.is_empty() {
-            let mut line = String::new();
-            assert!(log.read_line(&mut line).unwrap() > 0, "the server ended before it listened");
-            let address = line.trim_end().rsplit(' ').next().unwrap_or_default();
-            match line.split(" listening").next() {
-                Some("Admin server") => address.clone_into(&mut admin),
-                Some("API server") => address.clone_into(&mut public),
-                _ => said.push_str(&line),
-            }
+fn launch(command: Command) -> Program {
+    Program::start(command, "API server")
+}
+
+/// Waits until the server has ended without its database.
+fn wait_for_end(mut server: Program) {
+    let deadline = std::time::Instant::now() + PATIENCE;
+    let ended = loop {
+        if let Some(ended) = server.child.try_wait().unwrap() {
+            break ended;
         }
-        Self { child, log, said, admin, public }
-    }
-
-    fn wait_for_end(mut self) {
-        let deadline = std::time::Instant::now() + PATIENCE;
-        let ended = loop {
-            match self.child.try_wait().unwrap() {
-                Some(ended) => break ended,
-                None => {
-                    assert!(
-                        std::time::Instant::now() < deadline,
-                        "the server did not end without its database"
-                    )
-                }
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        };
-        let mut said = String::new();
-        std::io::Read::read_to_string(&mut self.log, &mut said).unwrap();
-        assert!(!ended.success() && said.contains("db-pool-automatic-recovery is off"), "{said}");
-    }
-
-    /// What it said until it was stopped.
-    fn end(mut self) -> String {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        assert!(self.child.wait().unwrap().success());
-        std::io::Read::read_to_string(&mut self.log, &mut self.said).unwrap();
-        self.said
-    }
-
-    fn stop(mut self) {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        assert!(self.child.wait().unwrap().success());
-    }
+        assert!(std::time::Instant::now() < deadline, "the server did not end without its database");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut server.log, &mut said).unwrap();
+    assert!(!ended.success() && said.contains("db-pool-automatic-recovery is off"), "{said}");
 }
 
-fn send(stream: impl std::io::Read + std::io::Write, request: &str, headers: &str) -> String {
-    let mut stream = stream;
-    write!(stream, "{request} HTTP/1.1\r\nHost: rest\r\nConnection: close\r\n{headers}\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+/// Sends a request to the service and returns the answer.
+fn ask(served: &Program, request: &str, headers: &str) -> String {
+    served.request("API server", request, headers, "")
 }
 
-fn over_tcp(address: &str, request: &str, headers: &str) -> String {
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    send(stream, request, headers)
+/// Sends a request to the admin server and returns the answer.
+fn ask_admin(served: &Program, request: &str) -> String {
+    served.request("Admin server", request, "", "")
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rest_is_served_at_the_root_of_a_plain_database() {
-    let postgres = Cluster::ephemeral(testkit::search(), Some(0)).await.unwrap();
-    let superuser = postgres.tcp_login(postgres.superuser(), postgres.password()).unwrap().to_uri();
-    let database =
-        database::Database::connect(database::Settings::new(superuser.parse().unwrap())).await.unwrap();
+    let (postgres, database) = program::postgres().await;
     let client = database.client().await.unwrap();
     client.batch_execute(SCHEMA).await.unwrap();
     let relations = "select count(*) from pg_class where relnamespace not in
@@ -126,20 +76,20 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
     let before: i64 = client.query_one(relations, &[]).await.unwrap().get(0);
 
     let uri = postgres.tcp_login("authenticator", "secret").unwrap().to_uri();
-    let served = Server::start(&uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_MAX_ROWS", "5")]);
-    let goods = over_tcp(&served.public, "GET /goods?select=name", "Origin: http://shop.example\r\n");
+    let served = start(&uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_MAX_ROWS", "5")]);
+    let goods = ask(&served, "GET /goods?select=name", "Origin: http://shop.example\r\n");
     assert!(goods.starts_with("HTTP/1.1 200 OK") && goods.ends_with("[{\"name\":\"lamp\"}]"), "{goods}");
     assert!(
         goods.contains("access-control-allow-origin: *") && goods.contains("\nserver: basalt/"),
         "{goods}"
     );
     assert!(
-        over_tcp(&served.admin, "GET /metrics", "").contains("loads_total{status=\"SUCCESS\"} 1\n"),
+        ask_admin(&served, "GET /metrics").contains("loads_total{status=\"SUCCESS\"} 1\n"),
         "loaded once"
     );
     let preflight = "Origin: http://shop.example\r\nAccess-Control-Request-Method: PATCH\r\n\
                      Access-Control-Request-Headers: Prefer, X-Client\r\n";
-    let preflight = over_tcp(&served.public, "OPTIONS /goods", preflight);
+    let preflight = ask(&served, "OPTIONS /goods", preflight);
     assert!(preflight.starts_with("HTTP/1.1 200 OK"), "{preflight}");
     for header in [
         "access-control-allow-origin: *",
@@ -149,25 +99,25 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
     ] {
         assert!(preflight.contains(header), "{header}: {preflight}");
     }
-    let options = over_tcp(&served.public, "OPTIONS /goods", "Origin: http://shop.example\r\n");
+    let options = ask(&served, "OPTIONS /goods", "Origin: http://shop.example\r\n");
     assert!(options.contains("allow: OPTIONS,GET,HEAD") && options.contains("access-control-expose-headers"));
-    assert!(over_tcp(&served.public, "GET /", "").contains("\"swagger\":\"2.0\""));
-    let token = over_tcp(&served.public, "GET /goods", "Authorization: Bearer a.b.c\r\n");
+    assert!(ask(&served, "GET /", "").contains("\"swagger\":\"2.0\""));
+    let token = ask(&served, "GET /goods", "Authorization: Bearer a.b.c\r\n");
     assert!(token.contains("PGRST300"), "{token}");
-    assert!(over_tcp(&served.admin, "GET /ready", "").starts_with("HTTP/1.1 200"));
-    assert!(over_tcp(&served.admin, "GET /metrics", "").contains("pgrst_db_pool_max 10"));
-    assert!(over_tcp(&served.admin, "GET /config", "").contains("db-max-rows = 5"));
+    assert!(ask_admin(&served, "GET /ready").starts_with("HTTP/1.1 200"));
+    assert!(ask_admin(&served, "GET /metrics").contains("pgrst_db_pool_max 10"));
+    assert!(ask_admin(&served, "GET /config").contains("db-max-rows = 5"));
 
     // What upstream does on SIGUSR1: the schema cache is read again without a notice from the database.
     client
         .batch_execute("create table api.shops (id int); grant select on api.shops to web_anon")
         .await
         .unwrap();
-    assert!(over_tcp(&served.public, "GET /shops", "").contains("PGRST205"));
+    assert!(ask(&served, "GET /shops", "").contains("PGRST205"));
     let pid = rustix::process::Pid::from_child(&served.child);
     rustix::process::kill_process(pid, rustix::process::Signal::USR1).unwrap();
     let deadline = std::time::Instant::now() + PATIENCE;
-    while !over_tcp(&served.public, "GET /shops", "").starts_with("HTTP/1.1 200") {
+    while !ask(&served, "GET /shops", "").starts_with("HTTP/1.1 200") {
         assert!(std::time::Instant::now() < deadline, "the schema cache was not read again");
     }
     served.stop();
@@ -177,14 +127,14 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
 
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("rest.sock");
-    let served = Server::start(&uri, &[("PGRST_SERVER_UNIX_SOCKET", socket.to_str().unwrap())]);
-    let goods = send(UnixStream::connect(&socket).unwrap(), "GET /goods", "");
+    let served = start(&uri, &[("PGRST_SERVER_UNIX_SOCKET", socket.to_str().unwrap())]);
+    let goods = program::send(UnixStream::connect(&socket).unwrap(), "GET /goods", "", "");
     assert!(goods.ends_with("[{\"id\":1,\"name\":\"lamp\"}]"), "{goods}");
     // The admin server looks at the socket that clients use.
-    assert!(over_tcp(&served.admin, "GET /live", "").starts_with("HTTP/1.1 200"));
+    assert!(ask_admin(&served, "GET /live").starts_with("HTTP/1.1 200"));
     std::fs::rename(&socket, folder.path().join("away")).unwrap();
-    assert!(over_tcp(&served.admin, "GET /live", "").starts_with("HTTP/1.1 500"));
-    assert!(over_tcp(&served.admin, "GET /ready", "").starts_with("HTTP/1.1 500"));
+    assert!(ask_admin(&served, "GET /live").starts_with("HTTP/1.1 500"));
+    assert!(ask_admin(&served, "GET /ready").starts_with("HTTP/1.1 500"));
     std::fs::rename(folder.path().join("away"), &socket).unwrap();
     served.stop();
     assert!(!socket.exists(), "the socket is left behind");
@@ -193,11 +143,11 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
     the_databases_refusal_is_reported(&postgres, &uri);
     a_file_adds_to_the_variables(&uri);
     let unattended =
-        Server::start(&uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_POOL_AUTOMATIC_RECOVERY", "false")]);
+        start(&uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_POOL_AUTOMATIC_RECOVERY", "false")]);
     drop(client);
     database.close().await;
     postgres.stop().await;
-    unattended.wait_for_end();
+    wait_for_end(unattended);
 }
 
 /// Runs the command and returns its standard output, its standard error, and whether it succeeded.
@@ -244,15 +194,15 @@ fn a_file_adds_to_the_variables(uri: &str) {
     let (_, complaint, succeeded) = run(with_file("--ready"));
     assert!(!succeeded && complaint.contains("not ready"), "{complaint}");
 
-    let served = Server::launch(with_file(""));
+    let served = launch(with_file(""));
     let (ready, _, succeeded) = run(with_file("--ready"));
     assert!(succeeded && ready.starts_with("OK: "), "{ready}");
-    assert!(over_tcp(&served.public, "GET /goods", "").ends_with("[]"));
+    assert!(ask(&served, "GET /goods", "").ends_with("[]"));
     write("1");
     let pid = rustix::process::Pid::from_child(&served.child);
     rustix::process::kill_process(pid, rustix::process::Signal::USR2).unwrap();
     let deadline = std::time::Instant::now() + PATIENCE;
-    while !over_tcp(&served.public, "GET /goods", "").ends_with("}]") {
+    while !ask(&served, "GET /goods", "").ends_with("}]") {
         assert!(std::time::Instant::now() < deadline, "the file was not read again");
     }
     served.stop();
@@ -266,8 +216,8 @@ fn a_file_adds_to_the_variables(uri: &str) {
     assert!(!succeeded && complaint.contains("PGRST_DB_URI"), "{complaint}");
 }
 
-/// Only libpq's environment and upstream's own variables are set. The first of two hosts does not answer, and the password
-/// is in a file.
+/// Sets only libpq's environment and upstream's own variables. The first of two hosts does not answer, and the password is
+/// in a file.
 fn libpqs_variables_are_enough(postgres: &Cluster) {
     let uri = postgres.tcp_login("authenticator", "secret").unwrap().to_uri();
     let port = uri.rsplit_once(':').unwrap().1.split('/').next().unwrap();
@@ -281,13 +231,13 @@ fn libpqs_variables_are_enough(postgres: &Cluster) {
     command.env("PGAPPNAME", "shop").env("PGGSSENCMODE", "prefer").env("PGTARGETSESSIONATTRS", "read-write");
     command.env("PGRST_DB_SCHEMAS", "api").env("PGRST_DB_ANON_ROLE", "web_anon");
     command.env("PGRST_SERVER_PORT", "0").env("PGRST_SERVER_HOST", "127.0.0.1");
-    let served = Server::launch(command);
-    let goods = over_tcp(&served.public, "GET /goods?select=name", "");
+    let served = launch(command);
+    let goods = ask(&served, "GET /goods?select=name", "");
     assert!(goods.ends_with("[{\"name\":\"lamp\"}]"), "{goods}");
     served.stop();
 }
 
-/// Without a configuration file, variables name files of secrets.
+/// Changes the file of a secret that a variable names, without a configuration file.
 fn a_secret_in_a_file_is_read_again(uri: &str) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secret");
@@ -300,14 +250,14 @@ fn a_secret_in_a_file_is_read_again(uri: &str) {
     };
     std::fs::write(&file, [secrets[0].as_slice(), b"\n"].concat()).unwrap();
     let path = format!("@{}", file.display());
-    let served = Server::start(uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_JWT_SECRET", &path)]);
-    assert!(over_tcp(&served.public, "GET /goods", &token(&secrets[0])).starts_with("HTTP/1.1 200"));
-    assert!(over_tcp(&served.public, "GET /goods", &token(&secrets[1])).starts_with("HTTP/1.1 401"));
+    let served = start(uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_JWT_SECRET", &path)]);
+    assert!(ask(&served, "GET /goods", &token(&secrets[0])).starts_with("HTTP/1.1 200"));
+    assert!(ask(&served, "GET /goods", &token(&secrets[1])).starts_with("HTTP/1.1 401"));
     std::fs::write(&file, &secrets[1]).unwrap();
     let pid = rustix::process::Pid::from_child(&served.child);
     rustix::process::kill_process(pid, rustix::process::Signal::USR2).unwrap();
     let deadline = std::time::Instant::now() + PATIENCE;
-    while !over_tcp(&served.public, "GET /goods", &token(&secrets[1])).starts_with("HTTP/1.1 200") {
+    while !ask(&served, "GET /goods", &token(&secrets[1])).starts_with("HTTP/1.1 200") {
         assert!(std::time::Instant::now() < deadline, "the secret was not read again");
     }
     served.stop();
@@ -321,10 +271,10 @@ fn the_databases_refusal_is_reported(postgres: &Cluster, uri: &str) {
         .env("PGRST_SERVER_PORT", "0");
     let (_, complaint, succeeded) = run(refused);
     assert!(!succeeded && complaint.contains("refuses the login"), "{complaint}");
-    let served = Server::start(uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_SCHEMAS", "api,attic")]);
-    let answer = over_tcp(&served.public, "GET /goods", "");
+    let served = start(uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_SCHEMAS", "api,attic")]);
+    let answer = ask(&served, "GET /goods", "");
     assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("PGRST002"), "{answer}");
-    let log = served.end();
+    let log = served.stop();
     assert!(log.contains("what does not exist: schema \"attic\""), "{log}");
 }
 

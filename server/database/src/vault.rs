@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use settings::{Invalid, Reader};
 use tokio_postgres::error::SqlState;
 
 use crate::{Client, Error};
@@ -26,6 +27,13 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
+    /// Reads the secrets of `[db.vault]`. One that stands for a variable that is not set is left out.
+    ///
+    /// Errors: [`Invalid`] for a value that is no text.
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
+        Ok(Self(reader.map_at(&["db", "vault"])?))
+    }
+
     /// Writes these secrets into the vault, replacing existing values; other secrets of the vault stay. Returns how many
     /// were created or changed; `None` if the database has no vault.
     ///

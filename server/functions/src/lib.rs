@@ -35,7 +35,7 @@ use tokio_util::task::TaskTracker;
 pub use error::Error;
 pub use names::names;
 pub use schedule::TakeCall;
-pub use settings::{DeployedFunction, ENTRY_POINTS, Function, Limits, Secrets, Settings};
+pub use settings::{DeployedFunction, ENTRY_POINTS, Function, KNOWN_KEYS, Limits, Secrets, Settings};
 
 use metrics::Metrics;
 use relay::Origin;

@@ -5,7 +5,18 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::settings::{Bytes, Environment, Invalid, Reader};
+use ::settings::{Bytes, Environment, Invalid, KnownKeys, Reader};
+
+/// What the service knows of names that no setting has.
+pub const KNOWN_KEYS: KnownKeys = KnownKeys {
+    silent: &["edge_runtime.inspector_port", "edge_runtime.policy"],
+    without_effect: &[(
+        "edge_runtime.deno_version",
+        "2",
+        "functions run on the Deno that is installed, which is a 2",
+    )],
+    ..KnownKeys::NONE
+};
 
 /// Files that a function may begin in, the first that is there.
 pub const ENTRY_POINTS: [&str; 4] = ["index.ts", "index.tsx", "index.js", "index.mjs"];
@@ -139,20 +150,14 @@ impl Settings {
     ///
     /// Errors: [`Invalid`] for the first that cannot be used.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
-        let mut settings = Self::default();
-        reader.apply(&mut settings)?;
+        let mut settings: Self = reader.read()?;
         reader.apply_at(&["basalt", "functions"], &mut settings.limits)?;
         for name in reader.tables(&["functions"]) {
             let mut function = Function::default();
             reader.apply_at(&["functions", &name], &mut function)?;
             settings.functions.insert(name, function);
         }
-        let table = ["basalt", "functions", "schedules"];
-        for name in reader.names(&table) {
-            if let Some(every) = reader.get_at(&[table[0], table[1], table[2], &name], &[])? {
-                settings.schedules.insert(name, every);
-            }
-        }
+        settings.schedules = reader.map_at(&["basalt", "functions", "schedules"])?;
         Ok(settings)
     }
 

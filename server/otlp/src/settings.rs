@@ -152,8 +152,7 @@ impl Settings {
     ///
     /// Errors: [`Invalid`] for the first value that cannot be used; what headers hold is not repeated.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
-        let mut settings = Self::default();
-        reader.apply(&mut settings)?;
+        let settings: Self = reader.read()?;
         for (name, text) in [
             ("OTEL_EXPORTER_OTLP_HEADERS", &settings.headers),
             ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", &settings.traces_headers),
@@ -250,15 +249,14 @@ fn headers(text: &Secret) -> Option<HeaderMap> {
 
 #[cfg(test)]
 mod tests {
-    use ::settings::{Environment, KnownKeys};
+    use ::settings::Environment;
 
     use super::*;
 
     fn read(pairs: &[(&str, &str)]) -> Result<Settings, String> {
         let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let (environment, config) = (Environment::from_pairs(pairs), Default::default());
-        Settings::read(&mut Reader::new(&environment, &config, KnownKeys::default()))
-            .map_err(|error| error.to_string())
+        Settings::read(&mut Reader::new(&environment, &config, &[])).map_err(|error| error.to_string())
     }
 
     #[test]

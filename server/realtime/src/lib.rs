@@ -33,7 +33,7 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 pub use bus::connect_to_nats;
 pub use error::Error;
 pub use names::names;
-pub use settings::{RequiredClaims, Settings};
+pub use settings::{KNOWN_KEYS, RequiredClaims, Settings};
 
 use bus::{Bus, Head, Message};
 use changes::{Bindings, Changes, Feed, FeedState, Principal, Subscriber, Subscription};

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use ::settings::{Secret, Value};
+use ::settings::{KnownKeys, Secret, Value};
 use serde_json::Map;
+
+/// What the service knows of names that no setting has.
+pub const KNOWN_KEYS: KnownKeys = KnownKeys { silent: &["realtime.ip_version"], ..KnownKeys::NONE };
 
 /// Claims that every token must have, with their values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

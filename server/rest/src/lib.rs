@@ -40,7 +40,7 @@ pub use error::Error;
 pub use names::names;
 pub use service::{Rest, service, service_from};
 pub use settings::{
-    ClaimPath, Connections, LOG_LEVELS, Mode, OpenApiMode, ProxyUri, Secret, Server, Servers, Settings,
-    TraceHeader, TxEnd, Verbosity, example, variable,
+    ClaimPath, Connections, KNOWN_KEYS, LOG_LEVEL, Mode, OpenApiMode, ProxyUri, Server, Servers, Settings,
+    StandaloneSettings, TraceHeader, TxEnd, Verbosity,
 };
 pub use standalone::Standalone;

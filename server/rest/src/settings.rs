@@ -2,33 +2,38 @@
 
 mod claim_path;
 mod connections;
+mod file;
 mod in_database;
 mod kinds;
 mod server;
+mod standalone;
 mod text;
 
-use ::settings::{Invalid, Reader, Setting};
+use ::settings::{Invalid, KnownKeys, Reader, Secret};
 
 pub use claim_path::ClaimPath;
 pub use connections::{Connections, Servers};
 pub(crate) use in_database::{ReadError, read as read_in_database};
-pub use kinds::{OpenApiMode, ProxyUri, Secret, TraceHeader, TxEnd, Verbosity};
-pub use server::{LOG_LEVELS, Mode, Server};
-pub use text::example;
+pub use kinds::{OpenApiMode, ProxyUri, TraceHeader, TxEnd, Verbosity};
+pub use server::{LOG_LEVEL, Mode, Server};
+pub use standalone::StandaloneSettings;
 pub(crate) use text::quoted;
+
+/// What the service knows of names that no setting has.
+pub const KNOWN_KEYS: KnownKeys = KnownKeys {
+    without_effect: &[(
+        "api.auto_expose_new_tables",
+        "true",
+        "the API's roles may use new tables of public until a migration revokes it",
+    )],
+    prefixes: &["PGRST_"],
+    // Beside other services it is the level of the whole log, which starts before settings are read.
+    read_elsewhere: &[LOG_LEVEL],
+    ..KnownKeys::NONE
+};
 
 /// Schemas that belong to Postgres and are never exposed.
 const SYSTEM_SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];
-
-/// Variables that only a server which runs this service alone reads: beside others the port is everybody's, and keys and
-/// CORS are.
-const OF_SERVERS_ALONE: [&str; 5] = [
-    "PGRST_JWT_SECRET",
-    "PGRST_JWT_SECRET_IS_BASE64",
-    "PGRST_SERVER_CORS_ALLOWED_ORIGINS",
-    "PGRST_SERVER_HOST",
-    "PGRST_SERVER_PORT",
-];
 
 /// Settings of functions that hold for the whole transaction unless others are named.
 const HOISTED: [&str; 3] =
@@ -85,10 +90,10 @@ const HOISTED: [&str; 3] =
         #[setting(variables = ["PGRST_OPENAPI_SERVER_PROXY_URI"]; reread)]
         pub openapi_server_proxy_uri: Option<ProxyUri> = None,
         /// The host that the service listens on, as the OpenAPI document names it.
-        #[setting(variables = ["PGRST_SERVER_HOST"])]
+        #[setting(variables = ["PGRST_SERVER_HOST"]; standalone)]
         pub server_host: String = "!4".to_owned(),
         /// The port that the service listens on, as the OpenAPI document names it.
-        #[setting(variables = ["PGRST_SERVER_PORT"])]
+        #[setting(variables = ["PGRST_SERVER_PORT"]; standalone)]
         pub server_port: u16 = 3000,
         /// Whether settings are read from the database, too.
         #[setting(variables = ["PGRST_DB_CONFIG"])]
@@ -97,10 +102,10 @@ const HOISTED: [&str; 3] =
         #[setting(variables = ["PGRST_DB_PRE_CONFIG"]; reread)]
         pub db_pre_config: Option<String> = None,
         /// Keys that verify tokens, in place of those that the service was given.
-        #[setting(variables = ["PGRST_JWT_SECRET"]; reread)]
-        pub jwt_secret: Option<Secret> = None,
+        #[setting(variables = ["PGRST_JWT_SECRET"]; reread, standalone)]
+        pub jwt_secret: Option<Secret<Vec<u8>>> = None,
         /// Whether `jwt_secret` is base64 of the real one.
-        #[setting(variables = ["PGRST_JWT_SECRET_IS_BASE64", "PGRST_SECRET_IS_BASE64"]; reread)]
+        #[setting(variables = ["PGRST_JWT_SECRET_IS_BASE64", "PGRST_SECRET_IS_BASE64"]; reread, standalone)]
         pub jwt_secret_is_base64: bool = false,
         /// What tokens that name an audience must name.
         #[setting(variables = ["PGRST_JWT_AUD"], check = audience; reread)]
@@ -119,10 +124,10 @@ const HOISTED: [&str; 3] =
         #[setting(variables = ["PGRST_SERVER_TRACE_HEADER"]; reread)]
         pub server_trace_header: Option<TraceHeader> = None,
         /// Origins whose scripts may read answers; empty for all.
-        #[setting(variables = ["PGRST_SERVER_CORS_ALLOWED_ORIGINS"]; reread)]
+        #[setting(variables = ["PGRST_SERVER_CORS_ALLOWED_ORIGINS"]; reread, standalone)]
         pub server_cors_allowed_origins: Vec<String> = Vec::new(),
         /// Settings of Postgres for every transaction: `app.settings.*`.
-        pub app_settings: Vec<(String, String)> = Vec::new(),
+        pub app_settings: Vec<(String, Secret)> = Vec::new(),
         /// How much an error tells.
         #[setting(variables = ["PGRST_CLIENT_ERROR_VERBOSITY"]; reread)]
         pub client_error_verbosity: Verbosity = Verbosity::Verbose,
@@ -137,15 +142,13 @@ const HOISTED: [&str; 3] =
 }
 
 impl Settings {
-    /// Returns the defaults of a project: those of the Supabase CLI's template where it has the key. Clients reach the API
-    /// at `api_url`.
-    pub fn of_project(api_url: &str) -> Self {
+    /// Returns the defaults of a project: those of the Supabase CLI's template where it has the key.
+    pub fn of_project() -> Self {
         Self {
             db_extra_search_path: vec!["public".to_owned(), "extensions".to_owned()],
             db_anon_role: Some("anon".to_owned()),
             db_max_rows: Some(1000),
             db_safe_update: true,
-            openapi_server_proxy_uri: format!("{api_url}/rest/v1").parse().ok(),
             ..Self::default()
         }
     }
@@ -153,16 +156,23 @@ impl Settings {
     /// Reads the settings of a project.
     ///
     /// Errors: [`Invalid`] for the first that cannot be used.
-    pub fn read(reader: &mut Reader<'_>, api_url: &str) -> Result<Self, Invalid> {
-        let mut settings = Self::of_project(api_url);
-        let is_of_project =
-            |setting: &Setting<Self>| !OF_SERVERS_ALONE.iter().any(|name| setting.is_named(name));
-        reader.apply_where(&[], &mut settings, is_of_project)?;
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
+        let mut settings = Self::of_project();
+        // Beside other services the port is everybody's, and keys and CORS are.
+        reader.apply_where(&[], &mut settings, |setting| !setting.is_standalone)?;
         settings.db_max_rows.take_if(|rows| *rows <= 0);
         for (name, value) in reader.prefixed("PGRST_APP_SETTINGS_") {
             settings.set(&format!("app_settings_{name}"), value)?;
         }
         Ok(settings)
+    }
+
+    /// Has the OpenAPI document say that clients reach the service below the API at `api_url`, unless a setting says where.
+    /// [`Self::read`] leaves this open, since the port of the API is known later.
+    pub fn set_api_url(&mut self, api_url: &str) {
+        if self.openapi_server_proxy_uri.is_none() {
+            self.openapi_server_proxy_uri = format!("{api_url}/rest/v1").parse().ok();
+        }
     }
 
     /// Sets what upstream calls `name`, with dashes or underscores (`db-schemas`, `db_schemas`). An empty text is no
@@ -175,7 +185,7 @@ impl Settings {
         if let Some(own) = name.strip_prefix("app_settings_").or_else(|| name.strip_prefix("app.settings.")) {
             let name = format!("app.settings.{own}");
             self.app_settings.retain(|(known, _)| *known != name);
-            self.app_settings.push((name, value.to_owned()));
+            self.app_settings.push((name, Secret::from(value)));
             return Ok(true);
         }
         ::settings::set(self, &variable(&name), value)
@@ -190,7 +200,7 @@ impl Settings {
 }
 
 /// Returns the environment variable of the setting that a configuration file calls `name`.
-pub fn variable(name: &str) -> String {
+fn variable(name: &str) -> String {
     format!("PGRST_{}", name.to_ascii_uppercase().replace('-', "_"))
 }
 
@@ -263,7 +273,7 @@ mod tests {
         assert!(settings.server_timing_enabled && settings.jwt_secret_is_base64 && settings.log_query);
         assert_eq!(settings.max_body_size, 1 << 20);
         assert_eq!(settings.server_trace_header.unwrap().0, "x-request-id");
-        assert_eq!(settings.app_settings, [("app.settings.key".to_owned(), "v".to_owned())]);
+        assert_eq!(settings.app_settings, [("app.settings.key".to_owned(), Secret::from("v".to_owned()))]);
     }
 
     #[test]

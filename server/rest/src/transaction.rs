@@ -159,7 +159,7 @@ impl Context<'_> {
                 .setting("request.headers", sent.headers.as_str())
                 .setting("request.cookies", &*sent.cookies);
             for (name, value) in &self.settings.app_settings {
-                transaction = transaction.setting(name, value.as_str());
+                transaction = transaction.setting(name, value.expose());
             }
         }
         if let Some(zone) = &request.preferences.timezone {

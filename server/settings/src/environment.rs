@@ -9,29 +9,39 @@ use crate::{Invalid, dotenv};
 /// Files read from a project's folder, the stronger first.
 const FILES: [&str; 2] = [".env.local", ".env"];
 
-/// What follows a variable's name in that of the variable which names a file with its value.
+/// The suffix of a variable that names a file: the file contains the value of the variable without the suffix.
 const FILE_SUFFIX: &str = "_FILE";
 
-/// Variables by name. Those of the process win over those of files.
+/// The values of variables by name.
+pub type Variables = BTreeMap<String, String>;
+
+/// Returns the variables of this process, except those that are not UTF-8.
+pub fn process_variables() -> Variables {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+/// Variables of a process and of files. Those of the process win over those of files.
 ///
-/// Kept as a value of its own instead of being written into the process's environment: that is not safe to change
-/// while other threads run, and child processes have no business with the project's secrets.
+/// The variables of files are not written into the process's environment: it is not safe to change that while other
+/// threads run, and child processes should not get the project's secrets.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
-    values: BTreeMap<String, String>,
+    values: Variables,
     /// The files that values were read from; those of the process have none.
     files: BTreeMap<String, PathBuf>,
 }
 
 impl Environment {
-    /// Returns the process's variables, then those of `.env.local` and `.env` in each of `folders`.
+    /// Returns the variables of the `process`, then those of `.env.local` and `.env` in each of `folders`.
     ///
     /// Errors: [`Invalid`] for a file that exists but cannot be read or understood.
-    pub fn load<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<Self, Invalid> {
-        let mut environment = Self::from_pairs(
-            std::env::vars_os()
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
-        );
+    pub fn load<'a>(
+        process: Variables,
+        folders: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<Self, Invalid> {
+        let mut environment = Self::from_pairs(process);
         for folder in folders {
             for file in FILES {
                 environment.add_file(&folder.join(file))?;
@@ -51,8 +61,8 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Returns an environment of exactly these variables. An empty value counts as not set, as in compose files that
-    /// hand on what the host may not have.
+    /// Returns an environment of exactly these variables. An empty value counts as not set: compose files pass on
+    /// variables that the host may not have.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         let values = pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         Self { values, files: BTreeMap::new() }
@@ -67,7 +77,7 @@ impl Environment {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(unusable(&error)),
         };
-        let pairs = dotenv::parse(&String::from_utf8_lossy(&bytes)).map_err(|mistake| unusable(&mistake))?;
+        let pairs = dotenv::parse(&String::from_utf8_lossy(&bytes)).map_err(|error| unusable(&error))?;
         for (name, value) in pairs {
             if !value.is_empty() && !self.values.contains_key(&name) {
                 self.files.insert(name.clone(), path.to_owned());
@@ -77,8 +87,8 @@ impl Environment {
         Ok(())
     }
 
-    /// Returns the value of `name`, or what the file contains that `<name>_FILE` names, without the end of its last line:
-    /// so containers and service managers hand over secrets. `None` if there is none or it is empty.
+    /// Returns the value of `name`, or the contents of the file that `<name>_FILE` names, without the end of the last
+    /// line: containers and service managers pass secrets in files. Returns `None` if there is none or it is empty.
     ///
     /// Errors: [`Invalid`] for a file that cannot be read, and if both variables are set.
     pub fn text(&self, name: &str) -> Result<Option<Cow<'_, str>>, Invalid> {
@@ -104,7 +114,7 @@ impl Environment {
         self.values.get(name).map(String::as_str)
     }
 
-    /// Returns the file that the value of `name` is from; `None` for one of the process's own, and where there is none.
+    /// Returns the file that the value of `name` is from; `None` for a variable of the process, or without a value.
     pub fn file(&self, name: &str) -> Option<&Path> {
         self.files.get(name).map(PathBuf::as_path)
     }
@@ -112,11 +122,6 @@ impl Environment {
     /// Returns all names with their values.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
-    }
-
-    /// Returns all names.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.values.keys().map(String::as_str)
     }
 }
 

@@ -8,14 +8,14 @@ use std::fmt;
 pub struct Invalid {
     /// The setting's name, as the operator wrote it.
     pub name: String,
-    /// What could have been used.
+    /// A description of the values that can be used.
     pub expected: String,
     /// What was found; never a secret.
     pub found: String,
 }
 
 impl Invalid {
-    /// Returns the refusal of what was `found` for `name`.
+    /// Returns the error that for `name` something else was `found` than what was `expected`.
     pub fn new(name: &str, expected: &str, found: &dyn fmt::Display) -> Self {
         Self { name: name.to_owned(), expected: expected.to_owned(), found: found.to_string() }
     }

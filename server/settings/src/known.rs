@@ -1,28 +1,38 @@
-//! Keys of `config.toml` that nobody reads and that yet draw no warning, or one of their own.
+//! Names that are not settings and cause no warning, or a warning of their own.
 //!
 //! In patterns `*` stands for one name, a trailing `**` for any depth.
 
-/// Keys of `config.toml`, and variables, that are known without being read.
-#[derive(Debug, Clone, Copy, Default)]
+/// Keys of `config.toml` and variables that one crate knows without reading them.
+#[derive(Debug, Clone, Copy)]
 pub struct KnownKeys {
     /// Keys that mean nothing here.
     pub silent: &'static [&'static str],
-    /// Keys that would change what a project sees: each with the value that asks for nothing, if there is one, and why
-    /// any other has no effect.
+    /// Keys of features that are missing: each with the value that disables the feature, if there is one, and the reason
+    /// why any other value has no effect.
     pub without_effect: &'static [(&'static str, &'static str, &'static str)],
-    /// Sections that are off where they do not say `enabled = true`.
+    /// Sections that are off unless they have `enabled = true`.
     pub off_by_default: &'static [&'static str],
-    /// Keys whose value stays the text `env(NAME)` where the variable is not set: what something needs that is switched
-    /// on, and whoever gets it refuses. Every other key counts as absent then.
+    /// Keys whose value stays the text `env(NAME)` if the variable is not set: a provider that is enabled needs the value,
+    /// and refuses the text. Every other key counts as absent then.
     pub kept_references: &'static [&'static str],
-    /// How the names of our environment variables begin; all others belong to somebody else.
+    /// The prefixes of the crate's environment variables. Other variables belong to other programs.
     pub prefixes: &'static [&'static str],
-    /// How the names of those of them begin that others read.
+    /// The prefixes of those among them that are not read as settings.
     pub read_elsewhere: &'static [&'static str],
 }
 
 impl KnownKeys {
-    /// Returns why the key at `path` has no effect here, if `value` asks for one.
+    /// No names at all.
+    pub const NONE: Self = Self {
+        silent: &[],
+        without_effect: &[],
+        off_by_default: &[],
+        kept_references: &[],
+        prefixes: &[],
+        read_elsewhere: &[],
+    };
+
+    /// Returns the reason why the key at `path` has no effect here, unless `value` disables its feature.
     pub(crate) fn without_effect(&self, path: &[&str], value: &toml::Value) -> Option<&'static str> {
         let (_, nothing, reason) = self.without_effect.iter().find(|(pattern, ..)| fits(pattern, path))?;
         (value.to_string() != *nothing).then_some(*reason)
@@ -34,7 +44,7 @@ impl KnownKeys {
             && !self.without_effect.iter().any(|(pattern, ..)| fits(pattern, path))
     }
 
-    /// Reports whether the section at `path` is off where it says nothing.
+    /// Reports whether the section at `path` is off if it does not say whether it is.
     pub(crate) fn is_off_by_default(&self, path: &[&str]) -> bool {
         self.off_by_default.iter().any(|pattern| fits(pattern, path))
     }
@@ -44,22 +54,22 @@ impl KnownKeys {
         self.kept_references.iter().any(|pattern| fits(pattern, path))
     }
 
-    /// Reports whether the key at `path` is known, and nobody need read it.
+    /// Reports whether the key at `path` is known although it is not read.
     pub fn is_known(&self, path: &[&str]) -> bool {
         self.patterns().any(|pattern| fits(pattern, path))
     }
 
-    /// Returns the keys without wildcards, as candidates for what a misspelt one meant.
+    /// Returns the keys without wildcards, which may be what an unknown key was meant to be.
     pub(crate) fn exact(&self) -> impl Iterator<Item = &str> {
         self.patterns().filter(|pattern| !pattern.contains('*'))
     }
 
-    /// Reports whether the environment variable `name` is ours by its name.
+    /// Reports whether the environment variable `name` has one of the crate's prefixes.
     pub(crate) fn is_ours(&self, name: &str) -> bool {
         self.prefixes.iter().any(|prefix| name.starts_with(prefix))
     }
 
-    /// Reports whether the environment variable `name` is ours by its name, and nobody else reads it.
+    /// Reports whether the environment variable `name` has one of the crate's prefixes and should be a setting.
     pub(crate) fn is_to_be_read(&self, name: &str) -> bool {
         self.is_ours(name) && !self.read_elsewhere.iter().any(|known| name.starts_with(known))
     }

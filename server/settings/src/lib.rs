@@ -15,10 +15,10 @@ mod table;
 mod value;
 mod words;
 
-pub use environment::Environment;
+pub use environment::{Environment, Variables, process_variables};
 pub use invalid::Invalid;
 pub use known::KnownKeys;
-pub use reader::Reader;
+pub use reader::{Reader, unknown};
 pub use reference::{reference, reference_of};
 pub use secret::Secret;
 pub use table::{RawValue, Setting, Table, read, set, shown};

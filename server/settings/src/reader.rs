@@ -7,33 +7,33 @@ use std::path::{Path, PathBuf};
 use crate::environment::file_variable;
 use crate::{Environment, Invalid, KnownKeys, RawValue, Setting, Table, Value};
 
-/// Names as far apart as this are not taken for misspellings of each other (0 = nothing in common, 1 = the same).
+/// The least similarity of an unknown name to the known one that is suggested (0 = nothing in common, 1 = the same).
 const SIMILAR: f64 = 0.8;
 
 /// Reads the settings of one project.
 pub struct Reader<'a> {
     environment: &'a Environment,
     config: &'a toml::Table,
-    known: KnownKeys,
+    known: &'a [KnownKeys],
     read_keys: BTreeSet<String>,
     read_names: BTreeSet<String>,
-    /// What `config.toml` refers to and lacks, by key.
-    unset: BTreeMap<String, Unset>,
+    /// The variables that `config.toml` refers to and that are not set, by key.
+    unset: BTreeMap<String, MissingVariable>,
     warnings: Vec<String>,
 }
 
 /// A variable that is not set.
-struct Unset {
+struct MissingVariable {
     variable: String,
-    /// What comes of that.
+    /// The consequence, for a message.
     effect: String,
-    /// Whether that matters to anybody.
+    /// Whether the operator has to know.
     is_missed: bool,
 }
 
 impl<'a> Reader<'a> {
-    /// Returns a reader of `environment` and `config`, in which nobody needs to read the keys that are `known`.
-    pub fn new(environment: &'a Environment, config: &'a toml::Table, known: KnownKeys) -> Self {
+    /// Returns a reader of `environment` and `config`. The keys that are `known` need not be read.
+    pub fn new(environment: &'a Environment, config: &'a toml::Table, known: &'a [KnownKeys]) -> Self {
         Self {
             environment,
             config,
@@ -62,6 +62,28 @@ impl<'a> Reader<'a> {
             Ok(())
         })?;
         Ok(value)
+    }
+
+    /// Returns the settings of `T`, with the defaults of those that the sources have no value for.
+    ///
+    /// Errors: [`Invalid`] for the first value that cannot be used.
+    pub fn read<T: Table>(&mut self) -> Result<T, Invalid> {
+        let mut settings = T::default();
+        self.apply(&mut settings)?;
+        Ok(settings)
+    }
+
+    /// Returns what the table at `path` of `config.toml` has, by name; without what stands for a variable that is not set.
+    ///
+    /// Errors: [`Invalid`] for the first value that is not a `T`.
+    pub fn map_at<T: Value>(&mut self, path: &[&str]) -> Result<BTreeMap<String, T>, Invalid> {
+        let mut map = BTreeMap::new();
+        for name in self.names(path) {
+            if let Some(value) = self.get_at(&[path, &[name.as_str()]].concat(), &[])? {
+                map.insert(name, value);
+            }
+        }
+        Ok(map)
     }
 
     /// Sets everything of `settings` that the sources have a value for.
@@ -97,7 +119,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Has `read` take what the first of the variables `names` or the key at `path` has.
+    /// Passes to `read` what the first of the variables `names` or the key at `path` has.
     ///
     /// Errors: [`Invalid`] with what `read` expected.
     fn find(
@@ -120,9 +142,11 @@ impl<'a> Reader<'a> {
         read(RawValue::Toml(&value)).map_err(|expected| Invalid::of_value(&key, expected, &displayed(&value)))
     }
 
-    /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file, in the `value` of `key`, also within
-    /// lists and tables. Where the variable is not set, the value counts as absent, or stays the text that it is where
-    /// something needs it, as in the CLI; that is reported, except where nobody misses it.
+    /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file, in the `value` of `key`, also in lists
+    /// and tables. If the variable is not set, the value counts as absent or, for [kept references], stays the text; the
+    /// operator is told of it, unless the section is switched off.
+    ///
+    /// [kept references]: KnownKeys::kept_references
     ///
     /// Errors: those of [`Environment::text`].
     fn substituted(
@@ -154,19 +178,20 @@ impl<'a> Reader<'a> {
             return Ok(Some(toml::Value::String(text.into_owned())));
         }
         let own_section = path.len().saturating_sub(1);
-        let is_kept = self.known.keeps_reference(path) && !self.is_section_off(&path[..own_section]);
+        let is_kept = self.known.iter().any(|known| known.keeps_reference(path))
+            && !self.is_section_off(&path[..own_section]);
         let effect = match is_kept {
             true => format!("the text env({name}) itself is used, which no provider accepts"),
             false => format!("{key} is ignored"),
         };
-        let unset = Unset { variable: name.to_owned(), effect, is_missed: !self.is_off(path) };
-        // What was said of it when it was read before still holds.
+        let unset = MissingVariable { variable: name.to_owned(), effect, is_missed: !self.is_off(path) };
+        // If it was read before, its effect is known.
         self.unset.entry(key.to_owned()).or_insert(unset);
         Ok(is_kept.then(|| value.clone()))
     }
 
-    /// Returns the variable that the value of `key` stands for and that is not set, and has the operator told what comes
-    /// of that: `effect`.
+    /// Returns the variable that the value of `key` refers to, if it is not set, and sets the consequence that the operator
+    /// is told to `effect`.
     pub fn unset(&mut self, key: &str, effect: &str) -> Option<&str> {
         let unset = self.unset.get_mut(key)?;
         effect.clone_into(&mut unset.effect);
@@ -174,7 +199,7 @@ impl<'a> Reader<'a> {
         Some(&unset.variable)
     }
 
-    /// Returns what [`Environment::text`] returns, and remembers that a file for it was asked for.
+    /// Returns what [`Environment::text`] returns, and remembers the variables that it has read.
     fn text(&mut self, name: &str) -> Result<Option<Cow<'a, str>>, Invalid> {
         let of_file = file_variable(name);
         if self.environment.get(&of_file).is_some() {
@@ -194,7 +219,7 @@ impl<'a> Reader<'a> {
         let switch = find(self.config, path).and_then(|section| section.get("enabled"));
         let text = switch.and_then(variable).and_then(|name| self.environment.get(name));
         let set = text.map_or_else(|| switch.and_then(bool::from_toml), bool::from_text);
-        set.map_or_else(|| self.known.is_off_by_default(path), |is_on| !is_on)
+        set.map_or_else(|| self.known.iter().any(|known| known.is_off_by_default(path)), |is_on| !is_on)
     }
 
     /// Returns the text at `path` in `config.toml`, where `env(NAME)` of a variable that is not set counts as absent.
@@ -208,8 +233,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports whether the environment variable `name` sets something of the server itself: one that it asks for, or
-    /// that `config.toml` refers to for anything but the secrets of functions.
+    /// Reports whether the environment variable `name` is for the server itself: one that it reads, or that `config.toml`
+    /// refers to, except for the secrets of functions.
     pub fn is_ours(&self, name: &str) -> bool {
         let mut paths = Vec::new();
         leaves(self.config, &mut Vec::new(), &mut paths);
@@ -217,7 +242,9 @@ impl<'a> Reader<'a> {
             !path.starts_with(&["edge_runtime", "secrets"])
                 && find(self.config, path).is_some_and(|value| refers(value, name))
         };
-        self.read_names.contains(name) || self.known.is_ours(name) || paths.iter().any(is_referred_to)
+        self.read_names.contains(name)
+            || self.known.iter().any(|known| known.is_ours(name))
+            || paths.iter().any(is_referred_to)
     }
 
     /// Reports whether a setting is read from the environment variable `name`.
@@ -256,7 +283,7 @@ impl<'a> Reader<'a> {
         self.environment.file(name).map(Path::to_owned)
     }
 
-    /// Adds a sentence about the settings that the operator gets to see.
+    /// Adds a warning to those that [`Self::finish`] returns.
     pub fn warn(&mut self, warning: String) {
         self.warnings.push(warning);
     }
@@ -276,10 +303,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns all warnings: variables that are not set, and names that nobody knows, each with the nearest known one.
+    /// Returns all warnings, among them those of variables that are not set, and of unknown names.
     pub fn finish(mut self) -> Vec<String> {
         let missed = self.unset.iter().filter(|(_, unset)| unset.is_missed);
-        let missed = missed.map(|(key, Unset { variable, effect, .. })| {
+        let missed = missed.map(|(key, MissingVariable { variable, effect, .. })| {
             format!(
                 "{key} refers to the environment variable {variable}, which is not set; until it is, {effect}"
             )
@@ -290,21 +317,25 @@ impl<'a> Reader<'a> {
         for path in keys {
             let key = path.join(".");
             let value = find(self.config, &path);
-            if let Some(reason) = value.and_then(|value| self.known.without_effect(&path, value)) {
+            if let Some(reason) =
+                value.and_then(|value| self.known.iter().find_map(|known| known.without_effect(&path, value)))
+            {
                 warnings.push(format!("{key} has no effect here: {reason}"));
             }
             // A table may have been read as a whole.
             let is_read = (1..=path.len()).any(|depth| self.read_keys.contains(&path[..depth].join(".")));
-            if is_read || self.known.is_known(&path) {
+            if is_read || self.known.iter().any(|known| known.is_known(&path)) {
                 continue;
             }
-            let candidates = self.read_keys.iter().map(String::as_str).chain(self.known.exact());
-            warnings.push(unknown("key", &key, nearest(&key, candidates)));
+            let candidates =
+                self.read_keys.iter().map(String::as_str).chain(self.known.iter().flat_map(KnownKeys::exact));
+            warnings.push(unknown("key", &key, candidates));
         }
-        for name in self.environment.names().filter(|name| self.known.is_to_be_read(name)) {
-            if !self.read_names.contains(name) {
+        for (name, _) in self.environment.pairs() {
+            let is_to_be_read = self.known.iter().any(|known| known.is_to_be_read(name));
+            if is_to_be_read && !self.read_names.contains(name) {
                 let candidates = self.read_names.iter().map(String::as_str);
-                warnings.push(unknown("environment variable", name, nearest(name, candidates)));
+                warnings.push(unknown("environment variable", name, candidates));
             }
         }
         warnings
@@ -342,17 +373,14 @@ fn leaves<'t>(table: &'t toml::Table, path: &mut Vec<&'t str>, into: &mut Vec<Ve
     }
 }
 
-fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
-    candidates
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+/// Returns the warning of an unknown `name`, which suggests the most similar of the `known` ones.
+pub fn unknown<'k>(what: &str, name: &str, known: impl Iterator<Item = &'k str>) -> String {
+    let nearest = known
+        .map(|known| (strsim::jaro_winkler(name, known), known))
         .filter(|(similarity, _)| *similarity >= SIMILAR)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
-}
-
-fn unknown(what: &str, name: &str, nearest: Option<&str>) -> String {
+        .max_by(|a, b| a.0.total_cmp(&b.0));
     match nearest {
-        Some(nearest) => format!("unknown {what} {name} is ignored; did you mean {nearest}?"),
+        Some((_, nearest)) => format!("unknown {what} {name} is ignored; did you mean {nearest}?"),
         None => format!("unknown {what} {name} is ignored"),
     }
 }
@@ -373,21 +401,15 @@ fn displayed(value: &toml::Value) -> String {
 mod tests {
     use super::*;
 
-    const KNOWN: KnownKeys = KnownKeys {
-        silent: &[],
-        without_effect: &[],
-        off_by_default: &["a.*"],
-        kept_references: &["a.*.secret"],
-        prefixes: &[],
-        read_elsewhere: &[],
-    };
+    const KNOWN: &[KnownKeys] =
+        &[KnownKeys { off_by_default: &["a.*"], kept_references: &["a.*.secret"], ..KnownKeys::NONE }];
 
-    /// What `key` has in `config`, where variable `SET` is set, and the warnings.
+    /// Returns what `key` has in `config`, where the variable `SET` is set, and the warnings.
     fn get<T: Value>(config: &str, key: &str) -> (Option<T>, Vec<String>) {
         let environment = Environment::from_pairs([("SET".to_owned(), "value".to_owned())]);
         let config = config.parse().unwrap();
         let mut reader = Reader::new(&environment, &config, KNOWN);
-        // What is missed twice is said once.
+        // A variable that is missing twice causes one warning.
         reader.get::<T>(key, &[]).unwrap();
         let value = reader.get(key, &[]).unwrap();
         reader.read_keys.extend(["a.b.enabled".to_owned()]);

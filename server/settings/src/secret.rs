@@ -1,22 +1,25 @@
-//! Texts that must not get into logs.
+//! Values that must not get into logs.
 
 use std::fmt;
+use std::ops::Deref;
 
 use crate::Value;
 
-/// A password or key: its debug form hides it.
+/// A password or key, as text or as bytes. Its debug form hides it.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct Secret<T = String>(T);
 
-impl Secret {
-    /// Returns the text itself. Not for logs.
-    pub fn expose(&self) -> &str {
+impl<T: Deref> Secret<T> {
+    /// Returns the text or the bytes. Not for logs.
+    pub fn expose(&self) -> &T::Target {
         &self.0
     }
+}
 
+impl<T: AsRef<[u8]>> Secret<T> {
     /// Reports whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.as_ref().is_empty()
     }
 }
 
@@ -26,19 +29,25 @@ impl From<String> for Secret {
     }
 }
 
-impl From<&str> for Secret {
+impl From<Vec<u8>> for Secret<Vec<u8>> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl<T: for<'t> From<&'t str>> From<&str> for Secret<T> {
     fn from(text: &str) -> Self {
-        Self(text.to_owned())
+        Self(T::from(text))
     }
 }
 
-impl fmt::Debug for Secret {
+impl<T: AsRef<[u8]>> fmt::Debug for Secret<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_empty() { "Secret()" } else { "Secret(…)" })
+        f.write_str(if self.is_empty() { "Secret()" } else { "Secret(…)" })
     }
 }
 
-impl Value for Secret {
+impl<T: AsRef<[u8]> + for<'t> From<&'t str>> Value for Secret<T> {
     const EXPECTED: &'static str = "a text";
 
     fn from_text(text: &str) -> Option<Self> {

@@ -2,7 +2,7 @@
 
 use crate::{Invalid, Value};
 
-/// What a source has for a setting.
+/// The value of a setting in a source, before it is parsed.
 #[derive(Debug, Clone, Copy)]
 pub enum RawValue<'a> {
     /// The text of a variable.
@@ -19,7 +19,7 @@ pub struct Setting<T> {
     pub key: &'static str,
     /// The environment variables that set it, the strongest first.
     pub variables: &'static [&'static str],
-    /// What can be used as its value.
+    /// A description of the values that can be used.
     pub expected: &'static str,
     /// Whether a configuration file has it without quotes.
     pub is_bare: bool,
@@ -27,6 +27,8 @@ pub struct Setting<T> {
     pub is_reread: bool,
     /// Whether an empty text is a value, and not the same as none.
     pub may_be_empty: bool,
+    /// Whether only a server that runs its service alone has it.
+    pub is_standalone: bool,
     /// Sets it; the error is what was expected.
     pub read: fn(&mut T, RawValue<'_>) -> Result<(), &'static str>,
     /// Returns its value as the text of a variable; `None` if it has none.
@@ -46,9 +48,10 @@ impl<T> Setting<T> {
         Self { may_be_empty: true, ..self }
     }
 
-    /// Reports whether it has the name `variable`.
-    pub fn is_named(&self, variable: &str) -> bool {
-        self.variables.contains(&variable)
+    /// Marks it as one that only a server has that runs its service alone.
+    #[must_use]
+    pub const fn standalone(self) -> Self {
+        Self { is_standalone: true, ..self }
     }
 }
 
@@ -69,7 +72,9 @@ pub trait Table: Default + 'static {
 /// Errors: [`Invalid`] for a value that the setting does not take; nothing is changed then. What was found is not
 /// repeated where it may be a secret.
 pub fn set<T: Table>(table: &mut T, variable: &str, text: &str) -> Result<bool, Invalid> {
-    let Some(setting) = T::settings().find(|setting| setting.is_named(variable)) else { return Ok(false) };
+    let Some(setting) = T::settings().find(|setting| setting.variables.contains(&variable)) else {
+        return Ok(false);
+    };
     if !text.is_empty() || setting.may_be_empty {
         let read = (setting.read)(table, RawValue::Text(text));
         read.map_err(|expected| Invalid::of_value(variable, expected, &format!("{text:?}")))?;
@@ -108,8 +113,8 @@ pub fn read<V: Value>(found: RawValue<'_>) -> Result<V, &'static str> {
 ///
 /// `variables` are environment variables, the strongest first; `key` is the name in `config.toml`; `check` is a
 /// function that takes the value as it was read and returns the one to use, or what was expected. After a
-/// semicolon come the marks [`reread`](Setting::reread) and [`may_be_empty`](Setting::may_be_empty). A field without
-/// `#[setting]` is set by other means.
+/// semicolon come the marks [`reread`](Setting::reread), [`may_be_empty`](Setting::may_be_empty) and
+/// [`standalone`](Setting::standalone). A field without `#[setting]` is set by other means.
 ///
 /// ```
 /// settings::settings! {
@@ -174,6 +179,7 @@ macro_rules! setting {
             is_bare: <$type as $crate::Value>::IS_BARE,
             is_reread: false,
             may_be_empty: false,
+            is_standalone: false,
             read: |settings, found| {
                 let value: $type = $crate::read(found)?;
                 $(let value: $type = $check(value)?;)?

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// A type that settings have.
 pub trait Value: Sized {
-    /// What an operator should have written, for the message that refuses something else.
+    /// A description of the values that can be used, for the message that refuses another one.
     const EXPECTED: &'static str;
 
     /// Whether a configuration file has it without quotes.
@@ -25,7 +25,7 @@ pub trait Value: Sized {
         }
     }
 
-    /// Returns it as [`Self::from_text`] reads it, without what must not be shown; `None` for no value at all.
+    /// Returns the text that [`Self::from_text`] parses into it, with secrets hidden; `None` for no value at all.
     fn show(&self) -> Option<String>;
 }
 

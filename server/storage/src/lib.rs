@@ -45,7 +45,7 @@ pub use public_objects::CHANNEL;
 pub use render::Refusal;
 pub use s3::AccessKeys;
 pub use seed::SeedReport;
-pub use settings::{BackendKind, S3Settings, Settings};
+pub use settings::{BackendKind, KNOWN_KEYS, S3Settings, Settings};
 pub use sweeper::Sweeper;
 pub use transfer::{Transfer, transfer};
 

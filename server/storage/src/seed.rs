@@ -49,8 +49,8 @@ struct Known {
 }
 
 impl Storage {
-    /// Creates or updates `bucket`, then uploads the new and changed files of the folder `objects_path`, whose
-    /// names relative to it become the objects' keys. Files whose name starts with a dot are left out, and so are symbolic
+    /// Creates or updates `bucket`, then uploads the new and changed files of its folder, whose names relative to it
+    /// become the objects' keys. Files whose name starts with a dot are left out, and so are symbolic
     /// links, but for those to a file in the same folder.
     ///
     /// Running it again changes nothing; two nodes may run it at the same time. A file that is too large, of a type
@@ -59,13 +59,9 @@ impl Storage {
     ///
     /// Errors: [`Error::InvalidKey`] for a name that is not UTF-8, [`Error::Backend`] for a folder or file that cannot
     /// be read.
-    pub async fn seed_bucket(
-        &self,
-        bucket: &BucketDefinition,
-        objects_path: Option<&Path>,
-    ) -> Result<SeedReport, Error> {
+    pub async fn seed_bucket(&self, bucket: &BucketDefinition) -> Result<SeedReport, Error> {
         buckets::upsert(self, bucket).await?;
-        let Some(folder) = objects_path else { return Ok(SeedReport::default()) };
+        let Some(folder) = &bucket.objects_path else { return Ok(SeedReport::default()) };
         let files = list(folder).await?;
         let known = self.known(&bucket.name, &files).await?;
         let mut report = SeedReport::default();

@@ -3,7 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::settings::{Bytes, Secret};
+use ::settings::{Bytes, KnownKeys, Secret};
+
+/// What the service knows of names that no setting has.
+pub const KNOWN_KEYS: KnownKeys = KnownKeys {
+    silent: &["storage.analytics.**", "storage.vector.buckets.**"],
+    without_effect: &[("storage.analytics.enabled", "false", "there are no analytics buckets")],
+    ..KnownKeys::NONE
+};
 
 ::settings::words! {
     /// Where the objects' bytes are.

@@ -10,7 +10,9 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test without its database can only fail")]
 
 mod cleaner;
+mod extensions;
 mod server;
+mod skip;
 mod template;
 
 use std::path::PathBuf;
@@ -18,7 +20,9 @@ use std::path::PathBuf;
 use database::cluster::Search;
 use tokio_postgres::{Client, NoTls};
 
+pub use extensions::has_extension;
 use server::Server;
+pub use skip::skip;
 use template::Template;
 
 /// The password that every login role has in a test's database, but for the superuser.
@@ -29,11 +33,9 @@ pub const DATABASE_URL_VARIABLE: &str = "BASALT_TEST_DATABASE_URL";
 
 /// Returns the Postgres that tests run on, as a `make test` of this repository finds it.
 pub fn search() -> Search {
-    let mut search = Search::new(Some(&repository()));
-    if let Some(folder) = std::env::var_os("BASALT_TEST_POSTGRES_BIN").filter(|value| !value.is_empty()) {
-        search.folder = Some(PathBuf::from(folder));
-    }
-    search
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let folder = ["BASALT_TEST_POSTGRES_BIN", "POSTGRES_BIN"].into_iter().find_map(set).map(PathBuf::from);
+    Search { folder, ..Search::new(Some(&repository())) }
 }
 
 /// Returns the repository's root.

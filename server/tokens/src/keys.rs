@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base64::Engine;
@@ -10,6 +10,7 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Serialize;
 use serde_json::{Value, json};
+use settings::{Invalid, Reader};
 use sha2::Sha256;
 
 use crate::api_keys::{self, ApiKeys};
@@ -48,7 +49,10 @@ settings::settings! {
         /// JSON array of private JWKs, exactly one of which has `sign` among its `key_ops`.
         #[setting(variables = ["GOTRUE_JWT_KEYS"])]
         pub jwt_keys: Option<String> = None,
-        /// The file of `auth.signing_keys_path`: JSON array of private JWKs, of which the first signs.
+        /// File with a JSON array of private JWKs, as `supabase gen signing-key` makes it. The first signs the tokens of users.
+        #[setting(variables = [], key = "auth.signing_keys_path")]
+        pub signing_keys_path: Option<PathBuf> = None,
+        /// What is in that file.
         pub signing_keys: Option<String> = None,
         /// Further keys to verify with: a plain secret, a JWK or a JWKS. A shared secret in it is also the signing secret
         /// if no other is set.
@@ -69,6 +73,24 @@ settings::settings! {
         /// The project's reference, claim `ref` of the legacy API keys. `basalt` where it is not set.
         #[setting(variables = [], key = "project_id")]
         pub project: Option<String> = None,
+    }
+}
+
+impl KeyOverrides {
+    /// Reads the keys that settings name. `resolve` returns where the file of a path in `config.toml` is. As in the Supabase
+    /// CLI, the file of signing keys may be missing if auth is switched off.
+    ///
+    /// Errors: [`Invalid`] for a setting or a file that cannot be read.
+    pub fn read(reader: &mut Reader<'_>, resolve: impl FnOnce(&Path) -> PathBuf) -> Result<Self, Invalid> {
+        let mut overrides: Self = reader.read()?;
+        let is_off = reader.get::<bool>("auth.enabled", &[])? == Some(false);
+        if let Some(path) = overrides.signing_keys_path.as_deref().filter(|_| !is_off).map(resolve) {
+            overrides.signing_keys = Some(std::fs::read_to_string(&path).map_err(|error| {
+                let found = format!("{}: {error}", path.display());
+                Invalid::new(SIGNING_FILE, "a file with a JSON array of private JWKs", &found)
+            })?);
+        }
+        Ok(overrides)
     }
 }
 

@@ -93,8 +93,7 @@ impl Value for Rate {
 impl LimitSettings {
     /// Reads them. `sends_mail` tells whether mails leave this machine.
     pub(super) fn read(reader: &mut Reader<'_>, sends_mail: bool) -> Result<Self, Invalid> {
-        let mut settings = Self::default();
-        reader.apply(&mut settings)?;
+        let mut settings: Self = reader.read()?;
         // As in the CLI, the file's number is for mails that leave the machine.
         if !sends_mail && !reader.is_in_environment("GOTRUE_RATE_LIMIT_EMAIL_SENT") {
             settings.mails = KEPT_MAILS;

@@ -259,8 +259,7 @@ impl MailSettings {
 impl SmtpSettings {
     /// Reads them; `None` where no server is named or it is switched off.
     fn read(reader: &mut Reader<'_>) -> Result<Option<Self>, Invalid> {
-        let mut smtp = Self::default();
-        reader.apply(&mut smtp)?;
+        let smtp: Self = reader.read()?;
         let enabled: Option<bool> = reader.get("auth.email.smtp.enabled", &[])?;
         // The switch is the file's; whoever names a server in the environment wants it.
         let is_off = enabled == Some(false) && reader.is_in_config(&["auth", "email", "smtp", "host"]);

@@ -29,6 +29,14 @@ const NAMED: &str = "\
   `clerk`, `domain`; for `workos`, `issuer_url`.
 ";
 
+/// The page of mails has a table of its own, under two names.
+const INBOX: &str = "\
+## Inbox
+
+`inbucket.port` (or `local_smtp.port`, `BASALT_INBOX_PORT`; `54324` by default) is the port of the page that shows mails
+which are kept instead of being sent; `inbucket.enabled = false` switches it off.
+";
+
 /// Returns the sections of all tables of the service, for the reference of settings.
 pub fn settings_reference() -> String {
     [
@@ -59,6 +67,7 @@ pub fn settings_reference() -> String {
         section::<OauthServerSettings>("Auth: OAuth server", ""),
         NAMED.to_owned(),
         section::<ServerSettings>("Auth in a server of its own", ""),
+        INBOX.to_owned(),
     ]
     .join("\n")
 }

@@ -35,8 +35,7 @@ use ::settings::{Invalid, Reader, Secret};
 
 impl SamlSettings {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
-        let mut settings = Self::default();
-        reader.apply(&mut settings)?;
+        let settings: Self = reader.read()?;
         if settings.enabled && settings.private_key.is_empty() {
             let expected = "an RSA key of at least 2048 bits (PKCS#1 DER in base64) where SAML is enabled";
             return Err(Invalid::new("GOTRUE_SAML_PRIVATE_KEY", expected, &"none"));

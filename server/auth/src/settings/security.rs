@@ -54,10 +54,8 @@ const CAPTCHA_TIMEOUT: Duration = Duration::from_secs(8);
 
 impl SecuritySettings {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
-        let mut settings = Self::default();
-        reader.apply(&mut settings)?;
-        let mut captcha = Captcha::default();
-        reader.apply(&mut captcha)?;
+        let mut settings: Self = reader.read()?;
+        let captcha: Captcha = reader.read()?;
         if captcha.enabled && captcha.secret.expose().trim().is_empty() {
             let expected = "this site's secret at the captcha's provider, since captchas are enabled";
             return Err(Invalid::new("GOTRUE_SECURITY_CAPTCHA_SECRET", expected, &"none"));

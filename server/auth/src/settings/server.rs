@@ -66,8 +66,7 @@ impl ServerSettings {
     ///
     /// Errors: [`Invalid`] for the first that cannot be used, or that upstream wants and that is missing.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
-        let mut settings = Self::default();
-        reader.apply(&mut settings)?;
+        let settings: Self = reader.read()?;
         if settings.external_url.is_empty() {
             return Err(Invalid::new("API_EXTERNAL_URL", EXTERNAL_URL, &"none"));
         }

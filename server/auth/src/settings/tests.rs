@@ -1,23 +1,13 @@
 //! What an operator writes about sign-in and what comes of it.
 
-use ::settings::{Environment, Invalid, KnownKeys, Reader};
+use ::settings::{Environment, Invalid, Reader};
 
 use super::*;
-
-const KNOWN: KnownKeys = KnownKeys {
-    silent: &[],
-    without_effect: &[],
-    off_by_default: OFF_BY_DEFAULT,
-    kept_references: KEPT_REFERENCES,
-    prefixes: &["BASALT_", "GOTRUE_"],
-    read_elsewhere: &[],
-};
 
 /// Reads the settings, and the keys, which belong to `tokens`.
 fn apply(reader: &mut Reader<'_>) -> Result<Settings, Invalid> {
     let files = |path: &Path| vec![path.to_owned()];
-    let context =
-        SettingsContext { api_url: "http://127.0.0.1:1", mails: Some(PathBuf::from("mail")), files: &files };
+    let context = SettingsContext { mails: Some(PathBuf::from("mail")), files: &files };
     reader.apply(&mut tokens::KeyOverrides::default())?;
     Settings::read(reader, &context)
 }
@@ -26,7 +16,7 @@ fn apply(reader: &mut Reader<'_>) -> Result<Settings, Invalid> {
 fn all(config: &str, variables: &[(&str, &str)]) -> Result<(Settings, Vec<String>), Invalid> {
     let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let (environment, config) = (Environment::from_pairs(pairs), config.parse().unwrap());
-    let mut reader = Reader::new(&environment, &config, KNOWN);
+    let mut reader = Reader::new(&environment, &config, &[KNOWN_KEYS]);
     let settings = apply(&mut reader)?;
     Ok((settings, reader.finish()))
 }
@@ -48,7 +38,7 @@ const UPSTREAMS: &str = include_str!("upstream_names.txt");
 #[test]
 fn every_name_of_upstreams_configuration_is_known() {
     let (environment, config) = (Environment::default(), toml::Table::new());
-    let mut reader = Reader::new(&environment, &config, KNOWN);
+    let mut reader = Reader::new(&environment, &config, &[KNOWN_KEYS]);
     apply(&mut reader).unwrap();
     let unknown: Vec<&str> = UPSTREAMS.lines().filter(|name| !reader.knows(name)).collect();
     assert_eq!(unknown, [""; 0]);
@@ -389,7 +379,7 @@ fn every_credential_of_a_text_message_may_be_missing() {
 fn a_third_party_whose_variable_is_not_set_is_off() {
     let environment = Environment::default();
     let config = "[auth.third_party.firebase]\nenabled = true\nproject_id = 'env(NONE)'".parse().unwrap();
-    let mut reader = Reader::new(&environment, &config, KNOWN);
+    let mut reader = Reader::new(&environment, &config, &[KNOWN_KEYS]);
     assert_eq!(read_third_parties(&mut reader), Ok(vec![]));
     let warnings = reader.finish();
     assert_eq!(

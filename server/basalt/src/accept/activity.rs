@@ -1,11 +1,12 @@
 //! The activity of a connection, which decides how long it may stay open.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use poem::http::Version;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
+
+use super::Limits;
 
 /// The activity of a connection from its acceptance to its close.
 pub(super) struct Activity {
@@ -27,15 +28,6 @@ struct State {
     upgraded: bool,
     /// The client is sending a body that is not read.
     has_unread_body: bool,
-}
-
-/// How long a connection may be without a request.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct WaitLimits {
-    /// For the rest of a head.
-    pub(super) head: Duration,
-    /// Between two requests.
-    pub(super) idle: Duration,
 }
 
 /// The order in which connections are closed when their slots are needed; the least first.
@@ -117,7 +109,7 @@ impl Activity {
     }
 
     /// Returns when the wait for a request ends; `None` while none is waited for.
-    fn deadline(&self, limits: WaitLimits) -> Option<Instant> {
+    fn deadline(&self, limits: Limits) -> Option<Instant> {
         let state = self.state();
         if state.requests > 0 || state.upgraded {
             return None;
@@ -127,7 +119,7 @@ impl Activity {
     }
 
     /// Waits until the connection has been without a request for too long.
-    pub(super) async fn overdue(&self, limits: WaitLimits) {
+    pub(super) async fn overdue(&self, limits: Limits) {
         loop {
             let now = Instant::now();
             let deadline = self.deadline(limits);
@@ -161,9 +153,16 @@ impl Drop for RequestGuard {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
-    const LIMITS: WaitLimits = WaitLimits { head: Duration::from_secs(15), idle: Duration::from_secs(90) };
+    const LIMITS: Limits = Limits {
+        head: Duration::from_secs(15),
+        idle: Duration::from_secs(90),
+        silence: Duration::MAX,
+        drain: Duration::MAX,
+    };
 
     /// Returns the seconds until the connection is overdue while it receives a byte every two seconds.
     async fn seconds_of_drip(activity: &Activity) -> u64 {

@@ -28,16 +28,16 @@ pub(super) struct Connection<Io> {
     last: Instant,
     /// Polled while nothing can be read. It is set to a later time only when it fires, not at every byte.
     timer: Pin<Box<Sleep>>,
-    closing: Closing,
+    closing: CloseState,
     /// Released when the stream is closed, and not already when it is upgraded to a WebSocket.
     _slot: Arc<ConnectionSlot>,
 }
 
 /// The state of the close of a connection.
-enum Closing {
+enum CloseState {
     /// It has not begun.
     Open,
-    /// The sending side is closed, and the client may still be sending: until when, and how many bytes, that is read.
+    /// The sending side is closed. What the client still sends is read until this time, up to this number of bytes.
     Lingering(Instant, usize),
     Done,
 }
@@ -52,10 +52,10 @@ impl<Io> Connection<Io> {
     ) -> Self {
         let last = Instant::now();
         let timer = Box::pin(sleep_until(last + silence));
-        Self { stream, activity, silence, last, timer, closing: Closing::Open, _slot: slot }
+        Self { stream, activity, silence, last, timer, closing: CloseState::Open, _slot: slot }
     }
 
-    /// Ready once the connection has been silent for too long.
+    /// Becomes ready once the connection has been silent for too long.
     fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while self.timer.as_mut().poll(context).is_ready() {
             let deadline = self.last + self.silence;
@@ -144,19 +144,20 @@ impl<Io: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<Io> {
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if let Closing::Open = this.closing {
+        if let CloseState::Open = this.closing {
             ready!(Pin::new(&mut this.stream).poll_shutdown(context))?;
             let now = Instant::now();
             this.closing = if this.activity.is_sending() && !this.activity.end.is_cancelled() {
                 this.timer.as_mut().reset(now + LINGER_SILENCE);
-                Closing::Lingering(now + LINGER, LINGER_BYTES)
+                CloseState::Lingering(now + LINGER, LINGER_BYTES)
             } else {
-                Closing::Done
+                CloseState::Done
             };
         }
-        if let Closing::Lingering(until, mut left) = this.closing {
+        if let CloseState::Lingering(until, mut left) = this.closing {
             let lingered = this.poll_linger(context, until, &mut left);
-            this.closing = if lingered.is_ready() { Closing::Done } else { Closing::Lingering(until, left) };
+            this.closing =
+                if lingered.is_ready() { CloseState::Done } else { CloseState::Lingering(until, left) };
             return lingered.map(Ok);
         }
         Poll::Ready(Ok(()))

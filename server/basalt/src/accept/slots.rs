@@ -15,11 +15,13 @@ const EVICTION_INTERVAL: Duration = Duration::from_millis(100);
 /// All slots.
 pub(super) struct ConnectionSlots {
     free: Arc<Semaphore>,
-    occupied: Mutex<Occupied>,
+    occupied: Mutex<ConnectionTable>,
 }
 
+/// The connections in the slots.
 #[derive(Default)]
-struct Occupied {
+struct ConnectionTable {
+    /// What each does, by the ID of its slot.
     activities: HashMap<u64, Arc<Activity>>,
     /// The ID of the next slot.
     next_id: u64,

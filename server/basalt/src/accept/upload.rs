@@ -25,19 +25,20 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 pub(super) struct RequestBody {
     /// `None` once it was read to its end, or failed.
     incoming: Option<Incoming>,
-    shared: Arc<Shared>,
+    shared: Arc<UploadState>,
 }
 
 /// The part of a body that the service has not read when it responds.
 pub(super) struct UnreadBody {
-    shared: Arc<Shared>,
+    shared: Arc<UploadState>,
     /// The client sends the body only after `100 Continue`, which the first read causes.
     expects_continue: bool,
     /// The body is a stream of an HTTP/2 connection, which may have other requests and does not end with this one.
     is_stream: bool,
 }
 
-struct Shared {
+/// What the two parts of a body share.
+struct UploadState {
     state: Mutex<State>,
     activity: Arc<Activity>,
 }
@@ -74,13 +75,13 @@ pub(super) fn split(
         return (parts, poem::Body::empty(), None);
     }
     let expects_continue = parts.headers.contains_key(EXPECT);
-    let shared = Arc::new(Shared { state: Mutex::default(), activity: Arc::clone(activity) });
+    let shared = Arc::new(UploadState { state: Mutex::default(), activity: Arc::clone(activity) });
     let upload = RequestBody { incoming: Some(incoming), shared: Arc::clone(&shared) };
     let rest = UnreadBody { shared, expects_continue, is_stream: parts.version == Version::HTTP_2 };
     (parts, upload.boxed().into(), Some(rest))
 }
 
-impl Shared {
+impl UploadState {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

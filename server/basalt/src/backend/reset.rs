@@ -55,7 +55,7 @@ pub(crate) async fn run(
     keys: &tokens::Keys,
     yes: bool,
 ) -> Result<Logins, Error> {
-    let target = find_target(settings, backend).await?;
+    let target = backend.with_admin(async |admin| read_target(settings, admin).await).await?;
     if !yes {
         confirm(settings).await?;
     }
@@ -63,10 +63,7 @@ pub(crate) async fn run(
     console::step("resetting the database");
     recreate(backend, &target, is_embedded).await?;
     remove_objects(settings)?;
-    let admin = backend.admin().await?;
-    let migrated = super::migrate(&with_adoption(settings), keys, &admin).await;
-    admin.close().await;
-    migrated
+    backend.with_admin(async |admin| super::migrate(&with_adoption(settings), keys, admin).await).await
 }
 
 /// Returns the settings with the consent to set the database up, which the consent to reset it includes.
@@ -91,13 +88,6 @@ async fn confirm(settings: &Settings) -> Result<(), Error> {
 /// Reads name and owner of the database to reset.
 ///
 /// Errors: for one that Basalt has not set up itself.
-async fn find_target(settings: &Settings, backend: &Backend) -> Result<TargetDatabase, Error> {
-    let admin = backend.admin().await?;
-    let found = read_target(settings, &admin).await;
-    admin.close().await;
-    found
-}
-
 async fn read_target(settings: &Settings, admin: &Database) -> Result<TargetDatabase, Error> {
     let mut client: Client = admin.client().await?;
     if let Some(url) = &settings.database.url {
@@ -120,7 +110,9 @@ async fn read_target(settings: &Settings, admin: &Database) -> Result<TargetData
 async fn recreate(backend: &Backend, target: &TargetDatabase, is_embedded: bool) -> Result<(), Error> {
     // A session cannot drop the database that it is connected to.
     let other = if target.name == "postgres" { "template1" } else { "postgres" };
-    let maintenance = super::admin_of(uri::for_database(&backend.admin, other)).await?;
+    let mut server = backend.admin.clone();
+    server.set("dbname", other);
+    let maintenance = super::admin_of(server).await?;
     let result = replace(&maintenance, target, is_embedded).await;
     maintenance.close().await;
     result

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 
 use super::status;
 use crate::error::Error;
-use crate::settings::Settings;
+use crate::settings::{Invocation, Settings};
 
 /// The kit's package, in the version that was released together with this program.
 const PACKAGE: &str = concat!("basalt-conformance@", env!("CARGO_PKG_VERSION"));
@@ -48,9 +48,11 @@ pub(super) enum Swap {
 /// running one.
 ///
 /// Errors: if neither is there, or if npx is missing.
-pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
+pub(super) async fn run(invocation: &Invocation, arguments: Arguments) -> Result<(), Error> {
+    let settings = Settings::load(invocation)?;
     let mut kit = kit(arguments.arguments.iter());
-    if !names_server(&arguments.arguments) {
+    let is_named = invocation.variables.get("SUPABASE_URL").is_some_and(|url| !url.is_empty());
+    if !is_named && !names_server(&arguments.arguments) {
         let instance = super::running(&settings).await?;
         let values = status::values(&settings, &instance)?;
         for (name, variable) in VARIABLES {
@@ -80,13 +82,9 @@ fn kit(arguments: impl Iterator<Item = impl AsRef<OsStr>>) -> Command {
 
 /// Reports whether the arguments need no running server: they name one, or ask for something else.
 fn names_server(arguments: &[OsString]) -> bool {
-    let is_set = std::env::var_os("SUPABASE_URL").is_some_and(|url| !url.is_empty());
     let enough = ["--url", "--help", "-h", "--list", "--print-sql"];
-    is_set
-        || arguments
-            .iter()
-            .filter_map(|argument| argument.to_str())
-            .any(|argument| enough.contains(&argument.split_once('=').map_or(argument, |(name, _)| name)))
+    let mut arguments = arguments.iter().filter_map(|argument| argument.to_str());
+    arguments.any(|argument| enough.contains(&argument.split_once('=').map_or(argument, |(name, _)| name)))
 }
 
 fn replace_by(mut command: Command) -> Result<(), Error> {

@@ -57,10 +57,7 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
 async fn reset(mut settings: Settings, arguments: ResetArguments) -> Result<(), Error> {
     let ResetArguments { yes, no_seed } = arguments;
     settings.seed.enabled &= !no_seed;
-    let backend = Backend::attach_or_start(&settings).await?;
-    let result = reset_and_fill(&settings, &backend, yes).await;
-    backend.stop().await;
-    result
+    Backend::attached(&settings, async |backend| reset_and_fill(&settings, backend, yes).await).await
 }
 
 async fn reset_and_fill(settings: &Settings, backend: &Backend, yes: bool) -> Result<(), Error> {

@@ -5,7 +5,7 @@ mod realtime;
 
 use crate::console;
 use crate::error::Error;
-use crate::settings::{Flags, Settings, display_path};
+use crate::settings::{Invocation, Settings, display_path};
 
 /// The result of a check.
 struct Finding {
@@ -27,8 +27,8 @@ enum Verdict {
 /// Runs all checks and prints their results.
 ///
 /// Errors: if something is broken, so that scripts can tell.
-pub(super) async fn run(flags: Flags) -> Result<(), Error> {
-    let settings = match Settings::load(&flags) {
+pub(super) async fn run(invocation: Invocation) -> Result<(), Error> {
+    let settings = match Settings::load(&invocation) {
         Ok(settings) => settings,
         Err(error) => {
             print(&[Finding { subject: "Settings", verdict: Verdict::Broken(error.to_string()) }]);

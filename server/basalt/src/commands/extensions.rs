@@ -27,18 +27,11 @@ struct AvailableExtension {
 
 /// Prints the extensions of the project's Postgres, and those that only hosted Supabase has.
 pub(super) async fn run(settings: Settings) -> Result<(), Error> {
-    let backend = Backend::attach_or_start(&settings).await?;
-    let available = available(&backend).await;
-    backend.stop().await;
-    print(&available?);
+    let available = Backend::attached(&settings, async |backend| {
+        backend.with_admin(async |admin| Ok(read(admin).await?)).await
+    });
+    print(&available.await?);
     Ok(())
-}
-
-async fn available(backend: &Backend) -> Result<Vec<AvailableExtension>, Error> {
-    let admin = backend.admin().await?;
-    let available = read(&admin).await;
-    admin.close().await;
-    Ok(available?)
 }
 
 async fn read(admin: &database::Database) -> Result<Vec<AvailableExtension>, database::Error> {

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use super::{block_on, load, serve};
 use crate::console;
 use crate::error::Error;
-use crate::settings::{Flags, Settings, display_path};
+use crate::settings::{Invocation, Settings, display_path};
 
 const TEMPLATE: &str = include_str!("functions/index.ts.template");
 const CONFIGURATION: &str = "{\n  \"imports\": {}\n}\n";
@@ -51,59 +51,23 @@ pub(super) struct ServeArguments {
     port: Option<u16>,
 }
 
-/// A summary of a project's functions.
-pub(super) struct Functions {
-    /// The number of functions that can be called.
-    pub(super) count: usize,
-    /// The Deno that runs them, if it was found.
-    pub(super) deno: Option<PathBuf>,
-    watched: bool,
-}
-
-impl Functions {
-    /// Returns the functions of `settings`; `None` if functions are off.
-    pub(super) fn new(settings: &Settings) -> Option<Self> {
-        let settings = settings.services.functions.as_ref()?;
-        Some(Self {
-            count: settings.list().iter().filter(|found| found.function.enabled).count(),
-            deno: functions::find_deno(settings),
-            watched: settings.watch,
-        })
-    }
-
-    /// Says why none of them can be called, and what to do; `None` if they can, or if there are none.
-    pub(super) fn problem(&self) -> Option<String> {
-        let is_missing = self.count > 0 && self.deno.is_none();
-        is_missing.then(|| format!("{} cannot be called. {}", self.count_text(), functions::Error::NoDeno))
-    }
-
-    /// Describes their URL, and when changed files take effect.
-    pub(super) fn describe(&self, api_url: &str) -> String {
-        let changes = match self.watched {
-            true => "changed files take effect at the next call",
-            false => "changed files take effect after a restart, or use `basalt functions serve`",
-        };
-        format!("{api_url}/functions/v1/<name> ({}; {changes})", self.count_text())
-    }
-
-    /// Returns the number with its noun.
-    pub(super) fn count_text(&self) -> String {
-        if self.count == 1 { "1 function".to_owned() } else { format!("{} functions", self.count) }
-    }
-}
-
 /// Runs the command.
-pub(super) fn run(arguments: Arguments, flags: Flags) -> Result<(), Error> {
+pub(super) fn run(arguments: Arguments, invocation: Invocation) -> Result<(), Error> {
     match arguments {
-        Arguments::New { name } => create(functions_settings(&load(&flags)?)?, &name),
+        Arguments::New { name } => create(functions_settings(&load(&invocation)?)?, &name),
         Arguments::List => {
-            list(functions_settings(&load(&flags)?)?);
+            list(functions_settings(&load(&invocation)?)?);
             Ok(())
         }
         Arguments::Serve(ServeArguments { env_file, no_verify_jwt, port }) => {
-            let flags =
-                Flags { env_file, port, open_functions: no_verify_jwt, watch_functions: true, ..flags };
-            let settings = load(&flags)?;
+            let invocation = Invocation {
+                env_file,
+                port,
+                open_functions: no_verify_jwt,
+                watch_functions: true,
+                ..invocation
+            };
+            let settings = load(&invocation)?;
             functions_settings(&settings)?;
             block_on(serve::run_functions(settings))
         }

@@ -5,8 +5,9 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use database::Database;
 
-use crate::backend::Backend;
+use crate::backend::{self, Backend};
 use crate::console;
 use crate::error::Error;
 use crate::settings::{Settings, duration};
@@ -86,14 +87,14 @@ pub(super) async fn run(mut settings: Settings, arguments: Arguments) -> Result<
         schemas: if schema.is_empty() { exposed_schemas(&settings) } else { schema },
         one_to_one: !postgrest_v9_compat,
     };
-    let backend = Backend::attach_or_start(&settings).await?;
-    let generated = tokio::time::timeout(query_timeout, generate(&settings, &backend, &options)).await;
-    backend.stop().await;
-    let types = generated.unwrap_or_else(|_| {
-        let seconds = query_timeout.as_secs_f64();
-        Err(Error::Advice(format!("the database took longer than {seconds} s: raise --query-timeout")))
-    })?;
-    console::print(types.trim_end());
+    let types = Backend::attached(&settings, async |backend| {
+        let generated = backend.with_admin(async |admin| generate(&settings, backend, admin, &options).await);
+        tokio::time::timeout(query_timeout, generated).await.unwrap_or_else(|_| {
+            let seconds = query_timeout.as_secs_f64();
+            Err(Error::Advice(format!("the database took longer than {seconds} s: raise --query-timeout")))
+        })
+    });
+    console::print(types.await?.trim_end());
     Ok(())
 }
 
@@ -117,23 +118,18 @@ fn exposed_schemas(settings: &Settings) -> Vec<String> {
     std::iter::once(public).chain(rest.into_iter().flat_map(|rest| rest.db_schemas.clone())).collect()
 }
 
+/// Describes `admin`'s database. A cluster that was started only for this command may not have the newest migrations yet, and
+/// gets them; the database of a running server, or of DATABASE_URL, is described unchanged.
 async fn generate(
     settings: &Settings,
     backend: &Backend,
+    admin: &Database,
     options: &typegen::Options,
 ) -> Result<String, Error> {
-    let admin = backend.admin().await?;
-    let types = async {
-        // A cluster that was started only for this command may not have the newest migrations yet; the database of a
-        // running server, or of DATABASE_URL, is described unchanged.
-        if backend.cluster.is_some() {
-            crate::backend::migrate(settings, &crate::backend::keys(settings)?, &admin).await?;
-        }
-        typegen::generate(&admin, options).await.map_err(Error::from)
-    };
-    let types = types.await;
-    admin.close().await;
-    types
+    if backend.cluster.is_some() {
+        backend::migrate(settings, &backend::keys(settings)?, admin).await?;
+    }
+    Ok(typegen::generate(admin, options).await?)
 }
 
 #[cfg(test)]

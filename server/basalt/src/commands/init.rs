@@ -12,10 +12,9 @@ use clap::Args;
 use time::OffsetDateTime;
 
 use super::{functions, migration};
-use crate::console;
+use crate::console::{self, shell_word};
 use crate::error::Error;
 use crate::settings::{Project, display_path};
-use crate::uri::shell_word;
 
 /// Files of every new project. `{project}` stands for its name.
 const FILES: [(&str, &str); 5] = [
@@ -63,20 +62,20 @@ pub(super) fn run(arguments: Arguments, project: Option<PathBuf>) -> Result<(), 
             display_path(&existing)
         )));
     }
-    let new = New { launch: Launch::of_this_process(), name: name_of(&folder), folder };
+    let new = NewProject { launch: Launch::of_this_process(), name: name_of(&folder), folder };
     let kept = new.write().map_err(Error::io(writing()))?;
     new.print(&kept);
     Ok(())
 }
 
 /// A project to be written.
-struct New {
+struct NewProject {
     folder: PathBuf,
     name: String,
     launch: Launch,
 }
 
-impl New {
+impl NewProject {
     /// Writes the files, and returns those that were there and stay as they are.
     fn write(&self) -> std::io::Result<Vec<&'static str>> {
         for (path, text) in FILES {
@@ -200,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_project_made_by_the_npm_package_depends_on_it() {
-        let package = |launch| New { folder: PathBuf::new(), name: String::new(), launch }.package();
+        let package = |launch| NewProject { folder: PathBuf::new(), name: String::new(), launch }.package();
         let read = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
         assert_eq!(read(package(Launch::Npm))["dependencies"]["@basalt/cli"], env!("CARGO_PKG_VERSION"));
         assert!(read(package(Launch::Path))["dependencies"].get("@basalt/cli").is_none());

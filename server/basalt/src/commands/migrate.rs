@@ -1,6 +1,7 @@
 //! `basalt migrate`: applies migrations and seed, or shows their states.
 
 use clap::Args;
+use database::Database;
 use database::migrate::{Entry, Migrator, State};
 
 use crate::backend::{self, Backend};
@@ -22,25 +23,22 @@ pub(super) struct Arguments {
 
 /// Applies pending migrations, or shows the states of all.
 pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
-    let backend = Backend::attach_or_start(&settings).await?;
-    let result = run_with(&settings, &backend, &arguments).await;
-    backend.stop().await;
-    result
+    Backend::attached(&settings, async |backend| {
+        backend.with_admin(async |admin| run_on(&settings, &arguments, admin).await).await
+    })
+    .await
 }
 
-async fn run_with(settings: &Settings, backend: &Backend, arguments: &Arguments) -> Result<(), Error> {
-    let admin = backend.admin().await?;
-    let result = if arguments.status {
-        status(settings, &admin).await
-    } else {
-        let migrated = backend::migrate(settings, &backend::keys(settings)?, &admin).await;
-        migrated.map(|_| console::print("The database is up to date."))
-    };
-    admin.close().await;
-    result
+async fn run_on(settings: &Settings, arguments: &Arguments, admin: &Database) -> Result<(), Error> {
+    if arguments.status {
+        return status(settings, admin).await;
+    }
+    backend::migrate(settings, &backend::keys(settings)?, admin).await?;
+    console::print("The database is up to date.");
+    Ok(())
 }
 
-async fn status(settings: &Settings, admin: &database::Database) -> Result<(), Error> {
+async fn status(settings: &Settings, admin: &Database) -> Result<(), Error> {
     let mut client = admin.client().await?;
     let status = Migrator::new(&mut client).status(&settings.migrations.path).await?;
     print_table("Platform", &status.platform);

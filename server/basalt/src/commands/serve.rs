@@ -28,7 +28,6 @@ use crate::instance::Announcement;
 use crate::ports::{self, Connections};
 use crate::settings::{Service, Settings};
 use services::RunningServices;
-use signals::Signals;
 
 const LIMITS: Limits = Limits {
     // Enough for the largest head on a slow connection.
@@ -45,7 +44,7 @@ const LIMITS: Limits = Limits {
 pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     site::check(&settings.site)?;
     accept::raise_file_limit();
-    let signals = Signals::listen()?;
+    let signals = signals::listen()?;
     let (settings, start) = Start::listen(settings).await?;
     console::note(format_args!(
         "Starting Basalt in {}",
@@ -53,7 +52,7 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     ));
     let backend = tokio::select! {
         backend = Backend::start(&settings) => backend?,
-        () = signals.stop() => return Ok(()),
+        () = signals.cancelled() => return Ok(()),
     };
     let result = with_backend(&settings, &backend, &signals, start).await;
     backend.stop().await;
@@ -61,14 +60,11 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     result.map(drop)
 }
 
-/// Like [`run`]; but if a server of this project is running already, this serves only functions, beside that server and
-/// with its database.
+/// Does what [`run`] does; but if a server of this project is running already, this serves only functions, beside that
+/// server and with its database.
 pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
-    let running = match RunningPostgres::find(&settings.data_dir) {
-        Some(running) if settings.database.url.is_none() => running.answers().await,
-        _ => false,
-    };
-    if !running {
+    if settings.database.url.is_some() || RunningPostgres::find_answering(&settings.data_dir).await.is_none()
+    {
         return run(settings).await;
     }
     let api = format!("http://127.0.0.1:{}", settings.server.port);
@@ -77,7 +73,7 @@ pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
     settings.services.restrict(&[Service::Functions, Service::Auth]);
     settings.site.enabled = false;
     accept::raise_file_limit();
-    let signals = Signals::listen()?;
+    let signals = signals::listen()?;
     let backend = Backend::attach_or_start(&settings).await?;
     let result = with_backend(&settings, &backend, &signals, start).await;
     backend.stop().await;
@@ -88,47 +84,38 @@ pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
 /// A start: its time and the public port, which is opened before anything else.
 struct Start {
     at: Instant,
-    wanted_port: u16,
     public: Connections,
 }
 
 impl Start {
     /// Listens on the public port, so that its number is known before services form URLs with it, such as those in mails.
     ///
-    /// Returns the settings with the actual port.
+    /// Returns the settings with these URLs.
     async fn listen(mut settings: Settings) -> Result<(Settings, Self), Error> {
-        let (at, wanted_port) = (Instant::now(), settings.server.port);
-        let public = Connections::new(ports::listen(settings.server.host, wanted_port).await?)?;
-        let port = public.address().port();
-        settings.set_port(port);
-        Ok((settings, Self { at, wanted_port, public }))
+        let at = Instant::now();
+        let public = Connections::new(ports::listen(settings.server.host, settings.server.port).await?)?;
+        let api_url = settings.server.api_url(public.address().port());
+        settings.services.set_api_url(&api_url);
+        Ok((settings, Self { at, public }))
     }
 }
 
 async fn with_backend(
     settings: &Settings,
     backend: &Backend,
-    signals: &Signals,
+    signals: &CancellationToken,
     start: Start,
 ) -> Result<Option<Announcement>, Error> {
     let keys = backend::keys(settings)?;
     let prepared = async {
-        let logins = migrate(settings, backend, &keys).await?;
-        RunningServices::start(
-            settings,
-            &DatabaseAccess {
-                backend,
-                logins,
-                keys: &keys,
-                renewal: Renewal::default(),
-                slow: SlowStatements::new(settings.server.slow_statement),
-            },
-        )
-        .await
+        let logins = backend.with_admin(async |admin| backend::migrate(settings, &keys, admin).await).await?;
+        let (renewal, slow) = (Renewal::default(), SlowStatements::new(settings.server.slow_statement));
+        let access = DatabaseAccess { backend, logins, keys: &keys, renewal, slow };
+        RunningServices::start(settings, &access, start.public.address()).await
     };
     let running = tokio::select! {
         running = prepared => running?,
-        () = signals.stop() => return Ok(None),
+        () = signals.cancelled() => return Ok(None),
     };
     let result = listen(settings, backend, &keys, &running, signals, start).await;
     running.stop().await;
@@ -151,22 +138,15 @@ pub(super) async fn fill_buckets(
     filled.map(drop)
 }
 
-async fn migrate(settings: &Settings, backend: &Backend, keys: &tokens::Keys) -> Result<Logins, Error> {
-    let admin = backend.admin().await?;
-    let migrated = backend::migrate(settings, keys, &admin).await;
-    admin.close().await;
-    migrated
-}
-
 async fn listen(
     settings: &Settings,
     backend: &Backend,
     keys: &tokens::Keys,
     running: &RunningServices,
-    signals: &Signals,
+    signals: &CancellationToken,
     start: Start,
 ) -> Result<Option<Announcement>, Error> {
-    let Start { at, wanted_port, public } = start;
+    let Start { at, public } = start;
     let admin =
         Connections::new(ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.server.admin_port).await?)?;
     let (address, admin_address) = (public.address(), admin.address());
@@ -188,14 +168,13 @@ async fn listen(
             accept::serve(connections, auth::inbox(folder), accept::may_write, stop.clone(), LIMITS).await;
         }
     };
-    let banner =
-        banner::Banner { settings, backend, keys, wanted_port, address, admin_address, inbox_address };
+    let banner = banner::Banner { settings, backend, keys, address, admin_address, inbox_address };
     // Functions that are served beside a server leave it to that one to be known.
     let is_alone = settings.functions_api.is_none();
     let announced = is_alone.then(|| banner.instance()).and_then(|own| own.announce(&settings.data_dir));
     banner.print(at.elapsed());
     let stopping = async {
-        signals.stop().await;
+        signals.cancelled().await;
         console::note("Stopping …");
         // Requests are answered until load balancers have seen that no more should come.
         running.draining.cancel();

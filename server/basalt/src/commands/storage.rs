@@ -40,9 +40,7 @@ pub(super) async fn run(settings: &Settings, arguments: &Arguments) -> Result<()
             console::step(format_args!("{share} %: {} objects are at {to}", transfer.objects));
         }
     };
-    let done = storage::transfer(storage, to, progress)
-        .await
-        .map_err(|error| Error::Service { service: "the transfer", reason: error.to_string() })?;
+    let done = storage::transfer(storage, to, progress).await.map_err(Error::service("the transfer"))?;
     console::print(format_args!(
         "{} objects are at {to}; {} of them ({} MiB) came now.",
         done.objects,

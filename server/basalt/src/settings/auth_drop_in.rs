@@ -3,15 +3,13 @@
 //!
 //! Source: Supabase Auth, `internal/conf` and `cmd`.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use settings::{Environment, Invalid, Reader};
+use settings::{Environment, Invalid, Reader, Variables};
 
 use super::drop_in::ListenAddress;
-use super::{Flags, Service};
+use super::{Invocation, Service};
 use crate::uri;
 
 /// Prefixes of the names of parameters of a database's URL that are ignored: upstream's driver reads them itself, or they
@@ -49,32 +47,29 @@ impl AuthDropIn {
     /// file is named.
     ///
     /// Errors: as there; [`Invalid`] for a file that cannot be read or understood.
-    pub(crate) fn load(flags: &Flags) -> Result<Option<Self>, Invalid> {
-        if !is_requested(flags) {
+    pub(crate) fn load(invocation: &Invocation) -> Result<Option<Self>, Invalid> {
+        if !is_requested(invocation) {
             return Ok(None);
         }
-        let text =
-            |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
-        let process: BTreeMap<String, String> = std::env::vars_os().filter_map(text).collect();
-        let mut variables = match &flags.auth_file {
+        let mut variables = match &invocation.auth_file {
             None => file(Path::new(".env"), false)?,
-            Some(_) => BTreeMap::new(),
+            Some(_) => Variables::new(),
         };
-        variables.extend(process);
-        if let Some(path) = &flags.auth_file {
+        variables.extend(invocation.variables.clone());
+        if let Some(path) = &invocation.auth_file {
             variables.extend(file(path, true)?);
         }
-        for path in flags.auth_folder.as_deref().map(files).transpose()?.unwrap_or_default() {
+        for path in invocation.auth_folder.as_deref().map(files).transpose()?.unwrap_or_default() {
             variables.extend(file(&path, true)?);
         }
-        Self::read(flags, &Environment::from_pairs(variables))
+        Self::read(invocation, &Environment::from_pairs(variables))
     }
 
     /// Reads `environment`. Returns `None` unless `--only auth` is given and upstream's variables name the database.
     ///
     /// Errors: [`Invalid`] with the name of the first setting that is invalid, or that upstream requires and is missing.
-    pub(crate) fn read(flags: &Flags, environment: &Environment) -> Result<Option<Self>, Invalid> {
-        if !is_requested(flags) || !auth::ServerSettings::are_in(environment) {
+    pub(crate) fn read(invocation: &Invocation, environment: &Environment) -> Result<Option<Self>, Invalid> {
+        if !is_requested(invocation) || !auth::ServerSettings::are_in(environment) {
             return Ok(None);
         }
         let config = toml::Table::new();
@@ -82,29 +77,26 @@ impl AuthDropIn {
         let server = auth::ServerSettings::read(&mut reader)?;
         let files = |path: &Path| vec![path.to_owned()];
         // Upstream writes nothing to disk, and its rate limits are in memory, per value of a header.
-        let context = auth::SettingsContext { api_url: &server.external_url, mails: None, files: &files };
+        let context = auth::SettingsContext { mails: None, files: &files };
         let mut auth = auth::Settings::read(&mut reader, &context)?;
         auth.external_url.clone_from(&server.external_url);
         auth.limits.per_process = true;
-        let mut gateway = super::services::gateway(&mut reader)?;
-        if environment.get("BASALT_TRUSTED_PROXIES").is_none() {
-            // Upstream runs behind a gateway, which sets the client's address.
-            gateway.trusted_proxies = 1;
-        }
-        let mut keys = tokens::KeyOverrides::default();
-        reader.apply(&mut keys)?;
+        // Upstream runs behind a gateway, which sets the client's address.
+        let mut gateway = gateway::Settings { trusted_proxies: 1, ..gateway::Settings::default() };
+        reader.apply(&mut gateway)?;
+        let keys: tokens::KeyOverrides = reader.read()?;
         if let (Some(set), []) = (&keys.jwt_keys, auth.token.methods.as_slice()) {
             auth.token.methods = methods(set);
         }
-        let host = flags.host.map_or_else(|| server.host.clone(), |host| host.to_string());
-        let address = ListenAddress::Port(host, flags.port.unwrap_or(server.port));
+        let host = invocation.host.map_or_else(|| server.host.clone(), |host| host.to_string());
+        let address = ListenAddress::Port(host, invocation.port.unwrap_or(server.port));
         let (database, warnings) = (database(&server), reader.finish());
         Ok(Some(Self { auth, keys, database, gateway, address, log_level: server.log_level, warnings }))
     }
 }
 
-fn is_requested(flags: &Flags) -> bool {
-    matches!(flags.only.as_deref(), Some([Service::Auth]))
+fn is_requested(invocation: &Invocation) -> bool {
+    matches!(invocation.only.as_deref(), Some([Service::Auth]))
 }
 
 /// Returns the algorithms of a set of keys, which are the only accepted ones: the secret is accepted only if one of the
@@ -163,7 +155,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Invalid> {
 }
 
 /// Reads the variables of a file: a JSON object of strings, or lines. A missing file has none, unless it `must` exist.
-fn file(path: &Path, must: bool) -> Result<BTreeMap<String, String>, Invalid> {
+fn file(path: &Path, must: bool) -> Result<Variables, Invalid> {
     let refused =
         |expected: &str, found: &dyn fmt::Display| Invalid::new(&path.display().to_string(), expected, found);
     if must && let Err(error) = std::fs::metadata(path) {
@@ -191,24 +183,24 @@ mod tests {
         ("GOTRUE_JWT_SECRET", "a secret of more than thirty-two bytes"),
     ];
 
-    fn flags(only: &[Service]) -> Flags {
-        Flags { only: Some(only.to_vec()), ..Flags::default() }
+    fn invocation(only: &[Service]) -> Invocation {
+        Invocation { only: Some(only.to_vec()), ..Invocation::default() }
     }
 
     fn environment(more: &[(&str, &str)]) -> Environment {
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        let variables: BTreeMap<String, String> = ENVIRONMENT.iter().chain(more).map(own).collect();
+        let variables: Variables = ENVIRONMENT.iter().chain(more).map(own).collect();
         Environment::from_pairs(variables)
     }
 
     fn read(more: &[(&str, &str)]) -> Result<AuthDropIn, Invalid> {
-        AuthDropIn::read(&flags(&[Service::Auth]), &environment(more)).map(Option::unwrap)
+        AuthDropIn::read(&invocation(&[Service::Auth]), &environment(more)).map(Option::unwrap)
     }
 
     #[test]
     fn only_auth_with_upstreams_environment_is_one() {
         let is_one = |only: &[Service], environment: &Environment| {
-            AuthDropIn::read(&flags(only), environment).unwrap().is_some()
+            AuthDropIn::read(&invocation(only), environment).unwrap().is_some()
         };
         let upstreams = environment(&[]);
         assert!(is_one(&[Service::Auth], &upstreams));

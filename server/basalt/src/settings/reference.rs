@@ -31,20 +31,20 @@ warned about.
 <!-- Made of the tables in the code by `BASALT_TEST_UPDATE=1 cargo test -p basalt reference`. -->
 ";
 
+const LOG: &str = "\
+## Log
+
+These are read before all others, of the environment of the process alone.
+
+| Setting | Value | Default | Meaning |
+| --- | --- | --- | --- |
+| `BASALT_LOG`<br>`RUST_LOG` | directives of `tracing`'s `EnvFilter`, such as `info,access=off` |  | What is logged. Without it, \
+`PGRST_LOG_LEVEL` is the level: `crit`, `error`, `warn`, `info` or `debug`. |
+| `BASALT_LOG_FORMAT` | text or json |  | The format of log lines: text; for a server without a terminal JSON. `--log-format`. |
+";
+
 const TELEMETRY_NOTE: &str = "\
 These names are OpenTelemetry's. See [operating](operating.md#traces).
-";
-
-const KEYS_NOTE: &str = "\
-`auth.signing_keys_path` is a file with a JSON array of private JWKs, as `supabase gen signing-key` makes it. The first
-signs the tokens of users.
-";
-
-const INBOX: &str = "\
-## Inbox
-
-`inbucket.port` (or `local_smtp.port`, `BASALT_INBOX_PORT`; `54324` by default) is the port of the page that shows mails
-which are kept instead of being sent; `inbucket.enabled = false` switches it off.
 ";
 
 const REST_NOTE: &str = "\
@@ -56,18 +56,18 @@ const REST_NOTE: &str = "\
 const NAMED: &str = "\
 ## Tables whose names are the project's
 
-- `[storage.buckets.<name>]`: a bucket, with `public`, `file_size_limit`, `allowed_mime_types`, and `objects_path`, a
-  folder of files to begin with.
 - `[db.vault]`: secrets by name, for the database's vault.
 - `[basalt.functions.schedules]`: by function, how often the server itself calls it.
 - `[edge_runtime.secrets]`: variables by name that functions see; beside those of `.env` in the functions folder.
 ";
 
 fn reference() -> String {
-    let rest = rest::Settings::of_project(&Server::default().api_url());
+    let (mut rest, server) = (rest::Settings::of_project(), Server::default());
+    rest.set_api_url(&server.api_url(server.port));
     [
         INTRODUCTION.to_owned(),
         section::<Server>("Server", ""),
+        LOG.to_owned(),
         section::<DatabaseSettings>("Database", ""),
         section::<Migrations>("Migrations", ""),
         section::<Seed>("Seed", ""),
@@ -76,19 +76,15 @@ fn reference() -> String {
         section::<otlp::Settings>("Traces and metrics by OTLP", ""),
         TELEMETRY_NOTE.to_owned(),
         section::<tokens::KeyOverrides>("Keys", ""),
-        KEYS_NOTE.to_owned(),
         section::<site::Settings>("Site", ""),
         reference_of("REST", "", &rest),
         REST_NOTE.to_owned(),
         section::<rest::Connections>("REST: connections", ""),
         section::<rest::Server>("REST in a server of its own", ""),
         auth::settings_reference(),
-        INBOX.to_owned(),
         section::<storage::Settings>("Storage", ""),
-        section::<storage::S3Settings>(
-            "Storage's S3 store",
-            "These apply with `STORAGE_BACKEND=s3`. See [operating](operating.md).",
-        ),
+        section::<storage::S3Settings>("Storage's S3 store", ""),
+        section::<storage::BucketDefinition>("One bucket", "storage.buckets.<name>"),
         section::<realtime::Settings>("Realtime", ""),
         section::<functions::Settings>("Functions", ""),
         section::<functions::Function>("One function", "functions.<name>"),

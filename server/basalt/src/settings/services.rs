@@ -1,7 +1,8 @@
 //! Settings of the services, under their upstream names.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use database::cluster::Search;
 use settings::{Invalid, Reader};
 
 use super::Project;
@@ -67,48 +68,32 @@ settings::settings! {
 }
 
 impl Services {
-    /// Reads all of them. `api_url` is the URL of the API for clients; relative paths start from `project`, state is in
-    /// `data_dir`.
-    pub(super) fn read(
-        reader: &mut Reader<'_>,
-        project: &Project,
-        data_dir: &Path,
-        api_url: &str,
-    ) -> Result<Self, Invalid> {
-        let mut on = Switches::default();
-        reader.apply(&mut on)?;
+    /// Reads all of them. Relative paths start from `project`, state is in `data_dir`.
+    pub(super) fn read(reader: &mut Reader<'_>, project: &Project, data_dir: &Path) -> Result<Self, Invalid> {
+        let on: Switches = reader.read()?;
         // Every section is read even if it is disabled, so that its keys count as known and are checked.
-        let (rest, auth) =
-            (rest::Settings::read(reader, api_url)?, auth(reader, project, data_dir, api_url)?);
+        let (rest, auth) = (rest::Settings::read(reader)?, auth(reader, project, data_dir)?);
         let (storage, functions) =
             (storage(reader, project, data_dir)?, functions(reader, project, data_dir)?);
-        let (mut realtime, mut connections) = (realtime::Settings::default(), rest::Connections::default());
-        reader.apply(&mut realtime)?;
-        reader.apply(&mut connections)?;
+        let realtime: realtime::Settings = reader.read()?;
         Ok(Self {
             rest: on.rest.then_some(rest),
             auth: on.auth.then_some(auth),
             storage: on.storage.then_some(storage),
             realtime: on.realtime.then_some(realtime),
             functions: on.functions.then_some(functions),
-            connections,
+            connections: reader.read()?,
             third_parties: auth::read_third_parties(reader)?,
         })
     }
 
-    /// Updates the URLs that contain the API's URL, which was `before` and is `now`.
-    pub(super) fn update_urls(&mut self, before: &str, now: &str) {
-        let moved = |url: &str| {
-            let path = url.strip_prefix(before).filter(|path| path.starts_with('/'));
-            path.map(|path| format!("{now}{path}"))
-        };
+    /// Tells the services the URL of the API, which is known once its port is open.
+    pub(crate) fn set_api_url(&mut self, api_url: &str) {
         if let Some(rest) = &mut self.rest {
-            let url = rest.openapi_server_proxy_uri.as_ref().and_then(|url| moved(&url.to_string()));
-            rest.openapi_server_proxy_uri =
-                url.and_then(|url| url.parse().ok()).or(rest.openapi_server_proxy_uri.take());
+            rest.set_api_url(api_url);
         }
         if let Some(auth) = &mut self.auth {
-            auth.external_url = moved(&auth.external_url).unwrap_or_else(|| auth.external_url.clone());
+            auth.set_api_url(api_url);
         }
     }
 
@@ -122,46 +107,11 @@ impl Services {
     }
 }
 
-/// Reads the keys that settings name instead of generated ones.
-pub(super) fn keys(reader: &mut Reader<'_>, project: &Project) -> Result<tokens::KeyOverrides, Invalid> {
-    let mut keys = tokens::KeyOverrides::default();
-    reader.apply(&mut keys)?;
-    keys.signing_keys = signing_keys(reader, project)?;
-    Ok(keys)
-}
-
-/// Reads the file of `auth.signing_keys_path`, which `supabase gen signing-key` creates. As in the CLI, it may be missing
-/// if auth is disabled.
-fn signing_keys(reader: &mut Reader<'_>, project: &Project) -> Result<Option<String>, Invalid> {
-    let key = "auth.signing_keys_path";
-    let path: Option<PathBuf> = reader.get(key, &[])?;
-    let auth: Option<bool> = reader.get("auth.enabled", &[])?;
-    let Some(path) = path.filter(|_| auth != Some(false)) else { return Ok(None) };
-    let path = project.resolve(path);
-    let text = std::fs::read_to_string(&path);
-    text.map(Some).map_err(|error| {
-        let found = format!("{}: {error}", path.display());
-        Invalid::new(key, "a file with a JSON array of private JWKs", &found)
-    })
-}
-
-/// Reads the settings that all services share.
-pub(super) fn gateway(reader: &mut Reader<'_>) -> Result<gateway::Settings, Invalid> {
-    let mut settings = gateway::Settings::default();
-    reader.apply(&mut settings)?;
-    Ok(settings)
-}
-
-fn auth(
-    reader: &mut Reader<'_>,
-    project: &Project,
-    data_dir: &Path,
-    api_url: &str,
-) -> Result<auth::Settings, Invalid> {
+fn auth(reader: &mut Reader<'_>, project: &Project, data_dir: &Path) -> Result<auth::Settings, Invalid> {
     // The CLI reads templates from the project's folder, but some projects have them beside `config.toml`.
     let files = |path: &Path| vec![project.root.join(path), project.resolve(path)];
     let mails = Some(data_dir.join(MAIL_FOLDER));
-    auth::Settings::read(reader, &auth::SettingsContext { api_url, mails, files: &files })
+    auth::Settings::read(reader, &auth::SettingsContext { mails, files: &files })
 }
 
 fn storage(
@@ -169,8 +119,7 @@ fn storage(
     project: &Project,
     data_dir: &Path,
 ) -> Result<storage::Settings, Invalid> {
-    let mut settings = storage::Settings::default();
-    reader.apply(&mut settings)?;
+    let mut settings: storage::Settings = reader.read()?;
     reader.apply(&mut settings.s3)?;
     settings.path = match settings.path.as_os_str().is_empty() {
         true => data_dir.join("objects"),
@@ -190,10 +139,8 @@ fn functions(
     data_dir: &Path,
 ) -> Result<functions::Settings, Invalid> {
     let mut settings = functions::Settings::read(reader)?;
-    let current = std::env::current_dir().ok();
-    let beside = std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_owned));
     settings.folder = project.resolve(&settings.folder);
-    settings.projects = [Some(project.root.clone()), current, beside].into_iter().flatten().collect();
+    settings.projects = Search::new(Some(&project.root)).projects;
     settings.cache = data_dir.join("deno");
     for function in settings.functions.values_mut() {
         function.entry_point = function.entry_point.take().map(|path| project.resolve(path));

@@ -1,20 +1,22 @@
-//! What an operator writes and what they are told.
+//! Tests of settings, by what an operator writes and which message they get.
+
+use settings::Bytes;
 
 use super::*;
 
-fn settings(config: &str, variables: &[(&str, &str)], flags: &Flags) -> Result<Settings, Invalid> {
+fn settings(config: &str, variables: &[(&str, &str)], invocation: &Invocation) -> Result<Settings, Invalid> {
     let root = std::env::temp_dir();
     let project = Project { base: root.clone(), root, config: config.parse().unwrap(), config_path: None };
     let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    Settings::read(flags, project, &Environment::from_pairs(pairs))
+    Settings::read(invocation, project, &Environment::from_pairs(pairs))
 }
 
 fn read(config: &str, variables: &[(&str, &str)]) -> Settings {
-    settings(config, variables, &Flags::default()).unwrap()
+    settings(config, variables, &Invocation::default()).unwrap()
 }
 
 fn refusal(config: &str, variables: &[(&str, &str)]) -> String {
-    settings(config, variables, &Flags::default()).unwrap_err().to_string()
+    settings(config, variables, &Invocation::default()).unwrap_err().to_string()
 }
 
 #[test]
@@ -22,8 +24,11 @@ fn flags_win_over_the_environment_over_the_file_over_defaults() {
     assert_eq!(read("", &[]).server.port, 54321);
     assert_eq!(read("[api]\nport = 1111", &[]).server.port, 1111);
     assert_eq!(read("[api]\nport = 1111", &[("BASALT_PORT", "2222")]).server.port, 2222);
-    let flags = Flags { port: Some(3333), ..Flags::default() };
-    assert_eq!(settings("[api]\nport = 1111", &[("BASALT_PORT", "2222")], &flags).unwrap().server.port, 3333);
+    let invocation = Invocation { port: Some(3333), ..Invocation::default() };
+    assert_eq!(
+        settings("[api]\nport = 1111", &[("BASALT_PORT", "2222")], &invocation).unwrap().server.port,
+        3333
+    );
 }
 
 #[test]
@@ -209,17 +214,18 @@ fn buckets_are_read_with_their_files() {
                   allowed_mime_types = ['image/png']\nobjects_path = './storage/blog'";
     let settings = read(config, &[]);
     let [bucket] = settings.buckets.as_slice() else { panic!("{:?}", settings.buckets) };
-    assert_eq!(bucket.definition.name, "blog.images");
-    assert_eq!(bucket.definition.public, Some(true));
-    assert_eq!(bucket.definition.file_size_limit, Some(5 << 20));
+    assert_eq!(bucket.name, "blog.images");
+    assert_eq!(bucket.public, Some(true));
+    assert_eq!(bucket.file_size_limit, Some(Bytes(5 << 20)));
     assert_eq!(bucket.objects_path, Some(std::env::temp_dir().join("storage/blog")));
     assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
 }
 
 #[test]
 fn only_leaves_the_rest_out() {
-    let flags = Flags { only: Some(vec![Service::Rest, Service::Storage]), ..Flags::default() };
-    let settings = settings("[basalt.site]\nenabled = true", &[], &flags).unwrap();
+    let invocation =
+        Invocation { only: Some(vec![Service::Rest, Service::Storage]), ..Invocation::default() };
+    let settings = settings("[basalt.site]\nenabled = true", &[], &invocation).unwrap();
     assert!(settings.services.rest.is_some() && settings.services.storage.is_some());
     assert!(settings.services.auth.is_none() && !settings.site.enabled);
 }
@@ -247,9 +253,10 @@ fn functions_see_their_secrets_and_not_the_servers() {
          [basalt.functions]\nmemory_limit = '64MiB'\nidle_timeout = '10s'\nschedules = { hello = 60 }\n",
     );
     let project = Project::locate(folder.path(), true).unwrap();
-    let environment = Environment::load([project.root.as_path()]).unwrap();
+    let environment = Environment::load(Variables::new(), [project.root.as_path()]).unwrap();
     let read = |env_file| {
-        Settings::read(&Flags { env_file, ..Flags::default() }, project.clone(), &environment).unwrap()
+        Settings::read(&Invocation { env_file, ..Invocation::default() }, project.clone(), &environment)
+            .unwrap()
     };
     let secrets = |settings: &Settings| -> Vec<_> {
         let secrets = settings.services.functions.as_ref().unwrap().secrets.0.iter();

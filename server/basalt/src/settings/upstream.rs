@@ -10,7 +10,7 @@ use super::*;
 const TEMPLATE: &str = include_str!("upstream/template.toml");
 const EVERY_KEY: &str = include_str!("upstream/every_key.toml");
 
-/// A project with the files that [`EVERY_KEY`] names.
+/// Returns a project with the files that [`EVERY_KEY`] names.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (file, text) in [("file.txt", "text"), ("keys.json", "[]"), ("seed.sql", "")] {
@@ -27,12 +27,12 @@ fn read(root: &Path, config: &toml::Table) -> Result<Settings, Invalid> {
         config_path: None,
     };
     let project = Project { config: config.clone(), ..base.clone() };
-    let settings = Settings::read(&Flags::default(), project, &Environment::default())?;
+    let settings = Settings::read(&Invocation::default(), project, &Environment::default())?;
     // The file itself is no setting.
     Ok(Settings { project: base, ..settings })
 }
 
-/// All that a reader of the settings could notice, the secrets included that are not shown.
+/// Returns all that a reader of the settings could notice, with the secrets that are not shown.
 fn fingerprint(settings: &Settings) -> String {
     let keys = &settings.keys;
     let secrets = [
@@ -62,7 +62,8 @@ fn section<'t>(table: &'t mut toml::Table, path: &[String]) -> &'t mut toml::Tab
     path.iter().fold(table, |table, name| table[name].as_table_mut().unwrap())
 }
 
-/// [`EVERY_KEY`] with one provider of text messages, that of `path` where it belongs to one: only one can be used.
+/// Returns [`EVERY_KEY`] with one provider of text messages, since only one can be used: the one of `path`, if `path` belongs
+/// to one.
 fn example(path: &[String]) -> toml::Table {
     let mut config: toml::Table = EVERY_KEY.parse().unwrap();
     let sms = section(&mut config, &["auth".to_owned(), "sms".to_owned()]);
@@ -76,7 +77,7 @@ fn example(path: &[String]) -> toml::Table {
     config
 }
 
-/// `config` without the key at `path`, and with the opposite where it is a switch.
+/// Returns `config` without the key at `path` and, if that is a switch, `config` with the opposite.
 fn others(config: &toml::Table, path: &[String]) -> Vec<toml::Table> {
     let (name, parent) = path.split_last().unwrap();
     let mut without = config.clone();
@@ -127,7 +128,8 @@ fn each_key_works_or_is_said_to_have_no_effect_or_means_nothing_here() {
         let key = path.join(".");
         let is_said =
             whole.warnings.iter().any(|said| said.starts_with(&format!("{key} has no effect here: ")));
-        let means_nothing = known::KNOWN.is_silent(&path.iter().map(String::as_str).collect::<Vec<_>>());
+        let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+        let means_nothing = known::KNOWN.iter().any(|known| known.is_silent(&parts));
         let verdicts = [works, is_said, means_nothing];
         if verdicts.iter().filter(|holds| **holds).count() != 1 {
             unclear.push(format!("{key}: works, is said, means nothing: {verdicts:?}"));

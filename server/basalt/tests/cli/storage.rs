@@ -66,7 +66,7 @@ impl Client {
         format!("crash/{}-{index}", self.number)
     }
 
-    /// What the two names hold now, according to the server.
+    /// Returns what the two names hold now, according to the server.
     fn look(&self) -> Pair {
         [0, 1].map(|index| {
             let (status, body) =

@@ -73,7 +73,7 @@ impl Collector {
         got.iter().filter(|(path, _)| path == wanted).map(|(_, body)| body.clone()).collect()
     }
 
-    /// The spans of a trace, outermost first.
+    /// Returns the spans of a trace, outermost first.
     fn trace(&self, id: &str) -> Vec<Span> {
         let bodies = self.bodies("/v1/traces");
         let requests = bodies.iter().map(|body| ExportTraceServiceRequest::decode(&**body).unwrap());
@@ -123,7 +123,7 @@ fn tree(spans: &[Span]) -> Vec<(&str, &str)> {
     spans.iter().map(|span| (span.name.as_str(), name(&span.parent_span_id))).collect()
 }
 
-/// A project with functions that tell what reached them.
+/// Returns a project with functions that tell what reached them.
 fn talkative() -> tempfile::TempDir {
     let project = project();
     let write = |name: &str, text: &str| write_file(project.path(), name, text);
@@ -145,7 +145,7 @@ fn admin_url(project: &Path) -> String {
     instance["admin_url"].as_str().unwrap().to_owned()
 }
 
-/// The body of a page of the admin port.
+/// Returns the body of a page of the admin port.
 fn admin(project: &Path, path: &str) -> String {
     let url = admin_url(project);
     let host = url.strip_prefix("http://").unwrap();
@@ -220,7 +220,7 @@ fn one_trace_leads_from_the_client_to_the_statement_and_the_function() {
     assert_eq!(attributes(&spans[2])["db.response.status_code"], "22P02");
     assert_eq!((spans[0].status.as_ref().unwrap().code, spans[2].status.as_ref().unwrap().code), (0, 2));
 
-    // A call of a function, which is told of its own span.
+    // A call of a function, which gets the context of its own span.
     let (head, told) = ask("POST /functions/v1/hello", &parent(3, "01"), SECRET);
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     let spans = collector.wait_for(&trace(3), 3);
@@ -255,11 +255,11 @@ fn one_trace_leads_from_the_client_to_the_statement_and_the_function() {
     let spans = collector.wait_for(&trace(5), 2);
     assert_eq!(spans[0].name, "GET /storage/v1/object/public/*");
 
-    // A trace that its client does not record: nobody does, and all are told.
+    // A trace that its client does not record is not recorded here, and everything that is called gets its context.
     let (_, told) = ask("GET /functions/v1/hello", &parent(6, "00"), "");
     assert!(told.starts_with(&format!("00-{}-", trace(6))) && told.ends_with("-00"), "{told}");
 
-    // Code of the database is told, too.
+    // Code of the database gets the context, too.
     let (_, told) = ask(
         "POST /rest/v1/rpc/doze",
         &format!("{}content-type: application/json\r\n", parent(7, "01")),

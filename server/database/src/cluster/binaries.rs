@@ -25,21 +25,19 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 /// Where to look for Postgres.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
-    /// The folder to use, from `POSTGRES_BIN`. If it is set, nothing else is searched.
+    /// The folder to use. If it is set, nothing else is searched.
     pub folder: Option<PathBuf>,
     /// Folders whose `node_modules`, or whose parents' `node_modules`, may contain the npm package.
     pub projects: Vec<PathBuf>,
 }
 
 impl Search {
-    /// Returns a search of `POSTGRES_BIN` or, if that is not set, of the npm packages of `project`, of the current folder
-    /// and of the executable's folder.
+    /// Returns a search of the npm packages of `project`, of the current folder and of the executable's folder.
     pub fn new(project: Option<&Path>) -> Self {
-        let folder = env::var_os("POSTGRES_BIN").filter(|value| !value.is_empty()).map(PathBuf::from);
         let current = env::current_dir().ok();
         let beside = env::current_exe().ok().and_then(|program| program.parent().map(Path::to_owned));
         let projects = [project.map(Path::to_owned), current, beside].into_iter().flatten().collect();
-        Self { folder, projects }
+        Self { folder: None, projects }
     }
 }
 

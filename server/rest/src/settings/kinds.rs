@@ -2,35 +2,6 @@
 
 use ::settings::Value;
 
-/// Bytes that must not be shown, mostly a text.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Vec<u8>);
-
-impl Secret {
-    /// Returns the bytes. Not for logs.
-    pub fn expose(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl From<Vec<u8>> for Secret {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-}
-
-impl From<&str> for Secret {
-    fn from(text: &str) -> Self {
-        Self(text.as_bytes().to_vec())
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("…")
-    }
-}
-
 ::settings::words! {
     /// How transactions end (`db-tx-end`).
     pub enum TxEnd: "commit, commit-allow-override, rollback or rollback-allow-override" {
@@ -133,18 +104,6 @@ impl Value for ProxyUri {
 
     fn show(&self) -> Option<String> {
         Some(self.to_string())
-    }
-}
-
-impl Value for Secret {
-    const EXPECTED: &'static str = "a text";
-
-    fn from_text(text: &str) -> Option<Self> {
-        Some(Self::from(text))
-    }
-
-    fn show(&self) -> Option<String> {
-        Some("…".to_owned())
     }
 }
 

@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use ::settings::{Secret, Value};
 
+/// The variable of `log-level`.
+pub const LOG_LEVEL: &str = "PGRST_LOG_LEVEL";
+
 /// The values of `log-level`.
-pub const LOG_LEVELS: [&str; 5] = ["crit", "error", "warn", "info", "debug"];
+const LOG_LEVELS: [&str; 5] = ["crit", "error", "warn", "info", "debug"];
 
 ::settings::settings! {
     /// Where a server that runs this service alone listens, and where its database is.

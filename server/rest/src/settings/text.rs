@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use ::settings::{Table, shown};
+use ::settings::{Secret, Table, shown};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Secret, Settings};
+use super::Settings;
 
 impl Settings {
     /// Returns names and values as a configuration file has them: texts in quotes. Secrets are `"…"`.
@@ -26,7 +26,7 @@ impl Settings {
         for (name, value) in &mut dumped {
             let own = self.app_settings.iter().find(|(known, _)| known == name);
             match (name.as_str(), own) {
-                (_, Some((_, own))) => *value = quoted(own),
+                (_, Some((_, own))) => *value = quoted(own.expose()),
                 ("jwt-secret", _) => *value = quoted(&secret),
                 ("jwt-secret-is-base64", _) if encoded.is_some() => *value = true.to_string(),
                 _ => {}
@@ -51,7 +51,7 @@ pub(super) fn named<T: Table>(table: &T) -> Vec<(String, String)> {
 
 /// Returns the part of an example of a configuration file that is about `T`: each setting with its documentation and its
 /// default, as a comment where that is no value at all.
-pub fn example<T: Table>() -> String {
+pub(super) fn example<T: Table>() -> String {
     let defaults = T::default();
     let mut text = String::new();
     for (setting, value) in shown(&defaults) {

@@ -1,35 +1,65 @@
 //! Buckets as a project defines them.
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use ::settings::{Bytes, Invalid, Reader};
 
 use crate::caller::service_transaction;
 use crate::row::text;
 use crate::{Error, Storage, key};
 
-/// A bucket as `[storage.buckets.<name>]` of `config.toml` defines it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-pub struct BucketDefinition {
-    /// Its name, which is also its id.
-    pub name: String,
-    /// Whether everybody may read its objects. `None` leaves an existing bucket as it is; a new one is private.
-    pub public: Option<bool>,
-    /// Bytes that one object may have; `None` or 0 means the service's limit.
-    pub file_size_limit: Option<u64>,
-    /// Content types that it takes, each `type/subtype` or `type/*`; empty means all.
-    pub allowed_mime_types: Vec<String>,
+::settings::settings! {
+    /// A bucket as `[storage.buckets.<name>]` of `config.toml` defines it.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct BucketDefinition {
+        /// Its name, which is also its id.
+        pub name: String = String::new(),
+        /// Whether everybody may read its objects. Where it is not set, an existing bucket stays as it is, and a new one is
+        /// private.
+        #[setting(variables = [], key = "public")]
+        pub public: Option<bool> = None,
+        /// Bytes that one object may have; the service's limit where it is not set, or 0.
+        #[setting(variables = [], key = "file_size_limit")]
+        pub file_size_limit: Option<Bytes> = None,
+        /// Content types that it takes, each `type/subtype` or `type/*`. Where there is none, it takes all.
+        #[setting(variables = [], key = "allowed_mime_types")]
+        pub allowed_mime_types: Vec<String> = Vec::new(),
+        /// Folder of files to begin with.
+        #[setting(variables = [], key = "objects_path")]
+        pub objects_path: Option<PathBuf> = None,
+    }
 }
 
 impl BucketDefinition {
+    /// Reads the buckets of a project. `resolve` returns where the folder of a path in `config.toml` is.
+    ///
+    /// Errors: [`Invalid`] for the first value that cannot be used.
+    pub fn read_all(
+        reader: &mut Reader<'_>,
+        resolve: impl Fn(&Path) -> PathBuf,
+    ) -> Result<Vec<Self>, Invalid> {
+        let mut buckets = Vec::new();
+        for name in reader.tables(&["storage", "buckets"]) {
+            let mut bucket = Self { name, ..Self::default() };
+            reader.apply_at(&["storage", "buckets", &bucket.name.clone()], &mut bucket)?;
+            bucket.objects_path = bucket.objects_path.as_deref().map(&resolve);
+            buckets.push(bucket);
+        }
+        Ok(buckets)
+    }
+
+    /// Returns the bytes that one object may have, if the bucket says so.
+    fn limit(&self) -> Option<u64> {
+        self.file_size_limit.map(|limit| limit.0).filter(|limit| *limit > 0)
+    }
+
     /// Checks a file that is to be put into the bucket. Parameters of its content type, such as the charset that
     /// browsers and the CLI add to texts, do not count.
     ///
     /// Errors: [`Error::EntityTooLarge`], [`Error::InvalidMimeType`].
     pub(crate) fn admit(&self, size: u64, mimetype: &str, service_limit: u64) -> Result<(), Error> {
-        let limit =
-            self.file_size_limit.filter(|limit| *limit > 0).map_or(service_limit, |l| l.min(service_limit));
-        if size > limit {
+        if size > self.limit().map_or(service_limit, |limit| limit.min(service_limit)) {
             return Err(Error::EntityTooLarge);
         }
         let essence = mimetype.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -58,7 +88,7 @@ const UPSERT: &str = "insert into storage.buckets as b (id, name, public, file_s
 pub(crate) async fn upsert(storage: &Storage, bucket: &BucketDefinition) -> Result<(), Error> {
     key::check_bucket(&bucket.name)?;
     let types = serde_json::Value::from(bucket.allowed_mime_types.clone()).to_string();
-    let limit = bucket.file_size_limit.filter(|limit| *limit > 0).map(|limit| limit.to_string());
+    let limit = bucket.limit().map(|limit| limit.to_string());
     // `on conflict` arbitrates one unique index, and the table has two: of two nodes that create the bucket at the same
     // moment one could break the other. The lock makes them take turns; as a statement of its own, so that the next
     // one's snapshot sees what the other node committed.
@@ -84,7 +114,7 @@ mod tests {
     #[test]
     fn admits_by_size_and_declared_type() {
         let bucket = BucketDefinition {
-            file_size_limit: Some(10),
+            file_size_limit: Some(Bytes(10)),
             allowed_mime_types: vec!["image/*".to_owned(), "text/plain".to_owned()],
             ..BucketDefinition::default()
         };

@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use crate::support::Server;
+use settings::Bytes;
 use storage::{BucketDefinition, SeedReport};
 
 #[tokio::test]
@@ -62,14 +63,15 @@ async fn the_definition_is_the_buckets_row() {
     let definition = BucketDefinition {
         name: "pictures".to_owned(),
         public: Some(true),
-        file_size_limit: Some(100),
+        file_size_limit: Some(Bytes(100)),
         allowed_mime_types: vec!["image/*".to_owned()],
+        ..BucketDefinition::default()
     };
-    server.storage.seed_bucket(&definition, None).await.unwrap();
+    server.storage.seed_bucket(&definition).await.unwrap();
     let query = "select public::text, file_size_limit::text, allowed_mime_types::text from storage.buckets";
     assert_eq!(server.row(query).await, ["true", "100", "{image/*}"]);
     let unspecified = BucketDefinition { name: "pictures".to_owned(), ..BucketDefinition::default() };
-    server.storage.seed_bucket(&unspecified, None).await.unwrap();
+    server.storage.seed_bucket(&unspecified).await.unwrap();
     assert_eq!(
         server.row("select public::text, file_size_limit is null || '' from storage.buckets").await[0],
         "true"
@@ -86,9 +88,10 @@ async fn files_that_the_bucket_does_not_take_are_left_out_and_the_others_served(
         name: "open".to_owned(),
         public: Some(true),
         allowed_mime_types: vec!["text/plain".to_owned()],
+        objects_path: Some(server.folder().to_owned()),
         ..BucketDefinition::default()
     };
-    let report = server.storage.seed_bucket(&definition, Some(server.folder())).await.unwrap();
+    let report = server.storage.seed_bucket(&definition).await.unwrap();
     assert_eq!(report, SeedReport { uploaded: 1, unchanged: 0, refused: 2 });
     assert_eq!(server.get("/object/public/open/b.txt").await.body, b"taken");
     assert_eq!(server.row("select string_agg(name, ',') from storage.objects").await, ["b.txt"]);

@@ -97,9 +97,13 @@ impl Server {
     }
 
     pub(crate) async fn seed(&self, bucket: &str, public: bool) -> SeedReport {
-        let definition =
-            BucketDefinition { name: bucket.to_owned(), public: Some(public), ..BucketDefinition::default() };
-        self.storage.seed_bucket(&definition, Some(self.folder())).await.unwrap()
+        let definition = BucketDefinition {
+            name: bucket.to_owned(),
+            public: Some(public),
+            objects_path: Some(self.folder().to_owned()),
+            ..BucketDefinition::default()
+        };
+        self.storage.seed_bucket(&definition).await.unwrap()
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

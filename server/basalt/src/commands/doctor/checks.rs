@@ -4,14 +4,14 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use database::cluster::{Binaries, MINIMUM_MAJOR, find_psql};
+use database::cluster::{self, Binaries, MINIMUM_MAJOR, Search, find_psql};
 use database::extensions::HOSTED;
 use database::migrate::{Migrator, State};
 use database::{Database, migrate};
 
 use super::{Finding, Verdict, realtime};
 use crate::backend::{Backend, RunningPostgres, search, unusable};
-use crate::commands::functions::Functions;
+use crate::edge_functions::EdgeFunctions;
 use crate::instance::Instance;
 use crate::settings::{Settings, display_path};
 
@@ -19,14 +19,11 @@ use crate::settings::{Settings, display_path};
 const LOW_SPACE: u64 = 2 << 30;
 
 /// How long the database may take to answer.
-pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// Runs all checks, in an order in which each one's conditions are checked first.
 pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
-    let running = match RunningPostgres::find(&settings.data_dir) {
-        Some(running) if running.answers().await => Some(running),
-        _ => None,
-    };
+    let running = RunningPostgres::find_answering(&settings.data_dir).await;
     let is_served = running.is_some() || Instance::find(&settings.data_dir).await.is_some();
     let finding = |subject, verdict| Finding { subject, verdict };
     let mut findings = vec![finding("Project", project(settings)), finding("Settings", warnings(settings))];
@@ -34,19 +31,21 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
     findings.push(finding("Disk", disk(&settings.data_dir)));
     findings.push(finding("Keys", keys(settings)));
     if settings.database.url.is_none() {
-        findings.push(finding("Postgres", postgres(settings).await));
-        findings.push(finding("Extensions", extensions(settings).await));
+        let (search, copies) = (search(settings), settings.data_dir.join("binaries"));
+        let binaries = Binaries::find(&search, &copies).await;
+        findings.push(finding("Postgres", postgres(settings, &binaries, &search, &copies).await));
+        findings.push(finding("Extensions", extensions(&binaries, &copies).await));
     }
     findings.push(finding("Database", database(settings, running.as_ref(), is_served).await));
     if settings.services.realtime.is_some() {
-        findings.push(finding("Realtime", realtime::check(settings, running.as_ref()).await));
+        findings.push(finding("Realtime", realtime(settings, running.as_ref()).await));
     }
     findings.push(finding("psql", psql()));
     findings.push(finding("Port", port("api.port", settings.server.host, settings.server.port, is_served)));
     let admin = port("basalt.admin_port", Ipv4Addr::LOCALHOST.into(), settings.server.admin_port, is_served);
     findings.push(finding("Admin port", admin));
     findings.push(finding("Buckets", buckets(settings)));
-    findings.extend(Functions::new(settings).map(|functions| finding("Functions", edge(&functions))));
+    findings.extend(EdgeFunctions::new(settings).map(|functions| finding("Functions", edge(&functions))));
     if settings.site.enabled {
         findings.push(finding("Site", site(settings)));
     }
@@ -117,14 +116,17 @@ fn keys(settings: &Settings) -> Verdict {
     }
 }
 
-async fn postgres(settings: &Settings) -> Verdict {
-    let search = search(settings);
-    let copies = settings.data_dir.join("binaries");
-    let binaries = match Binaries::find(&search, &copies).await {
+async fn postgres(
+    settings: &Settings,
+    binaries: &Result<Binaries, cluster::Error>,
+    search: &Search,
+    copies: &Path,
+) -> Verdict {
+    let binaries = match binaries {
         Ok(binaries) => binaries,
         Err(error) => return Verdict::Broken(error.to_string()),
     };
-    if let Err(error) = binaries.check_data(&settings.data_dir, &search, &copies).await {
+    if let Err(error) = binaries.check_data(&settings.data_dir, search, copies).await {
         return Verdict::Broken(error.to_string());
     }
     let found = format!("{} in {}", binaries.version(), display_path(binaries.folder()));
@@ -139,17 +141,16 @@ async fn postgres(settings: &Settings) -> Verdict {
 }
 
 /// Lists which of hosted Supabase's extensions the chosen Postgres has, and which more another one on this machine has.
-async fn extensions(settings: &Settings) -> Verdict {
-    let (search, copies) = (search(settings), settings.data_dir.join("binaries"));
-    let Ok(chosen) = Binaries::find(&search, &copies).await else {
+async fn extensions(chosen: &Result<Binaries, cluster::Error>, copies: &Path) -> Verdict {
+    let Ok(chosen) = chosen else {
         return Verdict::Note("there is no Postgres to check".to_owned());
     };
     let of = |binaries: &Binaries| -> Vec<&'static str> {
         let present = binaries.extensions();
         HOSTED.iter().map(|hosted| hosted.name).filter(|name| present.contains(*name)).collect()
     };
-    let has = of(&chosen);
-    let more = Binaries::system(&copies).await.into_iter().filter_map(|other| {
+    let has = of(chosen);
+    let more = Binaries::system(copies).await.into_iter().filter_map(|other| {
         let more: Vec<_> = of(&other).into_iter().filter(|name| !has.contains(name)).collect();
         let folder = display_path(other.folder());
         (!more.is_empty()).then(|| format!("with POSTGRES_BIN={folder} there are also {}", more.join(", ")))
@@ -190,19 +191,20 @@ async fn database(settings: &Settings, running: Option<&RunningPostgres>, is_ser
     verdict
 }
 
-/// Connects to the database, if it runs and answers.
-pub(super) async fn open_existing(
-    settings: &Settings,
-    running: Option<&RunningPostgres>,
-) -> Option<Database> {
-    let admin = Backend::existing(settings, running)?.admin().await.ok()?;
-    match tokio::time::timeout(ANSWER_LIMIT, admin.ping()).await {
-        Ok(Ok(())) => Some(admin),
-        _ => {
-            admin.close().await;
-            None
-        }
-    }
+/// Checks what realtime needs of the database, if that runs and answers.
+async fn realtime(settings: &Settings, running: Option<&RunningPostgres>) -> Verdict {
+    let silent = || Verdict::Fine("the database is not running, or does not answer".to_owned());
+    let Some(backend) = Backend::existing(settings, running) else { return silent() };
+    let Ok(admin) = backend.admin().await else { return silent() };
+    let verdict = match tokio::time::timeout(ANSWER_LIMIT, admin.ping()).await {
+        Ok(Ok(())) => match tokio::time::timeout(ANSWER_LIMIT, realtime::check(&admin)).await {
+            Ok(Some(verdict)) => verdict,
+            Ok(None) | Err(_) => Verdict::Note("what realtime needs could not be found out".to_owned()),
+        },
+        _ => silent(),
+    };
+    admin.close().await;
+    verdict
 }
 
 async fn pending(settings: &Settings, admin: &Database) -> Verdict {
@@ -287,7 +289,7 @@ fn buckets(settings: &Settings) -> Verdict {
     }
 }
 
-fn edge(functions: &Functions) -> Verdict {
+fn edge(functions: &EdgeFunctions) -> Verdict {
     match (functions.problem(), &functions.deno) {
         (Some(problem), _) => Verdict::Note(problem),
         (None, Some(deno)) if functions.count > 0 => {

@@ -5,9 +5,6 @@ use std::fmt::Write as _;
 use database::{Database, Transaction};
 
 use super::Verdict;
-use super::checks::{ANSWER_LIMIT, open_existing};
-use crate::backend::RunningPostgres;
-use crate::settings::Settings;
 
 const SQL: &str = "select current_setting('wal_level'), current_setting('max_replication_slots')::int, \
     (select count(*) from pg_catalog.pg_replication_slots), \
@@ -19,19 +16,8 @@ const SQL: &str = "select current_setting('wal_level'), current_setting('max_rep
      from pg_catalog.pg_replication_slots where starts_with(slot_name, 'basalt_realtime'))";
 
 /// Checks that row changes can be read: the write-ahead log's level, a free slot, the role's right, the publication.
-pub(super) async fn check(settings: &Settings, running: Option<&RunningPostgres>) -> Verdict {
-    let Some(admin) = open_existing(settings, running).await else {
-        return Verdict::Fine("the database is not running, or does not answer".to_owned());
-    };
-    let verdict = match tokio::time::timeout(ANSWER_LIMIT, look(&admin)).await {
-        Ok(Some(verdict)) => verdict,
-        Ok(None) | Err(_) => Verdict::Note("what realtime needs could not be found out".to_owned()),
-    };
-    admin.close().await;
-    verdict
-}
-
-async fn look(admin: &Database) -> Option<Verdict> {
+/// Returns `None` if the database does not say.
+pub(super) async fn check(admin: &Database) -> Option<Verdict> {
     let transaction = Transaction::anonymous().read_only().on_primary().statement(SQL, Vec::new());
     let answer = admin.run(&transaction).await.ok()?;
     let row = answer.row()?;

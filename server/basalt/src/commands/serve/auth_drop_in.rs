@@ -10,21 +10,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::LIMITS;
 use super::drop_in::{BoundListener, listen};
-use super::signals::Signals;
-use crate::accept;
+use super::signals;
 use crate::error::Error;
 use crate::settings::AuthDropIn;
+use crate::{accept, logging};
 
 /// Creates missing tables and serves until SIGINT or SIGTERM.
 pub(in crate::commands) async fn run(settings: AuthDropIn) -> Result<(), Error> {
     accept::raise_file_limit();
-    for warning in &settings.warnings {
-        tracing::warn!("{warning}");
-    }
+    logging::log_warnings(&settings.warnings);
     let keys = Keys::from_settings(settings.keys.clone())?;
-    let signals = Signals::listen()?;
+    let stop = signals::listen()?;
     let database = Database::connect(settings.database.clone()).await?;
-    let served = serve(&settings, keys, &database, &signals).await;
+    let served = serve(&settings, keys, &database, stop).await;
     database.close().await;
     served
 }
@@ -33,27 +31,19 @@ async fn serve(
     settings: &AuthDropIn,
     keys: Keys,
     database: &Database,
-    signals: &Signals,
+    stop: CancellationToken,
 ) -> Result<(), Error> {
     tokio::select! {
         migrated = migrate(database) => migrated?,
-        () = signals.stop() => return Ok(()),
+        () = stop.cancelled() => return Ok(()),
     }
     let service = auth::service(settings.auth.clone(), database.clone(), keys, &Nodes::default())
-        .map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
+        .map_err(Error::service("auth"))?;
     let face = Gateway::without_keys(settings.gateway.clone()).open("auth", service);
     // As with upstream, several processes may listen on the port.
     let BoundListener { acceptor, endpoint: _endpoint } = listen("Auth API", &settings.address, true).await?;
-    let stop = CancellationToken::new();
-    let stopping = async {
-        signals.stop().await;
-        stop.cancel();
-    };
-    tokio::join!(
-        // Links in mails and redirects of providers are opened with GET, so any request may write.
-        accept::serve(acceptor, face.exposing(auth::EXPOSED_HEADERS), |_| true, stop.clone(), LIMITS),
-        stopping
-    );
+    // Links in mails and redirects of providers are opened with GET, so any request may write.
+    accept::serve(acceptor, face.exposing(auth::EXPOSED_HEADERS), |_| true, stop, LIMITS).await;
     Ok(())
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use database::cluster::DEFAULT_PASSWORD;
 
 use crate::backend::Backend;
-use crate::commands::functions::Functions;
 use crate::console;
+use crate::edge_functions::EdgeFunctions;
 use crate::instance::Instance;
 use crate::logging;
 use crate::settings::{Settings, display_path};
@@ -18,8 +18,6 @@ pub(super) struct Banner<'a> {
     pub(super) settings: &'a Settings,
     pub(super) backend: &'a Backend,
     pub(super) keys: &'a tokens::Keys,
-    /// The configured port; 0 means any.
-    pub(super) wanted_port: u16,
     pub(super) address: SocketAddr,
     pub(super) admin_address: SocketAddr,
     pub(super) inbox_address: Option<SocketAddr>,
@@ -29,12 +27,55 @@ impl Banner<'_> {
     /// Prints the summary, or logs it if the log's format is JSON. It says where secrets are, but does not contain them,
     /// except for the publicly known default password.
     pub(super) fn print(&self, took: Duration) {
-        let facts = Facts::of(self);
+        let functions = EdgeFunctions::new(self.settings);
+        self.notices(functions.as_ref());
+        let (origin, keys) = (self.origin(), self.keys.api_keys());
+        let api = self.api_url(&origin);
+        let functions = functions.filter(|functions| functions.count > 0);
+        let functions = functions.map(|functions| functions.describe(api));
+        let site = self.settings.site.enabled.then_some(origin.as_str());
+        let (publishable_key, anon_key) = (keys.publishable(), keys.anon());
+        let secret_keys = display_path(&self.settings.key_file());
+        let (database, data) = (self.psql(), display_path(&self.settings.data_dir));
+        let inbox = self.inbox_address.map(|address| format!("http://{address}"));
+        let admin = format!("http://{}", self.admin_address);
+        let seconds = took.as_secs_f64();
         if logging::is_json() {
-            facts.log(took);
-        } else {
-            facts.print(took);
+            tracing::info!(
+                seconds,
+                site,
+                api,
+                functions,
+                publishable_key,
+                anon_key,
+                secret_keys,
+                database,
+                data,
+                inbox,
+                admin,
+                "Basalt is ready"
+            );
+            return;
         }
+        console::print(format_args!("\nBasalt is ready after {seconds:.1} s.\n"));
+        let line = |name: &str, value: &str| console::print(format_args!("  {name:<16} {value}"));
+        if let Some(site) = site {
+            line("Site", site);
+        }
+        line("API", api);
+        if let Some(functions) = functions {
+            line("Functions", &functions);
+        }
+        line("Publishable key", publishable_key);
+        line("Anon key", anon_key);
+        line("Secret keys", &format!("in {secret_keys}; `basalt keys --show` prints them"));
+        line("Database", &database);
+        line("Data", &data);
+        if let Some(inbox) = inbox {
+            line("Mails", &format!("{inbox} (kept here: no mail server is set)"));
+        }
+        line("Metrics, health", &format!("{admin}/metrics, /health"));
+        console::print("\nCtrl-C stops everything.");
     }
 
     /// Returns the description of this server for other commands.
@@ -53,11 +94,12 @@ impl Banner<'_> {
         self.settings.server.external_url.as_deref().unwrap_or(origin)
     }
 
-    fn notices(&self, functions: Option<&Functions>) {
-        if let Some(problem) = functions.and_then(Functions::problem) {
+    fn notices(&self, functions: Option<&EdgeFunctions>) {
+        if let Some(problem) = functions.and_then(EdgeFunctions::problem) {
             console::note(problem);
         }
-        let wanted = self.wanted_port;
+        // 0 means any.
+        let wanted = self.settings.server.port;
         if wanted != 0 && wanted != self.address.port() {
             console::note(format_args!("Port {wanted} is taken; using {} instead.", self.address.port()));
         }
@@ -89,89 +131,13 @@ impl Banner<'_> {
             Some(cluster) => {
                 let file = display_path(&cluster.password_file());
                 let port = cluster.tcp_port().unwrap_or_default();
-                let file = uri::shell_word(&file);
+                let file = console::shell_word(&file);
                 format!("PGPASSFILE={file} psql -h 127.0.0.1 -p {port} -U {} postgres", cluster.superuser())
             }
             None => match &self.settings.database.url {
-                Some(url) => format!("psql {}", uri::shell_word(&uri::without_password(url).0.to_uri())),
+                Some(url) => format!("psql {}", console::shell_word(&uri::without_password(url).0.to_uri())),
                 None => "that of the running server; `basalt psql` opens it".to_owned(),
             },
         }
-    }
-}
-
-/// What there is to know.
-struct Facts {
-    site: Option<String>,
-    api: String,
-    functions: Option<String>,
-    publishable_key: String,
-    anon_key: String,
-    secret_keys: String,
-    database: String,
-    data: String,
-    inbox: Option<String>,
-    admin: String,
-}
-
-impl Facts {
-    fn of(banner: &Banner<'_>) -> Self {
-        let (origin, keys) = (banner.origin(), banner.keys.api_keys());
-        let functions = Functions::new(banner.settings);
-        banner.notices(functions.as_ref());
-        let api = banner.api_url(&origin).to_owned();
-        Self {
-            functions: functions
-                .filter(|functions| functions.count > 0)
-                .map(|functions| functions.describe(&api)),
-            site: banner.settings.site.enabled.then_some(origin),
-            publishable_key: keys.publishable().to_owned(),
-            anon_key: keys.anon().to_owned(),
-            secret_keys: display_path(&banner.settings.key_file()),
-            database: banner.psql(),
-            data: display_path(&banner.settings.data_dir),
-            inbox: banner.inbox_address.map(|address| format!("http://{address}")),
-            admin: format!("http://{}", banner.admin_address),
-            api,
-        }
-    }
-
-    fn print(&self, took: Duration) {
-        console::print(format_args!("\nBasalt is ready after {:.1} s.\n", took.as_secs_f64()));
-        let line = |name: &str, value: &str| console::print(format_args!("  {name:<16} {value}"));
-        if let Some(site) = &self.site {
-            line("Site", site);
-        }
-        line("API", &self.api);
-        if let Some(functions) = &self.functions {
-            line("Functions", functions);
-        }
-        line("Publishable key", &self.publishable_key);
-        line("Anon key", &self.anon_key);
-        line("Secret keys", &format!("in {}; `basalt keys --show` prints them", self.secret_keys));
-        line("Database", &self.database);
-        line("Data", &self.data);
-        if let Some(inbox) = &self.inbox {
-            line("Mails", &format!("{inbox} (kept here: no mail server is set)"));
-        }
-        line("Metrics, health", &format!("{}/metrics, /health", self.admin));
-        console::print("\nCtrl-C stops everything.");
-    }
-
-    fn log(&self, took: Duration) {
-        tracing::info!(
-            seconds = took.as_secs_f64(),
-            site = self.site,
-            api = self.api,
-            functions = self.functions,
-            publishable_key = self.publishable_key,
-            anon_key = self.anon_key,
-            secret_keys = self.secret_keys,
-            database = self.database,
-            data = self.data,
-            inbox = self.inbox,
-            admin = self.admin,
-            "Basalt is ready"
-        );
     }
 }

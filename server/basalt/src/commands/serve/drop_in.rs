@@ -19,10 +19,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::LIMITS;
-use super::signals::Signals;
+use super::signals;
 use crate::error::Error;
 use crate::ports::{self, Connections};
-use crate::settings::{DropIn, Flags, ListenAddress};
+use crate::settings::{DropIn, Invocation, ListenAddress};
 use crate::{accept, console, logging};
 
 /// How long the API port stays closed while the schema cache is loaded.
@@ -36,23 +36,22 @@ const PING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Serves until SIGINT or SIGTERM or, without automatic recovery, until the database cannot be reached. On SIGUSR1 and
 /// SIGUSR2 settings and schema cache are read again.
-pub(in crate::commands) async fn run(flags: Flags, settings: DropIn) -> Result<(), Error> {
+pub(in crate::commands) async fn run(invocation: Invocation, settings: DropIn) -> Result<(), Error> {
     accept::raise_file_limit();
-    for warning in &settings.warnings {
-        tracing::warn!("{warning}");
-    }
-    let signals = Signals::listen()?;
+    logging::log_warnings(&settings.settings.warnings);
+    let signals = signals::listen()?;
     let database = Database::connect(settings.database.clone()).await?;
-    let rest = rest::service_from(settings_reader(flags, settings.rest.clone()), database.clone(), None);
-    let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let reader = settings_reader(invocation, settings.settings.service.clone());
+    let rest = rest::service_from(reader, database.clone(), None);
+    let (stop, tasks) = (signals.child_token(), TaskTracker::new());
     let (keeper, ending) = (rest.clone(), stop.clone());
     tasks.spawn(async move { keeper.keep_fresh(ending).await });
     let (reloaded, ending) = (rest.clone(), stop.clone());
     let reloading = reload_on_signals(reloaded)?;
     tasks.spawn(async move { ending.run_until_cancelled(reloading).await });
     let served = tokio::select! {
-        served = serve(&settings, &rest, &signals, &stop) => served,
-        error = unusable(&database, settings.server.automatic_recovery) => Err(error),
+        served = serve(&settings, &rest, &stop) => served,
+        error = unusable(&database, settings.settings.server.automatic_recovery) => Err(error),
     };
     stop.cancel();
     tasks.close();
@@ -63,14 +62,17 @@ pub(in crate::commands) async fn run(flags: Flags, settings: DropIn) -> Result<(
 
 /// Returns a function that reads the settings again, from variables and files, and sets the level of the log. While they
 /// are invalid, it returns the last valid ones.
-fn settings_reader(flags: Flags, first: rest::Settings) -> impl Fn() -> rest::Settings + Send + Sync {
+fn settings_reader(
+    invocation: Invocation,
+    first: rest::Settings,
+) -> impl Fn() -> rest::Settings + Send + Sync {
     let last = Mutex::new(first);
     move || {
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-        match DropIn::load(&flags) {
+        match DropIn::read(&invocation) {
             Ok(Some(now)) => {
-                logging::set_request_level(&now.server.log_level);
-                *last = now.rest;
+                logging::set_request_level(&now.settings.server.log_level);
+                *last = now.settings.service;
             }
             Ok(None) => {}
             Err(error) => {
@@ -101,12 +103,7 @@ async fn unusable(database: &Database, recovers: bool) -> Error {
     }
 }
 
-async fn serve(
-    settings: &DropIn,
-    rest: &Rest,
-    signals: &Signals,
-    stop: &CancellationToken,
-) -> Result<(), Error> {
+async fn serve(settings: &DropIn, rest: &Rest, stop: &CancellationToken) -> Result<(), Error> {
     let admin = match &settings.admin {
         Some(address) => Some(listen("Admin server", address, false).await?),
         None => None,
@@ -120,20 +117,14 @@ async fn serve(
     let served = async {
         wait_until_tried(rest).await;
         let BoundListener { acceptor, endpoint } =
-            listen("API server", &settings.address, settings.server.reuseport)
+            listen("API server", &settings.address, settings.settings.server.reuseport)
                 .await
                 .inspect_err(|_| stop.cancel())?;
         let _ = main.set(endpoint);
         accept::serve(acceptor, rest.standalone(), accept::may_write, stop.clone(), LIMITS).await;
         Ok(())
     };
-    let stopping = async {
-        tokio::select! {
-            () = signals.stop() => stop.cancel(),
-            () = stop.cancelled() => {}
-        }
-    };
-    let ((), served, ()) = tokio::join!(administered, served, stopping);
+    let ((), served) = tokio::join!(administered, served);
     served
 }
 

@@ -43,7 +43,7 @@ pub(super) fn outbox(
 ) -> Result<Option<impl Endpoint<Output = Response> + use<>>, Error> {
     let Some(auth) = &settings.services.auth else { return Ok(None) };
     let outbox = auth::outbox(auth, mail_key(keys));
-    outbox.map(Some).map_err(|error| Error::Service { service: "auth", reason: error.to_string() })
+    outbox.map(Some).map_err(Error::service("auth"))
 }
 
 fn mail_key(keys: &tokens::Keys) -> String {

@@ -9,13 +9,13 @@ use gateway::Nodes;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Notes of other nodes that may wait to be read.
+/// The most notes of other nodes that may wait to be read.
 const MAX_UNREAD: usize = 16_384;
 /// The pause after NATS was not usable at all.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Carries notes until `stop` is cancelled. `subject` is what the project's nodes, and no others, agree on. While NATS cannot
-/// be reached, notes are lost; realtime says so in the log.
+/// Carries notes until `stop` is cancelled. The nodes of one project, and no others, use the same `subject`. While NATS cannot
+/// be reached, notes are lost; realtime logs that it cannot be reached.
 pub(super) async fn carry(nodes: Nodes, url: String, subject: String, stop: CancellationToken) {
     let Some(mut notes) = nodes.carry() else { return };
     let subject = Subject::from(subject);
@@ -37,7 +37,7 @@ async fn carry_by(
     subject: &Subject,
     notes: &mut mpsc::Receiver<Bytes>,
 ) -> Result<(), async_nats::Error> {
-    // What this node tells does not come back to it.
+    // The node does not receive its own notes.
     let options = ConnectOptions::new().name("basalt").no_echo().retry_on_initial_connect();
     let options = options.subscription_capacity(MAX_UNREAD);
     let client = realtime::connect_to_nats(url, options).await?;

@@ -1,4 +1,4 @@
-//! Which of several nodes makes a scheduled call of a function: the one that first says so in the database.
+//! Decides which of several nodes makes a scheduled call of a function: the one that first records it in the database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use database::{Database, Transaction, text};
 use functions::TakeCall;
 
-/// How long the question may take.
+/// How long the statement may take.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
-/// How much sooner than due a call may be made, at most: timers are not exact.
+/// The most time by which a call may be early: timers are not exact.
 const MAX_TOLERANCE: Duration = Duration::from_secs(1);
 
-/// Returns what takes calls by asking `database`, whose login owns the schema `basalt`.
+/// Returns a function that takes calls by means of `database`, whose login owns the schema `basalt`.
 pub(super) fn take_from(database: Database) -> TakeCall {
     Arc::new(move |function, interval| {
         let database = database.clone();

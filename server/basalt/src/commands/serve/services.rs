@@ -10,7 +10,7 @@ use otlp::Export;
 use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response};
 use realtime::Realtime;
-use storage::{Storage, Sweeper};
+use storage::{BucketDefinition, Storage, Sweeper};
 use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -19,7 +19,7 @@ use super::{DatabaseAccess, edge, metrics, nodes, scheduled_calls};
 use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, STORAGE_ADMIN};
 use crate::console;
 use crate::error::Error;
-use crate::settings::{Bucket, Settings};
+use crate::settings::Settings;
 
 /// How long the start waits for the schema cache.
 const READY_LIMIT: Duration = Duration::from_secs(5);
@@ -55,13 +55,16 @@ pub(super) struct RunningServices {
 }
 
 impl RunningServices {
-    /// Opens the pools and starts the services that `settings` enable. If one fails, the others are stopped: they would
-    /// only log errors about the end of Postgres, after the actual reason.
-    pub(super) async fn start(settings: &Settings, access: &DatabaseAccess<'_>) -> Result<Self, Error> {
+    /// Opens the pools and starts the services that `settings` enable, of a server at `address`. If one fails, the others
+    /// are stopped: they would only log errors about the end of Postgres, after the actual reason.
+    pub(super) async fn start(
+        settings: &Settings,
+        access: &DatabaseAccess<'_>,
+        address: SocketAddr,
+    ) -> Result<Self, Error> {
         let connections = &settings.services.connections;
         let authenticator = access.database(AUTHENTICATOR, |base| connections.apply_to(base)).await?;
-        let export = Export::start(&settings.telemetry)
-            .map_err(|reason| Error::Service { service: "telemetry", reason })?;
+        let export = Export::start(&settings.telemetry).map_err(Error::service("telemetry"))?;
         let tracer = export.as_ref().and_then(Export::tracer);
         let mut running = Self {
             gateway: Gateway::new(settings.gateway.clone(), access.keys.clone(), tracer),
@@ -79,7 +82,8 @@ impl RunningServices {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
-        match running.start_services(settings, access, authenticator).await {
+        let started = running.start_services(settings, access, authenticator, address).await;
+        match started {
             Ok(()) => Ok(running),
             Err(error) => {
                 running.stop().await;
@@ -93,6 +97,7 @@ impl RunningServices {
         settings: &Settings,
         access: &DatabaseAccess<'_>,
         authenticator: Database,
+        address: SocketAddr,
     ) -> Result<(), Error> {
         let (keys, services) = (access.keys, &settings.services);
         let replicas = &services.connections.read_uris.servers;
@@ -105,8 +110,7 @@ impl RunningServices {
             let adjusted = |base| database::Settings { replicas: replicas.clone(), ..base };
             let database = self.open(access, ("auth", AUTH_ADMIN), adjusted).await?;
             let service = auth::service(auth.clone(), database, keys.clone(), self.gateway.nodes());
-            let service =
-                service.map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
+            let service = service.map_err(Error::service("auth"))?;
             self.gateway.register(|registry| service.register(registry));
             self.auth = Some(shared(service));
         }
@@ -128,7 +132,7 @@ impl RunningServices {
             self.databases.push(("schedules", database.clone()));
             self.take_call = Some(scheduled_calls::take_from(database));
         }
-        self.start_workers(settings, access.backend).await?;
+        self.start_workers(access.backend, address).await?;
         self.report();
         Ok(())
     }
@@ -194,7 +198,7 @@ impl RunningServices {
     }
 
     /// Starts the workers behind the extensions pg_cron and pg_net, which only the embedded Postgres has.
-    async fn start_workers(&mut self, settings: &Settings, backend: &Backend) -> Result<(), Error> {
+    async fn start_workers(&mut self, backend: &Backend, address: SocketAddr) -> Result<(), Error> {
         if backend.cluster.is_none() {
             return Ok(());
         }
@@ -202,7 +206,7 @@ impl RunningServices {
         self.databases.push(("workers", admin.clone()));
         self.tasks.spawn(cron::work(admin.clone(), self.stop.clone()));
         let stop = self.stop.clone();
-        let api = edge::local_url(SocketAddr::new(settings.server.host, settings.server.port));
+        let api = edge::local_url(address);
         self.tasks.spawn(async move {
             if let Err(error) = net::work(admin, &api, stop).await {
                 tracing::error!(error, "requests of pg_net are not sent");
@@ -216,16 +220,10 @@ impl RunningServices {
         if third_parties.is_empty() {
             return Ok(());
         }
-        let third_parties = auth::ThirdParties::new(third_parties)
-            .map_err(|error| Error::Service { service: "auth", reason: error.to_string() })?;
+        let third_parties = auth::ThirdParties::new(third_parties).map_err(Error::service("auth"))?;
         self.verifier = self.verifier.with_issuers(third_parties.issuers());
         let stop = self.stop.clone();
-        self.tasks.spawn(async move {
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = third_parties.keep_fresh() => {}
-            }
-        });
+        self.tasks.spawn(async move { stop.run_until_cancelled(third_parties.keep_fresh()).await });
         Ok(())
     }
 
@@ -278,22 +276,20 @@ pub(super) async fn open_storage(
     database: &Database,
     keys: &tokens::Keys,
     verifier: &tokens::Verifier,
-    buckets: &[Bucket],
+    buckets: &[BucketDefinition],
 ) -> Result<Storage, Error> {
     let opened = Storage::open(settings.clone(), database.clone(), keys.clone(), verifier.clone()).await;
-    let opened = opened.map_err(|error| Error::Service { service: "storage", reason: error.to_string() })?;
+    let opened = opened.map_err(Error::service("storage"))?;
     seed(&opened, buckets).await?;
     Ok(opened)
 }
 
-async fn seed(storage: &Storage, buckets: &[Bucket]) -> Result<(), Error> {
-    for Bucket { definition, objects_path } in buckets {
-        let report = storage
-            .seed_bucket(definition, objects_path.as_deref())
-            .await
-            .map_err(|source| Error::Bucket { bucket: definition.name.clone(), source })?;
+async fn seed(storage: &Storage, buckets: &[BucketDefinition]) -> Result<(), Error> {
+    for bucket in buckets {
+        let report = storage.seed_bucket(bucket).await;
+        let report = report.map_err(|source| Error::Bucket { bucket: bucket.name.clone(), source })?;
         if report.uploaded > 0 {
-            console::step(format_args!("bucket {}: {} files uploaded", definition.name, report.uploaded));
+            console::step(format_args!("bucket {}: {} files uploaded", bucket.name, report.uploaded));
         }
     }
     Ok(())

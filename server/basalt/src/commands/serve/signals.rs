@@ -11,26 +11,15 @@ use crate::error::Error;
 /// had it from the terminal already. Source: npm/cli#5021.
 const REPETITION: Duration = Duration::from_secs(1);
 
-/// Listens for SIGINT (Ctrl-C) and SIGTERM. A later one ends the process.
-pub(super) struct Signals {
-    stop: CancellationToken,
-}
-
-impl Signals {
-    /// Begins to listen. Must be called inside a Tokio runtime.
-    pub(super) fn listen() -> Result<Self, Error> {
-        let open = |kind| signal(kind).map_err(Error::io("listen for signals"));
-        let (interrupt, terminate) = (open(SignalKind::interrupt())?, open(SignalKind::terminate())?);
-        let stop = CancellationToken::new();
-        // It lives as long as the process and holds no resources, so it is not joined.
-        tokio::spawn(watch(interrupt, terminate, stop.clone()));
-        Ok(Self { stop })
-    }
-
-    /// Waits for the first signal.
-    pub(super) async fn stop(&self) {
-        self.stop.cancelled().await;
-    }
+/// Listens for SIGINT (Ctrl-C) and SIGTERM, and returns a token that the first one cancels. A later one ends the process.
+/// Must be called inside a Tokio runtime.
+pub(super) fn listen() -> Result<CancellationToken, Error> {
+    let open = |kind| signal(kind).map_err(Error::io("listen for signals"));
+    let (interrupt, terminate) = (open(SignalKind::interrupt())?, open(SignalKind::terminate())?);
+    let stop = CancellationToken::new();
+    // It lives as long as the process and holds no resources, so it is not joined.
+    tokio::spawn(watch(interrupt, terminate, stop.clone()));
+    Ok(stop)
 }
 
 async fn watch(mut interrupt: Signal, mut terminate: Signal, stop: CancellationToken) {

@@ -7,8 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use database::conninfo::Conninfo;
-
-use settings::Invalid;
+use settings::{Invalid, Variables};
 
 /// libpq's variables with their parameters.
 const PARAMETERS: [(&str, &str); 22] = [
@@ -42,30 +41,25 @@ const PLACES: [&str; 3] = ["PGHOST", "PGHOSTADDR", "PGSERVICE"];
 /// The folders of Postgres' socket: that of Linux distributions, then Postgres' own default.
 const SOCKETS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
-/// Names and values.
-type Pairs = [(String, String)];
-
-fn variable<'v>(variables: &'v Pairs, wanted: &str) -> Option<&'v str> {
-    let value = variables.iter().rev().find(|(name, _)| name == wanted)?.1.as_str();
-    Some(value).filter(|value| !value.is_empty())
+fn variable<'v>(variables: &'v Variables, name: &str) -> Option<&'v str> {
+    variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
 }
 
 /// Reports whether `variables` name a server.
-pub(super) fn names_a_server(variables: &Pairs) -> bool {
+pub(super) fn names_a_server(variables: &Variables) -> bool {
     PLACES.iter().any(|name| variable(variables, name).is_some())
 }
 
-/// Parses `uri`, in either of libpq's forms, and adds missing parameters as libpq does. The default host is the local
-/// socket. Problems are added to `warnings`.
+/// Adds the parameters that `given` lacks as libpq does. The default host is the local socket. Problems are added to
+/// `warnings`.
 ///
-/// Errors: [`Invalid`] for a URI of another form, and for a service that is not defined.
+/// Errors: [`Invalid`] for a service that is not defined.
 pub(super) fn complete(
-    uri: &str,
-    variables: &Pairs,
+    given: Conninfo,
+    variables: &Variables,
     warnings: &mut Vec<String>,
 ) -> Result<Conninfo, Invalid> {
-    let wrong = |error: database::Error| Invalid::new("PGRST_DB_URI", "a URI of libpq's form", &error);
-    let mut all: Conninfo = uri.parse().map_err(wrong)?;
+    let mut all = given;
     let of_environment = |name: &str| {
         let (variable_name, _) = PARAMETERS.iter().find(|(_, parameter)| *parameter == name)?;
         variable(variables, variable_name).map(str::to_owned)
@@ -104,12 +98,12 @@ fn add_missing(parameters: &mut Conninfo, more: Vec<(String, String)>) {
 }
 
 /// Returns the path of the file `name` in the home folder.
-fn in_home(name: &str, variables: &Pairs) -> Option<PathBuf> {
+fn in_home(name: &str, variables: &Variables) -> Option<PathBuf> {
     variable(variables, "HOME").map(|home| Path::new(home).join(name))
 }
 
 /// Reads the parameters of `service` in the service file: `key=value` lines under its name in brackets.
-fn read_service(service: &str, variables: &Pairs) -> Result<Vec<(String, String)>, Invalid> {
+fn read_service(service: &str, variables: &Variables) -> Result<Vec<(String, String)>, Invalid> {
     let own = variable(variables, "PGSERVICEFILE").map(PathBuf::from);
     let own = own.or_else(|| in_home(".pg_service.conf", variables));
     let shared = variable(variables, "PGSYSCONFDIR").map(|folder| Path::new(folder).join("pg_service.conf"));
@@ -140,11 +134,11 @@ fn account_name() -> Option<String> {
 }
 
 /// Reads the password of the first of the servers that has one in the password file.
-fn read_password(parameters: &Conninfo, variables: &Pairs, warnings: &mut Vec<String>) -> Option<String> {
+fn read_password(parameters: &Conninfo, variables: &Variables, warnings: &mut Vec<String>) -> Option<String> {
     let value = |name| parameters.get(name);
     let path = value("passfile").map(PathBuf::from).or_else(|| in_home(".pgpass", variables))?;
-    let facts = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
-    if facts.permissions().mode() & 0o077 != 0 {
+    let metadata = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?;
+    if metadata.permissions().mode() & 0o077 != 0 {
         warnings.push(format!("{} is not read: others may read it; its mode should be 0600", path.display()));
         return None;
     }
@@ -203,9 +197,8 @@ mod tests {
 
     /// Returns the parameters of `uri`, completed from `variables`.
     fn with(uri: &str, variables: &[(&str, &str)]) -> Conninfo {
-        let owned: Vec<(String, String)> =
-            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        complete(uri, &owned, &mut Vec::new()).unwrap()
+        let owned = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        complete(uri.parse().unwrap(), &owned, &mut Vec::new()).unwrap()
     }
 
     fn assert_has(found: &Conninfo, expected: &[(&str, &str)]) {
@@ -262,7 +255,7 @@ mod tests {
         let found =
             with("postgresql://me@/", &[("PGSERVICE", "shop"), ("PGSERVICEFILE", path), ("PGHOST", "not")]);
         assert_has(&found, &[("host", "h"), ("port", "6432"), ("user", "me")]);
-        assert!(complete("service=none", &[], &mut Vec::new()).is_err());
+        assert!(complete("service=none".parse().unwrap(), &Variables::new(), &mut Vec::new()).is_err());
     }
 
     #[test]

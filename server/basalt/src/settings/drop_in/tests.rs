@@ -1,22 +1,29 @@
 //! Tests of the settings of a server that stands in for another.
 
+use database::conninfo::Conninfo;
+use settings::Variables;
+
 use super::*;
 
 fn read(only: &[Service], variables: &[(&str, &str)]) -> Result<Option<DropIn>, Invalid> {
-    let flags = Flags { only: Some(only.to_vec()), ..Flags::default() };
-    DropIn::read(&flags, owned(variables))
+    let only = Some(only.to_vec());
+    DropIn::read(&Invocation { only, variables: owned(variables), ..Invocation::default() })
 }
 
-/// What a file with this text sets beside `variables`.
+/// Returns what a file with this text sets beside `variables`.
 fn of_file(text: &str, variables: &[(&str, &str)]) -> DropIn {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
-    let flags =
-        Flags { only: Some(vec![Service::Rest]), file: Some(file.path().to_owned()), ..Flags::default() };
-    DropIn::read(&flags, owned(variables)).unwrap().unwrap()
+    let invocation = Invocation {
+        only: Some(vec![Service::Rest]),
+        file: Some(file.path().to_owned()),
+        variables: owned(variables),
+        ..Invocation::default()
+    };
+    DropIn::read(&invocation).unwrap().unwrap()
 }
 
-fn owned(variables: &[(&str, &str)]) -> Vec<(String, String)> {
+fn owned(variables: &[(&str, &str)]) -> Variables {
     variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
@@ -28,17 +35,17 @@ fn only_rest_on_a_database_of_its_own_is_one() {
     let found = read(&[Service::Rest], &[uri]).unwrap().unwrap();
     assert_eq!(found.address, ListenAddress::Port("!4".to_owned(), 3000));
     assert_eq!((found.admin, found.database.channel.as_deref()), (None, Some("pgrst")));
-    assert_eq!((found.rest.db_anon_role, found.rest.db_max_rows), (None, None));
+    assert_eq!((found.settings.service.db_anon_role, found.settings.service.db_max_rows), (None, None));
 }
 
 #[test]
 fn the_example_shows_every_setting_and_its_default() {
-    let (example, default) = (of_file(&DropIn::example(), &[]), of_file("", &[]));
-    assert_eq!((&example.warnings, &example.address), (&Vec::new(), &default.address));
-    assert_eq!(example.text(), default.text());
-    for line in default.text().lines() {
+    let (example, default) = (of_file(&StandaloneSettings::example(), &[]), of_file("", &[]));
+    assert_eq!((&example.settings.warnings, &example.address), (&Vec::new(), &default.address));
+    assert_eq!(example.settings.text(), default.settings.text());
+    for line in default.settings.text().lines() {
         let (name, _) = line.split_once(" = ").unwrap();
-        assert!(DropIn::example().contains(&format!("{name} = ")), "{name} is missing");
+        assert!(StandaloneSettings::example().contains(&format!("{name} = ")), "{name} is missing");
     }
 }
 
@@ -71,28 +78,38 @@ fn variables_are_upstreams() {
         ],
     );
     let found = found.unwrap().unwrap();
-    assert_eq!(found.rest.db_schemas, ["api"]);
-    assert!(found.rest.db_extra_search_path.is_empty());
-    assert_eq!(found.rest.jwt_secret.unwrap().expose(), b"a secret from a file, 32 bytes or more");
+    assert_eq!(found.settings.service.db_schemas, ["api"]);
+    assert!(found.settings.service.db_extra_search_path.is_empty());
+    assert_eq!(
+        found.settings.service.jwt_secret.unwrap().expose(),
+        b"a secret from a file, 32 bytes or more"
+    );
     assert_eq!((found.database.pool_size, found.database.channel), (3, None));
     assert_eq!(found.address, ListenAddress::Socket(PathBuf::from("/run/rest"), 0o600));
     assert_eq!(found.admin, Some(ListenAddress::Port("!4".to_owned(), 3001)));
     assert_eq!(
-        found.warnings,
-        ["PGRST_DB_SHEMAS is unknown and ignored", "PGRST_JWT_CACHE_MAX_LIFETIME has no effect here"]
+        found.settings.warnings,
+        [
+            "unknown setting PGRST_DB_SHEMAS is ignored; did you mean PGRST_DB_SCHEMAS?",
+            "PGRST_JWT_CACHE_MAX_LIFETIME has no effect here"
+        ]
     );
     let replicas: Vec<_> = found.database.replicas.iter().map(Conninfo::to_uri).collect();
     assert_eq!(replicas, ["postgresql://a@h1/d", "postgresql://a@h2/d"]);
-    assert_eq!(found.rest.max_body_size, 1 << 20);
-    assert!(found.rest.log_query && found.server.reuseport && !found.server.automatic_recovery);
-    assert_eq!(found.server.log_level, "crit");
+    assert_eq!(found.settings.service.max_body_size, 1 << 20);
+    assert!(
+        found.settings.service.log_query
+            && found.settings.server.reuseport
+            && !found.settings.server.automatic_recovery
+    );
+    assert_eq!(found.settings.server.log_level, "crit");
 }
 
 #[test]
 fn the_database_comes_from_libpqs_variables_where_the_file_is_silent() {
     let found = of_file("db-anon-role = \"web\"\n", &[("PGHOST", "h"), ("PGUSER", "u")]);
     assert_eq!(found.database.server.to_uri(), "postgresql://u@h");
-    assert!(found.text().contains("db-uri = \"postgresql://\"\n"), "{}", found.text());
+    assert!(found.settings.text().contains("db-uri = \"postgresql://\"\n"), "{}", found.settings.text());
 }
 
 #[test]
@@ -103,10 +120,10 @@ fn libpqs_variables_alone_will_do() {
     let found = read(&[Service::Rest], &[host, ("PGUSER", "u"), ("PGRST_DB_ANON_ROLE", "web")]);
     let found = found.unwrap().unwrap();
     assert_eq!(
-        (found.database.server.to_uri().as_str(), found.server.log_level.as_str()),
+        (found.database.server.to_uri().as_str(), found.settings.server.log_level.as_str()),
         ("postgresql://u@h", "error")
     );
-    assert_eq!(found.rest.db_anon_role.as_deref(), Some("web"));
+    assert_eq!(found.settings.service.db_anon_role.as_deref(), Some("web"));
 }
 
 #[test]
@@ -124,16 +141,19 @@ fn secrets_need_not_be_text_and_what_is_empty_is_set() {
             ("PGRST_APP_SETTINGS_NONE", ""),
         ],
     );
-    assert_eq!(found.rest.jwt_secret.as_ref().unwrap().expose(), secret);
-    assert_eq!(found.rest.db_anon_role, None);
+    assert_eq!(found.settings.service.jwt_secret.as_ref().unwrap().expose(), secret);
+    assert_eq!(found.settings.service.db_anon_role, None);
     let own = [("app.settings.some.key", "v"), ("app.settings.none", "")];
-    assert_eq!(found.rest.app_settings, own.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    assert!(read_back(&found).rest.jwt_secret_is_base64);
+    assert_eq!(
+        found.settings.service.app_settings,
+        own.map(|(name, value)| (name.to_owned(), Secret::from(value.to_owned())))
+    );
+    assert!(read_back(&found).settings.service.jwt_secret_is_base64);
 }
 
-/// What a file with all that `settings` say sets.
-fn read_back(settings: &DropIn) -> DropIn {
-    of_file(&settings.text(), &[])
+/// Returns what a file with all these settings sets.
+fn read_back(found: &DropIn) -> DropIn {
+    of_file(&found.settings.text(), &[])
 }
 
 #[test]
@@ -153,10 +173,13 @@ fn what_is_dumped_is_a_configuration_file() {
     );
     let found = found.unwrap().unwrap();
     let again = read_back(&found);
-    assert_eq!(again.rest.jwt_secret, found.rest.jwt_secret);
-    assert_eq!(again.rest.jwt_role_claim_key, found.rest.jwt_role_claim_key);
-    assert_eq!((&again.rest.app_settings, &again.address), (&found.rest.app_settings, &found.address));
-    assert_eq!((again.admin.clone(), again.text()), (found.admin.clone(), found.text()));
+    assert_eq!(again.settings.service.jwt_secret, found.settings.service.jwt_secret);
+    assert_eq!(again.settings.service.jwt_role_claim_key, found.settings.service.jwt_role_claim_key);
+    assert_eq!(
+        (&again.settings.service.app_settings, &again.address),
+        (&found.settings.service.app_settings, &found.address)
+    );
+    assert_eq!((again.admin.clone(), again.settings.text()), (found.admin.clone(), found.settings.text()));
 }
 
 #[test]
@@ -165,7 +188,7 @@ fn variables_win_over_the_file() {
         "db-uri = \"postgres://a@h/d\"\ndb-schemas = \"one\"\ndb-anon-role = \"web\"\nserver-port = 3001\n";
     let found = of_file(lines, &[("PGRST_DB_SCHEMAS", "two")]);
     assert_eq!(
-        (found.rest.db_schemas, found.rest.db_anon_role),
+        (found.settings.service.db_schemas, found.settings.service.db_anon_role),
         (vec!["two".to_owned()], Some("web".to_owned()))
     );
     assert_eq!(found.address, ListenAddress::Port("!4".to_owned(), 3001));

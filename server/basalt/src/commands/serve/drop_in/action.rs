@@ -6,7 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use database::Database;
-use rest::Rest;
+use rest::{Rest, StandaloneSettings};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -37,11 +37,11 @@ pub(in crate::commands) async fn run(settings: DropIn, action: Action) -> Result
     }
     let database = database::Settings { channel: None, ..settings.database.clone() };
     let database = Database::connect(database).await?;
-    let rest = rest::service(settings.rest.clone(), database.clone(), None);
+    let rest = rest::service(settings.settings.service.clone(), database.clone(), None);
     let printed = match action {
         Action::DumpSchema => dump_schema(&rest).await,
         _ => {
-            console::print(configuration(settings, &rest).await.trim_end());
+            console::print(configuration(settings.settings, &rest).await.trim_end());
             Ok(())
         }
     };
@@ -50,19 +50,17 @@ pub(in crate::commands) async fn run(settings: DropIn, action: Action) -> Result
 }
 
 async fn dump_schema(rest: &Rest) -> Result<(), Error> {
-    let failed =
-        |reason: &dyn std::fmt::Display| Error::Service { service: "REST", reason: reason.to_string() };
-    rest.load().await.map_err(|error| failed(&error))?;
-    console::print(rest.schema_cache().map_err(|error| failed(&error))?);
+    rest.load().await.map_err(Error::service("REST"))?;
+    console::print(rest.schema_cache().map_err(Error::service("REST"))?);
     Ok(())
 }
 
 /// Returns the effective settings; without those in the database if it cannot be reached.
-async fn configuration(mut settings: DropIn, rest: &Rest) -> String {
+async fn configuration(mut settings: StandaloneSettings, rest: &Rest) -> String {
     if let Err(error) = rest.read_settings().await {
         tracing::warn!(%error, "the settings in the database could not be read");
     }
-    settings.rest = rest.settings();
+    settings.service = rest.settings();
     settings.text()
 }
 

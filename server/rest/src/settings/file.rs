@@ -5,13 +5,13 @@
 
 use std::path::Path;
 
-use settings::Invalid;
+use ::settings::{Invalid, Variables};
 
 /// Returns the settings of the file at `path`, under the names of their variables.
 ///
 /// Errors: [`Invalid`] for a file that cannot be read, for one of another form, and for a dollar sign that means nothing.
 /// Its lines may hold secrets: they are not repeated.
-pub(super) fn read(path: &Path, variables: &[(String, String)]) -> Result<Vec<(String, String)>, Invalid> {
+pub(super) fn read(path: &Path, variables: &Variables) -> Result<Vec<(String, String)>, Invalid> {
     let refused = |expected: &str, found: &dyn std::fmt::Display| {
         Invalid::new(&path.display().to_string(), expected, found)
     };
@@ -31,8 +31,7 @@ pub(super) fn read(path: &Path, variables: &[(String, String)]) -> Result<Vec<(S
             let value = table.get(wanted)?;
             value.as_str().map(str::to_owned).or_else(|| value.as_integer().map(|number| number.to_string()))
         };
-        let variable = || variables.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
-        of_file().or_else(variable)
+        of_file().or_else(|| variables.get(wanted).cloned())
     };
     for (name, value) in &mut settings {
         *value = interpolate(value, lookup).map_err(|found| {
@@ -95,7 +94,7 @@ mod tests {
     fn parse(text: &str) -> Result<Vec<(String, String)>, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let variables = [("MY_SECRET".to_owned(), "of $the environment".to_owned())];
+        let variables = [("MY_SECRET".to_owned(), "of $the environment".to_owned())].into();
         read(file.path(), &variables).map_err(|error| error.to_string())
     }
 
@@ -145,7 +144,7 @@ mod tests {
         assert!(error.contains("line 2") && !error.contains("hunter2"), "{error}");
         assert!(parse("db-schemas = [\"a\"]").unwrap_err().contains("db-schemas"));
         assert!(
-            read(Path::new("/nonexistent"), &[])
+            read(Path::new("/nonexistent"), &Variables::new())
                 .unwrap_err()
                 .to_string()
                 .contains("/nonexistent: expected a file")

@@ -1,0 +1,135 @@
+//! Edge functions: their creation, their calls and their variables.
+
+use std::collections::BTreeMap;
+use std::process::Stdio;
+
+use super::{Server, basalt, project, status, text};
+
+#[test]
+fn functions_are_created_and_listed() {
+    let project = project();
+    let run = |arguments: &[&str]| basalt(project.path()).arg("functions").args(arguments).output().unwrap();
+    let made = run(&["new", "greet"]);
+    assert!(made.status.success() && text(&made).contains("/functions/v1/greet"), "{}", text(&made));
+    let source = std::fs::read_to_string(project.path().join("supabase/functions/greet/index.ts")).unwrap();
+    assert!(source.contains("Deno.serve"), "{source}");
+    for (name, reason) in [("greet", "exists already"), ("../greet", "expected the name of a function")] {
+        let refused = run(&["new", name]);
+        assert!(!refused.status.success() && text(&refused).contains(reason), "{}", text(&refused));
+    }
+    let listed = run(&["list"]);
+    let lines = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let names: Vec<&str> = lines.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["greet", "hello"]);
+    assert!(lines.contains("needs a token"), "{lines}");
+}
+
+/// Returns a project with variables from every possible source, and some that no function may see.
+fn project_with_variables() -> tempfile::TempDir {
+    let project = project();
+    let write = |name: &str, text: &str| {
+        let path = project.path().join("supabase").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("functions/seen/index.ts", "Deno.serve(() => Response.json(Deno.env.toObject()))");
+    write("functions/seen/.env", "NOBODYS=1");
+    write("functions/hello/.env", "OF_ANOTHER=1");
+    write("functions/.env", "OWN=functions\nCONFIGURED=functions\nSUPABASE_URL=elsewhere");
+    write("extra.env", "OWN=flag\nEXTRA='two words'\nSUPABASE_ANON_KEY=forged");
+    write(".env", "OWN=project\nPLAIN=project\nSMTP_PASSWORD=hunter2\nGOTRUE_SMTP_PASS=hunter2\n");
+    write(
+        "config.toml",
+        "project_id = 'shop'\n[edge_runtime.secrets]\nOWN = 'config'\nCONFIGURED = 'config'\n\
+         [auth.email.smtp]\nenabled = false\npass = 'env(SMTP_PASSWORD)'\n\
+         [functions.seen]\nverify_jwt = false",
+    );
+    project
+}
+
+#[test]
+fn functions_see_the_variables_of_their_file_and_none_of_the_server() {
+    let project = project_with_variables();
+    let extra = project.path().join("supabase/extra.env");
+    let file = ["--env-file", extra.to_str().unwrap()];
+    let of_file = [("OWN", "flag"), ("EXTRA", "two words"), ("CONFIGURED", "config"), ("PLAIN", "project")];
+    let of_folder = [("OWN", "functions"), ("CONFIGURED", "functions"), ("PLAIN", "project")];
+    // What the machine's network needs, and what Deno itself sets: the PATH is its own.
+    let of_machine =
+        ["DENO_NODE_SHIM_ACTIVE", "NODE_EXTRA_CA_CERTS", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE"];
+    let path = format!("{}:/hunter2", std::env::var("PATH").unwrap_or_default());
+    for (arguments, expected) in [
+        ([&["functions", "serve"][..], &file].concat(), &of_file[..]),
+        ([&["serve"][..], &file].concat(), &of_file),
+        (vec!["functions", "serve"], &of_folder),
+    ] {
+        let mut command = basalt(project.path());
+        command.env("JWT_SECRET", "hunter2, with at least thirty-two bytes");
+        command.env("PGPASSWORD", "hunter2").env("AWS_SECRET_ACCESS_KEY", "hunter2");
+        command.env("PATH", &path).env("PLAIN", "server");
+        let served = Server::ready(Server::launch_with(command, &arguments));
+        let (_, seen) = served.get("/functions/v1/seen");
+        assert!(!seen.contains("hunter2"), "{seen}");
+        let mut seen: BTreeMap<String, String> = serde_json::from_str(&seen).unwrap();
+        assert_eq!(seen["SUPABASE_URL"], served.origin);
+        assert!(seen["SUPABASE_ANON_KEY"].starts_with("eyJ"), "{}", seen["SUPABASE_ANON_KEY"]);
+        for (name, value) in expected {
+            assert_eq!(seen.remove(*name).as_deref(), Some(*value), "{name} with {arguments:?}");
+        }
+        seen.retain(|name, _| {
+            let of_platform = name.starts_with("SUPABASE_")
+                || ["SB_REGION", "MAIL_URL", "MAIL_KEY"].contains(&name.as_str());
+            let is_proxy = name.to_ascii_uppercase().ends_with("_PROXY");
+            !of_platform && !is_proxy && !of_machine.contains(&name.as_str())
+        });
+        assert!(seen.is_empty(), "{:?} with {arguments:?}", seen.keys());
+        served.stop();
+    }
+    let nowhere = ["functions", "serve", "--env-file", "/nowhere/.env"];
+    let refused = basalt(project.path()).args(nowhere).output().unwrap();
+    let reason = "--env-file: expected a file that exists";
+    assert!(!refused.status.success() && text(&refused).contains(reason), "{}", text(&refused));
+}
+
+#[test]
+fn a_new_function_can_be_called_from_other_origins() {
+    let project = project();
+    let made = basalt(project.path()).args(["functions", "new", "greet"]).output().unwrap();
+    assert!(made.status.success(), "{}", text(&made));
+    let served = Server::start(project.path());
+    let asked = "Origin: https://example.com\r\nAccess-Control-Request-Method: POST\r\n\
+                 Access-Control-Request-Headers: apikey,authorization,content-type,x-client-info\r\n";
+    let (head, _) = served.request("OPTIONS /functions/v1/greet", asked, "");
+    let head = head.to_lowercase();
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+    let header =
+        |name: &str| head.lines().find_map(|line| line.strip_prefix(&format!("{name}: "))).unwrap_or("");
+    assert_eq!(header("access-control-allow-origin"), "*");
+    for name in ["apikey", "authorization", "content-type", "x-client-info"] {
+        assert!(header("access-control-allow-headers").contains(name), "{head}");
+    }
+    let key = status(project.path()).remove("ANON_KEY").unwrap();
+    let headers = format!("Origin: https://example.com\r\nAuthorization: Bearer {key}\r\n");
+    for (body, greeting) in [("{\"name\":\"Ada\"}", "Hello Ada!"), ("no JSON", "Hello world!")] {
+        let (head, body) = served.request("POST /functions/v1/greet", &headers, body);
+        assert!(head.to_lowercase().contains("access-control-allow-origin: *"), "{head}");
+        assert_eq!(body, format!("{{\"message\":\"{greeting}\"}}"));
+    }
+    served.stop();
+}
+
+#[test]
+fn a_missing_deno_is_reported_at_the_start() {
+    let project = project();
+    let remedy = "1 function cannot be called. Edge functions run on Deno, and none was found. Install it";
+    let log = project.path().join("log");
+    let mut command = basalt(project.path());
+    command.args(["serve", "--port", "0"]).env("DENO", "/nowhere/deno").env("BASALT_LOG_FORMAT", "text");
+    command.stdout(Stdio::piped()).stderr(std::fs::File::create(&log).unwrap());
+    let served = Server::ready(command.spawn().unwrap());
+    let said = std::fs::read_to_string(&log).unwrap();
+    assert!(said.contains(remedy), "{said}");
+    served.stop();
+    let doctor = basalt(project.path()).arg("doctor").env("DENO", "/nowhere/deno").output().unwrap();
+    assert!(doctor.status.success() && text(&doctor).contains(remedy), "{}", text(&doctor));
+}
