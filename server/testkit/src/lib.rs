@@ -12,6 +12,7 @@
 mod cleaner;
 mod extensions;
 mod server;
+mod skip;
 mod template;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ use tokio_postgres::{Client, NoTls};
 
 pub use extensions::has_extension;
 use server::Server;
+pub use skip::skip;
 use template::Template;
 
 /// The password that every login role has in a test's database, but for the superuser.
