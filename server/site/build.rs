@@ -1,7 +1,6 @@
-//! Puts the built client into the binary: release builds take `client/dist`, with each file that shrinks also
-//! compressed as well as it can be, which is far too slow to do at every start. Without a built client, and in
-//! debug builds (they read it from the disk), nothing is put in; nor with BASALT_EMBED_SITE=0, for a program that is given
-//! to others.
+//! Embeds the built client in release builds: the files of `client/dist`, and for each file that shrinks also its best
+//! compression, which would be too slow at every start. Nothing is embedded without a built client, in debug builds
+//! (they read it from the disk), and with BASALT_EMBED_SITE=0, for a program that is given to others.
 
 use std::error::Error;
 use std::fs;

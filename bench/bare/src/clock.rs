@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-/// Processor time that this thread has used. Source: the kernel's documentation, "Scheduler Statistics".
+/// Returns the processor time that this thread has used. Source: the kernel's documentation, "Scheduler Statistics".
 pub(crate) fn of_this_thread() -> io::Result<Duration> {
     let statistics = std::fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanoseconds = statistics.split(' ').next().and_then(|number| number.parse().ok());

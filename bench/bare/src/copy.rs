@@ -8,11 +8,11 @@ use tokio::net::{TcpStream, UnixStream};
 
 use crate::proxy;
 
-/// Like [`proxy::serve`], but copies bytes instead of forwarding requests.
+/// Does the same as [`proxy::serve`], but copies bytes instead of forwarding requests.
 ///
-/// Errors: if there is no free port.
+/// Errors: there is no free port.
 pub(crate) fn serve(socket: &Path) -> io::Result<()> {
-    proxy::listen(socket, copy)
+    proxy::listen("http", |stream| copy(stream, socket.to_owned()))
 }
 
 async fn copy(mut stream: TcpStream, socket: PathBuf) -> Result<(), proxy::Failure> {

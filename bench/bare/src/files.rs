@@ -5,18 +5,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
-#[derive(Serialize)]
-pub(crate) struct Figures {
-    threads: u16,
-    /// Files of all threads together.
-    per_second: f64,
-}
-
-/// Writes files of `bytes` bytes below `folder` on `threads` threads for as long as `span`. Each is written under
-/// another name, synchronized and renamed, and its folder is synchronized: then it outlives the machine.
-pub(crate) fn measure(folder: &Path, threads: u16, bytes: usize, span: Duration) -> io::Result<Figures> {
+/// Writes files of `bytes` bytes below `folder` on `threads` threads for the time `span`. Each is written under another
+/// name, synchronized and renamed, and its folder is synchronized, so that it survives a crash of the machine. Returns
+/// the files per second of all threads together.
+pub(crate) fn measure(folder: &Path, threads: u16, bytes: usize, span: Duration) -> io::Result<Value> {
     let start = Instant::now();
     let write = |thread: u16| {
         let folder: PathBuf = folder.join(thread.to_string());
@@ -41,5 +35,6 @@ pub(crate) fn measure(folder: &Path, threads: u16, bytes: usize, span: Duration)
             done.map(|count| sum + count)
         })
     })?;
-    Ok(Figures { threads, per_second: f64::from(written) / start.elapsed().as_secs_f64() })
+    let per_second = f64::from(written) / start.elapsed().as_secs_f64();
+    Ok(json!({ "threads": threads, "per_second": per_second }))
 }

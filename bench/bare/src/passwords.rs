@@ -4,7 +4,7 @@ use std::io;
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::clock;
 
@@ -12,17 +12,9 @@ use crate::clock;
 const COST: u32 = 10;
 const PASSWORD: &str = "correct horse battery staple";
 
-#[derive(Serialize)]
-pub(crate) struct Figures {
-    threads: u16,
-    /// Comparisons of all threads together.
-    per_second: f64,
-    /// Microseconds of processor time for each.
-    processor_us: f64,
-}
-
-/// Compares on `threads` threads for as long as `span`.
-pub(crate) fn measure(threads: u16, span: Duration) -> io::Result<Figures> {
+/// Compares on `threads` threads for the time `span`. Returns the comparisons per second of all threads together, and
+/// microseconds of processor time for each.
+pub(crate) fn measure(threads: u16, span: Duration) -> io::Result<Value> {
     let hash = bcrypt::hash(PASSWORD, COST).map_err(io::Error::other)?;
     let start = Instant::now();
     let compare = || {
@@ -43,7 +35,7 @@ pub(crate) fn measure(threads: u16, span: Duration) -> io::Result<Figures> {
     let seconds = start.elapsed().as_secs_f64();
     let compared = f64::from(compared);
     let processor_us = processor.as_secs_f64() * 1e6 / compared;
-    Ok(Figures { threads, per_second: compared / seconds, processor_us })
+    Ok(json!({ "threads": threads, "per_second": compared / seconds, "processor_us": processor_us }))
 }
 
 fn joined<T>(thread: ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {

@@ -18,24 +18,26 @@ pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Prints `{"url": …}` of a free port and forwards its requests to `socket`, as long as the process lives.
 ///
-/// Errors: if there is no free port.
+/// Errors: there is no free port.
 pub(crate) fn serve(socket: &Path) -> io::Result<()> {
-    listen(socket, pass)
+    listen("http", |stream| pass(stream, socket.to_owned()))
 }
 
-/// Like [`serve`], with `pass` for each connection.
-pub(crate) fn listen<F>(socket: &Path, pass: fn(TcpStream, PathBuf) -> F) -> io::Result<()>
+/// Prints `{"url": …}` of a free port with `scheme`, and runs `pass` for each connection, as long as the process lives.
+///
+/// Errors: there is no free port.
+pub(crate) fn listen<F>(scheme: &str, mut pass: impl FnMut(TcpStream) -> F) -> io::Result<()>
 where
     F: Future<Output = Result<(), Failure>> + Send + 'static,
 {
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(async {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let url = format!("http://{}", listener.local_addr()?);
+        let url = format!("{scheme}://{}", listener.local_addr()?);
         writeln!(io::stdout(), "{}", serde_json::json!({ "url": url }))?;
         loop {
             let (stream, _) = listener.accept().await?;
-            let passing = pass(stream, socket.to_owned());
+            let passing = pass(stream);
             tokio::spawn(async move {
                 if let Err(error) = passing.await {
                     let _ = writeln!(io::stderr(), "bare: {error}");
@@ -45,12 +47,13 @@ where
     })
 }
 
+/// Forwards the requests of one connection.
 async fn pass(stream: TcpStream, socket: PathBuf) -> Result<(), Failure> {
     stream.set_nodelay(true)?;
     let behind = TokioIo::new(UnixStream::connect(socket).await?);
     let (sender, connection) = client::conn::http1::handshake::<_, Incoming>(behind).await?;
     tokio::spawn(connection);
-    // Never waited for: a client of HTTP/1.1 has one request under way.
+    // There is no contention: a client of HTTP/1.1 has one request at a time.
     let sender = Arc::new(Mutex::new(sender));
     let service = service_fn(move |request: Request<Incoming>| {
         let sender = Arc::clone(&sender);

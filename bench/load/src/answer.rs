@@ -1,4 +1,4 @@
-//! Finds the end of an HTTP/1.1 answer. Source: RFC 9112, sections 6 and 7.1.
+//! The end of an HTTP/1.1 answer. Source: RFC 9112, sections 6 and 7.1.
 
 use std::io;
 
@@ -23,20 +23,20 @@ enum State {
 }
 
 impl Answer {
-    /// An answer of which nothing has arrived, with room for `capacity` bytes.
+    /// Returns an empty answer with room for `capacity` bytes.
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         let state = State::Head { searched: 0 };
         Self { bytes: Vec::with_capacity(capacity), state, status: 0, is_head: false }
     }
 
-    /// Forgets the answer, for the next one on the same connection. Answers to HEAD have no body.
+    /// Clears the answer for the next one on the same connection. Answers to HEAD have no body.
     pub(crate) fn restart(&mut self, is_head: bool) {
         self.bytes.clear();
         self.state = State::Head { searched: 0 };
         self.is_head = is_head;
     }
 
-    /// The status once the whole answer has arrived; `None` while more has to be read.
+    /// Returns the status of a complete answer; `None` if more has to be read.
     ///
     /// Errors: if the bytes are not a response whose end can be found on a connection that stays open.
     pub(crate) fn complete(&mut self) -> io::Result<Option<u16>> {
@@ -79,7 +79,7 @@ impl Answer {
         Ok(())
     }
 
-    /// What follows the chunk whose size line begins at `start`; `None` while that line has not arrived.
+    /// Returns the state after the chunk whose size line begins at `start`; `None` if that line has not arrived.
     fn read_chunk(&self, start: usize) -> io::Result<Option<State>> {
         let Some(line_end) = find(&self.bytes, b"\r\n", start) else { return Ok(None) };
         let line = &self.bytes[start..line_end];
@@ -96,7 +96,7 @@ impl Answer {
     }
 }
 
-/// The value of the header whose lower-case name, colon included, is `name`.
+/// Returns the value of a header. `name` is in lower case and includes the colon.
 fn header<'a>(head: &'a [u8], name: &[u8]) -> Option<&'a str> {
     head.split(|byte| *byte == b'\n')
         .find(|line| line.len() >= name.len() && line[..name.len()].eq_ignore_ascii_case(name))
@@ -104,7 +104,7 @@ fn header<'a>(head: &'a [u8], name: &[u8]) -> Option<&'a str> {
         .map(str::trim)
 }
 
-/// Where `needle` begins in `haystack`, at `from` or later.
+/// Returns the position of `needle` in `haystack`, from `from` on.
 fn find(haystack: &[u8], needle: &[u8], from: usize) -> Option<usize> {
     let rest = haystack.get(from..)?;
     rest.windows(needle.len()).position(|window| window == needle).map(|at| from + at)
@@ -119,7 +119,7 @@ fn invalid(expected: &str, found: &[u8]) -> io::Error {
 mod tests {
     use super::Answer;
 
-    /// After how many bytes the answer is complete, when it arrives byte by byte, and its status.
+    /// Returns after how many bytes the answer is complete if it arrives byte by byte, and its status.
     fn completes(text: &str, is_head: bool) -> Option<(usize, u16)> {
         let mut answer = Answer::with_capacity(16);
         answer.restart(is_head);

@@ -29,8 +29,8 @@ use template::Source;
 
 /// How long answers may be outstanding once the time is over.
 const GRACE: Duration = Duration::from_secs(30);
-/// What of a failure is shown.
-const SHOWN: usize = 400;
+/// Bytes of a failed answer that are shown.
+const MAX_SHOWN: usize = 400;
 
 /// Sends requests over several connections for a while and prints how fast they were answered.
 ///
@@ -85,12 +85,8 @@ async fn run(arguments: Arguments) -> io::Result<()> {
     let end = counted + Duration::from_secs_f64(arguments.seconds);
     let mut tasks = JoinSet::new();
     for _ in 0..arguments.connections {
-        let connection = Connection {
-            stream: TcpStream::connect(&arguments.url.authority).await?,
-            requests: Rc::clone(&requests),
-            sequence: Rc::clone(&sequence),
-        };
-        tasks.spawn_local(connection.ask(counted, end));
+        let stream = TcpStream::connect(&arguments.url.authority).await?;
+        tasks.spawn_local(send_requests(stream, Rc::clone(&requests), Rc::clone(&sequence), counted, end));
     }
     let all = async {
         let mut all = Tally::default();
@@ -106,42 +102,40 @@ async fn run(arguments: Arguments) -> io::Result<()> {
     io::Write::write_all(&mut io::stdout(), format!("{line}\n").as_bytes())
 }
 
-struct Connection {
-    stream: TcpStream,
+/// Sends requests on `stream` until `end`, one after the other; those before `counted` are warm-up.
+async fn send_requests(
+    mut stream: TcpStream,
     requests: Rc<Requests>,
     sequence: Rc<Cell<u64>>,
-}
-
-impl Connection {
-    /// Sends requests until `end`; those before `counted` are warm-up.
-    async fn ask(mut self, counted: Instant, end: Instant) -> io::Result<Tally> {
-        self.stream.set_nodelay(true)?;
-        let mut source = Source { random: rand::make_rng::<SmallRng>(), sequence: &self.sequence };
-        let mut tally = Tally::default();
-        let mut answer = Answer::with_capacity(64 * 1024);
-        let (mut bytes, mut scratch) = (Vec::new(), Vec::new());
-        loop {
-            let request = self.requests.choose(&mut source);
-            request.render(&mut source, &mut bytes, &mut scratch);
-            let start = Instant::now();
-            if start >= end {
-                return Ok(tally);
-            }
-            self.stream.write_all(&bytes).await?;
-            answer.restart(request.is_head);
-            let status = read(&mut self.stream, &mut answer).await?;
-            tally.count((start >= counted).then(|| start.elapsed()));
-            if !request.expects(status) {
-                tally.fail(|| {
-                    let shown = &answer.bytes[..answer.bytes.len().min(SHOWN)];
-                    String::from_utf8_lossy(shown).into_owned()
-                });
-            }
+    counted: Instant,
+    end: Instant,
+) -> io::Result<Tally> {
+    stream.set_nodelay(true)?;
+    let mut source = Source { random: rand::make_rng::<SmallRng>(), sequence: &sequence };
+    let mut tally = Tally::default();
+    let mut answer = Answer::with_capacity(64 * 1024);
+    let (mut bytes, mut scratch) = (Vec::new(), Vec::new());
+    loop {
+        let request = requests.choose(&mut source);
+        request.render(&mut source, &mut bytes, &mut scratch);
+        let start = Instant::now();
+        if start >= end {
+            return Ok(tally);
+        }
+        stream.write_all(&bytes).await?;
+        answer.restart(request.is_head);
+        let status = read(&mut stream, &mut answer).await?;
+        tally.count((start >= counted).then(|| start.elapsed()));
+        if !request.expects(status) {
+            tally.fail(|| {
+                let shown = &answer.bytes[..answer.bytes.len().min(MAX_SHOWN)];
+                String::from_utf8_lossy(shown).into_owned()
+            });
         }
     }
 }
 
-/// Reads to the answer's end and returns its status.
+/// Reads an answer to its end and returns the status.
 async fn read(stream: &mut TcpStream, answer: &mut Answer) -> io::Result<u16> {
     loop {
         if stream.read_buf(&mut answer.bytes).await? == 0 {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::template::{Source, Template};
 
-/// A request as the file has it.
+/// A request in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Definition {
@@ -52,7 +52,7 @@ impl Request {
         self.status.map_or((200..300).contains(&status), |expected| expected == status)
     }
 
-    /// Replaces `out` by the request's bytes; `scratch` is for the body.
+    /// Writes the request's bytes into `out`; `scratch` is a buffer for the body.
     pub(crate) fn render(&self, source: &mut Source<'_>, out: &mut Vec<u8>, scratch: &mut Vec<u8>) {
         out.clear();
         self.head.render(source, out);
@@ -77,7 +77,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Reads a JSON array of requests to be sent to `base`.
+    /// Parses a JSON array of requests to `base`.
     ///
     /// Errors: if the JSON is invalid or has no request.
     pub(crate) fn parse(json: &str, base: &Base) -> io::Result<Self> {
@@ -97,7 +97,7 @@ impl Requests {
         Ok(Self { requests })
     }
 
-    /// One of them, by chance and weight.
+    /// Returns a random request, by weight.
     pub(crate) fn choose(&self, source: &mut Source<'_>) -> &Request {
         let total = self.requests.last().map_or(1, |(sum, _)| *sum);
         let ticket = if self.requests.len() == 1 { 0 } else { source.random.random_range(0..total) };
@@ -127,7 +127,7 @@ impl Request {
 pub(crate) struct Base {
     /// `host:port`.
     pub(crate) authority: String,
-    /// What every path begins with; without a slash at its end.
+    /// The beginning of every path, without a slash at its end.
     path: String,
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub(crate) struct Tally {
     /// Microseconds from the first byte written to the last byte read.
     latencies: Vec<u32>,
-    /// Answers in all, those of the warm-up included.
+    /// All answers, including those of the warm-up.
     answers: usize,
     failures: u64,
     first_failure: Option<String>,
@@ -18,11 +18,12 @@ pub(crate) struct Tally {
 /// The figures that are printed.
 #[derive(Debug, Serialize, PartialEq)]
 pub(crate) struct Report {
-    /// Requests in the time that counts.
+    /// Requests in the measured time.
     requests: usize,
-    /// Requests in all, those of the warm-up included.
-    asked: usize,
-    /// Answers of all those with another status than the expected one.
+    /// All requests, including those of the warm-up.
+    #[serde(rename = "asked")]
+    total: usize,
+    /// Answers with another status than the expected one.
     failures: u64,
     /// One of the failures: its status line and the beginning of the rest.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +42,7 @@ impl Tally {
         self.latencies.extend(latency.map(|latency| u32::try_from(latency.as_micros()).unwrap_or(u32::MAX)));
     }
 
-    /// Counts an answer that is not as expected.
+    /// Counts an unexpected answer.
     pub(crate) fn fail(&mut self, describe: impl FnOnce() -> String) {
         self.failures += 1;
         self.first_failure.get_or_insert_with(describe);
@@ -55,7 +56,7 @@ impl Tally {
         self.first_failure = self.first_failure.take().or(other.first_failure);
     }
 
-    /// The figures of a measurement that took `seconds`.
+    /// Returns the figures of a measurement that took `seconds`.
     pub(crate) fn report(mut self, seconds: f64) -> Report {
         self.latencies.sort_unstable();
         let requests = self.latencies.len();
@@ -65,7 +66,7 @@ impl Tally {
         };
         Report {
             requests,
-            asked: self.answers,
+            total: self.answers,
             failures: self.failures,
             seconds,
             per_second: requests as f64 / seconds,
@@ -94,7 +95,7 @@ mod tests {
             all.add(tally);
         }
         let report = all.report(2.0);
-        assert_eq!((report.requests, report.asked, report.failures), (100, 102, 2));
+        assert_eq!((report.requests, report.total, report.failures), (100, 102, 2));
         assert_eq!(report.per_second, 50.0);
         assert_eq!((report.p50_us, report.p99_us, report.max_us), (51, 100, 100));
         assert_eq!(report.first_failure.as_deref(), Some("failure of 0"));

@@ -35,7 +35,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl Template {
-    /// Finds the placeholders of `text`.
+    /// Parses the placeholders of `text`.
     pub(crate) fn new(text: &str) -> Self {
         let mut pieces = Vec::new();
         let mut literal = String::new();

@@ -9,24 +9,24 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// The request lines and bodies that a server was sent.
-type Asked = Arc<Mutex<Vec<(String, String)>>>;
+type Requests = Arc<Mutex<Vec<(String, String)>>>;
 
 /// Answers every request of every connection with `answer`, as long as the test runs.
-fn serve(answer: &'static str) -> (SocketAddr, Asked) {
+fn serve(answer: &'static str) -> (SocketAddr, Requests) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let asked = Asked::default();
-    let seen = Arc::clone(&asked);
+    let sent = Requests::default();
+    let seen = Arc::clone(&sent);
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let seen = Arc::clone(&seen);
             thread::spawn(move || converse(&stream, answer, &seen));
         }
     });
-    (address, asked)
+    (address, sent)
 }
 
-fn converse(mut stream: &TcpStream, answer: &str, seen: &Asked) -> Option<()> {
+fn converse(mut stream: &TcpStream, answer: &str, seen: &Requests) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     loop {
         let mut request_line = String::new();
@@ -68,18 +68,18 @@ fn report(output: &std::process::Output) -> serde_json::Value {
 
 #[test]
 fn every_request_is_sent_once_and_answered() {
-    let (address, asked) =
+    let (address, sent) =
         serve("HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n");
     let requests = r#"[{"method":"POST","path":"/rows","body":"{\"number\":{seq}}","status":201}]"#;
     let report = report(&load(&format!("http://{address}/rest/v1"), requests));
-    let asked = asked.lock().unwrap();
-    assert_eq!(report["asked"], asked.len());
+    let sent = sent.lock().unwrap();
+    assert_eq!(report["asked"], sent.len());
     assert_eq!(report["failures"], 0);
     assert!(report["p50_us"].as_u64().unwrap() <= report["p99_us"].as_u64().unwrap());
-    assert!(asked.iter().all(|(line, _)| line == "POST /rest/v1/rows HTTP/1.1"));
-    let mut bodies: Vec<_> = asked.iter().map(|(_, body)| body.clone()).collect();
+    assert!(sent.iter().all(|(line, _)| line == "POST /rest/v1/rows HTTP/1.1"));
+    let mut bodies: Vec<_> = sent.iter().map(|(_, body)| body.clone()).collect();
     bodies.sort_unstable();
-    let mut expected: Vec<_> = (1..=asked.len()).map(|number| format!(r#"{{"number":{number}}}"#)).collect();
+    let mut expected: Vec<_> = (1..=sent.len()).map(|number| format!(r#"{{"number":{number}}}"#)).collect();
     expected.sort_unstable();
     assert_eq!(bodies, expected);
 }

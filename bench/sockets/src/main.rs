@@ -55,16 +55,17 @@ struct Arguments {
     listen: bool,
 }
 
-/// What all sockets have received.
+/// The messages that all sockets have received.
 #[derive(Default)]
-struct Received {
+struct Receipts {
     messages: Cell<u64>,
-    /// Microseconds from sending to receiving, of some.
+    /// Microseconds from sending to receiving, for some of the messages.
     latencies: RefCell<Vec<u32>>,
 }
 
-impl Received {
-    fn note(&self, payload: &[u8]) {
+impl Receipts {
+    /// Counts a message.
+    fn add(&self, payload: &[u8]) {
         self.messages.set(self.messages.get() + 1);
         // One in sixteen is enough for percentiles.
         if self.messages.get().is_multiple_of(16)
@@ -74,7 +75,7 @@ impl Received {
         }
     }
 
-    /// Returns percentiles in milliseconds of what was noted since the last call.
+    /// Returns percentiles in milliseconds of the latencies since the last call.
     fn percentiles(&self) -> [f64; 2] {
         let mut latencies = self.latencies.take();
         latencies.sort_unstable();
@@ -112,33 +113,45 @@ async fn run(arguments: Arguments) -> io::Result<()> {
     let begun = Instant::now();
     let readers = open(&arguments).await?;
     let joins_per_second = readers.len() as f64 / begun.elapsed().as_secs_f64();
-    let received = Rc::new(Received::default());
+    let receipts = Rc::new(Receipts::default());
+    // The sockets stay open as long as their writers live.
     let mut writers = Vec::new();
     for (reader, writer) in readers {
-        let received = Rc::clone(&received);
+        let receipts = Rc::clone(&receipts);
         writers.push(writer);
-        tokio::task::spawn_local(async move { reader.count(|payload| received.note(payload)).await });
+        tokio::task::spawn_local(async move { reader.count(|payload| receipts.add(payload)).await });
     }
     if arguments.listen {
-        print(&serde_json::json!({ "joins_per_second": joins_per_second }))?;
-        while tokio::task::spawn_blocking(read_line).await.map_err(io::Error::other)?? {
-            let [p50, p99] = received.percentiles();
-            let received = received.messages.get();
-            print(
-                &serde_json::json!({ "received": received, "p50_milliseconds": p50, "p99_milliseconds": p99 }),
-            )?;
-        }
-        return Ok(());
+        listen(joins_per_second, &receipts).await
+    } else {
+        send(&arguments, joins_per_second, &receipts).await
     }
+}
+
+/// Prints what was received since the last line of the standard input, at each line.
+async fn listen(joins_per_second: f64, receipts: &Receipts) -> io::Result<()> {
+    print(&serde_json::json!({ "joins_per_second": joins_per_second }))?;
+    while tokio::task::spawn_blocking(read_line).await.map_err(io::Error::other)?? {
+        let [p50, p99] = receipts.percentiles();
+        let received = receipts.messages.get();
+        print(
+            &serde_json::json!({ "received": received, "p50_milliseconds": p50, "p99_milliseconds": p99 }),
+        )?;
+    }
+    Ok(())
+}
+
+/// Sends messages, waits for those that are still under way, and prints the report.
+async fn send(arguments: &Arguments, joins_per_second: f64, receipts: &Receipts) -> io::Result<()> {
     let url = arguments.sender.as_ref().unwrap_or(&arguments.url);
     let (_, mut sender) = socket::open(url, arguments.join.as_deref()).await?;
     let (mut sent, end) = (0, Duration::from_secs(arguments.seconds));
     let started = Instant::now();
     while started.elapsed() < end {
-        let behind = || sent * arguments.sockets - received.messages.get();
+        let missing = || sent * arguments.sockets - receipts.messages.get();
         match arguments.rate {
             0 => {
-                while behind() > WINDOW * arguments.sockets {
+                while missing() > WINDOW * arguments.sockets {
                     tokio::time::sleep(Duration::from_micros(100)).await;
                 }
             }
@@ -147,28 +160,33 @@ async fn run(arguments: Arguments) -> io::Result<()> {
                 tokio::time::sleep_until(due.into()).await;
             }
         }
-        let text = arguments.message.replace("{t}", &format!("{:016}", now()));
-        let pad = arguments.bytes.saturating_sub(text.len() - "{pad}".len());
-        sender.send(text.replace("{pad}", &"x".repeat(pad)).as_bytes()).await?;
+        sender.send(message(arguments).as_bytes()).await?;
         sent += 1;
         tokio::task::yield_now().await;
     }
     let expected = sent * arguments.sockets;
     let grace = Instant::now();
-    while received.messages.get() < expected && grace.elapsed() < GRACE {
+    while receipts.messages.get() < expected && grace.elapsed() < GRACE {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let seconds = started.elapsed().as_secs_f64();
-    let [p50_milliseconds, p99_milliseconds] = received.percentiles();
+    let [p50_milliseconds, p99_milliseconds] = receipts.percentiles();
     print(&Report {
         joins_per_second,
         sent,
         expected,
-        received: received.messages.get(),
-        deliveries_per_second: received.messages.get() as f64 / seconds,
+        received: receipts.messages.get(),
+        deliveries_per_second: receipts.messages.get() as f64 / seconds,
         p50_milliseconds,
         p99_milliseconds,
     })
+}
+
+/// Returns the message with the current time.
+fn message(arguments: &Arguments) -> String {
+    let text = arguments.message.replace("{t}", &format!("{:016}", now()));
+    let pad = arguments.bytes.saturating_sub(text.len() - "{pad}".len());
+    text.replace("{pad}", &"x".repeat(pad))
 }
 
 /// Opens the sockets that listen, some at the same time.

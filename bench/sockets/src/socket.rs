@@ -1,4 +1,4 @@
-//! One socket: just enough of RFC 6455 for a client that trusts its server.
+//! A socket: just enough of RFC 6455 for a client that trusts its server.
 
 use std::io::{self, Cursor};
 use std::str::FromStr;
@@ -26,16 +26,16 @@ impl FromStr for Address {
     }
 }
 
-/// What is received on a socket.
+/// The receiving half of a socket.
 pub(crate) struct Reader {
     stream: OwnedReadHalf,
     bytes: Vec<u8>,
 }
 
-/// What is sent on a socket.
+/// The sending half of a socket.
 pub(crate) struct Writer(OwnedWriteHalf);
 
-/// Opens a socket, and sends `join` and waits for one frame, if there is a join.
+/// Opens a socket. If there is a `join`, sends it and waits for one frame.
 pub(crate) async fn open(address: &Address, join: Option<&str>) -> io::Result<(Reader, Writer)> {
     let mut stream = TcpStream::connect(&address.authority).await?;
     stream.set_nodelay(true)?;
@@ -64,7 +64,7 @@ pub(crate) async fn open(address: &Address, join: Option<&str>) -> io::Result<(R
 }
 
 impl Reader {
-    /// Gives each message to `receive`, until the connection ends.
+    /// Calls `receive` with each message until the connection ends.
     pub(crate) async fn count(mut self, mut receive: impl FnMut(&[u8])) -> io::Result<()> {
         loop {
             self.take(&mut receive);
@@ -82,7 +82,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Gives the messages that are whole to `receive`, and returns how many these were.
+    /// Calls `receive` with each complete message, and returns their number.
     fn take(&mut self, receive: &mut impl FnMut(&[u8])) -> usize {
         let (mut position, mut count) = (0, 0);
         loop {
@@ -103,7 +103,7 @@ impl Reader {
 }
 
 impl Writer {
-    /// Sends a frame of text, with the mask that changes nothing.
+    /// Sends a text frame with the mask zero, which changes nothing.
     pub(crate) async fn send(&mut self, text: &[u8]) -> io::Result<()> {
         let header =
             FrameHeader { opcode: OpCode::Data(Data::Text), mask: Some([0; 4]), ..FrameHeader::default() };

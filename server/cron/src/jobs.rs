@@ -1,45 +1,48 @@
 //! The tables and functions of schema `cron`.
 
+use std::fmt::Write as _;
+
 use database::{Error, Outcome};
 use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 
-/// Who holds this advisory lock runs the jobs of the database. It ends with the connection.
+/// The advisory lock of the node that runs the database's jobs. It ends with the connection.
 const LOCK: i64 = 0x0062_6173_6372_6f6e;
 
-/// What the database is like.
+/// The state of the database.
 pub(crate) struct State {
-    /// Whether the extension is there and Basalt's own, which its comment says.
+    /// Whether the extension exists and is Basalt's own, by its comment.
     pub(crate) is_ours: bool,
     /// When Postgres started.
     pub(crate) started: String,
 }
 
-/// What is to be run.
+/// A job.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub(crate) id: i64,
     pub(crate) command: String,
     pub(crate) database: String,
     pub(crate) username: String,
-    /// Every how many seconds; `None` for a job at times of the clock.
+    /// The interval in seconds; `None` for a job at times of the clock.
     pub(crate) seconds: Option<i32>,
-    /// Whether it is for Postgres' start.
+    /// Whether it runs when Postgres starts.
     pub(crate) is_at_start: bool,
 }
 
-/// Minutes, counted from 1970, whose jobs are due.
+/// Minutes since 1970 whose jobs are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Minutes {
-    /// The first one for jobs at times of the day, if any.
+    /// The first minute for jobs at times of the day; may be after `last`.
     pub(crate) first: i64,
-    /// The first one for jobs that are frequent.
+    /// The first minute for frequent jobs.
     pub(crate) first_frequent: i64,
     pub(crate) last: i64,
 }
 
 type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
 
+/// Returns the state of the database.
 pub(crate) async fn state(client: &Client) -> Result<State, Error> {
     let sql = "select exists (
           select from pg_catalog.pg_extension
@@ -49,18 +52,18 @@ pub(crate) async fn state(client: &Client) -> Result<State, Error> {
     Ok(State { is_ours: row.try_get(0)?, started: row.try_get(1)? })
 }
 
-/// Tries to become the one that runs the jobs.
+/// Tries to take the lock; reports whether this node holds it now.
 pub(crate) async fn lead(client: &Client) -> Result<bool, Error> {
     let sql = "select pg_catalog.pg_try_advisory_lock($1)";
     Ok(client.query_typed_one(sql, &[(&LOCK, Type::INT8)]).await?.try_get(0)?)
 }
 
-/// Bounds what this connection waits for, such as somebody's lock on the tables.
+/// Sets a time limit for the statements of this connection, which may wait for locks on the tables.
 pub(crate) async fn bound(client: &Client) -> Result<(), Error> {
     Ok(client.batch_execute("set statement_timeout = '60s'").await?)
 }
 
-/// Ends what runs of a leader that is gone, and marks it as failed.
+/// Ends the runs of an earlier leader, and marks them as failed.
 pub(crate) async fn clear(client: &Client) -> Result<(), Error> {
     // A process that began after the run is another one with the same number.
     let sql = "select pg_catalog.pg_terminate_backend(a.pid)
@@ -74,7 +77,7 @@ pub(crate) async fn clear(client: &Client) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the jobs that are active.
+/// Returns the active jobs.
 pub(crate) async fn list(client: &Client) -> Result<Vec<Job>, Error> {
     // This runs every second, so the parser gets only those schedules that cannot be times of the clock.
     let sql = "select jobid, command, database, username, t.seconds, coalesce(t.at_start, false)
@@ -95,13 +98,13 @@ pub(crate) async fn list(client: &Client) -> Result<Vec<Job>, Error> {
     Ok(jobs)
 }
 
-/// Returns the minute that Postgres' clock is in.
+/// Returns the current minute of Postgres' clock, since 1970.
 pub(crate) async fn minute(client: &Client) -> Result<i64, Error> {
     let sql = "select pg_catalog.floor(extract(epoch from pg_catalog.clock_timestamp()) / 60)::bigint";
     Ok(client.query_typed_one(sql, &[]).await?.try_get(0)?)
 }
 
-/// Returns how often each job is due in `minutes`.
+/// Returns the jobs that are due in `minutes`, and how often each is.
 pub(crate) async fn due(client: &Client, minutes: Minutes) -> Result<Vec<(i64, i64)>, Error> {
     let sql = "select jobid, count(*)
         from (select cron._timezone() as zone offset 0) as clock, cron.job, cron._times(schedule) as t,
@@ -117,7 +120,7 @@ pub(crate) async fn due(client: &Client, minutes: Minutes) -> Result<Vec<(i64, i
     rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
 }
 
-/// Writes down that a run of `job` begins; returns the run's number.
+/// Records that a run of `job` begins; returns the run's number.
 pub(crate) async fn begin(client: &Client, job: &Job) -> Result<i64, Error> {
     let sql = "insert into cron.job_run_details (jobid, database, username, command, status)
         values ($1, $2, $3, $4, 'starting') returning runid";
@@ -130,7 +133,7 @@ pub(crate) async fn begin(client: &Client, job: &Job) -> Result<i64, Error> {
     Ok(client.query_typed_one(sql, &parameters).await?.try_get(0)?)
 }
 
-/// Writes down that the command of `run` is sent to the server's process `process_id`.
+/// Records that the command of `run` is sent to the server's process `process_id`.
 pub(crate) async fn send(client: &Client, run: i64, process_id: i32) -> Result<(), Error> {
     let sql = "update cron.job_run_details
         set status = 'running', job_pid = $2, start_time = pg_catalog.clock_timestamp() where runid = $1";
@@ -138,7 +141,7 @@ pub(crate) async fn send(client: &Client, run: i64, process_id: i32) -> Result<(
     Ok(())
 }
 
-/// Writes down how `run` ended.
+/// Records the end of `run`.
 pub(crate) async fn end(client: &Client, run: i64, result: &Result<Outcome, String>) -> Result<(), Error> {
     let (status, message) = match result {
         Ok(Outcome::Rows(1)) => ("succeeded", "1 row".to_owned()),
@@ -162,17 +165,31 @@ pub(crate) async fn terminate(client: &Client, process_id: i32) -> Result<(), Er
     Ok(())
 }
 
+/// Returns the text of an error for the table of runs, in the form of libpq, as upstream records it.
+pub(crate) fn error_text(error: Error) -> String {
+    let Error::Postgres(error) = error else { return error.to_string() };
+    let mut text = format!("{}:  {}", error.severity, error.message);
+    for (title, part) in [("DETAIL", &error.detail), ("HINT", &error.hint), ("CONTEXT", &error.context)] {
+        if let Some(part) = part {
+            // Writing to a `String` cannot fail.
+            let _ = write!(text, "\n{title}:  {part}");
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[tokio::test]
     async fn minutes_are_those_of_the_time_zone() {
-        let database = testkit::Database::create().await;
-        let client = database.client().await;
-        if client.batch_execute("create extension pg_cron").await.is_err() {
+        if !testkit::has_extension("pg_cron").await {
             return;
         }
+        let database = testkit::Database::create().await;
+        let client = database.client().await;
+        client.batch_execute("create extension pg_cron").await.unwrap();
         let setup = "insert into cron.job (jobid, schedule, command) values
             (1, '30 9 * * *', ''), (2, '* 9 * * *', ''), (3, '30 10 * * *', ''), (4, '10 seconds', ''),
             (5, 'no schedule', ''), (6, '@reboot', ''), (7, '31 9 1 7 thu', '')";

@@ -1,4 +1,4 @@
-//! The one node that runs the jobs of a database, for as long as its connection holds the lock.
+//! The leader: the one node that runs the jobs of a database, as long as its connection holds the lock.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,52 +12,52 @@ use tokio_util::sync::CancellationToken;
 
 use crate::jobs::{self, Job, Minutes};
 use crate::logins::Logins;
-use crate::run::Shared;
+use crate::run::RunContext;
 
-/// How many runs are under way at the same time, each with a connection of its own.
-const MOST_RUNS: usize = 16;
+/// How many runs there may be at the same time, each with a connection of its own.
+const MAX_RUNS: usize = 16;
 
 /// How often the leader checks what is due.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How much too early a job may begin, so that a tick that comes a little early is not the next one.
+/// How early a job may begin, so that a tick that comes a little early need not wait for the next one.
 const SLACK: Duration = Duration::from_millis(100);
 
-/// How long runs may take to end when the server stops.
+/// How long runs may take to end when the server shuts down.
 const END_LIMIT: Duration = Duration::from_secs(3);
 
-/// A clock that goes forward by more than so many minutes at once was set, or the machine slept: what is run often is
-/// not made up for, as with cron.
+/// If the clock goes forward by more than this many minutes at once, it was set, or the machine slept: frequent jobs
+/// are not made up for, as with cron.
 const JUMP: i64 = 5;
 
-/// Beyond so many minutes, forward or back, nothing is made up for.
+/// If the clock changes by more than this many minutes, forward or back, no job is made up for.
 const CHANGE: i64 = 180;
 
 /// The jobs and their runs.
 pub(crate) struct Leader {
-    shared: Arc<Shared>,
+    context: Arc<RunContext>,
     tasks: HashMap<i64, Task>,
     runs: JoinSet<i64>,
     /// The minute up to which jobs have been checked.
     minute: i64,
-    /// Whether jobs for Postgres' start are yet to be run.
+    /// Whether the jobs for Postgres' start have not run yet.
     is_start: bool,
 }
 
-/// A job and what is to come of it.
+/// A job and the state of its runs.
 struct Task {
     job: Job,
-    /// Runs that are due and have not begun: a job's runs follow each other.
+    /// Runs that are due and have not begun: a job's runs do not overlap.
     pending: i64,
-    /// When it was due last, where it is due every so many seconds.
+    /// When it was due last, if it has an interval in seconds.
     due: Option<Instant>,
     is_running: bool,
-    /// Ends the run that is under way, unless that was done already.
+    /// Ends the current run; `None` after it was used.
     end: Option<oneshot::Sender<&'static str>>,
 }
 
 impl Leader {
-    /// Begins to lead with `client`, which has the lock.
+    /// Returns a leader with `client`, which holds the lock.
     pub(crate) async fn new(
         database: Database,
         client: DetachedClient,
@@ -67,11 +67,13 @@ impl Leader {
         jobs::clear(&client).await?;
         let logins = Logins::new(&client).await?;
         let minute = jobs::minute(&client).await?;
-        let shared = Arc::new(Shared { database, client, logins });
-        Ok(Self { shared, tasks: HashMap::new(), runs: JoinSet::new(), minute, is_start })
+        let context = Arc::new(RunContext { database, client, logins });
+        Ok(Self { context, tasks: HashMap::new(), runs: JoinSet::new(), minute, is_start })
     }
 
-    /// Runs what is due until `stop`. After an error nothing of this node runs, and another one may lead.
+    /// Runs the jobs that are due until `stop`.
+    ///
+    /// Errors: those of the database. All runs have ended then, and another node may lead.
     pub(crate) async fn lead(mut self, stop: &CancellationToken) -> Result<(), Error> {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -86,9 +88,9 @@ impl Leader {
                     self.begin_pending();
                 }
                 tick = ticks.tick() => {
-                    // A lock on the jobs must not hold up the end.
-                    match stop.run_until_cancelled(self.look(tick)).await {
-                        Some(looked) => looked?,
+                    // A lock on the jobs must not delay the shutdown.
+                    match stop.run_until_cancelled(self.check(tick)).await {
+                        Some(checked) => checked?,
                         None => break,
                     }
                 }
@@ -98,9 +100,9 @@ impl Leader {
         Ok(())
     }
 
-    /// Finds out what is due, and begins it as far as there is room.
-    async fn look(&mut self, tick: Instant) -> Result<(), Error> {
-        let client = &self.shared.client;
+    /// Finds the jobs that are due, and begins as many runs as there may be.
+    async fn check(&mut self, tick: Instant) -> Result<(), Error> {
+        let client = &self.context.client;
         let (jobs, minute) = tokio::try_join!(jobs::list(client), jobs::minute(client))?;
         self.renew(jobs);
         for task in self.tasks.values_mut() {
@@ -113,7 +115,7 @@ impl Leader {
         }
         self.is_start = false;
         if let Some(minutes) = minutes(self.minute, minute) {
-            for (id, count) in jobs::due(&self.shared.client, minutes).await? {
+            for (id, count) in jobs::due(&self.context.client, minutes).await? {
                 if let Some(task) = self.tasks.get_mut(&id) {
                     task.pending += count;
                 }
@@ -124,7 +126,7 @@ impl Leader {
         Ok(())
     }
 
-    /// Takes over the jobs as they are now. Runs of those that are gone are ended.
+    /// Replaces the jobs by the current ones. Ends the runs of jobs that are gone.
     fn renew(&mut self, jobs: Vec<Job>) {
         let mut known = std::mem::take(&mut self.tasks);
         for job in jobs {
@@ -139,23 +141,24 @@ impl Leader {
                 // A run that has just ended has dropped its receiver.
                 let _ = end.send("job canceled");
             }
-            // It stays until its run has ended, so that it does not overlap with itself should it come back.
+            // It stays until its run has ended, so that runs do not overlap if the job comes back.
             self.tasks.insert(id, Task { pending: 0, due: None, ..task });
         }
     }
 
+    /// Begins the pending runs, as many as there may be.
     fn begin_pending(&mut self) {
         for task in self.tasks.values_mut().filter(|task| task.pending > 0 && !task.is_running) {
-            if self.runs.len() >= MOST_RUNS {
+            if self.runs.len() >= MAX_RUNS {
                 return;
             }
             let (end, ended) = oneshot::channel();
             task.pending -= 1;
             task.is_running = true;
             task.end = Some(end);
-            let (shared, job) = (Arc::clone(&self.shared), task.job.clone());
+            let (context, job) = (Arc::clone(&self.context), task.job.clone());
             self.runs.spawn(async move {
-                shared.run(&job, ended).await;
+                context.run(&job, ended).await;
                 job.id
             });
         }
@@ -175,7 +178,7 @@ impl Leader {
 }
 
 impl Task {
-    /// Reports whether as many seconds have passed as the job waits. The first run begins at once, as upstream's does.
+    /// Reports whether the job's interval has passed. The first run begins at once, as upstream's does.
     fn is_due(&mut self, tick: Instant) -> bool {
         let Some(seconds) = self.job.seconds.and_then(|seconds| u64::try_from(seconds).ok()) else {
             return false;
@@ -183,7 +186,7 @@ impl Task {
         let next = self.due.map(|due| due + Duration::from_secs(seconds));
         match next {
             Some(next) if next > tick + SLACK => false,
-            // A late run is not followed by another one that makes up for it.
+            // A late run is not made up for by another one.
             _ => {
                 self.due = next.filter(|next| *next + TICK > tick).or(Some(tick));
                 true
@@ -192,12 +195,12 @@ impl Task {
     }
 }
 
-/// Returns the minutes whose jobs are due when the clock has gone from the minute `previous` to `now`; `None` if none
-/// are.
+/// Returns the minutes whose jobs are due after the clock has gone from minute `previous` to `now`; `None` if there are
+/// none.
 fn minutes(previous: i64, now: i64) -> Option<Minutes> {
     let (first, first_frequent) = match now - previous {
         passed if !(-CHANGE..=CHANGE).contains(&passed) => (now, now),
-        // Set back: until the clock has caught up, its times have been before.
+        // The clock was set back: until it has caught up, its times are repeated.
         passed if passed <= 0 => return None,
         passed if passed > JUMP => (previous + 1, now),
         _ => (previous + 1, previous + 1),

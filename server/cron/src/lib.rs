@@ -1,11 +1,11 @@
-//! Behind the extension pg_cron: runs the jobs that SQL schedules, and writes down what came of them.
+//! The worker of the extension pg_cron: runs the jobs that SQL schedules, and records their runs.
 //!
-//! The extension's tables and functions are Basalt's own (`schema/extensions`), and so is what a schedule means: SQL
-//! has to refuse what is none when a job is made, so the one parser is there, and this crate calls it to learn what is
-//! due. Where a server has the original pg_cron, whose worker lives in Postgres, this one leaves it alone.
+//! The extension's tables and functions are Basalt's own (`schema/extensions`). They have the only parser of schedules,
+//! since SQL refuses an invalid one when a job is created; this crate calls it to find out which jobs are due. A server's
+//! original pg_cron, whose worker is part of Postgres, is left alone.
 //!
 //! Several nodes may serve one database: one of them leads ([`leader`]) and runs all jobs, the others wait to replace
-//! it. What was due while nobody led is not made up for.
+//! it. Jobs that were due while no node led are not made up for.
 
 mod jobs;
 mod leader;
@@ -20,10 +20,10 @@ use tokio_util::sync::CancellationToken;
 
 use leader::Leader;
 
-/// The pause between checks whether the extension is there and nobody leads, and after a failure.
+/// The pause between checks whether the extension exists and no node leads, and after a failure.
 const PAUSE: Duration = Duration::from_secs(3);
 
-/// Runs the jobs of `database`, whose login must be a superuser, until `stop`. Runs that are under way then are ended.
+/// Runs the jobs of `database`, whose login must be a superuser, until `stop`. Ends the current runs then.
 pub async fn work(database: Database, stop: CancellationToken) {
     let mut known_start = None;
     let mut failed = false;
@@ -41,8 +41,8 @@ pub async fn work(database: Database, stop: CancellationToken) {
     }
 }
 
-/// Leads for as long as that is possible, if it is at all. `known_start` is when Postgres started, as far as this node
-/// has seen: jobs for its start are run by who finds another.
+/// Takes the lead, if no other node has it, and keeps it until an error. `known_start` is the last start of Postgres that
+/// this node has seen: a node that leads after a new start runs the jobs for Postgres' start.
 async fn round(
     database: &Database,
     known_start: &mut Option<String>,

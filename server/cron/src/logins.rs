@@ -1,10 +1,10 @@
 //! The logins that jobs are run with.
 //!
-//! A job's command is whatever its user has written, so it must not run in a session that a superuser logged in to:
-//! such a session may become anybody by `reset role` or `set session authorization`, whatever was set before. Nor
-//! is the password of a job's user known. So every such user is given a login beside him that may become him and nobody
-//! else, with a password that this process makes up and keeps to itself: what the command can fall back to has no more
-//! rights than its user. Only jobs of the role that the server itself logs in as use that login.
+//! A job's command is written by its user, so it must not run in a session of a superuser: such a session may become
+//! any role by `reset role` or `set session authorization`, whatever was set before. The password of the user is not
+//! known either. So each user of a job gets a companion role that can log in, with a random password that only this
+//! process has. It may become the user and no other role: a command that resets its role has no more rights than its
+//! user. A job of the role that the server itself logs in as uses the server's own login.
 
 use std::collections::HashMap;
 
@@ -15,12 +15,12 @@ use tokio::sync::Mutex;
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use crate::jobs::Job;
+use crate::jobs::{self, Job};
 
-/// What `pg_stat_activity` shows, as upstream's does.
+/// The application name in `pg_stat_activity`, as upstream's.
 const APPLICATION: &str = "pg_cron";
 
-/// The logins that have been made since this node leads, by the number of the user.
+/// The companion roles that this leader has created: their passwords, by the user's OID.
 pub(crate) struct Logins {
     passwords: Mutex<HashMap<u32, String>>,
 }
@@ -31,13 +31,13 @@ struct User {
     may_log_in: bool,
     /// Whether the server itself logs in as that role.
     is_own: bool,
-    /// The login beside him.
+    /// The name of the companion role.
     login: String,
     database: String,
 }
 
 impl Logins {
-    /// Removes the logins that an earlier leader made, here and for databases that are gone.
+    /// Removes the companion roles of an earlier leader, for this database and for dropped ones.
     pub(crate) async fn new(client: &Client) -> Result<Self, Error> {
         // The first condition keeps all other roles from being removed.
         let sql = "select rolname::text from pg_catalog.pg_roles
@@ -47,7 +47,7 @@ impl Logins {
                 where oid::text = pg_catalog.split_part(rolname, '_', 3) and datname <> current_database())";
         for row in client.query_typed(sql, &[]).await? {
             let role: String = row.try_get(0)?;
-            // It owns nothing, unless a job has given it something.
+            // It owns nothing, unless a job has made it an owner.
             if let Err(error) = client.batch_execute(&format!("drop role {}", quote_identifier(&role))).await
             {
                 tracing::warn!(role, error = %Error::from(error), "an old login for jobs cannot be removed");
@@ -56,16 +56,16 @@ impl Logins {
         Ok(Self { passwords: Mutex::default() })
     }
 
-    /// Opens a session of `job`'s user, as his own login would begin it but for `session_user`.
+    /// Opens a session of `job`'s user, like one of the user's own login except for `session_user`.
     ///
-    /// Errors: a text for who looks at the run.
+    /// Errors: a text for the table of runs.
     pub(crate) async fn open(
         &self,
         client: &Client,
         database: &Database,
         job: &Job,
     ) -> Result<Connection, String> {
-        let user = user(client, &job.username).await.map_err(crate::run::described)?;
+        let user = user(client, &job.username).await.map_err(jobs::error_text)?;
         let user = user.ok_or_else(|| format!("role \"{}\" does not exist", job.username))?;
         if !user.may_log_in {
             return Err(format!("role \"{}\" is not permitted to log in", job.username));
@@ -76,12 +76,13 @@ impl Logins {
         let opened = if user.is_own {
             database.open(None, APPLICATION).await
         } else {
-            self.open_beside(client, database, &user, job).await
+            self.open_as_companion(client, database, &user, job).await
         };
-        opened.map_err(crate::run::described)
+        opened.map_err(jobs::error_text)
     }
 
-    async fn open_beside(
+    /// Opens a session by the companion role of `user`, with the user's role and settings.
+    async fn open_as_companion(
         &self,
         client: &Client,
         database: &Database,
@@ -103,7 +104,7 @@ impl Logins {
                 quote_literal(name),
                 quote_literal(value)
             );
-            // A login goes on without a setting that cannot be made; so does this.
+            // A real login also ignores a setting that fails.
             match connection.run(&set).await {
                 Ok(_) | Err(Error::Postgres(_)) => {}
                 Err(error) => return Err(error),
@@ -112,30 +113,31 @@ impl Logins {
         Ok(connection)
     }
 
-    /// Returns the password of the login beside `user`, which is made at the first call.
+    /// Returns the password of the companion role of `user`; creates the role at the first call.
     async fn password(&self, client: &Client, user: &User, job: &Job) -> Result<String, Error> {
-        // Held until the login is there: several jobs of a user may begin at once.
+        // The lock is held until the role exists: several jobs of a user may begin at once.
         let mut passwords = self.passwords.lock().await;
         if let Some(password) = passwords.get(&user.id) {
             return Ok(password.clone());
         }
         let password = HEXLOWER.encode(&rand::random::<[u8; 32]>());
         let login = quote_identifier(&user.login);
-        // A role of that name is never taken over: whoever made it could become it, and thereby the user. Rights are
-        // inherited for the right to connect alone: the session becomes the user before all else.
-        let made = format!(
+        // An existing role of that name is replaced: its creator could become it, and thereby the user. The role
+        // inherits the user's rights only to be able to connect: the session's first statement sets the user's role.
+        let sql = format!(
             "drop role if exists {login};
             create role {login} login password {};
             grant {} to {login} with inherit true, set true, admin false",
             quote_literal(&scram_sha_256(password.as_bytes())),
             quote_identifier(&job.username)
         );
-        client.batch_execute(&made).await?;
+        client.batch_execute(&sql).await?;
         passwords.insert(user.id, password.clone());
         Ok(password)
     }
 }
 
+/// Returns the user `name`; `None` if there is no such role.
 async fn user(client: &Client, name: &str) -> Result<Option<User>, Error> {
     let sql = "select u.oid, u.rolcanlogin, u.rolname = session_user, login.name, datname::text
         from pg_catalog.pg_roles u, pg_catalog.pg_database d,

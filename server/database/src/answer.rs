@@ -119,12 +119,12 @@ impl Row {
         self.range(index).map(|range| &self.0.buffer()[range])
     }
 
-    /// Like [`Row::get`], but as text; `None` also if the value is not UTF-8.
+    /// Returns the same value as [`Row::get`], as text; `None` also if it is not UTF-8.
     pub fn text(&self, index: usize) -> Option<&str> {
         self.get(index).and_then(|bytes| std::str::from_utf8(bytes).ok())
     }
 
-    /// Like [`Row::get`], but shares the row's buffer instead of borrowing it.
+    /// Returns the same value as [`Row::get`], sharing the row's buffer instead of borrowing it.
     pub fn bytes(&self, index: usize) -> Option<Bytes> {
         self.range(index).map(|range| self.0.buffer_bytes().slice(range))
     }

@@ -1,33 +1,34 @@
 //! A connection of the hot path: all messages of a transaction are written at once and end with one `Sync`, so that it
 //! costs one round trip. Source: PostgreSQL documentation, sections 55.2.3 and 55.2.4.
 
+mod encode;
+mod pending;
+mod read;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::{Buf as _, BytesMut};
-use fallible_iterator::FallibleIterator as _;
 use futures_util::FutureExt as _;
-use postgres_protocol::IsNull;
-use postgres_protocol::message::backend::{Message, RowDescriptionBody};
+use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::connect::{CancelKey, Session};
 use crate::error::ServerError;
-use crate::json;
 use crate::settings_statements::SettingsStatements;
-use crate::statement_cache::{self, Prepared, StatementCache};
+use crate::statement_cache::StatementCache;
 use crate::timer::Timer;
 use crate::transaction::Statement;
-use crate::{Answer, Column, Error, Row, Rows, Transaction};
+use crate::{Answer, Error, Transaction};
 
 /// A batch of at most this many bytes is written before reading begins. A longer one could fill the socket's buffers in
 /// both directions while neither side reads, so it is written while answers are read.
 const MAX_BLOCKING_WRITE: usize = 32 * 1024;
 
-/// Undoes what code of the database's users may have left in the session, as `DISCARD ALL` does, except that prepared
-/// statements stay. Source: PostgreSQL documentation, "DISCARD".
+/// Undoes changes of the session by code of the database's users, as `DISCARD ALL` does, except that prepared statements
+/// stay. Source: PostgreSQL documentation, "DISCARD".
 const RESET_SESSION: &str = "close all; set session authorization default; reset all; unlisten *; \
                              select pg_advisory_unlock_all(); discard temp; discard sequences";
 
@@ -76,35 +77,6 @@ enum FailurePoint {
     Elsewhere,
 }
 
-/// A statement of a batch whose answer has not been read completely.
-struct PendingStatement<'t> {
-    role: &'t str,
-    sql: &'t str,
-    /// Whether an earlier batch had prepared it.
-    was_cached: bool,
-    /// The name under which this batch prepares it; `None` for a cached statement.
-    new_name: Option<Arc<str>>,
-    columns: Option<Arc<[Column]>>,
-    /// Whether its rows are to be written as JSON.
-    as_json: bool,
-    /// Writes them as JSON; set once the columns are known.
-    json: Option<json::Writer>,
-    /// Whether it is a statement of the caller rather than of this module.
-    is_callers: bool,
-}
-
-impl PendingStatement<'_> {
-    /// Stores the columns of its rows.
-    fn describe(&mut self, prepared: Prepared) {
-        if self.as_json {
-            // It may have been prepared by a transaction that did not need JSON.
-            let format = prepared.json.unwrap_or_else(|| Arc::new(json::Format::new(&prepared.columns)));
-            self.json = Some(json::Writer::new(format));
-        }
-        self.columns = Some(prepared.columns);
-    }
-}
-
 impl Connection {
     /// Takes over a connection that has logged in. `cache_size` is `None` if statements are to get no names.
     pub(crate) fn new(session: Session, cache_size: Option<usize>) -> Self {
@@ -150,8 +122,8 @@ impl Connection {
         if self.is_resetting { self.finish_reset().await.is_ok() } else { self.is_open() }
     }
 
-    /// Reads without waiting what the server has sent since the last batch. Returns `false` if it closed the connection
-    /// or sent anything but a notice.
+    /// Reads what the server has sent since the last batch, without waiting. Reports whether the connection is open,
+    /// and there was nothing but notices.
     fn is_open(&mut self) -> bool {
         match self.session.receive().now_or_never() {
             None => true,
@@ -194,6 +166,7 @@ impl Connection {
         }
     }
 
+    /// Runs `transaction` once.
     async fn attempt(&mut self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
         let is_in_block = transaction.needs_block() || self.opens_blocks;
         let settings = self.settings.get(transaction, is_in_block);
@@ -242,7 +215,7 @@ impl Connection {
         }
     }
 
-    /// Tells the server to undo what may have been left in the session, without waiting for the answer.
+    /// Sends [`RESET_SESSION`], without waiting for the answer.
     async fn begin_reset(&mut self) -> Result<(), Error> {
         self.outbound.clear();
         frontend::query(RESET_SESSION, &mut self.outbound)?;
@@ -269,70 +242,7 @@ impl Connection {
         }
     }
 
-    /// Appends the messages for `statement` to the output buffer, and the statement to `batch`.
-    fn encode<'t>(
-        &mut self,
-        batch: &mut Vec<PendingStatement<'t>>,
-        statement: &'t Statement<'_>,
-        role: &'t str,
-        is_callers: bool,
-    ) -> Result<(), Error> {
-        let as_json = statement.as_json;
-        let cached = self.statements.as_mut().and_then(|cache| cache.get(role, &statement.sql));
-        let mut pending = PendingStatement {
-            role,
-            sql: &statement.sql,
-            was_cached: cached.is_some(),
-            new_name: None,
-            columns: None,
-            as_json,
-            json: None,
-            is_callers,
-        };
-        let name = if let Some(prepared) = cached {
-            let name = Arc::clone(&prepared.name);
-            pending.describe(prepared);
-            name
-        } else {
-            let is_same = |other: &PendingStatement<'_>| other.role == role && other.sql == statement.sql;
-            let name: Arc<str> = match self.statements {
-                // Equal statements have equal names, and only one of them can be prepared under that name.
-                Some(_) if !batch.iter().any(is_same) => statement_cache::name(role, &statement.sql),
-                _ => "".into(),
-            };
-            frontend::parse(&name, &statement.sql, std::iter::empty(), &mut self.outbound)?;
-            frontend::describe(b'S', &name, &mut self.outbound)?;
-            pending.new_name = Some(Arc::clone(&name));
-            if !name.is_empty() {
-                self.unconfirmed.push(Arc::clone(&name));
-            }
-            name
-        };
-        let write_parameter = |parameter: &Option<Cow<'_, [u8]>>, buffer: &mut BytesMut| match parameter {
-            Some(text) => {
-                buffer.extend_from_slice(text);
-                Ok(IsNull::No)
-            }
-            None => Ok(IsNull::Yes),
-        };
-        frontend::bind(
-            "",
-            &name,
-            std::iter::empty(),
-            &statement.parameters,
-            write_parameter,
-            std::iter::empty(),
-            &mut self.outbound,
-        )
-        .map_err(|error| match error {
-            frontend::BindError::Conversion(error) => Error::protocol(error.to_string()),
-            frontend::BindError::Serialization(error) => error.into(),
-        })?;
-        frontend::execute("", 0, &mut self.outbound)?;
-        batch.push(pending);
-        Ok(())
-    }
-
+    /// Writes the output buffer, and reads meanwhile if it is large.
     async fn write(&mut self) -> Result<(), Error> {
         let Session { stream, inbound, .. } = &mut self.session;
         if self.outbound.len() <= MAX_BLOCKING_WRITE {
@@ -349,97 +259,6 @@ impl Connection {
             }
         }
         Ok(stream.flush().await?)
-    }
-
-    async fn read(&mut self, batch: Vec<PendingStatement<'_>>) -> Result<Answer, Error> {
-        let mut statements = Vec::with_capacity(batch.len());
-        let mut pending = batch.into_iter();
-        let mut current = pending.next();
-        let mut rows = Vec::new();
-        let mut failure: Option<ServerError> = None;
-        let mut is_bound = false;
-        loop {
-            // Before the rows are looked for, since the acknowledgements precede them.
-            is_bound |= skip_acknowledgements(&mut self.session.inbound);
-            if let Some(json) = current.as_mut().and_then(|current| current.json.as_mut()) {
-                json.take_rows(&mut self.session.inbound)?;
-            }
-            let Some(message) = Message::parse(&mut self.session.inbound)? else {
-                self.session.fill().await?;
-                continue;
-            };
-            match message {
-                Message::DataRow(body) => rows.push(Row::new(body)?),
-                Message::RowDescription(body) => {
-                    let columns = describe(&body)?;
-                    self.remember(current.as_mut(), columns);
-                }
-                Message::NoData => self.remember(current.as_mut(), Arc::new([])),
-                Message::CommandComplete(body) => {
-                    let done =
-                        current.take().ok_or_else(|| Error::protocol("more results than statements"))?;
-                    let rows = std::mem::take(&mut rows);
-                    if done.is_callers {
-                        let columns = done.columns.unwrap_or_default();
-                        let json = done.json.and_then(json::Writer::finish);
-                        statements.push(Rows { columns, rows, tag: body.tag()?.to_owned(), json });
-                    }
-                    current = pending.next();
-                    is_bound = false;
-                }
-                Message::EmptyQueryResponse => {
-                    if current.take().is_some_and(|done| done.is_callers) {
-                        statements.push(Rows {
-                            columns: Arc::new([]),
-                            rows: Vec::new(),
-                            tag: String::new(),
-                            json: None,
-                        });
-                    }
-                    current = pending.next();
-                    is_bound = false;
-                }
-                // The server skips everything up to the Sync; only the first error is reported.
-                Message::ErrorResponse(body) if failure.is_none() => {
-                    failure = Some(ServerError::from_body(&body));
-                    self.failure_point = match &current {
-                        Some(current) if !current.is_callers => FailurePoint::Settings,
-                        Some(current) if current.was_cached && !is_bound => FailurePoint::CachedStatement,
-                        _ => FailurePoint::Elsewhere,
-                    };
-                }
-                // Sent at the end of a transaction that has changed a reported parameter for the whole session.
-                Message::ParameterStatus(_) => self.is_altered = true,
-                Message::ReadyForQuery(body) => {
-                    if body.status() != b'I' {
-                        self.roll_back().await?;
-                    }
-                    self.in_flight = false;
-                    return match failure {
-                        Some(error) => Err(error.into()),
-                        None => Ok(Answer { statements }),
-                    };
-                }
-                Message::ParameterDescription(_)
-                | Message::ErrorResponse(_)
-                | Message::NoticeResponse(_)
-                | Message::NotificationResponse(_) => {}
-                _ => return Err(Error::protocol("a message that no statement of the batch causes")),
-            }
-        }
-    }
-
-    /// Adds a statement that this batch has prepared to the cache. It stays prepared even if the transaction fails.
-    fn remember(&mut self, current: Option<&mut PendingStatement<'_>>, columns: Arc<[Column]>) {
-        let Some(current) = current else { return };
-        let Some(name) = current.new_name.take() else { return };
-        self.unconfirmed.retain(|unconfirmed| *unconfirmed != name);
-        let json = current.as_json.then(|| Arc::new(json::Format::new(&columns)));
-        let prepared = Prepared { name, columns, json };
-        if let Some(cache) = self.statements.as_mut().filter(|_| !prepared.name.is_empty()) {
-            self.closing.extend(cache.insert(current.role, current.sql, prepared.clone()));
-        }
-        current.describe(prepared);
     }
 
     /// Ends an explicit block that a failed statement has left open.
@@ -469,7 +288,7 @@ impl Connection {
         }
     }
 
-    /// Ends the session in due form, so that the server does not log a lost client.
+    /// Terminates the session, so that the server does not log a lost client.
     pub(crate) async fn terminate(mut self) {
         self.outbound.clear();
         frontend::terminate(&mut self.outbound);
@@ -477,6 +296,7 @@ impl Connection {
         let _ = self.write().await;
     }
 
+    /// Frees large buffers.
     fn shrink(&mut self) {
         if self.outbound.capacity() > MAX_KEPT_BUFFER {
             self.outbound = BytesMut::with_capacity(4 * 1024);
@@ -487,26 +307,9 @@ impl Connection {
     }
 }
 
-/// Skips `ParseComplete`, `BindComplete` and `CloseComplete` messages, which have no body and only acknowledge. Reports
-/// whether a `BindComplete` was among them.
-fn skip_acknowledgements(inbound: &mut BytesMut) -> bool {
-    let mut is_bound = false;
-    while let [kind @ b'1'..=b'3', 0, 0, 0, 4, ..] = inbound[..] {
-        is_bound |= kind == b'2';
-        inbound.advance(5);
-    }
-    is_bound
-}
-
 /// Reports whether a changed catalog may be the reason why a statement that was prepared earlier fails with `code`:
 /// unsupported features (a result of another type), values read by an earlier definition of a type, names and types,
 /// and types that no longer exist. Missing privileges (42501) are none: Postgres checks them at each execution.
 fn may_be_outdated(code: &str) -> bool {
     code != "42501" && ["0A", "22", "42", "XX"].iter().any(|class| code.starts_with(class))
-}
-
-fn describe(body: &RowDescriptionBody) -> Result<Arc<[Column]>, Error> {
-    let columns =
-        body.fields().map(|field| Ok(Column { name: field.name().into(), type_oid: field.type_oid() }));
-    Ok(columns.collect::<Vec<_>>()?.into())
 }

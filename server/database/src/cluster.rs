@@ -27,6 +27,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ::settings::Secret;
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -63,7 +64,7 @@ pub enum Progress {
     },
     /// A Postgres that an earlier Basalt has left running is shut down.
     StoppingOrphan {
-        /// Its process id.
+        /// The process id.
         pid: u32,
     },
     /// Postgres is starting; after a crash it recovers first.
@@ -77,7 +78,7 @@ pub enum Progress {
     },
     /// A database is copied to the new cluster, which takes as long as its dump and restoration.
     CopyingDatabase {
-        /// Its name.
+        /// The database's name.
         name: String,
     },
 }
@@ -120,6 +121,13 @@ impl Options {
         let search = Search::new(None);
         Self { data_dir: data_dir.into(), port: Some(54322), password: None, search, progress: None }
     }
+
+    /// Calls the listener, if there is one.
+    fn report(&self, step: &Progress) {
+        if let Some(listener) = &self.progress {
+            listener(step);
+        }
+    }
 }
 
 /// A running embedded Postgres. If it is dropped without [`Cluster::stop`], it shuts down in the background.
@@ -130,7 +138,7 @@ pub struct Cluster {
     run_dir: PathBuf,
     port: u16,
     wanted_port: Option<u16>,
-    password: String,
+    password: Secret,
     throwaway: bool,
     state: watch::Receiver<State>,
     stop: CancellationToken,
@@ -169,7 +177,7 @@ impl Cluster {
 
     /// Returns the parameters with which the superuser logs in over the private Unix socket.
     pub fn login(&self) -> Conninfo {
-        self.login_as(SUPERUSER, &self.password)
+        self.login_as(SUPERUSER, self.password())
     }
 
     /// Returns the parameters with which `role` logs in over the private Unix socket. They stay valid when Postgres is
@@ -195,7 +203,7 @@ impl Cluster {
 
     /// Returns the superuser's password, which must not be logged.
     pub fn password(&self) -> &str {
-        &self.password
+        self.password.expose()
     }
 
     /// Returns the file with the superuser's password, for libpq's `PGPASSFILE`.
@@ -208,7 +216,7 @@ impl Cluster {
         &self.run_dir
     }
 
-    /// Returns the programs that run.
+    /// Returns the programs of this Postgres.
     pub fn binaries(&self) -> &Binaries {
         &self.binaries
     }

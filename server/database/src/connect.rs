@@ -1,4 +1,4 @@
-//! The servers of a database, and how a connection to one of them is opened.
+//! The servers of a database, and the opening of connections to them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub(crate) struct Target {
     is_replication: bool,
 }
 
-/// What a connection to Postgres runs over.
+/// The stream of bytes below a connection to Postgres.
 pub(crate) enum Stream {
     Unix(UnixStream),
     Tcp(TcpStream),
@@ -102,8 +102,8 @@ impl Target {
         Ok(Self { config, tls, mode, servers, is_shuffled, session_attrs, connect_timeout, is_replication })
     }
 
-    /// Returns where statements run, as traces tell of it: the first of the servers.
-    pub(crate) fn described(&self) -> DatabaseServer {
+    /// Returns the server for traces: the first of the servers.
+    pub(crate) fn description(&self) -> DatabaseServer {
         let (address, port) = match self.servers.first() {
             Some(Server { host: Host::Tcp(name), port, .. }) => (name.clone(), *port),
             Some(Server { host: Host::Unix(folder), port, .. }) => {
@@ -167,7 +167,7 @@ impl Target {
         Err(last)
     }
 
-    /// Tells the server to cancel what the connection with `key` is running.
+    /// Tells the server to cancel the statement that the connection with `key` runs.
     ///
     /// The server sends no answer, but closes the connection once the signal is sent. This function waits for that,
     /// since otherwise the signal (before Postgres 18 there are two) could hit the connection's next statement.
@@ -320,8 +320,7 @@ impl Login<'_> {
     }
 
     async fn send(&mut self) -> Result<(), Error> {
-        self.session.stream.write_all(&self.outbound).await?;
-        self.session.stream.flush().await?;
+        self.session.send(&self.outbound).await?;
         self.outbound.clear();
         Ok(())
     }
@@ -338,7 +337,13 @@ impl Session {
         }
     }
 
-    /// Reads what the server has sent, at least one byte. Errors: [`Error::Unavailable`] at the end of the stream.
+    /// Sends whole messages.
+    pub(crate) async fn send(&mut self, messages: &[u8]) -> Result<(), Error> {
+        self.stream.write_all(messages).await?;
+        Ok(self.stream.flush().await?)
+    }
+
+    /// Reads at least one byte from the server. Errors: [`Error::Unavailable`] at the end of the stream.
     pub(crate) async fn fill(&mut self) -> Result<(), Error> {
         if self.stream.read_buf(&mut self.inbound).await? == 0 {
             return Err(Error::Unavailable("the connection was closed".to_owned()));

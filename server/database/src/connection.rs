@@ -3,7 +3,6 @@
 use bytes::{Buf as _, BytesMut};
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
-use tokio::io::AsyncWriteExt as _;
 
 use crate::Error;
 use crate::connect::Session;
@@ -43,7 +42,7 @@ impl Connection {
     pub async fn run(&mut self, sql: &str) -> Result<Outcome, Error> {
         let mut request = BytesMut::new();
         frontend::query(sql, &mut request)?;
-        self.send(&request).await?;
+        self.session.send(&request).await?;
         let mut outcome = Outcome::Rows(0);
         let mut rows = None;
         let mut failure = None;
@@ -72,7 +71,7 @@ impl Connection {
                 Message::CopyInResponse(_) => {
                     let mut refusal = BytesMut::new();
                     frontend::copy_fail("COPY not supported", &mut refusal)?;
-                    self.send(&refusal).await?;
+                    self.session.send(&refusal).await?;
                 }
                 Message::CopyOutResponse(_) => {
                     failure = failure.or(Some(copy_refused()));
@@ -81,11 +80,6 @@ impl Connection {
                 _ => {}
             }
         }
-    }
-
-    async fn send(&mut self, message: &[u8]) -> Result<(), Error> {
-        self.session.stream.write_all(message).await?;
-        Ok(self.session.stream.flush().await?)
     }
 
     /// Returns the length of the next message if it is a row or copied data, which may be a gigabyte long.

@@ -88,7 +88,7 @@ impl Database {
             Some(channel) => listener::Listener::start(Arc::clone(&target), channel.clone()),
             None => listener::Listener::disabled(),
         };
-        let statements = Statements::new(target.described(), settings.slow.clone());
+        let statements = Statements::new(target.description(), settings.slow.clone());
         let clients = client::Clients::new(&target, &settings, statements.clone())?;
         let batches = pool::Pool::start(Arc::clone(&target), &settings);
         let replicas = replicas::Replicas::start(&batches, &settings)?;
@@ -129,10 +129,10 @@ impl Database {
     /// [`Transaction::leaves_session_unchanged`].
     ///
     /// A read-only transaction is sent to one of the healthy replicas in turn, if there are any, unless it is
-    /// [`Transaction::on_primary`], or has to see what they have not replayed ([`Transaction::sees`]); if they cannot answer,
-    /// the primary does; if that one has no connection free in time, a replica that has replayed what it must see by then.
-    /// While there is no primary, any healthy replica answers any read: there is nobody who could write
-    /// what it lacks, but for what the primary had acknowledged in its last moment.
+    /// [`Transaction::on_primary`], or has to see a write that they have not replayed ([`Transaction::sees`]). If they
+    /// cannot answer, the primary does; if the primary has no free connection in time, a replica that has replayed the
+    /// write meanwhile. While there is no primary, any healthy replica answers any read: no new write can be missing,
+    /// except those that the primary acknowledged in its last moment.
     ///
     /// Errors: [`Error::Postgres`] with the server's whole error; [`Error::Timeout`] after [`Transaction::timeout`], in
     /// which case the statement has been cancelled; [`Error::AcquireTimeout`]; [`Error::Unavailable`];
@@ -202,12 +202,12 @@ impl Database {
     }
 
     /// Returns a counter that grows with every notification in `settings.channel` and each time the listener connects,
-    /// since what was notified before did not arrive. It stays at 0 without a channel.
+    /// since earlier notifications did not arrive. It stays at 0 without a channel.
     pub fn notifications(&self) -> watch::Receiver<u64> {
         self.inner.listener.subscribe()
     }
 
-    /// Returns what [`Self::notifications`] has counted so far.
+    /// Returns the current count of [`Self::notifications`].
     pub fn notification_count(&self) -> u64 {
         self.inner.listener.count()
     }

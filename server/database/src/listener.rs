@@ -1,16 +1,16 @@
-//! Listens for the notifications of one channel, such as those that tell of changes to the catalog.
+//! The listener for notifications of one channel, such as those about changes of the catalog.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use futures_util::StreamExt as _;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio_postgres::{AsyncMessage, Client};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::connect::Target;
 use crate::{Error, quote_identifier};
@@ -35,7 +35,7 @@ pub(crate) struct Listener {
     /// The connection that receives the notifications.
     client: Arc<ArcSwapOption<Client>>,
     stop: CancellationToken,
-    task: Mutex<Option<JoinHandle<()>>>,
+    tasks: TaskTracker,
 }
 
 impl Listener {
@@ -47,7 +47,7 @@ impl Listener {
             is_listening: Arc::default(),
             client: Arc::default(),
             stop: CancellationToken::new(),
-            task: Mutex::new(None),
+            tasks: TaskTracker::new(),
         }
     }
 
@@ -57,7 +57,7 @@ impl Listener {
         let (stop, changes) = (listener.stop.clone(), listener.changes.clone());
         let is_listening = Arc::clone(&listener.is_listening);
         let client = Arc::clone(&listener.client);
-        let task = tokio::spawn(async move {
+        listener.tasks.spawn(async move {
             // Returns at the cancellation, since listening never ends by itself.
             stop.run_until_cancelled(listen_with_reconnect(
                 target,
@@ -67,7 +67,6 @@ impl Listener {
             ))
             .await;
         });
-        *listener.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
         listener
     }
 
@@ -98,11 +97,8 @@ impl Listener {
 
     pub(crate) async fn stop(&self) {
         self.stop.cancel();
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(task) = task {
-            // It ends at its next await; a panic in it has been reported already.
-            let _ = task.await;
-        }
+        self.tasks.close();
+        self.tasks.wait().await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! What operators can watch of pools and replicas.
+//! Metrics of pools and replicas.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub(crate) fn seconds() -> Histogram {
     Histogram::new(BUCKETS)
 }
 
-/// The metrics of several databases, each with a name that tells it from the others. What changes is read at each scrape.
+/// The metrics of several databases, each with a name. Values are read at each scrape.
 pub struct PoolMetrics(pub Vec<(&'static str, Database)>);
 
 impl fmt::Debug for PoolMetrics {

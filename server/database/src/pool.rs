@@ -1,6 +1,6 @@
 //! The pool of the hot path's connections.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,8 @@ type Idle = Vec<Box<Connection>>;
 pub(crate) struct Pool {
     target: Arc<Target>,
     permits: Arc<Semaphore>,
-    waiting: AtomicUsize,
+    /// The places of callers that wait.
+    queue: Semaphore,
     timeouts: AtomicU64,
     /// Seconds that callers waited who had to.
     pub(crate) waits: Histogram,
@@ -67,7 +68,7 @@ impl Pool {
         let pool = Arc::new(Self {
             target,
             permits: Arc::new(Semaphore::new(size)),
-            waiting: AtomicUsize::new(0),
+            queue: Semaphore::new(MAX_WAITING),
             timeouts: AtomicU64::new(0),
             waits: metrics::seconds(),
             openings: metrics::seconds(),
@@ -142,7 +143,7 @@ impl Pool {
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
             return Ok(permit);
         }
-        let _waiting = Waiting::enter(&self.waiting).ok_or(Error::AcquireTimeout(Duration::ZERO))?;
+        let _place = self.queue.try_acquire().map_err(|_| Error::AcquireTimeout(Duration::ZERO))?;
         let begun = Instant::now();
         let permit =
             tokio::time::timeout(self.acquisition_timeout, Arc::clone(&self.permits).acquire_owned()).await;
@@ -189,7 +190,7 @@ impl Pool {
             max: self.size as usize,
             available: self.lock_idle().len(),
             busy: (self.size as usize).saturating_sub(self.permits.available_permits()),
-            waiting: self.waiting.load(Ordering::Relaxed),
+            waiting: MAX_WAITING - self.queue.available_permits(),
             timeouts: self.timeouts.load(Ordering::Relaxed),
         }
     }
@@ -311,21 +312,5 @@ async fn close_expired(pool: Weak<Pool>, max_idle_time: Duration) {
         for connection in expired {
             let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection.terminate()).await;
         }
-    }
-}
-
-/// Counts a waiting caller for as long as it lives.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn enter(count: &'a AtomicUsize) -> Option<Self> {
-        let waiting = Self(count);
-        (count.fetch_add(1, Ordering::Relaxed) < MAX_WAITING).then_some(waiting)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -1,10 +1,10 @@
 //! Logical replication: committed changes of rows, in the order of their commits, from a replication slot.
 //!
-//! A slot ([`slot`]) is a mark in the server's write-ahead log (WAL). A [`ReplicationStream`] sends what was committed
-//! after the mark, and moves the mark when its user confirms what has been dealt with. What is not confirmed comes again
+//! A slot ([`slot`]) is a position in the server's write-ahead log (WAL). A [`ReplicationStream`] sends the changes
+//! that were committed after this position, and moves it when its user confirms changes. Unconfirmed changes come again
 //! with the next stream: each change comes at least once, and none is lost.
 //!
-//! Why this is not left to a crate: decision 56.
+//! Decision 56 says why no crate is used for this.
 
 mod event;
 mod frame;
@@ -25,7 +25,7 @@ pub use stream::ReplicationStream;
 use crate::conninfo::Conninfo;
 use crate::{Database, Error, quote_identifier};
 
-/// What Postgres counts its times from.
+/// The epoch of Postgres' times.
 const POSTGRES_EPOCH: OffsetDateTime = datetime!(2000-01-01 00:00 UTC);
 
 /// Settings of a [`ReplicationStream`].
@@ -33,23 +33,23 @@ const POSTGRES_EPOCH: OffsetDateTime = datetime!(2000-01-01 00:00 UTC);
 pub struct ReplicationSettings {
     /// The slot, which must exist: see [`slot::ensure`].
     pub slot: String,
-    /// The publications whose tables are told of. They must have existed when the changes were made: for those before,
-    /// Postgres refuses the stream.
+    /// The publications whose tables are streamed. They must be older than the changes: otherwise Postgres refuses the
+    /// stream.
     pub publications: Vec<String>,
-    /// Where to connect to in place of the pools' server, for example because that is a PgBouncer, which does not
-    /// relay replication.
+    /// The server to connect to in place of the pools' one, for example if that is a PgBouncer, which does not relay
+    /// replication.
     pub server: Option<Conninfo>,
-    /// How often the server is told what is confirmed.
+    /// How often the confirmed position is sent to the server.
     pub status_interval: Duration,
-    /// The connection counts as broken when the server has sent nothing for so long; at half of it the server is asked for
-    /// a sign of life. The server is told to do the same. At least a second.
+    /// The time without a message from the server after which the connection counts as broken; after half of it, the
+    /// server is asked to reply. The server gets the same limit. At least a second.
     pub silence_limit: Duration,
-    /// Where an earlier stream of the same slot ended. A server that crashed may have forgotten confirmations, up to those
-    /// since its last checkpoint; with this, the stream does not begin before them.
+    /// The end of an earlier stream of the same slot. A server that crashed may have lost confirmations since its last
+    /// checkpoint; the stream still does not begin before this point.
     pub resume: Option<ResumePoint>,
 }
 
-/// What was confirmed on a server: see [`ReplicationStream::resume_point`].
+/// The confirmed position on a server: see [`ReplicationStream::resume_point`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResumePoint {
     /// The server's identity, which its physical standbys share.

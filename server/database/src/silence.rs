@@ -1,5 +1,5 @@
-//! How a connection notices that the machine at its other end is gone without a word: TCP asks an idle one for a sign of
-//! life, and gives up what nobody confirms.
+//! Detection of a peer that is gone without closing the connection: TCP probes an idle connection, and gives up data
+//! that is not acknowledged.
 //!
 //! Source of the names: PostgreSQL documentation, section 34.1.2.
 
@@ -13,15 +13,15 @@ use tokio_postgres::Config;
 use crate::Error;
 use crate::conninfo::Conninfo;
 
-/// What holds unless a connection string says otherwise. libpq leaves it to the system, which waits for hours.
+/// The defaults of parameters. libpq leaves them to the system, which waits for hours.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(5);
 const KEEPALIVES_INTERVAL: Duration = Duration::from_secs(2);
 const KEEPALIVES_COUNT: u32 = 3;
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Sets in `config` what the parameters say. A zero is the system's default, as with libpq.
+/// Applies the parameters to `config`. A zero is the system's default, as with libpq.
 ///
-/// Errors: [`Error::Configuration`] for what is no number.
+/// Errors: [`Error::Configuration`] for a value that is not a number.
 pub(crate) fn configure(config: &mut Config, parameters: &Conninfo) -> Result<(), Error> {
     let number = |name: &str| match parameters.get(name).map(str::parse::<u32>) {
         None => Ok(None),
@@ -55,9 +55,9 @@ pub(crate) fn configure(config: &mut Config, parameters: &Conninfo) -> Result<()
     Ok(())
 }
 
-/// Sets the options of a connection's socket as `config` has them.
+/// Applies `config` to the socket of a connection.
 ///
-/// Errors: those of the system, which may have bounds of its own.
+/// Errors: those of the system, which may have limits of its own.
 pub(crate) fn apply(config: &Config, stream: &TcpStream) -> io::Result<()> {
     if config.get_keepalives() {
         sockopt::set_socket_keepalive(stream, true)?;

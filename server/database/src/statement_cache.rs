@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use foldhash::fast::RandomState;
 use sha2::{Digest as _, Sha256};
 
@@ -16,17 +17,12 @@ use crate::json::Format;
 /// statements for different clients; a digest means the same for all.
 pub(crate) fn name(role: &str, sql: &str) -> Arc<str> {
     let digest = Sha256::new().chain_update(role).chain_update([0]).chain_update(sql).finalize();
-    let mut name = String::with_capacity(33);
-    name.push('b');
-    for byte in &digest[..16] {
-        name.push_str(&format!("{byte:02x}"));
-    }
-    name.into()
+    format!("b{}", HEXLOWER.encode(&digest[..16])).into()
 }
 
 /// A prepared statement of a connection.
 #[derive(Debug, Clone)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedStatement {
     /// Its name on the server.
     pub(crate) name: Arc<str>,
     /// The columns of its rows.
@@ -38,7 +34,7 @@ pub(crate) struct Prepared {
 struct Entry {
     role: Box<str>,
     sql: Box<str>,
-    prepared: Prepared,
+    prepared: PreparedStatement,
     last_used: u64,
 }
 
@@ -64,7 +60,7 @@ impl StatementCache {
         self.hasher.hash_one((role, sql))
     }
 
-    pub(crate) fn get(&mut self, role: &str, sql: &str) -> Option<Prepared> {
+    pub(crate) fn get(&mut self, role: &str, sql: &str) -> Option<PreparedStatement> {
         let key = self.key(role, sql);
         self.clock += 1;
         let entry = self.entries.get_mut(&key).filter(|entry| *entry.role == *role && *entry.sql == *sql)?;
@@ -81,7 +77,7 @@ impl StatementCache {
     }
 
     /// Adds `prepared` and returns the name of the evicted statement, if any, which has to be closed.
-    pub(crate) fn insert(&mut self, role: &str, sql: &str, prepared: Prepared) -> Option<Arc<str>> {
+    pub(crate) fn insert(&mut self, role: &str, sql: &str, prepared: PreparedStatement) -> Option<Arc<str>> {
         let key = self.key(role, sql);
         self.clock += 1;
         let mut evicted = None;
@@ -100,8 +96,8 @@ impl StatementCache {
 mod tests {
     use super::*;
 
-    fn prepared(name: &str) -> Prepared {
-        Prepared { name: name.into(), columns: Arc::new([]), json: None }
+    fn prepared(name: &str) -> PreparedStatement {
+        PreparedStatement { name: name.into(), columns: Arc::new([]), json: None }
     }
 
     #[test]

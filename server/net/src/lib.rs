@@ -1,9 +1,9 @@
-//! Behind the extension pg_net: sends the HTTP requests that SQL queues, once their transactions have committed, and
-//! writes down what came back.
+//! The worker of the extension pg_net: sends the HTTP requests that SQL queues, once their transactions have committed,
+//! and records the answers.
 //!
-//! The extension's tables and functions are Basalt's own (`schema/extensions`). Where a server has the original pg_net,
-//! whose worker lives in Postgres, this one leaves it alone. Several nodes may work on one queue: each request is taken
-//! once. A request that was taken when its node ended is lost, as with the original.
+//! The extension's tables and functions are Basalt's own (`schema/extensions`). A server's original pg_net, whose
+//! worker is part of Postgres, is left alone. Several nodes may work on one queue: each request is taken once. A
+//! request that a node has taken is lost if the node ends before the answer, as with the original.
 
 mod queue;
 mod request;
@@ -17,20 +17,20 @@ use tokio_util::sync::CancellationToken;
 
 use request::Sender;
 
-/// How many requests are under way at the same time.
-const CONCURRENCY: usize = 50;
+/// How many requests there may be at the same time.
+const MAX_CONCURRENT: usize = 50;
 
 /// The pause between reads of the queue.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The pause between checks whether the extension is there, and after a failure.
+/// The pause between checks whether the extension exists, and after a failure.
 const LONG_PAUSE: Duration = Duration::from_secs(3);
 
-/// How often answers that are too old are removed.
+/// How often old answers are removed.
 const EXPIRY_PAUSE: Duration = Duration::from_secs(60);
 
-/// Works on the queue of `database`, whose login must be able to read it, until `stop`. `api` is the URL of this server, to
-/// which the names lead that the Supabase CLI's containers have for its gateway.
+/// Works on the queue of `database`, whose login must be able to read it, until `stop`. `api` is the URL of this server,
+/// which stands in for the gateway of the Supabase CLI's containers.
 ///
 /// Errors: a sentence when TLS cannot be set up.
 pub async fn work(database: Database, api: &str, stop: CancellationToken) -> Result<(), String> {
@@ -58,18 +58,19 @@ pub async fn work(database: Database, api: &str, stop: CancellationToken) -> Res
     Ok(())
 }
 
+/// The worker of the queue.
 struct Worker {
     database: Database,
     sender: Sender,
     under_way: JoinSet<()>,
-    /// Whether the extension was there and Basalt's own when it was looked at last.
+    /// Whether the extension existed and was Basalt's own at the last check.
     is_ours: bool,
-    /// When answers that are too old were removed last.
+    /// When old answers were removed last.
     expired: Instant,
 }
 
 impl Worker {
-    /// Begins to send what waits, as far as there is room for it.
+    /// Begins to send the queued requests, as many as there may be.
     async fn round(&mut self) -> Result<(), Error> {
         if !self.is_ours {
             self.is_ours = queue::is_ours(&self.database).await?;
@@ -82,12 +83,12 @@ impl Worker {
             self.expired = Instant::now();
         }
         while self.under_way.try_join_next().is_some() {}
-        let room = CONCURRENCY.saturating_sub(self.under_way.len());
+        let room = MAX_CONCURRENT.saturating_sub(self.under_way.len());
         for request in queue::take(&self.database, room).await? {
             let (database, sender) = (self.database.clone(), self.sender.clone());
             self.under_way.spawn(async move {
                 let outcome = sender.send(&request).await;
-                if let Err(error) = queue::answer(&database, request.id, &outcome).await {
+                if let Err(error) = queue::record(&database, request.id, &outcome).await {
                     tracing::warn!(%error, request = request.id, "what came back to pg_net was not written down");
                 }
             });

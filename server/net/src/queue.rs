@@ -6,7 +6,7 @@ use tokio_postgres::types::Type;
 
 use crate::request::{Outcome, Request};
 
-/// Reports whether the extension is there and Basalt's own, which its comment says.
+/// Reports whether the extension exists and is Basalt's own, by its comment.
 pub(crate) async fn is_ours(database: &Database) -> Result<bool, Error> {
     let sql = "select exists (
         select from pg_catalog.pg_extension
@@ -36,8 +36,8 @@ pub(crate) async fn take(database: &Database, limit: usize) -> Result<Vec<Reques
     Ok(requests)
 }
 
-/// Writes down what came of the request `id`.
-pub(crate) async fn answer(database: &Database, id: i64, outcome: &Outcome) -> Result<(), Error> {
+/// Records the outcome of the request `id`.
+pub(crate) async fn record(database: &Database, id: i64, outcome: &Outcome) -> Result<(), Error> {
     let sql = "insert into net._http_response
           (id, status_code, content_type, headers, content, timed_out, error_msg)
         values ($1, $2, $3, $4, $5, $6, $7)";

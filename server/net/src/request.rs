@@ -1,6 +1,5 @@
-//! One request over HTTP.
+//! A request over HTTP.
 
-use std::error::Error as _;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -9,13 +8,13 @@ use reqwest::{Client, Url};
 use serde_json::{Map, Value};
 use tokio::net::lookup_host;
 
-/// The longest that one request may take, whatever it asks for.
-const LONGEST: Duration = Duration::from_secs(300);
+/// The longest time limit of a request.
+const MAX_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// The longest answer that is kept, in bytes.
+/// Bytes that an answer may have.
 const CONTENT_LIMIT: usize = 10 << 20;
 
-/// A request as SQL has queued it.
+/// A queued request.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) id: i64,
@@ -26,7 +25,7 @@ pub(crate) struct Request {
     pub(crate) timeout_milliseconds: i32,
 }
 
-/// What came of it: an answer, or an error.
+/// The outcome of a request: an answer or an error.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) status: Option<i32>,
@@ -37,11 +36,11 @@ pub(crate) struct Outcome {
     pub(crate) error: Option<String>,
 }
 
-/// Hosts by which the Supabase CLI's containers reach its gateway, on [`GATEWAY_PORT`]; seeds and webhooks name them.
+/// Hosts of the gateway for the Supabase CLI's containers, on [`GATEWAY_PORT`]; seeds and webhooks name them.
 const GATEWAY_HOSTS: [&str; 2] = ["kong", "api.supabase.internal"];
 const GATEWAY_PORT: u16 = 8000;
 
-/// The name by which containers reach their machine.
+/// The host of the machine for its containers.
 const CONTAINERS_HOST: &str = "host.docker.internal";
 
 /// An HTTP client that trusts the machine's certificate authorities. Cheap to clone.
@@ -53,13 +52,13 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// Errors: a sentence when TLS cannot be set up, or `api` is no URL.
+    /// Returns a sender for the server at `api`.
+    ///
+    /// Errors: a sentence when TLS cannot be set up, or `api` is not a URL.
     pub(crate) fn new(api: &str) -> Result<Self, String> {
         let api = Url::parse(api).map_err(|error| format!("{api}: {error}"))?;
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls::client_config()?)
-            .user_agent(concat!("basalt-pg_net/", env!("CARGO_PKG_VERSION")))
-            .build();
+        let client =
+            tls::client_builder()?.user_agent(concat!("basalt-pg_net/", env!("CARGO_PKG_VERSION"))).build();
         let client = client.map_err(|error| format!("no HTTP client: {error}"))?;
         Ok(Self { client, api })
     }
@@ -67,7 +66,7 @@ impl Sender {
     /// Sends `request` and waits for the whole answer, within its time limit.
     pub(crate) async fn send(&self, request: &Request) -> Outcome {
         let milliseconds = u64::try_from(request.timeout_milliseconds).unwrap_or(1);
-        let limit = Duration::from_millis(milliseconds).min(LONGEST);
+        let limit = Duration::from_millis(milliseconds).min(MAX_TIMEOUT);
         match tokio::time::timeout(limit, self.exchange(request)).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(error)) => Outcome { timed_out: Some(false), error: Some(error), ..Outcome::default() },
@@ -79,7 +78,7 @@ impl Sender {
         }
     }
 
-    /// Returns `url`, with the address of this server or machine for a name that only the CLI's containers have.
+    /// Returns `url` with the address of this server or machine in place of a host that only the CLI's containers know.
     async fn reachable(&self, url: &str) -> Result<Url, String> {
         let mut url = Url::parse(url).map_err(|error| format!("not a URL: {error}"))?;
         let host = url.host_str().unwrap_or_default();
@@ -94,6 +93,7 @@ impl Sender {
         if is_set { Ok(url) } else { Err("not a URL of HTTP".to_owned()) }
     }
 
+    /// Sends `request` and reads the answer, without a time limit.
     async fn exchange(&self, request: &Request) -> Result<Outcome, String> {
         let method = request.method.to_ascii_uppercase().parse();
         let method: reqwest::Method = method.map_err(|_| format!("no HTTP method: {}", request.method))?;
@@ -102,9 +102,9 @@ impl Sender {
         if let Some(body) = &request.body {
             sent = sent.body(body.clone());
         }
-        let mut answer = sent.send().await.map_err(described)?;
+        let mut answer = sent.send().await.map_err(tls::describe)?;
         let mut content = BytesMut::new();
-        while let Some(chunk) = answer.chunk().await.map_err(described)? {
+        while let Some(chunk) = answer.chunk().await.map_err(tls::describe)? {
             if content.len() + chunk.len() > CONTENT_LIMIT {
                 return Err(format!("the answer is longer than {CONTENT_LIMIT} bytes"));
             }
@@ -124,7 +124,7 @@ impl Sender {
     }
 }
 
-/// Returns `text` without the character that Postgres' text cannot hold.
+/// Removes null characters, which Postgres' text cannot hold.
 fn clean(text: &str) -> String {
     text.replace('\0', "")
 }
@@ -139,16 +139,4 @@ fn headers(named: &Value) -> Result<HeaderMap, String> {
         headers.insert(header, value);
     }
     Ok(headers)
-}
-
-/// Returns the error with its causes and without the URL, whose parameters may hold a secret.
-fn described(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

@@ -62,18 +62,14 @@ async fn next(requests: &mut mpsc::UnboundedReceiver<String>) -> String {
     tokio::time::timeout(PATIENCE, requests.recv()).await.unwrap().unwrap()
 }
 
-/// A database with the extension and a worker of the server `api`, and its administrator's connection; `None` where there is no such
-/// extension.
-#[expect(clippy::print_stderr, reason = "who runs the tests should know that one was skipped")]
+/// Returns a database with the extension and a worker of the server `api`, and its administrator's connection; `None` if
+/// the environment says that there is no such extension.
 async fn working(api: &str) -> Option<(testkit::Database, Client, CancellationToken)> {
-    let database = testkit::Database::create().await;
-    let client = database.client().await;
-    let known =
-        "select count(*) from pg_available_extensions where name = 'pg_net' and comment like '%(by Basalt)'";
-    if client.query_one(known, &[]).await.unwrap().get::<_, i64>(0) == 0 {
-        eprintln!("skipped: this Postgres is not of the npm package, so Basalt's pg_net is not there");
+    if !testkit::has_extension("pg_net").await {
         return None;
     }
+    let database = testkit::Database::create().await;
+    let client = database.client().await;
     client.batch_execute("create extension pg_net with schema extensions").await.unwrap();
     let settings =
         Settings { client_pool_size: 1, pool_size: 1, ..Settings::new(database.uri().parse().unwrap()) };

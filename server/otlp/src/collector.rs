@@ -1,4 +1,4 @@
-//! The HTTP client towards the collector.
+//! The HTTP client for the collector.
 
 use std::io::Write as _;
 use std::sync::Mutex;
@@ -15,40 +15,41 @@ use url::Url;
 
 use crate::settings::{Compression, Target};
 
-/// How often it is logged at most that something could not be sent.
-const COMPLAINT_PAUSE: Duration = Duration::from_secs(60);
-/// Most bytes of an answer that are read.
+/// The least pause between two warnings of failures.
+const WARNING_PAUSE: Duration = Duration::from_secs(60);
+/// Bytes of an answer that are read at most.
 const ANSWER_LIMIT: usize = 64 * 1024;
 
-/// A collector, and how to speak to it.
+/// A collector and its client.
 #[derive(Debug)]
 pub(crate) struct Collector {
     client: Client,
     url: Url,
     compression: Compression,
-    complained: Mutex<Option<Instant>>,
+    last_warning: Mutex<Option<Instant>>,
 }
 
 impl Collector {
+    /// Returns the collector at `target`.
+    ///
     /// Errors: a sentence when TLS cannot be set up.
     pub(crate) fn new(target: Target) -> Result<Self, String> {
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls::client_config()?)
+        let client = tls::client_builder()?
             .timeout(target.timeout)
             .redirect(Policy::none())
             .default_headers(target.headers)
             .user_agent(concat!("OTel-OTLP-Exporter-Rust/basalt-", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| format!("no HTTP client: {error}"))?;
-        Ok(Self { client, url: target.url, compression: target.compression, complained: Mutex::new(None) })
+        Ok(Self { client, url: target.url, compression: target.compression, last_warning: Mutex::new(None) })
     }
 
-    /// Sends `message`, which tells of `count` `things`; returns whether the collector has taken it. It is not tried
-    /// again, and of failures there is a line in the log once in a while.
+    /// Sends `message`, which has `count` `things`; reports whether the collector has accepted it. A failed message is
+    /// not sent again; a warning is logged now and then.
     pub(crate) async fn send(&self, message: &impl Message, count: usize, things: &'static str) -> bool {
         let sent = self.post(message.encode_to_vec()).await;
         if let Err(reason) = &sent
-            && self.may_complain()
+            && self.may_warn()
         {
             // Without path and query string, which may hold a key.
             let collector = self.url.origin().ascii_serialization();
@@ -63,48 +64,38 @@ impl Collector {
         request = match self.compression {
             Compression::None => request.body(body),
             Compression::Gzip => {
-                let body = zipped(&body).map_err(|error| error.to_string())?;
+                let body = gzip(&body).map_err(|error| error.to_string())?;
                 request.header(CONTENT_ENCODING, HeaderValue::from_static("gzip")).body(body)
             }
         };
-        let mut answer = request.send().await.map_err(described)?;
+        let mut answer = request.send().await.map_err(tls::describe)?;
         if !answer.status().is_success() {
             return Err(format!("it answered {}", answer.status()));
         }
         // Read to its end, so that the connection can be used again.
         let mut read = 0;
         while read < ANSWER_LIMIT
-            && let Some(chunk) = answer.chunk().await.map_err(described)?
+            && let Some(chunk) = answer.chunk().await.map_err(tls::describe)?
         {
             read += chunk.len();
         }
         Ok(())
     }
 
-    fn may_complain(&self) -> bool {
-        let Ok(mut complained) = self.complained.lock() else { return false };
-        let is_due = complained.is_none_or(|last| last.elapsed() >= COMPLAINT_PAUSE);
+    /// Reports whether a warning may be logged now.
+    fn may_warn(&self) -> bool {
+        let Ok(mut last_warning) = self.last_warning.lock() else { return false };
+        let is_due = last_warning.is_none_or(|last| last.elapsed() >= WARNING_PAUSE);
         if is_due {
-            *complained = Some(Instant::now());
+            *last_warning = Some(Instant::now());
         }
         is_due
     }
 }
 
-fn zipped(body: &[u8]) -> std::io::Result<Vec<u8>> {
+/// Compresses `body` with gzip.
+fn gzip(body: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Level::fast());
     encoder.write_all(body)?;
     encoder.finish()
-}
-
-/// Returns the error with its causes, and without the URL.
-fn described(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

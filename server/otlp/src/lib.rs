@@ -1,8 +1,8 @@
 //! Sends spans and metrics to an OpenTelemetry collector, by OTLP over HTTP with protobuf.
 //!
-//! `spans` is a queue of limited length, which requests put their spans into without waiting, and a task that sends
-//! them; `metrics` sends what `/metrics` shows, at intervals; `collector` is the HTTP client of both. What cannot be sent
-//! is lost: a collector that is down costs spans, never requests.
+//! `spans` is a bounded queue, to which requests add their spans without waiting, and a task that sends them; `metrics`
+//! sends the metrics of `/metrics` at intervals; `collector` is the HTTP client of both. If the collector is down,
+//! spans are lost, but no request waits or fails.
 //!
 //! Source: the OpenTelemetry specification, "OTLP" and "Environment variables".
 
@@ -26,26 +26,26 @@ use tokio_util::task::TaskTracker;
 pub use settings::{Compression, ExporterKind, Protocol, SamplerKind, Settings};
 
 use collector::Collector;
-use spans::{Counts, Queue};
+use spans::{Queue, SpanCounts};
 
-/// How long the end waits for what is still to be sent.
+/// How long the shutdown waits for the last spans and metrics.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
-/// The name of the part of the program that spans and metrics come from.
+/// The name of the instrumentation scope of spans and metrics.
 const SCOPE: &str = "basalt";
 
-/// What sends to a collector, in the background.
+/// The export to a collector, in the background.
 #[derive(Debug)]
 pub struct Export {
     provider: Option<SdkTracerProvider>,
-    counts: Arc<Counts>,
+    counts: Arc<SpanCounts>,
     metrics: Option<metrics::Reporter>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
 
 impl Export {
-    /// Starts to send what `settings` ask for; `None` if that is nothing. Must be called inside a Tokio runtime.
+    /// Starts the export that `settings` configure; `None` if they configure none. Must be called inside a Tokio runtime.
     ///
     /// Errors: a sentence when TLS cannot be set up.
     pub fn start(settings: &Settings) -> Result<Option<Self>, String> {
@@ -54,45 +54,39 @@ impl Export {
             return Ok(None);
         }
         let resource = resource::of(settings);
-        let (counts, stop, tasks) = (Arc::<Counts>::default(), CancellationToken::new(), TaskTracker::new());
-        let provider = match traces {
-            Some(target) => {
-                let (queue, spans) = Queue::new(settings.queue_size, Arc::clone(&counts));
-                let collector = Collector::new(target)?;
-                tasks.spawn(spans.send(collector, &resource, settings, stop.clone()));
-                let provider = SdkTracerProvider::builder().with_sampler(settings.sampler());
-                Some(provider.with_resource(resource.clone()).with_span_processor(queue).build())
-            }
-            None => None,
-        };
-        let metrics = match reports {
-            Some(target) => {
-                let interval = Duration::from_millis(settings.metric_interval.max(1));
-                Some(metrics::Reporter::new(Collector::new(target)?, &resource, interval))
-            }
-            None => None,
-        };
+        let (counts, stop, tasks) =
+            (Arc::<SpanCounts>::default(), CancellationToken::new(), TaskTracker::new());
+        let provider = traces.map(Collector::new).transpose()?.map(|collector| {
+            let (queue, spans) = Queue::new(settings.queue_size, Arc::clone(&counts));
+            tasks.spawn(spans.send(collector, &resource, settings, stop.clone()));
+            let provider = SdkTracerProvider::builder().with_sampler(settings.sampler());
+            provider.with_resource(resource.clone()).with_span_processor(queue).build()
+        });
+        let metrics = reports.map(Collector::new).transpose()?.map(|collector| {
+            let interval = Duration::from_millis(settings.metric_interval.max(1));
+            metrics::Reporter::new(collector, &resource, interval)
+        });
         Ok(Some(Self { provider, counts, metrics, stop, tasks }))
     }
 
-    /// Returns what makes spans; `None` if only metrics are sent.
+    /// Returns the tracer; `None` if only metrics are sent.
     pub fn tracer(&self) -> Option<Tracer> {
         self.provider.as_ref().map(|provider| Tracer::new(provider.tracer(SCOPE)))
     }
 
-    /// Starts to send the metrics that `metrics` returns in the text format of OpenMetrics, if they are to be sent.
+    /// Starts to send metrics, if the settings say so. `metrics` returns them in the text format of OpenMetrics.
     pub fn report(&mut self, metrics: impl Fn() -> String + Send + Sync + 'static) {
         if let Some(reporter) = self.metrics.take() {
             self.tasks.spawn(reporter.run(metrics, self.stop.clone()));
         }
     }
 
-    /// Adds metrics of its own to `registry`.
+    /// Registers the metrics of the export itself.
     pub fn register(&self, registry: &mut Registry) {
-        self.counts.register(registry);
+        registry.register_collector(spans::metrics(Arc::clone(&self.counts)));
     }
 
-    /// Sends what is left, for a few seconds at most, and ends.
+    /// Sends the last spans and metrics, for a few seconds at most, and ends the export.
     pub async fn stop(&self) {
         self.stop.cancel();
         self.tasks.close();

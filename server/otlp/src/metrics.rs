@@ -1,4 +1,4 @@
-//! Sends the metrics of `/metrics`, under the same names but for the suffix `_total`, which collectors add again.
+//! Sends the metrics of `/metrics` under the same names, except for the suffix `_total`, which collectors add again.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -20,7 +20,7 @@ use crate::SCOPE;
 use crate::collector::Collector;
 use crate::openmetrics::{self, Family, Sample};
 
-/// Sends metrics at intervals.
+/// The sender of metrics.
 #[derive(Debug)]
 pub(crate) struct Reporter {
     collector: Collector,
@@ -36,11 +36,11 @@ impl Reporter {
         Self { collector, resource, interval, started: SystemTime::now() }
     }
 
-    /// Sends what `metrics` returns until `stop`, and then once more.
+    /// Sends the metrics that `metrics` returns at intervals until `stop`, and then once more.
     pub(crate) async fn run(self, metrics: impl Fn() -> String, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(self.interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // The first one is due at once, when there is nothing to tell yet.
+        // The first tick comes at once, when there is nothing to send yet.
         ticks.tick().await;
         let mut is_running = true;
         while is_running {
@@ -71,14 +71,14 @@ fn nanoseconds(time: SystemTime) -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// From when to when values are counted, in nanoseconds of Unix time.
+/// The period in which values are counted, in nanoseconds of Unix time.
 struct Times {
     start: u64,
     now: u64,
 }
 
 impl Times {
-    /// Returns `family` as OTLP has it; `None` for a kind that it does not have.
+    /// Converts `family` to OTLP; `None` for a kind that OTLP does not have.
     fn metric(&self, family: Family) -> Option<Metric> {
         let Family { name, kind, help, samples } = family;
         let cumulative = i32::from(AggregationTemporality::Cumulative);
@@ -132,7 +132,7 @@ impl Times {
                 ("_sum", _) => point.sum = Some(value),
                 ("_count", _) => point.count = value as u64,
                 ("_bucket", Some(bound)) => {
-                    // Theirs are counted apart, ours are sums of all up to their bound.
+                    // OTLP's buckets are counted separately, those of OpenMetrics up to their bound.
                     let before: u64 = point.bucket_counts.iter().sum();
                     point.bucket_counts.push((value as u64).saturating_sub(before));
                     point.explicit_bounds.extend(bound.parse::<f64>().ok().filter(|bound| bound.is_finite()));

@@ -1,4 +1,7 @@
-//! Reads metrics in the text format of OpenMetrics 1.0, as this program writes them.
+//! Parses metrics in the text format of OpenMetrics 1.0, as this program writes them.
+//!
+//! The encoder of `prometheus_client` is closed: it writes this text, or protobuf with a feature that needs a protobuf
+//! compiler at build time. So the values are parsed from the text.
 
 /// Metrics of one name.
 #[derive(Debug, Default, PartialEq)]
@@ -9,16 +12,16 @@ pub(crate) struct Family {
     pub(crate) samples: Vec<Sample>,
 }
 
-/// One line.
+/// A line with a value.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Sample {
-    /// What its name has behind that of its family: ``, `_total`, `_bucket`, `_sum`, `_count`.
+    /// The end of the name after that of the family: ``, `_total`, `_bucket`, `_sum`, `_count`.
     pub(crate) suffix: String,
     pub(crate) labels: Vec<(String, String)>,
     pub(crate) value: f64,
 }
 
-/// Returns the metrics in `text`. Lines that are none are left out.
+/// Parses the metrics in `text`. Other lines are ignored.
 pub(crate) fn parse(text: &str) -> Vec<Family> {
     let mut families: Vec<Family> = Vec::new();
     for line in text.lines() {
@@ -35,6 +38,7 @@ pub(crate) fn parse(text: &str) -> Vec<Family> {
     families
 }
 
+/// Parses a comment: the type or the help of a family.
 fn describe(families: &mut Vec<Family>, comment: &str) {
     let mut words = comment.splitn(3, ' ');
     let (Some(keyword), Some(name), Some(text)) = (words.next(), words.next(), words.next()) else { return };
@@ -48,6 +52,7 @@ fn describe(families: &mut Vec<Family>, comment: &str) {
     }
 }
 
+/// Parses a line with a value of `family`.
 fn sample(line: &str, family: &str) -> Option<Sample> {
     let rest = line.strip_prefix(family)?;
     let (suffix, rest) = rest.split_at(rest.find(['{', ' '])?);
@@ -60,7 +65,7 @@ fn sample(line: &str, family: &str) -> Option<Sample> {
     Some(Sample { suffix: suffix.to_owned(), labels, value })
 }
 
-/// Returns the labels at the beginning of `text`, and what is behind their `}`.
+/// Parses the labels at the beginning of `text`; returns them and the rest after their `}`.
 fn labels(text: &str) -> Option<(Vec<(String, String)>, &str)> {
     let mut labels = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! What spans and metrics say of the server that they come from.
+//! The attributes of this server in spans and metrics.
 
 use opentelemetry::KeyValue;
 use opentelemetry_sdk::Resource;
@@ -15,13 +15,13 @@ pub(crate) fn of(settings: &Settings) -> Resource {
     let own = [
         (SERVICE_NAME, "basalt".to_owned()),
         ("service.version", env!("CARGO_PKG_VERSION").to_owned()),
-        // Several servers may have one name.
+        // Several servers may have the same name.
         ("service.instance.id", Uuid::new_v4().to_string()),
         ("telemetry.sdk.language", "rust".to_owned()),
         ("telemetry.sdk.name", "opentelemetry".to_owned()),
     ];
     let own = own.map(|(name, value)| (name.to_owned(), value));
-    // Of attributes with the same name, the last one holds.
+    // Of attributes with the same name, the last one counts.
     let all = own.into_iter().chain(set).chain(named).map(|(name, value)| KeyValue::new(name, value));
     Resource::builder_empty().with_attributes(all).build()
 }

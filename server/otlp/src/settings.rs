@@ -8,7 +8,7 @@ use opentelemetry_sdk::trace::Sampler;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-/// What a value of pairs has to look like.
+/// The expected form of pairs, for messages.
 const PAIRS: &str = "pairs name=value, separated by commas, with other characters percent-encoded";
 
 ::settings::settings! {
@@ -139,7 +139,7 @@ const PAIRS: &str = "pairs name=value, separated by commas, with other character
     }
 }
 
-/// Where to send something.
+/// The address of the collector, and how to send to it.
 pub(crate) struct Target {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
@@ -150,7 +150,7 @@ pub(crate) struct Target {
 impl Settings {
     /// Reads and checks the settings.
     ///
-    /// Errors: [`Invalid`] for the first value that cannot be used; what headers hold is not repeated.
+    /// Errors: [`Invalid`] for the first invalid value; it does not repeat headers.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
         let settings: Self = reader.read()?;
         for (name, text) in [
@@ -166,13 +166,13 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Returns where spans are sent; `None` if they are not.
+    /// Returns the target of spans; `None` if they are not sent.
     pub(crate) fn traces(&self) -> Option<Target> {
         let own = (&self.traces_endpoint, &self.traces_headers, self.traces_timeout);
         self.target(self.traces_exporter, own, "v1/traces")
     }
 
-    /// Returns where metrics are sent; `None` if they are not.
+    /// Returns the target of metrics; `None` if they are not sent.
     pub(crate) fn metrics(&self) -> Option<Target> {
         let own = (&self.metrics_endpoint, &self.metrics_headers, self.metrics_timeout);
         self.target(self.metrics_exporter, own, "v1/metrics")
@@ -224,7 +224,7 @@ fn ratio(number: f64) -> Result<f64, &'static str> {
     if number <= 1.0 { Ok(number) } else { Err("a number from 0 to 1") }
 }
 
-/// Returns the pairs in `text`; `None` if it is something else. Source: W3C Baggage, which OpenTelemetry refers to.
+/// Parses pairs; `None` if `text` is malformed. Source: W3C Baggage, which OpenTelemetry refers to.
 pub(crate) fn pairs(text: &str) -> Option<Vec<(String, String)>> {
     let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
     pairs

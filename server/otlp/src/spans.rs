@@ -1,6 +1,5 @@
-//! Spans that have ended wait in a queue until there are enough of them, or a moment has passed.
+//! The queue of ended spans, which are sent in batches.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,62 +11,56 @@ use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_sc
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{Span, SpanData, SpanProcessor};
-use prometheus_client::collector::Collector as Source;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::encoding::EncodeMetric as _;
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::registry::Registry;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio_util::sync::CancellationToken;
 
 use crate::collector::Collector;
 use crate::settings::Settings;
 
-/// What became of spans.
+/// Numbers of spans by their outcome.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct SpanCounts {
     sent: AtomicU64,
-    /// Those that found the queue full.
+    /// Spans that did not fit into the queue.
     dropped: AtomicU64,
-    /// Those that the collector did not take.
+    /// Spans that the collector did not accept.
     failed: AtomicU64,
 }
 
-impl Counts {
-    pub(crate) fn register(self: &Arc<Self>, registry: &mut Registry) {
-        registry.register_collector(Box::new(Arc::clone(self)));
-    }
-}
-
-impl Source for Counts {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+/// Returns the metrics of `counts`.
+pub(crate) fn metrics(counts: Arc<SpanCounts>) -> Box<dyn prometheus_client::collector::Collector> {
+    telemetry::collector(move |encoder| {
         let help = "Spans, by what became of them: sent, dropped since the queue was full, or failed";
         let mut metric = encoder.encode_descriptor("telemetry_spans", help, None, MetricType::Counter)?;
-        for (outcome, count) in [("sent", &self.sent), ("dropped", &self.dropped), ("failed", &self.failed)] {
+        let counts = [("sent", &counts.sent), ("dropped", &counts.dropped), ("failed", &counts.failed)];
+        for (outcome, count) in counts {
             let labels = [("outcome", outcome)];
             let count = count.load(Ordering::Relaxed);
             ConstCounter::new(count).encode(metric.encode_family(&labels)?)?;
         }
         Ok(())
-    }
+    })
 }
 
-/// Where spans go that have ended. Nothing here waits.
+/// The entrance of the queue. Adding a span does not wait.
 #[derive(Debug)]
 pub(crate) struct Queue {
     sender: Sender<SpanData>,
-    counts: Arc<Counts>,
+    counts: Arc<SpanCounts>,
 }
 
-/// The other end of a [`Queue`].
+/// The exit of the queue.
 pub(crate) struct Spans {
     receiver: Receiver<SpanData>,
-    counts: Arc<Counts>,
+    counts: Arc<SpanCounts>,
 }
 
 impl Queue {
-    /// Returns a queue for up to `size` spans, and its other end.
-    pub(crate) fn new(size: usize, counts: Arc<Counts>) -> (Self, Spans) {
+    /// Returns the two ends of a queue for up to `size` spans.
+    pub(crate) fn new(size: usize, counts: Arc<SpanCounts>) -> (Self, Spans) {
         let (sender, receiver) = channel(size.max(1));
         (Self { sender, counts: Arc::clone(&counts) }, Spans { receiver, counts })
     }
@@ -92,7 +85,7 @@ impl SpanProcessor for Queue {
 }
 
 impl Spans {
-    /// Sends what comes to `collector` until `stop`, and then what is left.
+    /// Sends the spans to `collector` until `stop`, and then the remaining ones.
     pub(crate) fn send(
         mut self,
         collector: Collector,
@@ -114,7 +107,8 @@ impl Spans {
         }
     }
 
-    /// Waits for up to `most` spans; after the first one for as long as `delay`. `None` when there will be no more.
+    /// Returns the next batch of up to `most` spans: waits for the first one, and then for others at most as long as
+    /// `delay`. Returns `None` when there will be no more.
     async fn next(
         &mut self,
         most: usize,

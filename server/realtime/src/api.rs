@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::{Error, Realtime};
 
-/// Returns the routes, relative to where the service is mounted.
-pub(crate) fn routes(realtime: Realtime) -> impl Endpoint<Output = Response> {
+/// Returns the service, its paths relative to where it is mounted (`/realtime/v1`): `websocket` and `api/…`.
+pub fn service(realtime: Realtime) -> impl Endpoint<Output = Response> {
     endpoint::make(move |request| {
         let realtime = realtime.clone();
         async move { Ok::<_, poem::Error>(answer(&realtime, request).await.unwrap_or_else(Error::into_response)) }

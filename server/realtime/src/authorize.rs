@@ -1,4 +1,4 @@
-//! What policies on `realtime.messages` allow: rows are written and read on trial, and taken back.
+//! Rights by the policies on `realtime.messages`: a transaction writes or reads rows, and is rolled back.
 
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ pub(crate) const BECOME: &str = "select set_config('role', coalesce((select roln
      set_config('request.jwt.claims', $2, true), set_config('request.jwt.claim.role', $1, true), \
      set_config('request.jwt.claim.sub', coalesce($2::jsonb ->> 'sub', ''), true)";
 
-/// Returns what `access` may read of private topic `name`. Presence is asked about only if `with_presence`.
+/// Returns what `access` may read of private topic `name`: broadcasts, and presences if `with_presence`.
 ///
-/// Errors: the refusal of the join, [`Refusal::Unauthorized`] also where a policy fails.
+/// Errors: the refusal of the join; [`Refusal::Unauthorized`] also where a policy fails.
 pub(crate) async fn read_rights(
     database: &Database,
     access: &Access,
@@ -30,7 +30,7 @@ pub(crate) async fn read_rights(
 ) -> Result<Rights, Refusal> {
     let asked: &[Right] =
         if with_presence { &[Right::Broadcast, Right::Presence] } else { &[Right::Broadcast] };
-    let mut transaction = on_trial(name, headers);
+    let mut transaction = trial(name, headers);
     let rows: Vec<(String, Right)> =
         asked.iter().map(|right| (Uuid::new_v4().hyphenated().to_string(), *right)).collect();
     for (id, right) in &rows {
@@ -54,7 +54,7 @@ pub(crate) async fn read_rights(
 
 /// Reports whether `access` may write to private topic `name`.
 ///
-/// Errors: when that cannot be found out.
+/// Errors: those of the database.
 pub(crate) async fn may_write(
     database: &Database,
     access: &Access,
@@ -62,9 +62,8 @@ pub(crate) async fn may_write(
     headers: &str,
     right: Right,
 ) -> Result<bool, database::Error> {
-    let transaction = on_trial(name, headers)
-        .statement(BECOME, vec![text(access.role()), text(access.claims())])
-        .statement(
+    let transaction =
+        trial(name, headers).statement(BECOME, vec![text(access.role()), text(access.claims())]).statement(
             "insert into realtime.messages (topic, extension) values ($1, $2)",
             vec![text(name), text(right.extension())],
         );
@@ -75,8 +74,8 @@ pub(crate) async fn may_write(
     }
 }
 
-/// Returns a transaction that leaves nothing behind.
-fn on_trial<'a>(topic: &'a str, headers: &'a str) -> Transaction<'a> {
+/// Returns a transaction that is rolled back at its end.
+fn trial<'a>(topic: &'a str, headers: &'a str) -> Transaction<'a> {
     Transaction::anonymous()
         .setting("realtime.topic", topic)
         .setting("request.headers", headers)

@@ -1,8 +1,8 @@
-//! What the nodes of one project tell each other, over NATS: broadcasts, presences and row changes.
+//! Messages between the nodes of one project, over NATS: broadcasts, presences and row changes.
 //!
-//! Without NATS there is one node and nothing to tell. NATS keeps nothing: a node that is cut off misses what it is told
-//! meanwhile. Of presences it is told again afterwards; row changes it asks for (`changes/exchange.rs`); broadcasts, which
-//! promise nothing, are lost to it.
+//! Without NATS there is one node and nothing to send. NATS stores nothing: a node that is cut off misses messages. It
+//! gets presences again afterwards and asks for missed row changes (`changes/exchange.rs`); missed broadcasts are lost,
+//! since their delivery is not guaranteed.
 
 mod message;
 mod nats;
@@ -17,11 +17,11 @@ pub(crate) use message::{Head, Message, NodeId};
 pub use nats::connect as connect_to_nats;
 pub(crate) use nats::run;
 
-/// Messages that may wait to be told, and their bytes.
+/// Messages that may wait to be sent, and their bytes.
 const MAX_MESSAGES: usize = 65_536;
 const MAX_BYTES: usize = 64 << 20;
 
-/// The way to the other nodes.
+/// The queue of messages for the other nodes.
 #[derive(Debug)]
 pub(crate) struct Bus {
     node: NodeId,
@@ -32,8 +32,8 @@ pub(crate) struct Bus {
 }
 
 impl Bus {
-    /// Returns the way to no other node.
-    pub(crate) fn alone() -> Self {
+    /// Returns the bus of a node that is alone: it sends nothing.
+    pub(crate) fn single_node() -> Self {
         Self {
             node: NodeId::random(),
             queue: None,
@@ -42,13 +42,13 @@ impl Bus {
         }
     }
 
-    /// Returns a way to other nodes, and what [`run`] is to tell them.
-    pub(crate) fn to_others() -> (Self, mpsc::Receiver<Message>) {
+    /// Returns a bus to other nodes, and the queue that [`run`] sends from.
+    pub(crate) fn shared() -> (Self, mpsc::Receiver<Message>) {
         let (sender, receiver) = mpsc::channel(MAX_MESSAGES);
-        (Self { queue: Some(sender), ..Self::alone() }, receiver)
+        (Self { queue: Some(sender), ..Self::single_node() }, receiver)
     }
 
-    /// Returns what this node is called.
+    /// Returns the ID of this node.
     pub(crate) fn node(&self) -> NodeId {
         self.node
     }
@@ -58,8 +58,8 @@ impl Bus {
         self.queue.is_some()
     }
 
-    /// Tells the other nodes what `make` returns, if there can be others and NATS takes messages. What finds no room is lost:
-    /// a broker that is slow must not stop this node.
+    /// Sends the other nodes the message that `make` returns, if there can be others and NATS is connected. A message
+    /// that does not fit into the queue is lost: a slow broker must not stop this node.
     pub(crate) fn tell(&self, make: impl FnOnce() -> Message) {
         let Some(queue) = &self.queue else { return };
         if !self.is_connected.load(Ordering::Relaxed) {
@@ -74,7 +74,7 @@ impl Bus {
         }
     }
 
-    fn note_told(&self, message: &Message) {
+    fn note_sent(&self, message: &Message) {
         self.queued_bytes.fetch_sub(message.body.len(), Ordering::Relaxed);
     }
 

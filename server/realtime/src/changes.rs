@@ -1,19 +1,19 @@
-//! Row changes: what clients ask for, and who gets what of a change.
+//! Row changes: subscriptions of clients, and the delivery of changes to them.
 //!
-//! The way of a change: `feed` reads it from the replication stream, `audience` knows who asked for such, `judge` asks
-//! Postgres the `questions` that decide who gets it, `payload` writes it, and `batch` puts these together for many changes
-//! at once.
+//! The way of a change: `feed` reads it from the replication stream, `audience` has the channels that asked for such
+//! changes, `evaluator` asks Postgres the `queries` that decide who gets it, `payload` writes it, and `batch` does all
+//! this for many changes at once.
 
 mod audience;
 mod batch;
 mod binding;
 mod catalog;
+mod evaluator;
 pub(crate) mod exchange;
 mod feed;
 mod filter;
-mod judge;
 mod payload;
-mod questions;
+mod queries;
 mod resolve;
 mod subscriptions;
 mod table;

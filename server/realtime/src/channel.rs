@@ -31,18 +31,18 @@ pub(crate) struct Channel {
     /// The key of its presences.
     pub(crate) presence_key: Box<str>,
     pub(crate) presence_calls: PresenceCalls,
-    /// Waits for the broadcasts of the database, if the client wants to know when they arrive.
+    /// Waits for the replication stream, if the client wants to know when it is live.
     pub(crate) _announcement: Option<AbortOnDropHandle<()>>,
-    /// Asks what a new token allows.
+    /// Asks the policies what a new token allows.
     pub(crate) renewal: Option<AbortOnDropHandle<()>>,
 }
 
 /// News for a socket about one of its channels.
 #[derive(Debug)]
 pub(crate) enum Notice {
-    /// A join that took time is decided.
-    Joined { topic: Box<str>, attempt: ChannelId, outcome: Result<Box<Joined>, Refusal> },
-    /// It is known what a channel's new token allows.
+    /// A join that needed the database is decided.
+    Joined { topic: Box<str>, attempt: ChannelId, outcome: Result<Box<JoinGrant>, Refusal> },
+    /// The rights of a channel's new token are known.
     Renewed { channel: ChannelId, found: Result<Rights, Refusal> },
     /// A channel is over, for this reason.
     Shut { channel: ChannelId, message: String },
@@ -52,11 +52,11 @@ pub(crate) enum Notice {
     Disconnect,
 }
 
-/// What a join found out.
+/// The rights of a join, and the messages to replay.
 #[derive(Debug)]
-pub(crate) struct Joined {
+pub(crate) struct JoinGrant {
     pub(crate) rights: Rights,
-    /// Messages from before, the oldest first.
+    /// Earlier messages, the oldest first.
     pub(crate) replay: Vec<crate::messages::StoredMessage>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct PresenceCalls {
 }
 
 impl PresenceCalls {
-    /// Notes a call; reports whether it is one of the first `limit` of its window. A window begins with the first call
+    /// Counts a call; reports whether it is one of the first `limit` of its window. A window begins with the first call
     /// after the end of the one before.
     pub(crate) fn admit(&mut self, limit: u32, window: Duration) -> bool {
         let now = Instant::now();

@@ -1,49 +1,48 @@
-//! Everything that the service refuses over HTTP.
+//! Errors of the HTTP interface.
 
 use http::StatusCode;
-use poem::error::ResponseError;
 use poem::{Body, Response};
 use serde_json::{Value, json};
 
 use crate::token::TokenError;
 
-/// A refusal. The texts are upstream's.
+/// An error of the HTTP interface. The texts are upstream's.
 #[derive(Debug, thiserror::Error, PartialEq)]
-pub enum Error {
+pub(crate) enum Error {
     /// No such route.
     #[error("not found")]
     NotFound,
     /// A header is longer than this many bytes.
     #[error("a request header is longer than {0} bytes (realtime.max_header_length)")]
     HeaderTooLarge(usize),
-    /// A request that cannot be understood: no handshake of a WebSocket, an unknown version of the protocol, no JSON.
+    /// The request is malformed: not a WebSocket handshake, an unknown version of the protocol, or not JSON.
     #[error("{0}")]
     BadRequest(&'static str),
     /// A handshake without an API key.
     #[error("API key is missing")]
     KeyMissing,
-    /// A handshake whose token is not good.
+    /// A handshake with an invalid token.
     #[error("{0}")]
     Token(String),
-    /// There are enough sockets.
+    /// The limit of sockets is reached.
     #[error("Too many connected users")]
     TooManyUsers,
-    /// There are enough joins.
+    /// The limit of joins per second is reached.
     #[error("Too many joins per second")]
     TooManyJoins,
-    /// A request without a token, or with one that is not good or does not allow it.
+    /// A request without a valid token.
     #[error("Unauthorized")]
     Unauthorized,
     /// A token that does not allow what a request asks for.
     #[error("Unauthorized")]
     Forbidden,
-    /// The body has another type than it may.
+    /// The body has a type that is not supported.
     #[error("Unsupported Media Type. Use application/json or application/octet-stream")]
     UnsupportedMediaType,
-    /// The body cannot be read, or is too big.
+    /// The body cannot be read or is too large.
     #[error("{0}")]
     Unprocessable(&'static str),
-    /// What is wrong with the messages of a batch.
+    /// The messages of a batch are invalid; the value says why, for each message.
     #[error("invalid messages")]
     InvalidMessages(Value),
     /// Too many messages.
@@ -52,7 +51,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the refusal of a handshake whose token is refused.
+    /// Returns the error of a handshake whose token is refused.
     pub(crate) fn of_handshake(error: &TokenError) -> Self {
         Self::Token(match error {
             TokenError::Expired(_) => "Token has expired".to_owned(),
@@ -71,15 +70,13 @@ impl Error {
     }
 
     /// Returns the answer: status, headers and body.
-    pub fn into_response(self) -> Response {
+    pub(crate) fn into_response(self) -> Response {
         Response::builder()
             .status(self.status())
             .content_type("application/json; charset=utf-8")
             .body(Body::from_string(self.body().to_string()))
     }
-}
 
-impl ResponseError for Error {
     fn status(&self) -> StatusCode {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,

@@ -1,4 +1,4 @@
-//! Topics and who has joined them: where a message becomes deliveries.
+//! Topics and their members: a message to a topic becomes deliveries to the members.
 
 mod broadcast;
 mod presence;
@@ -21,7 +21,7 @@ pub(crate) use broadcast::{Broadcast, Origin, envelope};
 pub(crate) use presence::TopicFull;
 use presence::{Diff, Owner, Presences};
 
-/// What topics are called on the wire, before their names.
+/// The prefix of topics' names on the wire.
 pub(crate) const PREFIX: &str = "realtime:";
 
 /// The name of a topic. Public and private ones of the same name are different.
@@ -32,24 +32,24 @@ pub(crate) struct TopicName {
     pub(crate) is_private: bool,
 }
 
-/// Names a channel, which is one join of a topic by one socket, in this process.
+/// The ID, in this process, of a channel: one join of a topic by one socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ChannelId(u64);
 
 impl ChannelId {
-    /// Returns the number by which other nodes know the channel.
+    /// Returns the ID as a number, for other nodes.
     pub(crate) const fn number(self) -> u64 {
         self.0
     }
 
-    /// Returns an id that no other channel has had.
+    /// Returns a new ID.
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// A channel as its topic knows it.
+/// A channel as a member of its topic.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) outbox: Arc<Outbox>,
@@ -65,15 +65,11 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    fn knows(&self, id: &str) -> bool {
-        self.replayed.iter().any(|replayed| **replayed == *id)
-    }
-
-    /// Sends the member a frame; returns whether it was sent now. A broadcast of the database has an `id`: what the member
-    /// has had already is left out, and what comes while earlier ones are read once more is held.
+    /// Sends the member a frame; returns whether it was sent now. A broadcast of the database has an `id`: one that the
+    /// member has already is left out, and one that comes while earlier ones are read once more is held.
     fn send(&mut self, id: Option<&str>, frame: &Frame) -> bool {
         if let Some(id) = id {
-            if self.knows(id) {
+            if self.replayed.iter().any(|replayed| **replayed == *id) {
                 return false;
             }
             if let Some(held) = &mut self.held {
@@ -114,7 +110,7 @@ struct State {
 }
 
 impl Hub {
-    /// Makes `member` a member of the topic and returns that.
+    /// Adds `member` to a topic and returns the topic.
     pub(crate) fn join(&self, name: &TopicName, channel: ChannelId, member: Member) -> Arc<Topic> {
         let (topic, ()) = self.change(name, |_, state| {
             state.members.insert(channel, member);
@@ -122,26 +118,26 @@ impl Hub {
         topic
     }
 
-    /// Ends the membership of a channel, and its presence. Returns to how many members that was told; `None` if it was not
-    /// present.
+    /// Ends the membership of a channel, and its presence. Returns how many members were told of the presence's end;
+    /// `None` if there was no presence.
     pub(crate) fn leave(&self, topic: &Topic, channel: ChannelId) -> Option<u64> {
         let mut state = topic.lock();
         state.members.swap_remove(&channel);
-        let left = state.presences.remove(Owner::Here(channel));
+        let left = state.presences.remove(Owner::Local(channel));
         let deliveries = left.map(|diff| topic.deliver_diff(&mut state, &diff));
         self.end_if_empty(topic, state);
         deliveries
     }
 
-    /// Notes what a channel of another node says, and tells the members. Returns to how many.
-    pub(crate) fn track_elsewhere(
+    /// Sets the presence of a channel of another node, and tells the members. Returns how many.
+    pub(crate) fn track_remote(
         &self,
         node: NodeId,
         name: &TopicName,
         channel: u64,
         (key, payload, reference): (&str, &str, &str),
     ) -> u64 {
-        let owner = Owner::Elsewhere(node, channel);
+        let owner = Owner::Remote(node, channel);
         let (_, deliveries) = self.change(name, |topic, state| {
             let diff = state.presences.track(owner, key, payload, Some(reference));
             diff.ok().flatten().map_or(0, |diff| topic.deliver_diff(state, &diff))
@@ -149,22 +145,22 @@ impl Hub {
         deliveries
     }
 
-    /// Forgets what a channel of another node said, and tells the members. Returns to how many.
-    pub(crate) fn untrack_elsewhere(&self, node: NodeId, name: &TopicName, channel: u64) -> u64 {
+    /// Removes the presence of a channel of another node, and tells the members. Returns how many.
+    pub(crate) fn untrack_remote(&self, node: NodeId, name: &TopicName, channel: u64) -> u64 {
         let topic = self.topic(name);
-        topic.map_or(0, |topic| self.remove_presences(&topic, &[Owner::Elsewhere(node, channel)]))
+        topic.map_or(0, |topic| self.remove_presences(&topic, &[Owner::Remote(node, channel)]))
     }
 
-    /// Forgets what all channels of another node said, and tells the members. Returns to how many.
+    /// Removes the presences of all channels of another node, and tells the members. Returns how many.
     pub(crate) fn forget_node(&self, node: NodeId) -> u64 {
         let of_node = |topic: &Topic| -> Vec<Owner> {
-            topic.lock().presences.of_node(node).map(|channel| Owner::Elsewhere(node, channel)).collect()
+            topic.lock().presences.of_node(node).map(|channel| Owner::Remote(node, channel)).collect()
         };
         let topics = self.topics();
         topics.iter().map(|topic| self.remove_presences(topic, &of_node(topic))).sum()
     }
 
-    /// Returns the topics and channels of another node that said something.
+    /// Returns the topics and channels of another node's presences.
     pub(crate) fn presences_of(&self, node: NodeId) -> HashSet<(TopicName, u64)> {
         let mut found = HashSet::new();
         for topic in self.topics() {
@@ -173,17 +169,17 @@ impl Hub {
         found
     }
 
-    /// Returns what channels of this node have said, as messages for other nodes.
+    /// Returns the presences of this node's channels, as messages for other nodes.
     pub(crate) fn presences(&self) -> Vec<Message> {
-        self.topics().iter().flat_map(|topic| topic.presences_here()).collect()
+        self.topics().iter().flat_map(|topic| topic.local_presences()).collect()
     }
 
     fn topics(&self) -> Vec<Arc<Topic>> {
         lock(&self.topics).values().cloned().collect()
     }
 
-    /// Changes the topic of this name, which is made if there is none. The hub is not locked meanwhile: that may take as long
-    /// as a message to all members.
+    /// Calls `change` with the topic of this name, which is created if there is none. The hub is not locked meanwhile,
+    /// since `change` may send a message to all members.
     fn change<T>(&self, name: &TopicName, change: impl FnOnce(&Topic, &mut State) -> T) -> (Arc<Topic>, T) {
         loop {
             let new = || Arc::new(Topic::new(name.clone()));
@@ -229,7 +225,7 @@ impl Hub {
         lock(&self.topics).get(name).cloned()
     }
 
-    /// Returns what is notified when a socket has its first channel.
+    /// Returns the notification that a socket has its first channel.
     pub(crate) fn needed(&self) -> &Notify {
         &self.needed
     }
@@ -239,7 +235,7 @@ impl Hub {
         self.users() == 0
     }
 
-    /// Notes a socket, and returns what it is called.
+    /// Adds a socket, and returns its ID.
     pub(crate) fn open(&self, outbox: Arc<Outbox>) -> u64 {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let socket = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -247,17 +243,17 @@ impl Hub {
         socket
     }
 
-    /// Forgets a socket.
+    /// Removes a socket.
     pub(crate) fn close(&self, socket: u64) {
         lock(&self.sockets).swap_remove(&socket);
     }
 
-    /// Returns how many sockets are open.
+    /// Returns the number of open sockets.
     pub(crate) fn sockets(&self) -> usize {
         lock(&self.sockets).len()
     }
 
-    /// Returns how many sockets have a channel.
+    /// Returns the number of sockets with a channel.
     pub(crate) fn users(&self) -> usize {
         self.users.load(Ordering::Relaxed)
     }
@@ -297,7 +293,7 @@ impl Topic {
         &self.wire_name
     }
 
-    /// Delivers `broadcast` to the members that may hear it, but for `except`, and returns to how many.
+    /// Delivers `broadcast` to the members that may hear it, except for channel `except`. Returns how many.
     pub(crate) fn publish(&self, broadcast: &Broadcast<'_>, except: Option<ChannelId>) -> u64 {
         let mut state = self.lock();
         let hearing = state.members.iter_mut();
@@ -307,9 +303,9 @@ impl Topic {
         deliver(hearing.map(|(_, member)| member), broadcast.id(), make)
     }
 
-    /// Sends a channel those of the `stored` broadcasts that it has not had, then what was held for it meanwhile.
+    /// Sends a channel the `stored` broadcasts that it does not have yet, then those that were held for it meanwhile.
     ///
-    /// Between the first reading of stored broadcasts and the beginning of its membership some may have been committed.
+    /// Some may have been committed between the first reading of stored broadcasts and the beginning of the membership.
     pub(crate) fn catch_up<'a>(&self, channel: ChannelId, stored: impl IntoIterator<Item = Broadcast<'a>>) {
         let mut state = self.lock();
         let Some(member) = state.members.get_mut(&channel) else { return };
@@ -327,8 +323,8 @@ impl Topic {
         }
     }
 
-    /// Notes what a channel says about `key`, and tells the members if that is news. Returns to how many, and the reference
-    /// of the news.
+    /// Sets the presence of a channel under `key`, and tells the members if it has changed. Returns how many, and the
+    /// reference of the new presence.
     ///
     /// `payload` is a JSON object.
     ///
@@ -340,26 +336,26 @@ impl Topic {
         payload: &str,
     ) -> Result<Option<(u64, Box<str>)>, TopicFull> {
         let mut state = self.lock();
-        let diff = state.presences.track(Owner::Here(channel), key, payload, None)?;
+        let diff = state.presences.track(Owner::Local(channel), key, payload, None)?;
         Ok(diff.and_then(|diff| Some((self.deliver_diff(&mut state, &diff), diff.reference()?.into()))))
     }
 
-    /// Forgets what a channel said, and tells the members. Returns to how many; `None` if it had said nothing.
+    /// Removes the presence of a channel, and tells the members. Returns how many; `None` if there was no presence.
     pub(crate) fn untrack(&self, channel: ChannelId) -> Option<u64> {
         let mut state = self.lock();
-        let diff = state.presences.remove(Owner::Here(channel));
+        let diff = state.presences.remove(Owner::Local(channel));
         diff.map(|diff| self.deliver_diff(&mut state, &diff))
     }
 
-    fn presences_here(&self) -> Vec<Message> {
+    fn local_presences(&self) -> Vec<Message> {
         let state = self.lock();
-        let tracked = state.presences.here();
+        let tracked = state.presences.local();
         tracked
             .map(|(channel, key, payload, reference)| self.tracked(channel, key, payload, reference))
             .collect()
     }
 
-    /// Returns what tells other nodes that a channel has said something.
+    /// Returns the message that tells other nodes of a channel's presence.
     pub(crate) fn tracked(&self, channel: ChannelId, key: &str, payload: &str, reference: &str) -> Message {
         let (topic, channel) = (self.name.clone(), channel.number());
         let (key, payload, reference) = (key.to_owned(), payload.to_owned(), reference.to_owned());
@@ -371,7 +367,7 @@ impl Topic {
         self.lock().presences.state()
     }
 
-    /// Changes what a member hears and sees.
+    /// Changes the rights of a member.
     pub(crate) fn change_rights(&self, channel: ChannelId, hears_broadcasts: bool, sees_presence: bool) {
         if let Some(member) = self.lock().members.get_mut(&channel) {
             (member.hears_broadcasts, member.sees_presence) = (hears_broadcasts, sees_presence);
@@ -390,14 +386,14 @@ impl Topic {
     }
 }
 
-/// Returns a message for every subscriber of a topic.
+/// Returns the frame of a message to every subscriber of a topic.
 pub(crate) fn fan_out_frame(topic: &str, event: &str, payload: &str, version: Version) -> Frame {
     let (join_ref, reference) = (&Reference::NULL, &Reference::NULL);
     frame::text(&Outbound { join_ref, reference, topic, event, payload }.to_text(version))
 }
 
-/// Sends each member the frame of its version, which is made once, and which has this `id` if it is a broadcast of the
-/// database. Returns to how many it was sent.
+/// Sends each member the frame of its version, which is made once. `id` is that of a broadcast of the database. Returns
+/// to how many members it was sent.
 fn deliver<'a>(
     members: impl Iterator<Item = &'a mut Member>,
     id: Option<&str>,

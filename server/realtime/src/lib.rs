@@ -30,14 +30,15 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+pub use api::service;
 pub use bus::connect_to_nats;
-pub use error::Error;
 pub use names::names;
 pub use settings::{KNOWN_KEYS, RequiredClaims, Settings};
 
 use bus::{Bus, Head, Message};
 use changes::{Bindings, Changes, Feed, FeedState, Principal, Subscriber, Subscription};
 use channel::{Channel, Notice};
+use error::Error;
 use hub::{Broadcast, ChannelId, Hub, Topic, TopicFull, TopicName};
 use limits::Rates;
 use messages::StoredMessage;
@@ -49,7 +50,7 @@ use token::Tokens;
 /// How long clients may take to leave when the service ends.
 const DRAIN_LIMIT: Duration = Duration::from_secs(3);
 
-/// How long a channel waits for the broadcasts of the database, if it asks to be told of them.
+/// How long a channel that asks for broadcasts of the database waits for the replication stream.
 const REPLICATION_LIMIT: Duration = Duration::from_secs(60);
 
 /// How long to wait before NATS is tried again.
@@ -65,8 +66,8 @@ struct Inner {
     database: Database,
     hub: Hub,
     bus: Bus,
-    /// What the other nodes are to be told, until [`Realtime::run`] takes it.
-    untold: Mutex<Option<mpsc::Receiver<Message>>>,
+    /// Messages for the other nodes, until [`Realtime::run`] takes the receiver.
+    outgoing: Mutex<Option<mpsc::Receiver<Message>>>,
     /// The subject that the nodes of the project, and no others, know.
     subject: String,
     rates: Rates,
@@ -89,11 +90,11 @@ impl Realtime {
     /// become the roles of clients, and that may replicate. Tokens are checked by `verifier`; `keys` knows the API keys.
     pub fn new(settings: Settings, database: Database, keys: Keys, verifier: Verifier) -> Self {
         let (settings, tasks) = (settings.with_defaults(), TaskTracker::new());
-        let (bus, untold) = if settings.nats_url.is_empty() {
-            (Bus::alone(), None)
+        let (bus, outgoing) = if settings.nats_url.is_empty() {
+            (Bus::single_node(), None)
         } else {
-            let (bus, untold) = Bus::to_others();
-            (bus, Some(untold))
+            let (bus, outgoing) = Bus::shared();
+            (bus, Some(outgoing))
         };
         let subject = format!("basalt.realtime.{}", keys.derive("realtime nodes"));
         Self(Arc::new(Inner {
@@ -102,7 +103,7 @@ impl Realtime {
             database,
             hub: Hub::default(),
             bus,
-            untold: Mutex::new(untold),
+            outgoing: Mutex::new(outgoing),
             subject,
             rates: Rates::new(&settings),
             metrics: Metrics::default(),
@@ -132,18 +133,18 @@ impl Realtime {
         };
         // The other nodes hear of the last departures, too.
         let end = CancellationToken::new();
-        tokio::join!(self.talk(end.clone()), async {
+        tokio::join!(self.run_bus(end.clone()), async {
             work.await;
             end.cancel();
         });
     }
 
-    /// Talks to the other nodes, if there can be others, until `stop` is cancelled.
-    async fn talk(&self, stop: CancellationToken) {
-        let untold = lock(&self.0.untold).take();
-        let Some(mut untold) = untold else { return };
+    /// Exchanges messages with the other nodes, if there can be others, until `stop` is cancelled.
+    async fn run_bus(&self, stop: CancellationToken) {
+        let outgoing = lock(&self.0.outgoing).take();
+        let Some(mut outgoing) = outgoing else { return };
         while !stop.is_cancelled() {
-            if let Err(error) = bus::run(self, &self.0.subject, &mut untold, &stop).await {
+            if let Err(error) = bus::run(self, &self.0.subject, &mut outgoing, &stop).await {
                 tracing::error!(%error, "NATS cannot be used: this node is alone");
                 stop.run_until_cancelled(tokio::time::sleep(BUS_PAUSE)).await;
             }
@@ -164,7 +165,7 @@ impl Realtime {
         }
     }
 
-    /// Notes what a channel says about its key, and tells everybody.
+    /// Sets the presence of a channel, and tells everybody.
     ///
     /// Errors: [`TopicFull`].
     pub(crate) fn track(&self, channel: &Channel, payload: &str) -> Result<(), TopicFull> {
@@ -176,7 +177,7 @@ impl Realtime {
         Ok(())
     }
 
-    /// Forgets what a channel said, and tells everybody.
+    /// Removes the presence of a channel, and tells everybody.
     pub(crate) fn untrack(&self, channel: &Channel) {
         self.note_untracked(channel, channel.topic.untrack(channel.id));
     }
@@ -186,9 +187,10 @@ impl Realtime {
         self.note_untracked(channel, self.hub().leave(&channel.topic, channel.id));
     }
 
-    /// Tells the other nodes that a channel says nothing any more; `told` is how many here know, if it had said something.
-    fn note_untracked(&self, channel: &Channel, told: Option<u64>) {
-        let Some(deliveries) = told else { return };
+    /// Tells the other nodes that a channel has no presence any more. `deliveries` is how many members of this node
+    /// were told; `None` if the channel had no presence.
+    fn note_untracked(&self, channel: &Channel, deliveries: Option<u64>) {
+        let Some(deliveries) = deliveries else { return };
         self.count_deliveries(deliveries);
         let (topic, channel) = (channel.topic.name(), channel.id.number());
         self.bus().tell(|| Head::Untrack { topic: topic.clone(), channel }.into());
@@ -205,7 +207,7 @@ impl Realtime {
 
     /// Tells the other nodes that this one lives.
     pub(crate) fn tell_alive(&self) {
-        self.bus().tell(|| Head::Alive { rows: self.changes().exchange.kept() }.into());
+        self.bus().tell(|| Head::Alive { rows: self.changes().exchange.batch_range() }.into());
     }
 
     /// Delivers a message of the database to the channels of its topic on this node.
@@ -245,7 +247,7 @@ impl Realtime {
         Some(self.changes().subscribe(channel.id, subscriber))
     }
 
-    /// Tells a channel when broadcasts of the database arrive, or ends it if they do not in time.
+    /// Tells a channel when the replication stream is live, or ends the channel if that takes too long.
     pub(crate) fn announce_replication(
         &self,
         channel: ChannelId,
@@ -308,12 +310,12 @@ impl Realtime {
         &self.0.metrics
     }
 
-    /// The tasks that have to end before the service does.
+    /// Returns the tasks that have to end before the service does.
     pub(crate) fn tasks(&self) -> &TaskTracker {
         &self.0.tasks
     }
 
-    /// Reports whether the service ends.
+    /// Reports whether the service is shutting down.
     pub(crate) fn is_draining(&self) -> bool {
         self.0.is_draining.load(Ordering::Relaxed)
     }
@@ -322,9 +324,4 @@ impl Realtime {
 /// Locks `mutex`. Nothing panics while one is locked, so that a poisoned one is as good as any.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns the service, its paths relative to where it is mounted (`/realtime/v1`): `websocket` and `api/…`.
-pub fn service(realtime: Realtime) -> impl poem::Endpoint {
-    api::routes(realtime)
 }

@@ -1,4 +1,4 @@
-//! Rates: how much happens per second, as an average over up to a minute.
+//! Rates of events per second, as an average over up to a minute.
 //!
 //! Source: upstream's `Realtime.RateCounter`: samples of five seconds, a limit acts while the average is at or above it.
 
@@ -13,17 +13,18 @@ const SAMPLE: Duration = Duration::from_secs(5);
 /// Samples that count.
 const SAMPLES: usize = 12;
 
-/// Counts events and reports whether there are too many.
+/// A rate of events and its limit.
 #[derive(Debug)]
 pub(crate) struct Rate {
     limit: u32,
     /// Events of the sample that is being taken.
     current: AtomicU64,
-    past: Mutex<Past>,
+    window: Mutex<RateWindow>,
 }
 
+/// The samples of the last minute.
 #[derive(Debug)]
-struct Past {
+struct RateWindow {
     /// The newest first.
     samples: [u64; SAMPLES],
     taken: usize,
@@ -31,13 +32,13 @@ struct Past {
 }
 
 impl Rate {
-    /// Returns a rate that is too high from `limit` events per second on.
+    /// Returns a rate that is exceeded from `limit` events per second on.
     pub(crate) fn new(limit: u32) -> Self {
-        let past = Past { samples: [0; SAMPLES], taken: 0, sample_begun: Instant::now() };
-        Self { limit, current: AtomicU64::new(0), past: Mutex::new(past) }
+        let window = RateWindow { samples: [0; SAMPLES], taken: 0, sample_begun: Instant::now() };
+        Self { limit, current: AtomicU64::new(0), window: Mutex::new(window) }
     }
 
-    /// Counts `events`.
+    /// Adds to the number of events.
     pub(crate) fn add(&self, events: u64) {
         self.current.fetch_add(events, Ordering::Relaxed);
     }
@@ -52,27 +53,27 @@ impl Rate {
         self.average_at(Instant::now())
     }
 
-    /// Reports whether there are too many events.
+    /// Reports whether the average has reached the limit.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.average() >= f64::from(self.limit)
     }
 
     fn average_at(&self, now: Instant) -> f64 {
-        let mut past = lock(&self.past);
-        let elapsed = now.saturating_duration_since(past.sample_begun);
+        let mut window = lock(&self.window);
+        let elapsed = now.saturating_duration_since(window.sample_begun);
         let ended = (elapsed.as_secs() / SAMPLE.as_secs()) as usize;
         for index in 0..ended.min(SAMPLES) {
             // All events since the last look belong to the first sample; in those after it there was none.
             let events = if index == 0 { self.current.swap(0, Ordering::Relaxed) } else { 0 };
-            past.samples.rotate_right(1);
-            past.samples[0] = events;
+            window.samples.rotate_right(1);
+            window.samples[0] = events;
         }
         if ended > 0 {
-            past.taken = (past.taken + ended).min(SAMPLES);
-            past.sample_begun += SAMPLE * u32::try_from(ended).unwrap_or(u32::MAX);
+            window.taken = (window.taken + ended).min(SAMPLES);
+            window.sample_begun += SAMPLE * u32::try_from(ended).unwrap_or(u32::MAX);
         }
-        let seconds = past.taken as u64 * SAMPLE.as_secs();
-        let sum: u64 = past.samples[..past.taken].iter().sum();
+        let seconds = window.taken as u64 * SAMPLE.as_secs();
+        let sum: u64 = window.samples[..window.taken].iter().sum();
         if seconds == 0 { 0.0 } else { sum as f64 / seconds as f64 }
     }
 }
@@ -105,7 +106,7 @@ mod tests {
     #[test]
     fn the_average_is_over_at_most_a_minute() {
         let rate = Rate::new(10);
-        let begun = rate.past.lock().unwrap().sample_begun;
+        let begun = rate.window.lock().unwrap().sample_begun;
         let at = |seconds| rate.average_at(begun + Duration::from_secs(seconds));
         rate.add(100);
         assert_eq!(at(4), 0.0, "no sample is taken yet");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use database::{Database, Row, Transaction, text};
 
 use crate::channel::config::Replay;
@@ -11,10 +12,10 @@ use crate::protocol::Encoding;
 /// How long reading messages may take.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
-/// Bytes that are sent again to one channel: its queue must hold them.
+/// Bytes of stored broadcasts that are sent to one channel: its queue must hold them.
 const MAX_REPLAY_SIZE: usize = 16 << 20;
 
-/// How often the partitions are looked at, and how soon again where that fails.
+/// How often the partitions are maintained, and how soon again where that fails.
 const PARTITION_INTERVAL: Duration = Duration::from_secs(4 * 3600);
 const PARTITION_RETRY: Duration = Duration::from_secs(60);
 
@@ -34,7 +35,9 @@ impl StoredMessage {
     pub(crate) fn new(id: &str, event: &str, json: Option<&str>, bytes: Option<&str>) -> Option<Self> {
         let (encoding, payload) = match (json, bytes) {
             (Some(json), None) => (Encoding::Json, json.as_bytes().to_vec()),
-            (None, Some(bytes)) => (Encoding::Bytes, from_hex(bytes.strip_prefix("\\x")?)?),
+            (None, Some(bytes)) => {
+                (Encoding::Bytes, HEXLOWER.decode(bytes.strip_prefix("\\x")?.as_bytes()).ok()?)
+            }
             _ => return None,
         };
         Some(Self { id: id.into(), event: event.into(), encoding, payload })
@@ -99,11 +102,4 @@ pub(crate) async fn keep_partitions(database: &Database) {
         };
         tokio::time::sleep(pause).await;
     }
-}
-
-/// Returns the bytes that `hex` stands for; `None` if it is not hexadecimal.
-fn from_hex(hex: &str) -> Option<Vec<u8>> {
-    let digits = hex.as_bytes();
-    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
-    digits.chunks(2).map(|pair| Some(value(*pair.first()?)? << 4 | value(*pair.get(1)?)?)).collect()
 }

@@ -1,4 +1,4 @@
-//! What operators can watch.
+//! The service's metrics.
 
 use std::sync::atomic::AtomicU64;
 
@@ -19,14 +19,14 @@ pub(crate) struct Metrics {
     pub(crate) dropped_sockets: Counter,
     /// Row changes that were read.
     pub(crate) row_changes: Counter,
-    /// Bytes of the write-ahead log that are not dealt with yet.
+    /// Bytes of the write-ahead log that are not confirmed yet.
     pub(crate) slot_lag_bytes: Gauge,
-    /// Seconds between the commit of the change that was dealt with last and its delivery.
+    /// Seconds between the commit of the latest change and its delivery.
     pub(crate) lag_seconds: Gauge<f64, AtomicU64>,
 }
 
 impl Metrics {
-    /// Makes the metrics known under names that begin with `realtime_`.
+    /// Registers the metrics under names that begin with `realtime_`.
     pub(crate) fn register(&self, registry: &mut Registry) {
         let registry = registry.sub_registry_with_prefix("realtime");
         registry.register("sockets", "Sockets that are open", self.sockets.clone());

@@ -1,8 +1,8 @@
-//! How requests are called where many of them are told of at once.
+//! Names of routes for metrics and traces, which show many requests at once.
 
 use gateway::Names;
 
-/// Returns how requests are called: without topics and events.
+/// Returns the names of the routes, without topics and events.
 pub fn names() -> Names {
     let route = |path: &str| match path {
         "/websocket" => "/websocket".into(),

@@ -24,7 +24,7 @@ pub(crate) enum Version {
 }
 
 impl Version {
-    /// Returns the version that a handshake names, the first one where it names none; `None` for unknown ones.
+    /// Returns the version of this name, `V1` without a name; `None` for unknown ones.
     pub(crate) fn parse(name: Option<&str>) -> Option<Self> {
         match name {
             None | Some("1.0.0") => Some(Self::V1),
@@ -37,9 +37,9 @@ impl Version {
 /// A message from a client.
 #[derive(Debug)]
 pub(crate) struct Message<'a> {
-    /// What names the join that the message belongs to.
+    /// The reference of the join that the message belongs to.
     pub(crate) join_ref: Reference,
-    /// What names the message in its reply.
+    /// The reference of the message, for its reply.
     pub(crate) reference: Reference,
     pub(crate) topic: Cow<'a, str>,
     pub(crate) event: Cow<'a, str>,
@@ -58,12 +58,12 @@ pub(crate) enum Inbound<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Parses the message in a text frame; `None` if there is none in it.
+    /// Parses a text frame; `None` if it is malformed.
     pub(crate) fn from_text(version: Version, text: &'a [u8]) -> Option<Self> {
         text::parse(version, text)
     }
 
-    /// Parses the message in a binary frame; `None` if there is none in it.
+    /// Parses a binary frame; `None` if it is malformed.
     pub(crate) fn from_binary(version: Version, bytes: &'a [u8]) -> Option<Self> {
         match version {
             Version::V1 => None,

@@ -1,4 +1,4 @@
-//! What an operator may decide about the service.
+//! Settings of the service.
 
 use std::time::Duration;
 
@@ -120,12 +120,10 @@ impl Settings {
             (&mut self.pool_size, default.pool_size),
             (&mut self.max_slot_lag_mb, default.max_slot_lag_mb),
         ] {
-            *value = or_default(*value, default);
+            if *value == 0 {
+                *value = default;
+            }
         }
         self
     }
-}
-
-const fn or_default(value: u32, default: u32) -> u32 {
-    if value == 0 { default } else { value }
 }

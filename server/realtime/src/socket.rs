@@ -1,11 +1,11 @@
-//! A socket: one task that reads what a client sends and writes what it gets.
+//! A socket: one task that reads and writes the messages of one client.
 
 pub(crate) mod connection;
 pub(crate) mod frame;
 mod join;
+mod join_buffer;
 mod messages;
 pub(crate) mod outbox;
-mod waiting;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::Realtime;
-use crate::channel::{Channel, Joined, Notice, Refusal};
+use crate::channel::{Channel, JoinGrant, Notice, Refusal};
 use crate::hub::ChannelId;
 use crate::protocol::{Message, Outbound, Reference, Version};
 use crate::token::Access;
 use connection::{Connection, Event};
 use frame::{Close, Incoming};
 use join::Join;
+use join_buffer::JoinBuffer;
 use outbox::Outbox;
-use waiting::Waiting;
 
 /// How long a client may be silent. Stock clients send a heartbeat every 25 s.
 const SILENCE_LIMIT: Duration = Duration::from_secs(60);
-/// How often a channel's token is looked at, besides when it expires.
+/// How often a channel's token is checked, besides when it expires.
 const TOKEN_CHECK_INTERVAL: Duration = Duration::from_secs(300);
-/// How often a socket looks at its clocks at least.
+/// How often a socket checks its timeouts at least.
 const TICK: Duration = Duration::from_secs(30);
 /// How long the last frame may take.
 const CLOSE_LIMIT: Duration = Duration::from_secs(5);
@@ -49,20 +49,20 @@ pub(crate) struct Socket {
     /// Joins that are not decided yet, by topic.
     pending: HashMap<Box<str>, PendingJoin>,
     heard: Instant,
-    /// Since when there has been no channel, after there was one.
+    /// Since when there has been no channel, if there was one before.
     empty_since: Option<Instant>,
-    /// Whether a channel has got another token since the clocks were looked at.
+    /// Whether a channel has got a new token since the last check of timeouts.
     has_new_token: bool,
 }
 
-/// A join that waits for the database, or for its refusal to be told.
+/// A join that waits for the database, or for the delay of its refusal.
 struct PendingJoin {
-    /// The id of the channel that it may become.
+    /// The id of the future channel.
     attempt: ChannelId,
     join: Join,
     /// What the client has sent for the topic since then.
-    waiting: Waiting,
-    /// Decides, unless the join is forgotten.
+    join_buffer: JoinBuffer,
+    /// The task that decides; dropping the join aborts it.
     _task: AbortOnDropHandle<()>,
 }
 
@@ -82,7 +82,7 @@ impl Socket {
         }
     }
 
-    /// Serves the client until it goes or has to.
+    /// Serves the client until the connection ends.
     pub(crate) async fn run(mut self, io: impl AsyncRead + AsyncWrite + Unpin) {
         let number = self.realtime.hub().open(Arc::clone(&self.outbox));
         self.realtime.metrics().sockets.inc();
@@ -93,12 +93,12 @@ impl Socket {
         self.leave_all();
         connection.take_rest();
         if let Some(close) = close {
-            // A client that is gone or does not read misses nothing.
+            // The client may be gone or not read.
             let _ = tokio::time::timeout(CLOSE_LIMIT, connection.close(close)).await;
         }
     }
 
-    /// Returns how the connection is to be closed; `None` if it is gone.
+    /// Handles events until the connection ends. Returns how to close the connection; `None` if it is gone.
     async fn serve(
         &mut self,
         connection: &mut Connection<impl AsyncRead + AsyncWrite + Unpin>,
@@ -109,7 +109,7 @@ impl Socket {
             let event = tokio::select! {
                 event = connection.next() => event,
                 () = &mut timer => {
-                    if let Some(close) = self.check_clocks(connection.is_stuck()) {
+                    if let Some(close) = self.check_timeouts(connection.is_stuck()) {
                         return Some(close);
                     }
                     timer.as_mut().reset(self.next_check());
@@ -125,7 +125,7 @@ impl Socket {
                     }
                 }
                 Event::Notice(notice) => {
-                    if let Some(close) = self.heed(notice).await {
+                    if let Some(close) = self.handle_notice(notice).await {
                         return Some(close);
                     }
                 }
@@ -147,7 +147,7 @@ impl Socket {
         }
     }
 
-    /// Deals with what the client sent. Returns how the connection is to be closed, if it is.
+    /// Handles a message of the client. Returns how to close the connection, if it has to be closed.
     async fn receive(&mut self, incoming: Incoming) -> Option<Close> {
         let message = match &incoming {
             Incoming::Text(bytes) => Message::from_text(self.version, bytes),
@@ -165,14 +165,14 @@ impl Socket {
         };
         let is_of_join = matches!(&*message.event, "phx_join" | "phx_leave");
         let pending = self.pending.get_mut(&*message.topic).filter(|_| !is_of_join);
-        if pending.is_some_and(|pending| pending.waiting.keep(&incoming)) {
+        if pending.is_some_and(|pending| pending.join_buffer.keep(&incoming)) {
             return None;
         }
         self.handle(message).await
     }
 
-    /// Deals with news about a channel. Returns how the connection is to be closed, if it is.
-    async fn heed(&mut self, notice: Notice) -> Option<Close> {
+    /// Handles a notice about a channel. Returns how to close the connection, if it has to be closed.
+    async fn handle_notice(&mut self, notice: Notice) -> Option<Close> {
         match notice {
             Notice::Joined { topic, attempt, outcome } => {
                 for incoming in self.end_join(&topic, attempt, outcome) {
@@ -210,12 +210,14 @@ impl Socket {
         None
     }
 
+    /// Returns the topic of a channel.
     fn topic_of(&self, channel: ChannelId) -> Option<Box<str>> {
         self.channels.iter().find(|(_, joined)| joined.id == channel).map(|(topic, _)| topic.clone())
     }
 
-    /// Looks at what time brings to an end. Returns how the connection is to be closed, if it is.
-    fn check_clocks(&mut self, is_stuck: bool) -> Option<Close> {
+    /// Checks the timeouts, and ends channels with an expired token. Returns how to close the connection, if it has to be
+    /// closed.
+    fn check_timeouts(&mut self, is_stuck: bool) -> Option<Close> {
         let now = Instant::now();
         if now >= self.heard + SILENCE_LIMIT || is_stuck {
             return Some(Close::NORMAL);
@@ -234,7 +236,7 @@ impl Socket {
         None
     }
 
-    /// Returns when the clocks are to be looked at next.
+    /// Returns when to check the timeouts next.
     fn next_check(&self) -> Instant {
         let now = Instant::now();
         let mut next = (self.heard + SILENCE_LIMIT).min(now + TICK);
@@ -242,10 +244,10 @@ impl Socket {
             next = next.min(since + self.no_channel_timeout());
         }
         for channel in self.channels.values() {
-            let seconds = u64::try_from(channel.access.expires_at - crate::token::now()).unwrap_or_default();
+            let seconds = u64::try_from(channel.access.expires_at - tokens::now()).unwrap_or_default();
             next = next.min(now + Duration::from_secs(seconds).min(TOKEN_CHECK_INTERVAL));
         }
-        // A token that expires within this second is looked at when the second is over.
+        // A token that expires within this second is checked when the second is over.
         next.max(now + Duration::from_millis(200))
     }
 
@@ -253,7 +255,7 @@ impl Socket {
         Duration::from_millis(self.realtime.settings().no_channel_timeout_ms)
     }
 
-    /// Sends a message of the channel on `topic` that answers nothing.
+    /// Sends a message of the channel on `topic` that is not a reply.
     fn push(&self, topic: &str, event: &str, payload: &str) {
         let join_ref = self.channels.get(topic).map_or(&Reference::NULL, |channel| &channel.join_ref);
         self.send(&Outbound { join_ref, reference: &Reference::NULL, topic, event, payload });
@@ -310,4 +312,4 @@ impl Socket {
 }
 
 /// The outcome of a join.
-type Outcome = Result<Box<Joined>, Refusal>;
+type Outcome = Result<Box<JoinGrant>, Refusal>;

@@ -1,20 +1,19 @@
 //! Tokens of sockets and channels.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use tokens::{ApiKeys, Keys, Verified, Verifier};
+use tokens::{ApiKeys, Keys, Verified, Verifier, now};
 
 use crate::settings::RequiredClaims;
 
-/// A token that was good when it was looked at.
+/// A token that was valid when it was checked.
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
-    /// The token as text, to recognize it when it comes again.
+    /// The token as text, to recognize it when the client sends it again.
     pub(crate) token: Arc<str>,
     pub(crate) verified: Arc<Verified>,
     /// Unix seconds.
@@ -32,7 +31,7 @@ impl Access {
         &self.verified.json
     }
 
-    /// Returns why the token is not good any more; `None` while it is.
+    /// Returns the error that the token has expired; `None` while it is valid.
     pub(crate) fn expiry(&self) -> Option<TokenError> {
         let age = now() - self.expires_at;
         (age >= 0).then_some(TokenError::Expired(age))
@@ -42,7 +41,7 @@ impl Access {
 /// Why a token is refused. The texts are upstream's, which clients compare.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TokenError {
-    /// It was good until so many seconds ago.
+    /// It expired so many seconds ago.
     #[error("Token has expired {0} seconds ago")]
     Expired(i64),
     /// A claim is absent.
@@ -51,13 +50,13 @@ pub(crate) enum TokenError {
     /// `exp` is no number.
     #[error("Token expiration time is invalid")]
     InvalidExpiry,
-    /// It is no JSON Web Token.
+    /// It is not a JSON Web Token.
     #[error("The token provided is not a valid JWT")]
     Malformed,
-    /// Its signature is somebody else's.
+    /// Its signature does not match.
     #[error("Failed to validate JWT signature")]
     Signature,
-    /// No key fits its algorithm and the id of the key that it names.
+    /// No key fits its algorithm and key ID.
     #[error("Failed to generate JWT signer{}, check your JWT secret or JWKS configuration", key_id(.0))]
     Signer(Option<String>),
 }
@@ -67,7 +66,7 @@ fn key_id(id: &Option<String>) -> String {
 }
 
 impl TokenError {
-    /// Returns the code that a refused join names.
+    /// Returns the code in the answer to a refused join.
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::Expired(_) | Self::MissingClaims | Self::InvalidExpiry => "InvalidJWTToken",
@@ -78,7 +77,7 @@ impl TokenError {
     }
 }
 
-/// Checks tokens.
+/// The verifier of tokens and API keys.
 #[derive(Clone)]
 pub(crate) struct Tokens {
     keys: Keys,
@@ -119,7 +118,7 @@ impl Tokens {
     }
 }
 
-/// Returns `token` without white space and percent-escapes.
+/// Removes white space and percent-escapes from `token`.
 fn tidy(token: &str) -> String {
     let decoded = percent_decode_str(token).decode_utf8_lossy();
     decoded.chars().filter(|character| !character.is_whitespace()).collect()
@@ -141,7 +140,7 @@ fn refusal(error: &tokens::Error, token: &str) -> TokenError {
     }
 }
 
-/// Returns a part of a token whose signature need not be known.
+/// Decodes a part of a token without checking the signature.
 fn part(token: &str, index: usize) -> Option<Value> {
     let part = token.split('.').nth(index)?;
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
@@ -150,9 +149,4 @@ fn part(token: &str, index: usize) -> Option<Value> {
 fn expiry(claims: &serde_json::Map<String, Value>) -> Option<i64> {
     let exp = claims.get("exp")?;
     exp.as_i64().or_else(|| exp.as_f64().map(|seconds| seconds.round() as i64))
-}
-
-/// Returns the time in Unix seconds.
-pub(crate) fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as i64)
 }

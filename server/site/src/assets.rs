@@ -1,5 +1,7 @@
-//! The client's files: in the binary, or in a folder.
+//! The files of the client, in the binary or in a folder.
 
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -8,42 +10,52 @@ use rust_embed::RustEmbed;
 
 use crate::Encoding;
 
-/// What the build script put into the binary; nothing in debug builds.
+/// The files that the build script put into the binary; none in debug builds.
 #[derive(RustEmbed)]
 #[folder = "$OUT_DIR/site"]
-struct Embedded;
+struct EmbeddedFiles;
 
-/// Where a debug build finds the client that was built beside it.
+/// The folder of the built client for debug builds.
 const WORKSPACE_BUILD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../client/dist");
 
-/// The page that all of the client's routes share.
+/// The page of all routes of the client.
 const PAGE: &str = "index.html";
 
-/// The client's description of its pages' heads. Hidden, so that it is no file of the site.
+/// The client's description of its pages' heads. It is hidden, so that the site does not serve it.
 const HEADS: &str = ".heads.json";
 
 /// A file, ready to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct File {
-    /// As it goes over the wire.
+    /// The bytes to be sent.
     pub(crate) body: Bytes,
-    /// How `body` is compressed.
+    /// The compression of `body`.
     pub(crate) encoding: Encoding,
-    /// Quoted.
+    /// The quoted tag.
     pub(crate) etag: String,
     pub(crate) content_type: String,
 }
 
-/// The client's files.
+/// The place of the client's files.
 pub(crate) enum Assets {
     /// In the binary.
     Embedded,
-    /// In a folder; read for each request, so that a new build shows at once.
+    /// In a folder; read for each request, so that a new build is visible at once.
     Folder(PathBuf),
 }
 
+impl File {
+    /// Returns a file of text that was generated for a request.
+    pub(crate) fn generated(content_type: String, body: String) -> Self {
+        let mut hasher = DefaultHasher::new();
+        body.hash(&mut hasher);
+        let etag = format!("\"{:016x}\"", hasher.finish());
+        Self { body: Bytes::from(body), encoding: Encoding::Identity, etag, content_type }
+    }
+}
+
 impl Assets {
-    /// Returns the files of `folder`; without one those in the binary, or beside it in a debug build.
+    /// Returns the files of `folder`; without one, those in the binary, or in a debug build those of [`WORKSPACE_BUILD`].
     pub(crate) fn choose(folder: Option<&Path>) -> Self {
         match folder {
             Some(folder) => Self::Folder(folder.to_owned()),
@@ -55,12 +67,12 @@ impl Assets {
     /// Reports whether there is a built client.
     pub(crate) fn has_page(&self) -> bool {
         match self {
-            Self::Embedded => Embedded::get(PAGE).is_some(),
+            Self::Embedded => EmbeddedFiles::get(PAGE).is_some(),
             Self::Folder(folder) => folder.join(PAGE).is_file(),
         }
     }
 
-    /// Returns where the files are, for messages.
+    /// Returns the place of the files, for messages.
     pub(crate) fn place(&self) -> String {
         match self {
             Self::Embedded => "in this binary".to_owned(),
@@ -78,7 +90,7 @@ impl Assets {
         self.plain(HEADS).await
     }
 
-    /// Returns the file called `name` in the best of the encodings that the client accepts. The page is not a file.
+    /// Returns the file `name` in the best encoding that the client accepts; `None` for the page.
     pub(crate) async fn file(&self, name: &str, accepted: Encoding) -> Option<File> {
         if name == PAGE || !is_plain(name) {
             return None;
@@ -99,7 +111,7 @@ impl Assets {
     async fn plain(&self, name: &str) -> Option<File> {
         let (body, etag) = match self {
             Self::Embedded => {
-                let file = Embedded::get(name)?;
+                let file = EmbeddedFiles::get(name)?;
                 let body = match file.data {
                     std::borrow::Cow::Borrowed(bytes) => Bytes::from_static(bytes),
                     std::borrow::Cow::Owned(bytes) => Bytes::from(bytes),
@@ -120,8 +132,8 @@ async fn read(path: &Path) -> Option<(Bytes, String)> {
     Some((Bytes::from(body), format!("\"{:x}-{:x}\"", modified.as_nanos(), metadata.len())))
 }
 
-/// Reports whether `name` is the spelling of a file inside the folder: no step upwards, nothing hidden, nothing
-/// encoded. The bundler makes no names that would need more.
+/// Reports whether `name` is safe: it has no `..`, no hidden part and no encoded character. The bundler creates no
+/// other names.
 fn is_plain(name: &str) -> bool {
     name.split('/').all(|part| {
         !part.is_empty()

@@ -1,5 +1,4 @@
-//! Takes the pages from Vite's dev server, for work on the client. Its WebSocket for hot reload is reached at its
-//! own port.
+//! A proxy to Vite's dev server, for work on the client. Browsers reach its WebSocket for hot reload directly.
 
 use std::time::Duration;
 
@@ -7,8 +6,8 @@ use poem::http::header::{ACCEPT, CONTENT_TYPE};
 use poem::http::{Method, StatusCode};
 use poem::{Body, Request, Response};
 
-/// How long the dev server may take; the first request makes it bundle dependencies.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the dev server may take; at the first request it bundles dependencies.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// A proxy to one dev server.
 pub(crate) struct Proxy {
@@ -19,7 +18,7 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// Returns a proxy to the server at `base`.
     ///
-    /// Errors: a sentence when the URL is not one.
+    /// Errors: a sentence when the URL is invalid.
     pub(crate) fn new(base: &str) -> Result<Self, String> {
         let host = base.strip_prefix("http://").unwrap_or_default();
         if !gateway::is_host(host) {
@@ -28,14 +27,14 @@ impl Proxy {
             ));
         }
         let client = reqwest::Client::builder()
-            .timeout(PATIENCE)
+            .timeout(TIME_LIMIT)
             .no_proxy()
             .build()
             .map_err(|error| format!("no HTTP client: {error}"))?;
         Ok(Self { base: base.to_owned(), client })
     }
 
-    /// Returns what the dev server answers to `request`, with `inject` applied to pages.
+    /// Returns the dev server's answer to `request`, with `inject` applied to pages.
     pub(crate) async fn forward(&self, request: &Request, inject: impl Fn(&str) -> String) -> Response {
         match self.fetch(request, inject).await {
             Ok(response) => response,

@@ -1,4 +1,4 @@
-//! Which compression a client takes. Source: RFC 9110, section 12.5.3.
+//! Content encodings that a client accepts. Source: RFC 9110, section 12.5.3.
 
 use poem::http::HeaderMap;
 
@@ -14,7 +14,8 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// Returns the best one that `headers` accept. Ours is the choice among those; a quality of 0 rules one out.
+    /// Returns the best encoding that `headers` accept. The order of preference is fixed; a quality of 0 excludes an
+    /// encoding.
     pub(crate) fn accepted(headers: &HeaderMap) -> Self {
         if gateway::accepts_coding(headers, "br") {
             Self::Brotli
@@ -25,16 +26,14 @@ impl Encoding {
         }
     }
 
-    /// Returns this encoding, then each simpler one that a client which accepts this one is sure to accept, too.
-    ///
-    /// Every client that takes brotli takes gzip, but it says so itself; here brotli falls back to none at all,
-    /// since the build makes either both or neither.
+    /// Returns this encoding and then identity, for files that the build has not compressed. Gzip is no fallback for
+    /// Brotli, since the build creates either both or neither.
     pub(crate) fn down_to_identity(self) -> impl Iterator<Item = Self> {
         let compressed = (self != Self::Identity).then_some(self);
         compressed.into_iter().chain([Self::Identity])
     }
 
-    /// Returns its name in `Content-Encoding`.
+    /// Returns the name in `Content-Encoding`.
     pub(crate) const fn name(self) -> Option<&'static str> {
         match self {
             Self::Identity => None,
@@ -43,7 +42,7 @@ impl Encoding {
         }
     }
 
-    /// Returns what the build script appends to the names of files that are compressed like this.
+    /// Returns the suffix of files that the build script has compressed with this encoding.
     pub(crate) const fn suffix(self) -> Option<&'static str> {
         match self {
             Self::Identity => None,
@@ -52,7 +51,7 @@ impl Encoding {
         }
     }
 
-    /// Compresses `bytes` fast: for the page, which is small and made at run time.
+    /// Compresses `bytes` fast, for the page, which is small and rendered at run time.
     pub(crate) fn compress(self, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
         use std::io::Write as _;
         match self {

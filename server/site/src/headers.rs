@@ -1,4 +1,4 @@
-//! Security headers and the origin that they speak of.
+//! Security headers, and the origin that they depend on.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use poem::http::header::{
 use poem::http::uri::Scheme;
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Where a browser reached the site.
+/// The origin by which a browser reaches the site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
     host: String,
@@ -18,7 +18,7 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// Returns the origin that `request` was sent to: its `Host`, and `https` if it came over TLS or a proxy says so.
+    /// Returns the origin of `request`: its `Host`, and `https` if it came over TLS or a proxy says so.
     /// A missing or malformed host counts as `localhost`.
     pub(crate) fn of(request: &Request) -> Self {
         let host =
@@ -39,7 +39,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Returns the policy of a page: it may run and show its own files, call the API and `connect_src`, and nothing else.
+/// Returns the Content-Security-Policy of a page: it may only use its own files, and call the API and `connect_src`.
 /// Source: Content Security Policy Level 3.
 pub(crate) fn content_security_policy(
     origin: &Origin,
@@ -60,7 +60,7 @@ pub(crate) fn content_security_policy(
     )
 }
 
-/// Adds the headers that every answer of the site carries; `policy` is its Content-Security-Policy.
+/// Adds the security headers of an answer. `policy` is its Content-Security-Policy.
 pub(crate) fn secure(headers: &mut HeaderMap, origin: &Origin, policy: Option<&str>) {
     let fixed = |value| HeaderValue::from_static(value);
     headers.insert(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"));
@@ -75,7 +75,7 @@ pub(crate) fn secure(headers: &mut HeaderMap, origin: &Origin, policy: Option<&s
         headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     if origin.secure {
-        // Only there: over plain HTTP browsers ignore it, and it must not be promised before it is true.
+        // Browsers ignore it over plain HTTP, where it would promise TLS that may not exist.
         headers.insert(STRICT_TRANSPORT_SECURITY, fixed("max-age=31536000"));
     }
 }

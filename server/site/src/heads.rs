@@ -1,9 +1,9 @@
-//! Writes what search engines and link previews read: title, description, canonical address, Open Graph, JSON-LD,
+//! Metadata for search engines and link previews: title, description, canonical address, Open Graph, JSON-LD,
 //! `robots.txt`, `sitemap.xml` and the web manifest.
 //!
-//! The client says in `.heads.json` which pages there are, what their heads look like, and which rows of the API fill
-//! them. Rows are read as visitors read them, so nothing gets into a head that the page itself could not show. A
-//! client without that file is served as it is.
+//! The client's `.heads.json` describes its pages, their heads, and the rows of the API that fill them. Rows are read
+//! with the rights of visitors, so a head shows nothing that the page itself could not show. A client without this file
+//! is served unchanged.
 
 mod description;
 mod documents;
@@ -21,7 +21,6 @@ use poem::http::StatusCode;
 use crate::assets::Assets;
 use crate::page;
 use description::{Description, Page, Tag};
-pub(crate) use documents::Document;
 pub use rows::Api;
 use rows::{Limits, Rows};
 use scope::{Answers, Scope};
@@ -29,11 +28,11 @@ use template::escape;
 
 /// The address of a page that a request asks for.
 pub(crate) struct Location<'a> {
-    /// Where the browser reached the site.
+    /// The origin of the request.
     pub(crate) origin: &'a str,
-    /// Where public files of the storage are.
+    /// The URL of the storage's public files.
     pub(crate) storage: &'a str,
-    /// Where pictures among them are rendered in the width that a URL asks for.
+    /// The URL of the public pictures in the width that a query asks for.
     pub(crate) images: &'a str,
     /// The page's path, without slashes at its end.
     pub(crate) path: &'a str,
@@ -42,7 +41,7 @@ pub(crate) struct Location<'a> {
 /// A page's head and first screen as HTML, and the status that the page is served with.
 pub(crate) struct Head {
     pub(crate) html: String,
-    /// What the page shows until its scripts run.
+    /// HTML that the page shows until its scripts run.
     pub(crate) screen: Option<String>,
     pub(crate) status: StatusCode,
 }
@@ -59,17 +58,17 @@ impl Head {
 /// The heads of the client's pages.
 pub(crate) struct Heads {
     rows: Rows,
-    /// The description that was read last, and the tag of its file.
+    /// The latest description, and the tag of its file.
     current: Mutex<Option<(String, Option<Arc<Description>>)>>,
 }
 
 impl Heads {
-    /// Heads that are filled with rows of `api`; without one, with their defaults.
+    /// Returns heads that are filled with rows of `api`; without one, with defaults.
     pub(crate) fn new(api: Option<Api>) -> Self {
         Self { rows: Rows::new(api, Limits::default()), current: Mutex::default() }
     }
 
-    /// Returns the description that lies among `assets`; `None` if there is none, or none that can be used.
+    /// Returns the description among `assets`; `None` if there is none or it is invalid.
     pub(crate) async fn description(&self, assets: &Assets) -> Option<Arc<Description>> {
         let file = assets.heads().await?;
         let lock = || self.current.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,14 +105,14 @@ impl Heads {
         Head::of(&scope, page, found.is_some() && !is_missing(page, &answers))
     }
 
-    /// Returns the page that speaks for all of them while the site is closed to the public.
+    /// Returns the page whose head all pages have while the site is closed to the public; `None` if it is open.
     fn gate<'a>(&self, description: &'a Description, scope: &Scope<'_>) -> Option<(&'a str, &'a Page)> {
         let closed = description.closed.as_ref()?;
         let (path, page) = description.pages.get_key_value(&closed.page)?;
         (scope.value(&closed.value) == closed.is).then_some((path.as_str(), page))
     }
 
-    /// Returns the answers to the queries of `page`, which is found at `route`.
+    /// Returns the answers to the queries of `page` at `route`.
     async fn answers<'a>(&self, description: &'a Description, page: &'a Page, route: &str) -> Answers<'a> {
         let queries = description.queries_of(page).unwrap_or_default();
         self.ask(description, queries, route).await
@@ -135,7 +134,7 @@ impl Heads {
     }
 }
 
-/// Reports whether the row without which there is no such page is known not to be there.
+/// Reports whether the page's required row does not exist.
 fn is_missing(page: &Page, answers: &Answers<'_>) -> bool {
     let required = page.requires.as_deref().and_then(|query| answers.get(query));
     required.is_some_and(|rows| rows.is_empty())

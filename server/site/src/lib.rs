@@ -1,7 +1,7 @@
 //! Serves the built client: one page for all of its routes, and its files, from this binary, from a folder or from
 //! Vite's dev server.
 //!
-//! The page is the same for every deployment but for two parts, which are written when it is served: a block of JSON
+//! The page is the same for every deployment except for two parts, which are written when it is served: a block of JSON
 //! with the API's URL and public key, and the [`heads`] of the requested page.
 
 mod assets;
@@ -12,11 +12,6 @@ mod heads;
 mod page;
 mod settings;
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash as _, Hasher as _};
-use std::sync::Arc;
-
-use bytes::Bytes;
 use poem::http::header::{ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY};
 use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use poem::web::headers::{HeaderMapExt as _, IfNoneMatch};
@@ -28,15 +23,11 @@ pub use settings::Settings;
 use assets::{Assets, File};
 use encoding::Encoding;
 use headers::Origin;
-use heads::{Document, Heads, Location};
+use heads::{Heads, Location};
 use page::Page;
 
 /// The site as an endpoint.
 pub struct Site {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
     settings: Settings,
     server: Server,
     assets: Assets,
@@ -47,19 +38,19 @@ struct Inner {
 
 /// The server that the site's pages and scripts talk to.
 pub struct Server {
-    /// Where scripts reach the API; `None`: where the page came from.
+    /// The URL of the API for scripts; `None` for the page's origin.
     pub url: Option<String>,
-    /// The key that scripts show.
+    /// The API key of scripts.
     pub key: String,
     /// Whether scripts get changes through channels.
     pub has_channels: bool,
-    /// Whether the storage renders pictures in other sizes.
+    /// Whether the storage resizes pictures.
     pub has_images: bool,
-    /// What the heads of pages are filled with.
+    /// The API that fills the heads of pages.
     pub api: Option<Api>,
 }
 
-/// Why the site cannot be served.
+/// The reason why the site cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no built client.
@@ -67,12 +58,12 @@ pub enum Error {
         "there is no built client {0}: build it with `npm run build`, or switch the site off (basalt.site.enabled)"
     )]
     NotBuilt(String),
-    /// The dev server's URL cannot be used.
+    /// The dev server's URL is invalid.
     #[error("--dev: {0}")]
     Dev(String),
 }
 
-/// Checks that there is something to serve. To be called before anything else is started.
+/// Checks that there is a client to serve, before anything else is started.
 ///
 /// Errors: [`Error::NotBuilt`].
 pub fn check(settings: &Settings) -> Result<(), Error> {
@@ -86,13 +77,12 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
 impl Site {
     /// Returns the site of `settings`, in front of `server`.
     ///
-    /// Errors: [`Error::Dev`] for a dev server's URL that is none.
+    /// Errors: [`Error::Dev`].
     pub fn open(settings: Settings, server: Server) -> Result<Self, Error> {
         let dev = settings.dev.as_deref().map(dev::Proxy::new).transpose().map_err(Error::Dev)?;
         let assets = Assets::choose(settings.path.as_deref());
         let (page, heads) = (Page::default(), Heads::new(server.api.clone()));
-        let inner = Inner { settings, server, assets, page, heads, dev };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { settings, server, assets, page, heads, dev })
     }
 }
 
@@ -100,18 +90,17 @@ impl Endpoint for Site {
     type Output = Response;
 
     async fn call(&self, request: Request) -> poem::Result<Response> {
-        let inner = &self.inner;
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let refusal =
                 Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
             return Ok(refusal.finish());
         }
         let origin = Origin::of(&request);
-        let mut response = match &inner.dev {
-            Some(proxy) => proxy.forward(&request, |html| Page::inject(html, &inner.config(&origin))).await,
-            None => inner.answer(&request, &origin).await,
+        let mut response = match &self.dev {
+            Some(proxy) => proxy.forward(&request, |html| Page::inject(html, &self.config(&origin))).await,
+            None => self.answer(&request, &origin).await,
         };
-        let policy = (inner.dev.is_none()).then(|| inner.policy(&origin));
+        let policy = self.dev.is_none().then(|| self.policy(&origin));
         headers::secure(response.headers_mut(), &origin, policy.as_deref());
         if request.method() == Method::HEAD {
             response.set_body(());
@@ -120,7 +109,7 @@ impl Endpoint for Site {
     }
 }
 
-impl Inner {
+impl Site {
     async fn answer(&self, request: &Request, origin: &Origin) -> Response {
         let path = request.uri().path();
         let name = path.trim_start_matches('/');
@@ -131,7 +120,7 @@ impl Inner {
         };
         let (site, api) = (origin.to_string(), self.api_url(origin));
         let storage = format!("{api}/storage/v1/object/public");
-        // Without rendering, the same picture is there in its own size, and the query is not looked at.
+        // Without resizing, the URL leads to the original picture, and its query is ignored.
         let images = match self.server.has_images {
             true => format!("{api}/storage/v1/render/image/public"),
             false => storage.clone(),
@@ -140,7 +129,7 @@ impl Inner {
         if let Some(description) = &description
             && let Some(document) = self.heads.document(description, &location).await
         {
-            return respond(request.headers(), made(document), "no-cache", StatusCode::OK);
+            return respond(request.headers(), document, "no-cache", StatusCode::OK);
         }
         if let Some(file) = self.assets.file(name, encoding).await {
             return respond(request.headers(), file, cache_control(name), StatusCode::OK);
@@ -163,7 +152,7 @@ impl Inner {
         respond(request.headers(), file, "no-cache", status)
     }
 
-    /// Returns the status of the page at `path`, where the settings alone say whether there is one.
+    /// Returns the status of the page at `path` by the routes of the settings, for a client without descriptions.
     fn status(&self, path: &str) -> StatusCode {
         let routes = &self.settings.routes;
         let is_page = routes.is_empty() || routes.iter().any(|route| canonical(route) == canonical(path));
@@ -174,7 +163,7 @@ impl Inner {
         self.server.url.clone().unwrap_or_else(|| origin.to_string())
     }
 
-    /// Returns what the client needs to know to reach the API.
+    /// Returns the client's configuration as JSON.
     fn config(&self, origin: &Origin) -> String {
         let Server { key, has_channels, has_images, .. } = &self.server;
         let url = self.api_url(origin);
@@ -196,15 +185,8 @@ fn canonical(path: &str) -> &str {
     }
 }
 
-/// Returns a document that was made for this request, as a file.
-fn made(Document { content_type, body }: Document) -> File {
-    let mut hasher = DefaultHasher::new();
-    body.hash(&mut hasher);
-    let etag = format!("\"{:016x}\"", hasher.finish());
-    File { body: Bytes::from(body), encoding: Encoding::Identity, etag, content_type }
-}
-
-/// Files whose name holds a hash of their content never change.
+/// Returns the value of `Cache-Control` for a file. Files below `assets/` have a hash of their content in the name, so
+/// they never change.
 fn cache_control(name: &str) -> &'static str {
     if name.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "public, max-age=3600" }
 }

@@ -1,5 +1,4 @@
-//! The client's one page, with the deployment's settings, the requested path's head and its first screen written into
-//! it.
+//! The page of the client, with the deployment's settings, the head and the first screen of the requested path.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -11,28 +10,27 @@ use bytes::Bytes;
 use crate::heads::Head;
 use crate::{Encoding, File};
 
-/// Rendered pages that are kept. There is one per path, origin and encoding; more can only come from invented `Host`s
-/// and paths.
-const KEPT: usize = 256;
+/// Rendered pages in the cache. There is one per path, origin and encoding; only invented `Host`s and paths cause more.
+const CACHE_SIZE: usize = 256;
 
 /// The element that receives the settings.
 const MARKER: &str = "id=\"basalt-config\"";
 
-/// Between these, the page has the head that stands for all paths.
+/// The marks around the default head in the page.
 const HEAD: (&str, &str) = ("<!--head-->", "<!--/head-->");
 
-/// In its place, the page receives what it shows until its scripts run.
+/// The mark that the first screen replaces, which the page shows until its scripts run.
 const SCREEN: &str = "<!--screen-->";
 
-/// Renders the page and keeps the results.
+/// The page, with a cache of rendered results.
 #[derive(Default)]
 pub(crate) struct Page {
     rendered: Mutex<HashMap<u64, File>>,
 }
 
 impl Page {
-    /// Returns `template` with `config` (JSON) in its settings block and `head` in place of its own, compressed as
-    /// `encoding`.
+    /// Renders `template` with `config` (JSON) in its settings block and `head` in place of the default one, compressed
+    /// with `encoding`.
     pub(crate) fn render(
         &self,
         template: &File,
@@ -61,14 +59,14 @@ impl Page {
             content_type: template.content_type.clone(),
         };
         let mut rendered = lock();
-        if rendered.len() >= KEPT {
+        if rendered.len() >= CACHE_SIZE {
             rendered.clear();
         }
         rendered.insert(id, file.clone());
         file
     }
 
-    /// Writes `config` into the settings block of `html`. A page without such a block stays as it is.
+    /// Writes `config` into the settings block of `html`. A page without one stays unchanged.
     pub(crate) fn inject(html: &str, config: &str) -> String {
         let block = html.find(MARKER).and_then(|marker| {
             let start = marker + html[marker..].find('>')? + 1;
@@ -82,7 +80,7 @@ impl Page {
     }
 }
 
-/// Returns `html` with `head` between the marks; `None` for a page without them.
+/// Replaces the head and the first screen in `html`; `None` if the page has no marks.
 fn with_head(html: &str, head: &Head) -> Option<String> {
     let (before, rest) = html.split_once(HEAD.0)?;
     let (_, after) = rest.split_once(HEAD.1)?;
@@ -90,7 +88,7 @@ fn with_head(html: &str, head: &Head) -> Option<String> {
     Some(format!("{before}{}{body}", head.html))
 }
 
-/// Makes JSON safe inside a script element: nothing in it can end the element or begin a comment. Source: HTML
+/// Escapes JSON for a script element, so that it cannot end the element or begin a comment. Source: HTML
 /// standard, "Restrictions for contents of script elements".
 pub(crate) fn escape(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")

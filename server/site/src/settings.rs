@@ -1,4 +1,4 @@
-//! What a deployment may say about its site.
+//! Settings of the site.
 
 use std::path::PathBuf;
 

@@ -7,12 +7,12 @@ use super::{Server, Settings, Site};
 
 const PAGE: &str = "<html><script id=\"basalt-config\" type=\"application/json\">{}</script></html>";
 
-struct Built {
+struct BuiltSite {
     site: Site,
     folder: tempfile::TempDir,
 }
 
-fn built() -> Built {
+fn built() -> BuiltSite {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("assets")).unwrap();
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
@@ -30,10 +30,10 @@ fn built() -> Built {
     let server =
         Server { url: None, key: "public-key".to_owned(), has_channels: false, has_images: true, api: None };
     let site = Site::open(settings, server).unwrap();
-    Built { site, folder }
+    BuiltSite { site, folder }
 }
 
-async fn get(built: &Built, path: &'static str, headers: &[(&'static str, &str)]) -> Response {
+async fn get(built: &BuiltSite, path: &'static str, headers: &[(&'static str, &str)]) -> Response {
     let mut request = Request::builder().uri(Uri::from_static(path)).header("host", "site.example:8080");
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -124,7 +124,7 @@ async fn the_compressed_page_is_the_same_page() {
 }
 
 /// Lays a description of one page's head beside the page, and marks where it goes.
-fn describe(built: &Built, description: &str) {
+fn describe(built: &BuiltSite, description: &str) {
     let write = |name: &str, text: &str| std::fs::write(built.folder.path().join(name), text).unwrap();
     write(".heads.json", description);
     let page = PAGE.replace("<script", "<!--head--><title>plain</title><!--/head--><script");

@@ -1,8 +1,8 @@
-//! What a request leaves behind for operators: the spans of its trace, and the statements that were slow.
+//! Telemetry of requests: the spans of their traces, and slow statements.
 //!
-//! A gateway says which [`Request`] a task answers. Whatever happens on the way (a statement, a call to another server)
-//! asks for it here, so that no service has to hand it on. Without a [`Tracer`] no span is ever made. The crate `otlp` sends spans to a
-//! collector. Services show numbers that are kept elsewhere by a [`collector`] of metrics.
+//! The gateway sets the [`Request`] that a task answers. Everything in the task that is measured (a statement, a call
+//! to another server) finds it here, so that services need not pass it on. Without a [`Tracer`] there are no spans. The
+//! crate `otlp` sends spans to a collector. A [`collector`] shows metrics whose values are stored elsewhere.
 
 mod process;
 mod request;

@@ -1,22 +1,21 @@
-//! What a process uses, read from the kernel.
+//! The resources that a process uses, read from the kernel.
 
 use std::time::Duration;
 
 /// Milliseconds of one tick in which the kernel counts processor time for programs: `USER_HZ` is 100 on all of Linux.
 const TICK_MILLIS: u64 = 10;
 
-/// What a process has used and uses.
+/// The resources of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes of memory that it holds.
+    /// Bytes of memory that it uses.
     pub memory: u64,
     /// Processor time since it started.
     pub cpu: Duration,
 }
 
 impl Usage {
-    /// Returns the usage of process `pid`; `None` where the kernel has no such file (elsewhere than on Linux) or the
-    /// process is gone.
+    /// Returns the usage of process `pid`; `None` if the process is gone, or the kernel has no such files (not Linux).
     pub fn of(pid: u32) -> Option<Self> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -25,7 +24,7 @@ impl Usage {
 
     /// Parses the two files. Source: proc_pid_stat(5), fields 14 and 15; proc_pid_status(5), `VmRSS`.
     fn parse(stat: &str, status: &str) -> Option<Self> {
-        // The second field is the program's name in parentheses, which may hold blanks and parentheses.
+        // The second field is the program's name in parentheses, which may contain blanks and parentheses.
         let (_, fields) = stat.rsplit_once(')')?;
         let mut ticks = fields.split_whitespace().skip(11).map(|field| field.parse::<u64>().ok());
         let ticks = ticks.next()?? + ticks.next()??;

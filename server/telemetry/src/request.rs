@@ -8,29 +8,29 @@ tokio::task_local! {
     static CURRENT: Request;
 }
 
-/// A request, as log lines and spans tell of it.
+/// A request, for log lines and spans.
 #[derive(Debug)]
 pub struct Request {
     /// The service that answers it.
     pub service: &'static str,
-    /// Its method.
+    /// The method.
     pub method: Method,
-    /// Its target, as the client sent it.
+    /// The target that the client sent.
     pub uri: Uri,
-    /// Names it in log lines.
+    /// The id in log lines.
     pub id: HeaderValue,
-    /// Returns what a query string has in common with those that differ in values alone.
+    /// Returns a query string without its values.
     pub query_shape: fn(&str) -> String,
-    /// What the spans of its parts are children of; `None` if nobody traces.
+    /// The parent of spans in the request; `None` without tracing.
     pub parent: Option<Parent>,
 }
 
-/// Runs `future`, which answers `request`. What it hands to other tasks is no longer part of the request.
+/// Runs `future`, which answers `request`. Tasks that it spawns are not part of the request.
 pub fn answering<F: Future>(request: Request, future: F) -> impl Future<Output = F::Output> {
     CURRENT.scope(request, future)
 }
 
-/// Returns what `look` makes of the request that this task answers; `None` if it answers none.
+/// Calls `look` with the request that this task answers and returns the result; `None` if there is no request.
 pub(crate) fn current<T>(look: impl FnOnce(&Request) -> T) -> Option<T> {
     CURRENT.try_with(look).ok()
 }
@@ -47,7 +47,7 @@ impl Request {
     }
 }
 
-/// Returns `query` with `?` in place of all values, and of parameters that have no name.
+/// Returns `query` with `?` in place of all values, and of parameters without a name.
 pub fn names_only(query: &str) -> String {
     let parameters = query.split('&').map(|parameter| match parameter.split_once('=') {
         Some((name, _)) => format!("{name}=?"),

@@ -1,4 +1,4 @@
-//! Metrics that are read at each scrape.
+//! Metrics whose values are read at each scrape.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 pub fn collector(
     write: impl Fn(&mut DescriptorEncoder<'_>) -> fmt::Result + Send + Sync + 'static,
 ) -> Box<dyn Collector> {
-    Box::new(Scraped(write))
+    Box::new(FnCollector(write))
 }
 
 /// Writes a metric without labels.
@@ -23,20 +23,21 @@ pub fn write_metric(
     metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
 }
 
-/// Returns a gauge that shows `number`, or the largest value there is.
+/// Returns a gauge of `number`, or of the largest possible value.
 pub fn gauge_of(number: impl TryInto<i64>) -> ConstGauge<i64> {
     ConstGauge::new(number.try_into().unwrap_or(i64::MAX))
 }
 
-struct Scraped<W>(W);
+/// A collector that calls a function.
+struct FnCollector<W>(W);
 
-impl<W> fmt::Debug for Scraped<W> {
+impl<W> fmt::Debug for FnCollector<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Scraped")
+        f.write_str("FnCollector")
     }
 }
 
-impl<W: Fn(&mut DescriptorEncoder<'_>) -> fmt::Result + Send + Sync + 'static> Collector for Scraped<W> {
+impl<W: Fn(&mut DescriptorEncoder<'_>) -> fmt::Result + Send + Sync + 'static> Collector for FnCollector<W> {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         (self.0)(&mut encoder)
     }

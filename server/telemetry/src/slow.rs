@@ -1,4 +1,4 @@
-//! Statements that took too long: a line of the log for each, and a table of the worst.
+//! Slow statements: a log line for each, and a table of the worst.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,13 +9,12 @@ use serde_json::{Value, json};
 
 use crate::{Span, request, sql};
 
-/// The most statements that the table has. The one that has taken the least time in all makes room.
-const MOST_ENTRIES: usize = 100;
+/// Statements that the table may have. The one with the least total time is replaced.
+const MAX_ENTRIES: usize = 100;
 /// The longest shape of a request, in bytes.
 const LONGEST_SHAPE: usize = 1000;
 
-/// Takes note of statements that take too long. Cheap to clone: clones share their table. The default is for nobody to
-/// take note.
+/// The record of slow statements. Cheap to clone: clones share their table. The default records nothing.
 #[derive(Debug, Clone, Default)]
 pub struct SlowStatements(Option<Arc<Inner>>);
 
@@ -31,7 +30,7 @@ struct Table {
     entries: HashMap<Key, Entry>,
 }
 
-/// What requests have in common that are slow for the same reason.
+/// The key of statements that are slow for the same reason.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 struct Key {
     service: &'static str,
@@ -50,14 +49,19 @@ struct Entry {
 }
 
 impl SlowStatements {
-    /// Takes note of what takes `threshold` or longer; with zero of nothing.
+    /// Returns a record of statements that take `threshold` or longer; of none if that is zero.
     pub fn new(threshold: Duration) -> Self {
         let inner = || Arc::new(Inner { threshold, table: Mutex::default() });
         Self((!threshold.is_zero()).then(inner))
     }
 
-    /// Takes note of the SQL `text` if it `took` too long.
-    pub(crate) fn note<'t>(&self, took: Duration, span: Option<&Span>, text: impl FnOnce() -> Cow<'t, str>) {
+    /// Records the SQL `text` if it `took` too long.
+    pub(crate) fn record<'t>(
+        &self,
+        took: Duration,
+        span: Option<&Span>,
+        text: impl FnOnce() -> Cow<'t, str>,
+    ) {
         let Some(inner) = self.0.as_ref().filter(|inner| took >= inner.threshold) else { return };
         let sql = sql::without_values(&text());
         let known = request::current(|request| {
@@ -83,12 +87,12 @@ impl SlowStatements {
         inner.lock().add(Key { service, method, shape, sql }, took, id);
     }
 
-    /// Returns how many statements were slow since the start.
+    /// Returns the number of slow statements since the start.
     pub fn count(&self) -> u64 {
         self.0.as_ref().map_or(0, |inner| inner.lock().count)
     }
 
-    /// Returns the table as a JSON document, beginning with the statements that have taken the most time in all.
+    /// Returns the table as a JSON document, sorted by total time, the longest first.
     pub fn to_json(&self) -> Value {
         let Some(inner) = &self.0 else {
             return json!({ "threshold_seconds": 0, "count": 0, "statements": [] });
@@ -122,7 +126,7 @@ impl Table {
             (entry.last, entry.last_request) = (last, request);
             return;
         }
-        if self.entries.len() >= MOST_ENTRIES {
+        if self.entries.len() >= MAX_ENTRIES {
             let least = self.entries.iter().min_by_key(|(_, entry)| entry.total).map(|(key, _)| key.clone());
             least.map(|key| self.entries.remove(&key));
         }
@@ -166,7 +170,7 @@ mod tests {
             query_shape: names_only,
             parent: None,
         };
-        answering(request, async { slow.note(took, None, || text.into()) }).await;
+        answering(request, async { slow.record(took, None, || text.into()) }).await;
     }
 
     #[tokio::test]
@@ -192,13 +196,13 @@ mod tests {
     async fn the_table_keeps_the_worst() {
         let slow = SlowStatements::new(SECOND);
         note(&slow, "/worst", SECOND * 9, "select").await;
-        for number in 0..2 * MOST_ENTRIES {
+        for number in 0..2 * MAX_ENTRIES {
             note(&slow, &format!("/{number}"), SECOND, "select").await;
         }
         let table = slow.to_json();
         let rows = table["statements"].as_array().unwrap();
-        assert_eq!((rows.len(), &rows[0]["shape"]), (MOST_ENTRIES, &json!("/worst")));
-        assert_eq!(slow.count(), 2 * MOST_ENTRIES as u64 + 1);
+        assert_eq!((rows.len(), &rows[0]["shape"]), (MAX_ENTRIES, &json!("/worst")));
+        assert_eq!(slow.count(), 2 * MAX_ENTRIES as u64 + 1);
     }
 
     #[tokio::test]

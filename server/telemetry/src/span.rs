@@ -16,17 +16,17 @@ use crate::request;
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Makes the spans of requests. Cheap to clone.
+/// The tracer of requests. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Tracer(SdkTracer);
 
 impl Tracer {
-    /// Returns a tracer whose spans go where those of `tracer` go.
+    /// Returns a tracer that creates its spans with `tracer`.
     pub const fn new(tracer: SdkTracer) -> Self {
         Self(tracer)
     }
 
-    /// Begins the span of a request with `headers`: if these name a trace, it becomes a part of that one.
+    /// Begins the span of a request. If `headers` name a trace, it becomes part of that trace.
     pub fn begin_request(&self, headers: &HeaderMap, name: impl Into<Cow<'static, str>>) -> Span {
         let propagator = TraceContextPropagator::new();
         let parent = propagator.extract_with_context(&Context::new(), &Headers(headers));
@@ -34,7 +34,7 @@ impl Tracer {
     }
 }
 
-/// What spans are children of.
+/// The parent of spans.
 #[derive(Debug, Clone)]
 pub struct Parent {
     tracer: SdkTracer,
@@ -42,7 +42,7 @@ pub struct Parent {
 }
 
 impl Parent {
-    /// Begins a child; `None` where the sampler has decided against this trace.
+    /// Begins a child; `None` if the trace is not sampled.
     pub fn begin(&self, name: impl Into<Cow<'static, str>>) -> Option<Span> {
         self.begin_as(SpanKind::Internal, name)
     }
@@ -52,7 +52,7 @@ impl Parent {
         self.context.is_sampled().then(|| Span::begin(&self.tracer, &parent(), kind, name))
     }
 
-    /// Says in `headers` that what they are sent with is a part of this one.
+    /// Sets the trace headers of a message that is a child of this parent.
     fn write_to(&self, headers: &mut HeaderMap) {
         let context = &self.context;
         let flags = context.trace_flags().to_u8();
@@ -67,7 +67,7 @@ impl Parent {
     }
 }
 
-/// A part of a trace that is under way. It ends when it is dropped.
+/// A part of a trace that has begun. It ends when it is dropped.
 #[derive(Debug)]
 pub struct Span {
     span: opentelemetry_sdk::trace::Span,
@@ -85,8 +85,8 @@ impl Span {
         Self { span: tracer.build_with_context(builder, parent), tracer: tracer.clone() }
     }
 
-    /// Sets an attribute, under a name of OpenTelemetry's semantic conventions where there is one. Nothing that is secret
-    /// belongs here, and no value that a client has sent.
+    /// Sets an attribute, under a name of OpenTelemetry's semantic conventions if there is one. It must not be a secret
+    /// or a value that a client has sent.
     pub fn set(&mut self, name: &'static str, value: impl Into<Value>) {
         self.span.set_attribute(KeyValue::new(name, value));
     }
@@ -96,20 +96,19 @@ impl Span {
         self.span.update_name(name);
     }
 
-    /// Marks it as failed; `kind` is one of few words, such as a status or an SQLSTATE.
+    /// Marks the span as failed; `kind` is one of few words, such as a status or an SQLSTATE.
     pub fn fail(&mut self, kind: impl Into<Cow<'static, str>>) {
         let kind: Cow<'static, str> = kind.into();
         self.set("error.type", kind.into_owned());
         self.span.set_status(Status::error(""));
     }
 
-    /// Returns what its children need to know.
+    /// Returns the span as a parent of others.
     pub fn as_parent(&self) -> Parent {
         Parent { tracer: self.tracer.clone(), context: self.span.span_context().clone() }
     }
 
-    /// Says in `headers` that what they are sent with is a part of this one, or of the trace at least if it is not
-    /// recorded.
+    /// Sets the trace headers of a message that is part of this span.
     pub fn write_to(&self, headers: &mut HeaderMap) {
         self.as_parent().write_to(headers);
     }
@@ -121,8 +120,8 @@ impl Span {
     }
 }
 
-/// Begins the span of a call to another server, on behalf of the request that this task answers, and names it in the
-/// call's `headers`. Where nobody traces, these stay as they are.
+/// Begins the span of a call to another server, as part of the request that this task answers, and sets the trace
+/// headers of the call. Without tracing, `headers` stay unchanged.
 pub fn begin_call(name: impl Into<Cow<'static, str>>, headers: &mut HeaderMap) -> Option<Span> {
     let parent = request::current(|request| request.parent.clone()).flatten()?;
     let span = parent.begin_as(SpanKind::Client, name);
@@ -133,20 +132,20 @@ pub fn begin_call(name: impl Into<Cow<'static, str>>, headers: &mut HeaderMap) -
     span
 }
 
-/// Names the request that this task answers in `headers` of what is part of it. Where nobody traces, these stay as they
-/// are.
+/// Sets the trace headers of a message that is part of the request that this task answers. Without tracing, `headers`
+/// stay unchanged.
 pub fn write_parent_to(headers: &mut HeaderMap) {
     request::current(|request| request.parent.as_ref().map(|parent| parent.write_to(headers)));
 }
 
-/// Headers as OpenTelemetry reads them.
+/// Headers for OpenTelemetry's propagator.
 struct Headers<'a>(&'a HeaderMap);
 
 impl Extractor for Headers<'_> {
     fn get(&self, name: &str) -> Option<&str> {
         let mut values = self.0.get_all(name).iter();
         let value = values.next().and_then(|value| value.to_str().ok());
-        // Two parents are none (W3C Trace Context, section 3.2).
+        // Several parents are invalid (W3C Trace Context, section 3.2).
         value.filter(|_| values.next().is_none())
     }
 

@@ -1,11 +1,11 @@
-//! SQL as operators may see it: without values, and in a few words.
+//! SQL for operators: without values, and as a short summary.
 
 /// The longest text that is shown, in bytes.
 const LONGEST: usize = 2000;
 /// The longest summary (OpenTelemetry's semantic conventions, "Database client spans").
 const LONGEST_SUMMARY: usize = 255;
 
-/// Returns `sql` with `?` in place of texts and numbers, on one line and without comments. Placeholders and names stay.
+/// Returns `sql` with `?` in place of strings and numbers, on one line and without comments. Placeholders and names stay.
 pub(crate) fn without_values(sql: &str) -> String {
     let mut shown = String::with_capacity(sql.len().min(LONGEST));
     let mut rest = sql;
@@ -28,7 +28,7 @@ pub(crate) fn without_values(sql: &str) -> String {
     shown
 }
 
-/// Cuts `text` off after `longest` bytes at most, and says so.
+/// Shortens `text` to `longest` bytes at most, and appends `…` then.
 pub(crate) fn truncate(text: &mut String, longest: usize) {
     if text.len() > longest {
         text.truncate(text.floor_char_boundary(longest));
@@ -72,7 +72,7 @@ fn run(bytes: &[u8], belongs: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| belongs(**byte)).count()
 }
 
-/// Returns the length of what begins with `quote`. A quote that is doubled does not end it; nor does, with escapes, one
+/// Returns the length of a token that begins with `quote`. A doubled quote does not end it, nor, with escapes, one
 /// after a backslash.
 fn quoted(bytes: &[u8], quote: u8, has_escapes: bool) -> usize {
     let mut at = 1;
@@ -87,7 +87,7 @@ fn quoted(bytes: &[u8], quote: u8, has_escapes: bool) -> usize {
     bytes.len()
 }
 
-/// Returns the length of `$tag$…$tag$`; `None` for something else.
+/// Returns the length of `$tag$…$tag$`; `None` if `sql` begins otherwise.
 fn dollar_quoted(sql: &str) -> Option<usize> {
     let tag = sql[1..].find('$').map(|end| &sql[..end + 2])?;
     let is_name = |name: &str| {
@@ -98,7 +98,7 @@ fn dollar_quoted(sql: &str) -> Option<usize> {
     Some(body.find(tag).map_or(sql.len(), |end| end + 2 * tag.len()))
 }
 
-/// Returns the length of a comment, in which others may be.
+/// Returns the length of a comment, which may contain others.
 fn comment(bytes: &[u8]) -> usize {
     let (mut at, mut depth) = (0, 0_usize);
     while at < bytes.len() {
@@ -112,12 +112,12 @@ fn comment(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// Returns what a statement does to which table, such as `INSERT public.goods`. `sql` has no values any more.
+/// Returns the operation and the table of a statement, such as `INSERT public.goods`. `sql` has no values any more.
 pub(crate) fn summary(sql: &str) -> String {
     let words: Vec<&str> = words(sql).collect();
     let is = |at: usize, word: &str| words.get(at).is_some_and(|found| found.eq_ignore_ascii_case(word));
     let is_change = |at: &usize| {
-        // Not that of `for update` and `on conflict do update`.
+        // Not the word in `for update` and `on conflict do update`.
         let is_clause = *at > 0 && ["for", "key", "do", "on"].iter().any(|before| is(*at - 1, before));
         ["insert", "update", "delete", "merge"].iter().any(|change| is(*at, change)) && !is_clause
     };
@@ -141,7 +141,7 @@ pub(crate) fn summary(sql: &str) -> String {
     summary
 }
 
-/// Returns the words of `sql`: names with their schemas, and single characters of anything else but blanks.
+/// Returns the words of `sql`: names with their schemas, and all other characters except blanks, one by one.
 fn words(sql: &str) -> impl Iterator<Item = &str> {
     let mut rest = sql;
     std::iter::from_fn(move || {

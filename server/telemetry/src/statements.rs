@@ -1,4 +1,4 @@
-//! Statements of a database: their spans, and which of them were slow.
+//! The spans and the durations of a database's statements.
 //!
 //! Source: OpenTelemetry's semantic conventions, "Database client spans" and "PostgreSQL".
 
@@ -10,7 +10,7 @@ use opentelemetry::trace::SpanKind;
 
 use crate::{SlowStatements, Span, request, sql};
 
-/// Where statements run.
+/// The server that runs statements.
 #[derive(Debug, Default)]
 pub struct DatabaseServer {
     /// The server's name or address, or the folder of its socket.
@@ -21,7 +21,7 @@ pub struct DatabaseServer {
     pub name: String,
 }
 
-/// Watches the statements of one database. Cheap to clone.
+/// The telemetry of one database's statements. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Statements {
     slow: SlowStatements,
@@ -29,21 +29,21 @@ pub struct Statements {
 }
 
 impl Statements {
-    /// Watches the statements that run on `server`; `slow` takes note of those that take too long.
+    /// Returns the telemetry of statements that run on `server`; `slow` records those that take too long.
     pub fn new(server: DatabaseServer, slow: SlowStatements) -> Self {
         Self { slow, server: Arc::new(server) }
     }
 
-    /// Takes note that a statement begins, whose SQL `text` returns. It is part of the request that this task answers;
-    /// one that nobody's request asked for is part of no trace.
+    /// Begins a statement whose SQL `text` returns. It is part of the trace of the request that this task answers, if
+    /// any.
     pub fn begin<'t>(&self, text: impl FnOnce() -> Cow<'t, str>) -> Statement<'_> {
         let span =
             request::current(|request| request.parent.as_ref()?.begin_as(SpanKind::Client, "")).flatten();
-        let span = span.map(|span| self.described(span, &sql::without_values(&text())));
+        let span = span.map(|span| self.describe(span, &sql::without_values(&text())));
         Statement { statements: self, begun: Instant::now(), span }
     }
 
-    fn described(&self, mut span: Span, text: &str) -> Span {
+    fn describe(&self, mut span: Span, text: &str) -> Span {
         let summary = sql::summary(text);
         span.rename(summary.clone());
         span.set("db.system.name", "postgresql");
@@ -66,7 +66,7 @@ pub struct Statement<'s> {
 }
 
 impl Statement<'_> {
-    /// Takes note of its end; `text` returns its SQL, `error` is the SQLSTATE or another word for what went wrong.
+    /// Ends the statement; `text` returns its SQL, `error` is the SQLSTATE or another word for the failure.
     pub fn end<'t>(mut self, text: impl FnOnce() -> Cow<'t, str>, error: Option<&str>) {
         if let (Some(span), Some(error)) = (&mut self.span, error) {
             span.fail(error.to_owned());
@@ -74,7 +74,7 @@ impl Statement<'_> {
                 span.set("db.response.status_code", error.to_owned());
             }
         }
-        self.statements.slow.note(self.begun.elapsed(), self.span.as_ref(), text);
+        self.statements.slow.record(self.begun.elapsed(), self.span.as_ref(), text);
     }
 }
 

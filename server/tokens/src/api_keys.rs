@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// Which key a caller has presented.
+/// The kind of key that a caller has presented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApiKeyKind {
     /// The legacy token with role `anon`.
@@ -18,11 +18,11 @@ pub enum ApiKeyKind {
     Publishable,
     /// `sb_secret_…`: grants the role `service_role`.
     Secret,
-    /// Another token of ours with a `role` claim.
+    /// Another token of this server with a claim `role`.
     Token,
 }
 
-/// The four keys that open a project: Supabase's legacy pair of tokens and its newer opaque pair.
+/// The four API keys of a project: Supabase's legacy pair of tokens and its newer opaque pair.
 #[derive(Clone)]
 pub struct ApiKeys {
     pub(crate) anon: String,
@@ -32,27 +32,27 @@ pub struct ApiKeys {
 }
 
 impl ApiKeys {
-    /// Legacy public key: a token with role `anon`. May be published; row-level security limits it.
+    /// Returns the legacy public key: a token with role `anon`. May be published; row-level security limits it.
     pub fn anon(&self) -> &str {
         &self.anon
     }
 
-    /// Legacy secret key: a token with role `service_role`, which bypasses row-level security.
+    /// Returns the legacy secret key: a token with role `service_role`, which bypasses row-level security.
     pub fn service_role(&self) -> &str {
         &self.service_role
     }
 
-    /// Public key `sb_publishable_…`.
+    /// Returns the public key `sb_publishable_…`.
     pub fn publishable(&self) -> &str {
         &self.publishable
     }
 
-    /// Secret key `sb_secret_…`.
+    /// Returns the secret key `sb_secret_…`.
     pub fn secret(&self) -> &str {
         &self.secret
     }
 
-    /// Returns which of the four keys `presented` is, if any. Takes the same time for a near miss as for a far one.
+    /// Returns which of the four keys `presented` is, if any, in a time that does not depend on how much of it is right.
     pub fn identify(&self, presented: &str) -> Option<ApiKeyKind> {
         let candidates = [
             (&self.anon, ApiKeyKind::Anon),
@@ -63,8 +63,8 @@ impl ApiKeys {
         candidates.into_iter().find(|(key, _)| are_equal(key, presented)).map(|(_, kind)| kind)
     }
 
-    /// Returns the token that a service gets to see in place of an opaque key; the legacy token of the same role.
-    /// None for [`ApiKeyKind::Token`], which is its own token.
+    /// Returns the token that services get in place of an opaque key: the legacy token of the same role; `None` for
+    /// [`ApiKeyKind::Token`], which is a token itself.
     pub fn token_for(&self, kind: ApiKeyKind) -> Option<&str> {
         match kind {
             ApiKeyKind::Anon | ApiKeyKind::Publishable => Some(&self.anon),
@@ -73,7 +73,7 @@ impl ApiKeys {
         }
     }
 
-    /// Returns whether `credential` has the form of an opaque key, which is no token.
+    /// Reports whether `credential` has the form of an opaque key, which is not a token.
     pub fn is_opaque(credential: &str) -> bool {
         credential.starts_with("sb_")
     }
@@ -93,8 +93,8 @@ impl fmt::Debug for ApiKeys {
     }
 }
 
-/// Returns an opaque key in Supabase's format: `prefix`, 22 characters of base64url that stand for `entropy`, and eight
-/// characters of checksum over the project's reference and the rest, by which secret scanners recognise it.
+/// Returns an opaque key in Supabase's format: `prefix`, 22 characters of base64url of `entropy`, and a checksum of eight
+/// characters over the project's reference and the rest, by which secret scanners recognize it.
 pub(crate) fn opaque(prefix: &str, entropy: &[u8; 32], project: &str) -> String {
     let mut random = URL_SAFE_NO_PAD.encode(entropy);
     random.truncate(22);

@@ -54,12 +54,13 @@ pub(crate) fn rsa_key([n, e, d, p, q, dp, dq, qi]: &[Vec<u8>; 8]) -> pkcs1::der:
 
 #[cfg(test)]
 mod tests {
+    use data_encoding::HEXLOWER;
+
     use super::*;
 
-    /// What stands before the private number in the documents that openssl writes without the public half.
+    /// Compares with documents that openssl writes without the public part.
     #[test]
     fn documents_are_those_of_the_standards() {
-        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         for (document, before, number) in [
             (ed25519_key(&[7; 32]), "302e020100300506032b657004220420", [7; 32].as_slice()),
             (
@@ -73,7 +74,7 @@ mod tests {
                 &[7; 48],
             ),
         ] {
-            assert_eq!(hex(&document.unwrap()), before.to_owned() + &hex(number));
+            assert_eq!(HEXLOWER.encode(&document.unwrap()), before.to_owned() + &HEXLOWER.encode(number));
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// (`docs/references/errors.rst` of PostgREST, codes PGRST301 and PGRST303).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The credential is there but holds no token.
+    /// The credential is present but has no token.
     #[error("Empty JWT is sent in Authorization header")]
     Empty,
     /// A signed token has three dot-separated parts (RFC 7515, section 7.1); this one has as many as stated.
@@ -18,8 +18,8 @@ pub enum Error {
     /// `alg` is `none`, unknown, or missing. Holds the name as the token gives it.
     #[error("Wrong or unsupported encoding algorithm")]
     UnsupportedAlgorithm(String),
-    /// No key fits both the token's `kid` and its `alg`; also the answer to a key of one type used with an
-    /// algorithm of another (RFC 8725, section 3.1).
+    /// No key fits both the token's `kid` and its `alg`, such as a key of one type with an algorithm of another (RFC
+    /// 8725, section 3.1).
     #[error("No suitable key or wrong key type")]
     NoSuitableKey,
     /// The signature is not one of ours.
@@ -60,7 +60,7 @@ impl Error {
         )
     }
 
-    /// Returns what the token said that did not fit, for an error's details; never a key or a signature.
+    /// Returns the details of the error, without keys and signatures.
     pub fn details(&self) -> Option<String> {
         match self {
             Self::UnsupportedAlgorithm(name) if name.eq_ignore_ascii_case("none") => {
@@ -89,7 +89,7 @@ pub enum KeyError {
     File {
         /// The file concerned.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The key file exists but is not one of ours.

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use crate::jwk::{self, Key};
 
-/// Somebody else who signs tokens that are taken here, too, such as a hosted identity provider. Its keys come and go;
-/// clones share them.
+/// Another issuer whose tokens are accepted, such as a hosted identity provider. Its keys may change; clones share them.
 #[derive(Clone)]
 pub struct Issuer(Arc<Inner>);
 
@@ -17,20 +16,20 @@ struct Inner {
 }
 
 impl Issuer {
-    /// Returns an issuer without keys, none of whose tokens is taken yet. `name` is claim `iss` of its tokens; a slash
-    /// at the end makes no difference.
+    /// Returns an issuer without keys, so that none of its tokens is accepted yet. `name` is the claim `iss` of its
+    /// tokens; a slash at the end is ignored.
     pub fn new(name: &str) -> Self {
         let name = name.trim_end_matches('/').into();
         Self(Arc::new(Inner { name, keys: RwLock::new(Arc::new([])) }))
     }
 
-    /// Returns its name, without a slash at the end.
+    /// Returns the name, without a slash at the end.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// Takes the keys of `jwks` (RFC 7517, section 5) in place of those before, and says how many can be used. If there
-    /// are none, those before stay.
+    /// Replaces the keys by those of `jwks` (RFC 7517, section 5), and returns how many can be used. If there are none,
+    /// the earlier keys stay.
     pub fn publish(&self, jwks: &Value) -> usize {
         let keys = jwk::published(jwks);
         let count = keys.len();

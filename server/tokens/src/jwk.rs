@@ -6,9 +6,9 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
 use serde_json::{Map, Value, json};
 
 use crate::der;
-use crate::signature::PublicNumbers;
+use crate::signature::{PublicNumbers, Signature};
 
-/// Algorithms of a shared secret whose owner did not name one.
+/// Algorithms of a shared secret whose JWK names none.
 const HMAC: &[Algorithm] = &[Algorithm::HS256, Algorithm::HS384, Algorithm::HS512];
 const RSA: &[Algorithm] = &[
     Algorithm::RS256,
@@ -27,19 +27,19 @@ pub(crate) struct Key {
     /// names any other is refused, whatever its signature (RFC 8725, section 3.1).
     pub(crate) algorithms: Vec<Algorithm>,
     pub(crate) decoding: DecodingKey,
-    /// What verifies faster, for the types that most tokens are signed with.
+    /// The key for faster verification, for the types that most tokens are signed with.
     pub(crate) numbers: Option<PublicNumbers>,
     pub(crate) encoding: Option<EncodingKey>,
-    /// `key_ops` contains `sign`.
+    /// Whether `key_ops` contains `sign`.
     pub(crate) signs: bool,
-    /// The JWK that anybody may see; none for shared secrets.
+    /// The public JWK; `None` for shared secrets.
     pub(crate) public: Option<Value>,
     /// The bytes of a shared secret.
     pub(crate) secret: Option<Vec<u8>>,
 }
 
 impl Key {
-    /// Returns a shared secret that signs HS256 and verifies every HMAC algorithm.
+    /// Returns the key of a shared secret: it signs with HS256 and verifies every HMAC algorithm.
     pub(crate) fn from_secret(secret: &[u8], id: Option<String>) -> Self {
         Self {
             id,
@@ -53,7 +53,9 @@ impl Key {
         }
     }
 
-    /// Reads a public or private JWK. The error says which member is missing or wrong, never its value.
+    /// Parses a public or private JWK.
+    ///
+    /// Errors: a sentence that names the member that is missing or wrong, without its value.
     pub(crate) fn from_jwk(jwk: &Value) -> Result<Self, String> {
         let jwk = Jwk(jwk.as_object().ok_or("expected a JSON object")?);
         let key_type = jwk.text("kty")?;
@@ -75,11 +77,20 @@ impl Key {
         Ok(key)
     }
 
-    /// The first algorithm is the one that this key signs with.
+    /// Returns the algorithm that this key signs with: the first one.
     pub(crate) fn algorithm(&self) -> Algorithm {
         self.algorithms.first().copied().unwrap_or_default()
     }
 
+    /// Reports whether this key made `signature` of `message` with `algorithm`, which must be one of the key's.
+    pub(crate) fn verify(&self, algorithm: Algorithm, message: &[u8], signature: Signature<'_>) -> bool {
+        let quick = self.numbers.as_ref().and_then(|key| key.verify(algorithm, message, signature.bytes));
+        quick.unwrap_or_else(|| {
+            jsonwebtoken::crypto::verify(signature.text, message, &self.decoding, algorithm).unwrap_or(false)
+        })
+    }
+
+    /// Restricts the key to the algorithm that its JWK names, if any.
     fn restrict_to(&mut self, algorithm: Option<&Value>) -> Result<(), String> {
         let Some(name) = algorithm.and_then(Value::as_str) else { return Ok(()) };
         let named = name.parse::<Algorithm>().ok().filter(|named| self.algorithms.contains(named));
@@ -90,7 +101,7 @@ impl Key {
         Ok(())
     }
 
-    /// Adds the members to the public JWK that GoTrue's JWKS endpoint has for each key.
+    /// Adds the members to the public JWK that GoTrue's JWKS endpoint adds.
     fn publish(&mut self) {
         let algorithm = format!("{:?}", self.algorithm());
         let Some(Value::Object(public)) = &mut self.public else { return };
@@ -104,6 +115,7 @@ impl Key {
     }
 }
 
+/// The members of a JWK.
 struct Jwk<'a>(&'a Map<String, Value>);
 
 impl Jwk<'_> {
@@ -127,6 +139,7 @@ impl Jwk<'_> {
         self.0.contains_key("d")
     }
 
+    /// Returns a member of `length` bytes.
     fn sized(&self, member: &str, length: usize) -> Result<Vec<u8>, String> {
         let bytes = self.bytes(member)?;
         if bytes.len() == length {
@@ -214,8 +227,8 @@ fn unwritable(error: impl std::fmt::Display) -> String {
     format!("its numbers make no key: {error}")
 }
 
-/// Returns the keys of somebody else's JWKS that verify signatures. Others are skipped: issuers publish keys for
-/// encryption and of types that are not known here, and a shared secret that is published is none.
+/// Returns the keys that verify signatures from the JWKS of another issuer. Other keys are skipped: keys for
+/// encryption, keys of unknown types, and shared secrets, which are not secret once published.
 pub(crate) fn published(jwks: &Value) -> Vec<Key> {
     let keys = jwks.get("keys").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let signs = |jwk: &&Value| jwk.get("use").is_none_or(|purpose| purpose == "sig");
@@ -223,7 +236,7 @@ pub(crate) fn published(jwks: &Value) -> Vec<Key> {
     keys.iter().filter(signs).filter_map(key).collect()
 }
 
-/// Reads a JWK, a JWKS (`{"keys": […]}`) or a bare array of JWKs.
+/// Parses a JWK, a JWKS (`{"keys": […]}`) or a bare array of JWKs.
 pub(crate) fn parse_set(json: &str) -> Result<Vec<Key>, String> {
     let value: Value = serde_json::from_str(json).map_err(|error| format!("not JSON: {error}"))?;
     let keys = match &value {

@@ -1,10 +1,9 @@
-//! The file of the keys that are generated at the first start.
+//! The file of the keys that the first start generates.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -14,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::KeyError;
+use crate::{KeyError, now};
 
 /// Only the server's own user may read or write the file.
 const PRIVATE: u32 = 0o600;
@@ -31,8 +30,8 @@ pub(crate) struct KeyFile {
 }
 
 impl KeyFile {
-    /// Reads the file, or creates it with new keys. Of several processes that start at once on one folder, one
-    /// creates it and the others read what that one wrote.
+    /// Reads the file, or creates it with new keys. If several processes start in one folder at once, one creates the
+    /// file and the others read it.
     pub(crate) fn load_or_create(path: &Path) -> Result<Self, KeyError> {
         let at = |source| KeyError::File { path: path.to_owned(), source };
         if let Some(file) = read(path)? {
@@ -66,9 +65,7 @@ impl KeyFile {
                 "y": text(point.y()),
                 "d": URL_SAFE_NO_PAD.encode(private.to_bytes()),
             }),
-            issued_at: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |elapsed| elapsed.as_secs() as i64),
+            issued_at: now(),
         }
     }
 }
@@ -86,21 +83,22 @@ fn read(path: &Path) -> Result<Option<KeyFile>, KeyError> {
         fs::set_permissions(path, fs::Permissions::from_mode(PRIVATE)).map_err(at)?;
     }
     let damaged = |error: serde_json::Error| {
-        // Only where it went wrong: serde's own text may quote the value.
+        // Only the position of the error: serde's own text may quote the value.
         let reason = format!("line {}, column {}", error.line(), error.column());
         KeyError::Damaged { path: path.to_owned(), reason }
     };
     serde_json::from_slice(&text).map(Some).map_err(damaged)
 }
 
-/// Writes `contents` to a new file that nobody else can read at any moment, and that is whole or absent after a
-/// crash. Fails with `AlreadyExists` if the file is there.
+/// Writes `contents` to a new file that other users can never read, and that is complete or absent after a crash.
+///
+/// Errors: `AlreadyExists` if the file exists.
 fn create_private(path: &Path, contents: &[u8]) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let draft = folder.join(format!(".keys-{}.tmp", Uuid::new_v4()));
     let written = write_draft(&draft, contents)
-        // Unlike a rename, a link never replaces the file that a faster process has put there.
+        // Unlike a rename, a link never replaces the file of a faster process.
         .and_then(|()| fs::hard_link(&draft, path))
         .and_then(|()| File::open(folder)?.sync_all());
     let removed = fs::remove_file(&draft);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -18,12 +19,12 @@ use crate::jwk::{self, Key};
 use crate::key_file::KeyFile;
 use crate::{KeyError, Verifier};
 
-/// What messages call the keys that sign: those of a variable, and those of the CLI's file.
+/// The names of the signing keys in messages: of a variable's keys, and of those in the CLI's file.
 const SIGNING_KEYS: &str = "GOTRUE_JWT_KEYS";
 const SIGNING_FILE: &str = "auth.signing_keys_path";
-/// Shorter secrets can be found by trial (RFC 7518, section 3.2); PostgREST refuses them, too.
+/// Shorter secrets can be guessed (RFC 7518, section 3.2); PostgREST refuses them, too.
 const SHORTEST_SECRET: usize = 32;
-/// Life of the API keys that are tokens: ten years, as hosted Supabase issues them.
+/// The lifetime in seconds of API keys that are tokens: ten years, as in hosted Supabase.
 const API_KEY_LIFE: i64 = 10 * 365 * 24 * 3600;
 
 settings::settings! {
@@ -116,30 +117,30 @@ struct Inner {
 
 impl Keys {
     /// Loads the key file at `path`, creating it (mode 0600) with a new HS256 secret and ES256 key on first start.
-    /// What `overrides` name takes precedence; if they name everything, no file is touched.
+    /// Keys of `overrides` take precedence; if there are all, the file is not used.
     ///
-    /// The opaque API keys follow from the secret, so nodes that share `JWT_SECRET` share them.
+    /// The opaque API keys are derived from the secret, so nodes that share `JWT_SECRET` share them.
     ///
-    /// Errors name the file or the setting and never quote a key.
+    /// Errors: [`KeyError`], which names the file or the setting and never quotes a key.
     pub fn load_or_create(path: &Path, overrides: KeyOverrides) -> Result<Self, KeyError> {
-        let keys = Configured::read(&overrides)?;
+        let keys = KeySettings::read(&overrides)?;
         let complete =
             keys.secret.is_some() && overrides.anon_key.is_some() && overrides.service_role_key.is_some();
         let file = if complete { None } else { Some(KeyFile::load_or_create(path)?) };
         Self::new(keys, path, file, overrides)
     }
 
-    /// Returns the keys of settings that name at least the shared secret, without a file. API keys that they do not
-    /// name follow from the secret, and are nobody's.
+    /// Returns the keys of settings with at least the shared secret, without a file. Missing API keys are derived from
+    /// the secret, and nobody uses them.
     ///
     /// Errors: as [`load_or_create`](Self::load_or_create).
     pub fn from_settings(settings: KeyOverrides) -> Result<Self, KeyError> {
-        let keys = Configured::read(&settings)?;
+        let keys = KeySettings::read(&settings)?;
         Self::new(keys, Path::new(""), None, settings)
     }
 
     fn new(
-        mut keys: Configured,
+        mut keys: KeySettings,
         path: &Path,
         file: Option<KeyFile>,
         overrides: KeyOverrides,
@@ -184,25 +185,24 @@ impl Keys {
         sign(&self.0.signing, claims)
     }
 
-    /// Returns whether anybody can verify what [`sign`](Self::sign) makes, by the key set; false where a shared secret
-    /// signs.
+    /// Reports whether [`sign`](Self::sign) uses a key of [`jwks`](Self::jwks), and not a shared secret.
     pub fn signs_publicly(&self) -> bool {
         self.0.signing.public.is_some()
     }
 
-    /// Signs `claims` with the shared HS256 secret, for parties that know nothing else: signed storage URLs,
-    /// edge functions.
+    /// Signs `claims` with the shared HS256 secret, for parties that know no other key: signed storage URLs, edge
+    /// functions.
     pub fn sign_with_secret<C: Serialize>(&self, claims: &C) -> Result<String, KeyError> {
         sign(&self.0.shared, claims)
     }
 
-    /// `{"keys": […]}` with the public halves of the asymmetric keys that sign or have signed users' tokens
-    /// (RFC 7517, section 5). Shared secrets are never in it.
+    /// Returns `{"keys": […]}` with the public parts of the asymmetric keys that sign or have signed users' tokens (RFC
+    /// 7517, section 5), without shared secrets.
     pub fn jwks(&self) -> &Value {
         &self.0.jwks
     }
 
-    /// Returns the shared HS256 secret as the settings or the key file have it.
+    /// Returns the text of the shared HS256 secret in the settings or the key file.
     pub fn jwt_secret(&self) -> &str {
         &self.0.secret_text
     }
@@ -217,10 +217,10 @@ impl Keys {
         self.0.verifier.clone()
     }
 
-    /// Returns a secret of its own for `purpose`: 64 hexadecimal digits of HMAC-SHA256 over the purpose with the shared
-    /// secret as its key. The same on every node that has the same secret.
+    /// Derives a secret for `purpose`: 64 hexadecimal digits of HMAC-SHA256 over the purpose with the shared secret as
+    /// the key. Nodes with the same shared secret derive the same one.
     pub fn derive(&self, purpose: &str) -> String {
-        derived(&self.0.derivation, purpose).iter().map(|byte| format!("{byte:02x}")).collect()
+        HEXLOWER.encode(&derived(&self.0.derivation, purpose))
     }
 }
 
@@ -235,30 +235,30 @@ impl fmt::Debug for Keys {
 
 /// The keys of the settings, before missing ones are read from the key file.
 #[derive(Default)]
-struct Configured {
+struct KeySettings {
     secret: Option<(String, Vec<u8>)>,
     signing: Option<Key>,
-    /// Keys of `GOTRUE_JWT_KEYS` that do not sign (any more).
+    /// Keys of `GOTRUE_JWT_KEYS` that do not sign, or no longer.
     published: Vec<Key>,
     verifying: Vec<Key>,
 }
 
-impl Configured {
+impl KeySettings {
     fn read(overrides: &KeyOverrides) -> Result<Self, KeyError> {
-        let mut configured = Self::default();
+        let mut settings = Self::default();
         if let Some(keys) = present(&overrides.jwt_keys) {
-            configured.read_signing_keys(keys)?;
+            settings.read_signing_keys(keys)?;
         } else if let Some(keys) = present(&overrides.signing_keys) {
-            configured.read_signing_file(keys)?;
+            settings.read_signing_file(keys)?;
         }
         for (setting, value) in
             [("JWT_SECRET", &overrides.jwt_secret), ("PGRST_JWT_SECRET", &overrides.verification_keys)]
         {
             if let Some(value) = present(value) {
-                configured.read_secret(setting, value, overrides.secret_is_base64)?;
+                settings.read_secret(setting, value, overrides.secret_is_base64)?;
             }
         }
-        Ok(configured)
+        Ok(settings)
     }
 
     fn read_signing_keys(&mut self, json: &str) -> Result<(), KeyError> {
@@ -283,7 +283,7 @@ impl Configured {
         Ok(())
     }
 
-    /// The CLI's file. Each of its keys can sign; the CLI itself signs with the first.
+    /// Reads the keys of the CLI's file. Each of them can sign; the CLI itself signs with the first.
     fn read_signing_file(&mut self, json: &str) -> Result<(), KeyError> {
         let wrong = |reason: &str| KeyError::setting(SIGNING_FILE, reason);
         let mut keys = jwk::parse_set(json).map_err(|reason| wrong(&reason))?;
@@ -313,14 +313,16 @@ const fn is_json(value: &[u8]) -> bool {
     matches!(value, [b'{' | b'[', ..])
 }
 
-/// Returns what `value` is base64 of, in any of its alphabets, a period standing for padding, too, as upstream has it.
+/// Decodes base64 in any alphabet. A period may stand for padding, as upstream.
 fn decoded(value: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(value).ok()?.trim();
     let alphabet = text.replace('-', "+").replace('_', "/");
     STANDARD_NO_PAD.decode(alphabet.trim_end_matches(['=', '.'])).ok()
 }
 
-/// Returns the keys of `value`: a plain secret, a JWK or a JWKS, in base64 if `base64`. The error names `setting`.
+/// Parses the keys in `value`: a plain secret, a JWK or a JWKS, in base64 if `base64`.
+///
+/// Errors: [`KeyError::Setting`], which names `setting`.
 pub(crate) fn read_secret(setting: &'static str, value: &[u8], base64: bool) -> Result<Vec<Key>, KeyError> {
     let wrong = |reason: String| KeyError::setting(setting, reason);
     let decoded = match base64 && !is_json(value) {
@@ -343,7 +345,7 @@ fn present(setting: &Option<String>) -> Option<&str> {
     setting.as_deref().map(str::trim).filter(|value| !value.is_empty())
 }
 
-/// Returns a plain secret as it was set; one from a JWK as text if it is text, else as base64.
+/// Returns the text of a secret: a plain one unchanged, one from a JWK as text if it is valid UTF-8, else as base64.
 fn secret_text(value: &str, secret: &[u8]) -> String {
     if !value.starts_with(['{', '[']) {
         return value.to_owned();
@@ -363,7 +365,7 @@ fn generated_key(path: &Path, jwk: &Value) -> Result<Key, KeyError> {
     Ok(key)
 }
 
-/// Proves that the private and the public half belong together, before a token is issued that nobody can verify.
+/// Checks that the private and the public part belong together: otherwise nobody could verify the tokens.
 fn check_pair(setting: &'static str, key: &Key) -> Result<(), KeyError> {
     let reason = "its private and public parts do not belong together";
     let message: &[u8] = b"basalt";
@@ -389,6 +391,7 @@ fn derived(derivation: &Hmac<Sha256>, purpose: &str) -> [u8; 32] {
     derivation.clone().chain_update(purpose).finalize().into_bytes().into()
 }
 
+/// The factory of missing API keys.
 struct ApiKeyMaker<'a> {
     shared: &'a Key,
     derivation: &'a Hmac<Sha256>,

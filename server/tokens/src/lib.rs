@@ -1,10 +1,10 @@
 //! Signing keys, JSON Web Tokens and API keys.
 //!
-//! - [`Keys`] holds what signs and what verifies: the shared HS256 secret, the ES256 key that is made on first
-//!   start, or the keys that settings name. It also holds the project's [`ApiKeys`].
-//! - [`Verifier`] checks tokens (RFC 7519, RFC 8725) and remembers, within a bound, those it has accepted.
+//! - [`Keys`] has the keys that sign and verify: the shared HS256 secret, and the ES256 key that the first start generates,
+//!   or the keys of the settings. It also has the project's [`ApiKeys`].
+//! - [`Verifier`] checks tokens (RFC 7519, RFC 8725) and has a bounded cache of valid ones.
 //!
-//! The crate knows nothing of HTTP: who maps an [`Error`] to a status is the service that met it.
+//! The crate knows nothing of HTTP: each service maps an [`Error`] to a status itself.
 
 mod api_keys;
 mod der;
@@ -22,4 +22,4 @@ pub use error::{Error, KeyError};
 pub use issuer::Issuer;
 pub use keys::{KeyOverrides, Keys};
 pub use verified::Verified;
-pub use verifier::{CacheStatistics, Verifier};
+pub use verifier::{CacheStatistics, Verifier, now};

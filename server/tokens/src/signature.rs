@@ -6,9 +6,7 @@ use ring::signature::{
     RSA_PKCS1_2048_8192_SHA512, RsaPublicKeyComponents, UnparsedPublicKey,
 };
 
-use crate::jwk::Key;
-
-/// The lengths in bytes of the moduli that ring accepts.
+/// The lengths in bytes of moduli that ring accepts.
 const MODULI: std::ops::RangeInclusive<usize> = 256..=1024;
 
 /// A public key in ring's form; its checks are several times as fast as jsonwebtoken's.
@@ -21,7 +19,7 @@ pub(crate) enum PublicNumbers {
 }
 
 impl PublicNumbers {
-    /// `None` for a modulus that ring does not accept.
+    /// Returns an RSA key; `None` for a modulus that ring does not accept.
     pub(crate) fn rsa(n: &[u8], e: &[u8]) -> Option<Self> {
         let number = |bytes: &[u8]| {
             let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
@@ -31,8 +29,8 @@ impl PublicNumbers {
         MODULI.contains(&n.len()).then_some(Self::Rsa { n, e })
     }
 
-    /// Returns whether the key made `signature`; `None` for an algorithm that is left to jsonwebtoken.
-    fn signed(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> Option<bool> {
+    /// Reports whether the key made `signature` of `message`; `None` for an algorithm that is left to jsonwebtoken.
+    pub(crate) fn verify(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> Option<bool> {
         let outcome = match (self, algorithm) {
             (Self::P256(point), Algorithm::ES256) => {
                 UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(message, signature)
@@ -58,12 +56,4 @@ pub(crate) struct Signature<'a> {
     pub(crate) text: &'a str,
     /// Its bytes.
     pub(crate) bytes: &'a [u8],
-}
-
-/// Returns whether `key` made `signature` of `message` with `algorithm`, which must be one of the key's.
-pub(crate) fn is_of(key: &Key, algorithm: Algorithm, message: &[u8], signature: Signature<'_>) -> bool {
-    let quick = key.numbers.as_ref().and_then(|key| key.signed(algorithm, message, signature.bytes));
-    quick.unwrap_or_else(|| {
-        jsonwebtoken::crypto::verify(signature.text, message, &key.decoding, algorithm).unwrap_or(false)
-    })
 }

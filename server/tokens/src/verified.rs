@@ -11,7 +11,7 @@ const LEEWAY: i64 = 30;
 
 /// A token whose signature one of our keys made.
 pub struct Verified {
-    /// Its payload.
+    /// The payload.
     pub claims: Map<String, Value>,
     /// The payload as compact JSON text, ready for the setting `request.jwt.claims`.
     pub json: Box<str>,
@@ -22,6 +22,7 @@ pub struct Verified {
 }
 
 impl Verified {
+    /// Parses the payload of a token.
     pub(crate) fn parse(payload: &[u8]) -> Result<Self, Error> {
         let claims: Map<String, Value> = serde_json::from_slice(payload).map_err(|_| Error::Claims)?;
         let json = serde_json::to_string(&claims).map_err(|_| Error::Claims)?.into_boxed_str();
@@ -35,9 +36,9 @@ impl Verified {
         })
     }
 
-    /// Whether the token may be used at `now` (Unix seconds) by a service that calls itself `expected`; a service
-    /// without a name takes every audience, and so does a token whose `aud` is an empty array.
-    /// With `ignores_beginning`, `nbf` and `iat` are passed over.
+    /// Checks whether the token is valid at `now` (Unix seconds) for a service with the audience `expected`. A service
+    /// without one accepts every audience, and a token whose `aud` is an empty array is for every service. With
+    /// `ignores_beginning`, `nbf` and `iat` are ignored.
     pub(crate) fn check(
         &self,
         now: i64,
@@ -67,27 +68,27 @@ impl Verified {
         self.claims.get(claim).and_then(Value::as_str)
     }
 
-    /// Claim `iss`: the issuer.
+    /// Returns the claim `iss`, the issuer.
     pub(crate) fn issuer(&self) -> Option<&str> {
         self.text("iss")
     }
 
-    /// Claim `role`: the Postgres role that the caller acts as.
+    /// Returns the claim `role`, the Postgres role that the caller acts as.
     pub fn role(&self) -> Option<&str> {
         self.text("role")
     }
 
-    /// Claim `sub`: the user's id.
+    /// Returns the claim `sub`, the user's id.
     pub fn subject(&self) -> Option<&str> {
         self.text("sub")
     }
 
-    /// Claim `session_id`: the session that the token was issued for.
+    /// Returns the claim `session_id`, the session that the token was issued for.
     pub fn session_id(&self) -> Option<&str> {
         self.text("session_id")
     }
 
-    /// Claim `exp` in Unix seconds.
+    /// Returns the claim `exp` in Unix seconds.
     pub fn expires_at(&self) -> Option<i64> {
         self.expires
     }
@@ -103,7 +104,7 @@ impl fmt::Debug for Verified {
     }
 }
 
-/// Returns a NumericDate (RFC 7519, section 2), fractions cut off. An explicit null counts as absent.
+/// Returns a NumericDate (RFC 7519, section 2) without its fraction. An explicit null counts as absent.
 fn time(claims: &Map<String, Value>, name: &'static str) -> Result<Option<i64>, Error> {
     match claims.get(name) {
         None | Some(Value::Null) => Ok(None),

@@ -12,14 +12,14 @@ use quick_cache::sync::Cache;
 use serde::Deserialize;
 
 use crate::jwk::Key;
-use crate::signature::{self, Signature};
+use crate::signature::Signature;
 use crate::{Error, Issuer, KeyError, Verified};
 
 /// Bytes of tokens and claims that the cache may hold.
 const CACHE_BYTES: u64 = 16 << 20;
-/// A user's token with a few claims of its own takes about this much; sizes the cache's table.
+/// The approximate size of a user's token with a few own claims; sizes the cache's table.
 const TYPICAL_ENTRY: u64 = 2048;
-/// Longer tokens are verified every time, so that a few of them cannot push everybody else's out.
+/// Longer tokens are verified every time, so that a few of them cannot evict all others.
 const LONGEST_CACHED: usize = 8 << 10;
 
 /// Verifies tokens with a fixed set of keys; cheap to clone, clones share the cache.
@@ -29,7 +29,7 @@ pub struct Verifier {
     issuers: Arc<[Issuer]>,
     cache: Arc<TokenCache>,
     audience: Option<Arc<str>>,
-    /// Whether `nbf` and `iat` are passed over.
+    /// Whether `nbf` and `iat` are ignored.
     ignores_beginning: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct CacheStatistics {
     pub requests: u64,
     /// Tokens found.
     pub hits: u64,
-    /// Tokens that others pushed out.
+    /// Tokens evicted for others.
     pub evictions: u64,
 }
 
@@ -75,6 +75,7 @@ impl TokenCache {
     }
 }
 
+/// The weight of tokens in the cache, in bytes.
 #[derive(Clone)]
 struct Bytes;
 
@@ -109,17 +110,16 @@ impl Verifier {
         Ok(Self::new(crate::keys::read_secret("jwt-secret", secret, is_base64)?))
     }
 
-    /// Returns a verifier for the tokens of somebody else, who publishes `jwks` (RFC 7517, section 5). Keys that are
-    /// not for signatures, or of a type that is not known here, are skipped. It remembers no tokens.
+    /// Returns a verifier for the tokens of an issuer that publishes `jwks` (RFC 7517, section 5). Keys that are not for
+    /// signatures, or of an unknown type, are skipped. It caches no tokens.
     pub fn from_published(jwks: &serde_json::Value) -> Self {
         let cache = TokenCache::new(0);
         let keys = crate::jwk::published(jwks).into();
         Self { keys, issuers: Arc::default(), cache, audience: None, ignores_beginning: false }
     }
 
-    /// Returns the same verifier for a service that takes a key's tokens with the algorithm that it signs with alone,
-    /// and with a cache of its own. Where `methods` names any, those that fit the key are taken instead (GoTrue's
-    /// `JWT_VALID_METHODS`).
+    /// Returns the same verifier with a cache of its own for a service that accepts only some algorithms: those of
+    /// `methods` that fit the key (GoTrue's `JWT_VALID_METHODS`), or without `methods` the one that the key signs with.
     pub fn with_methods(&self, methods: &[String]) -> Self {
         let restricted = self.keys.iter().cloned().map(|mut key| {
             let own = key.algorithm();
@@ -132,20 +132,21 @@ impl Verifier {
         Self { keys: restricted.collect(), cache: TokenCache::new(CACHE_BYTES), ..self.clone() }
     }
 
-    /// Returns the same verifier with a cache of its own for `entries` tokens of the usual size; 0 remembers none
+    /// Returns the same verifier with a cache of its own for `entries` tokens of the usual size, or none for 0
     /// (PostgREST's `jwt-cache-max-entries`).
     pub fn with_cache_of(&self, entries: usize) -> Self {
         let bytes = (entries as u64).saturating_mul(TYPICAL_ENTRY).min(CACHE_BYTES);
         Self { cache: TokenCache::new(bytes), ..self.clone() }
     }
 
-    /// Returns the same verifier for a service that takes the tokens of `issuers`, too, with a cache of its own. A key
-    /// of theirs is good for nothing but tokens that name its issuer: some sign for everybody with the same keys.
+    /// Returns the same verifier with a cache of its own for a service that also accepts the tokens of `issuers`. An
+    /// issuer's key is only used for tokens that name this issuer: some issuers sign for all their customers with the
+    /// same keys.
     pub fn with_issuers(&self, issuers: impl Into<Arc<[Issuer]>>) -> Self {
         Self { issuers: issuers.into(), cache: TokenCache::new(CACHE_BYTES), ..self.clone() }
     }
 
-    /// Returns how the cache has done since it was made.
+    /// Returns the statistics of the cache.
     pub fn cache_statistics(&self) -> CacheStatistics {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         CacheStatistics {
@@ -160,18 +161,18 @@ impl Verifier {
         Self { audience: Some(audience.into()), ..self.clone() }
     }
 
-    /// Returns the same verifier for a service that does not ask when a token's time begins (`nbf`, `iat`).
+    /// Returns the same verifier for a service that ignores when a token's validity begins (`nbf`, `iat`).
     pub fn ignoring_beginning(&self) -> Self {
         Self { ignores_beginning: true, ..self.clone() }
     }
 
-    /// Checks the signature, then `exp`, `nbf`, `iat` (30 s of leeway) and `aud`. The signature's result is
-    /// remembered; the claims are checked against the clock every time.
+    /// Checks the signature, then `exp`, `nbf`, `iat` (30 s of leeway) and `aud`. A valid signature is cached; the
+    /// claims are checked against the clock every time.
     pub fn verify(&self, token: &str) -> Result<Arc<Verified>, Error> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as i64);
-        self.verify_at(token, now)
+        self.verify_at(token, now())
     }
 
+    /// Does the same as [`verify`](Self::verify) at the time `now`.
     pub(crate) fn verify_at(&self, token: &str, now: i64) -> Result<Arc<Verified>, Error> {
         let audience = self.audience.as_deref();
         if let Some(known) = self.cache.get(token) {
@@ -186,6 +187,7 @@ impl Verifier {
         Ok(verified)
     }
 
+    /// Verifies the signature and returns the token, whose claims are not checked yet.
     fn check_signature(&self, token: &str) -> Result<Verified, Error> {
         if token.is_empty() {
             return Err(Error::Empty);
@@ -204,14 +206,14 @@ impl Verifier {
         let check = |keys: &[Key]| {
             let mut fitting = fitting(keys, algorithm, header.kid.as_deref()).peekable();
             fitting.peek().ok_or(Error::NoSuitableKey)?;
-            let is_signed = fitting.any(|key| signature::is_of(key, algorithm, message, signature));
+            let is_signed = fitting.any(|key| key.verify(algorithm, message, signature));
             if is_signed { Ok(()) } else { Err(Error::Signature) }
         };
         let Err(refusal) = check(&self.keys) else { return Verified::parse(&decode(payload, "payload")?) };
         if self.issuers.is_empty() {
             return Err(refusal);
         }
-        // What an unverified token claims decides whose keys are tried, and nothing else.
+        // The claims of an unverified token only decide which issuer's keys are tried.
         let claimed = decode(payload, "payload").and_then(|payload| Verified::parse(&payload)).ok();
         let named = claimed.and_then(|claimed| {
             let name = claimed.issuer().unwrap_or_default();
@@ -224,9 +226,9 @@ impl Verifier {
     }
 }
 
-/// Returns those of `keys` whose type and `alg` allow `algorithm` and whose id does not contradict the token's. An id
-/// that one of `keys` has leaves no other; one that none has is no obstacle to shared secrets, as in GoTrue, whose
-/// tokens of old name none or one that was changed since.
+/// Returns those of `keys` whose type and `alg` allow `algorithm` and whose id does not contradict the token's `id`. If
+/// one of `keys` has this id, all others are left out. If none has it, shared secrets and keys without an id fit, as in
+/// GoTrue, whose old tokens name no id or one that has changed since.
 fn fitting<'k>(keys: &'k [Key], algorithm: Algorithm, id: Option<&str>) -> impl Iterator<Item = &'k Key> {
     let is_known = id.is_some_and(|id| keys.iter().any(|key| key.id.as_deref() == Some(id)));
     let id_fits = move |key: &Key| match (id, &key.id) {
@@ -244,6 +246,11 @@ impl std::fmt::Debug for Verifier {
             .field("cached", &self.cache.tokens.len())
             .finish()
     }
+}
+
+/// Returns the current time in Unix seconds.
+pub fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs() as i64)
 }
 
 fn split(token: &str) -> Result<(&str, &str, &str), Error> {

@@ -1,4 +1,4 @@
-//! What the database holds, as `introspect.sql` reports it.
+//! The system catalogs, as `introspect.sql` reads them.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -68,7 +68,7 @@ pub(crate) struct Type {
     pub(crate) id: i64,
     pub(crate) schema: String,
     pub(crate) name: String,
-    /// As SQL writes it.
+    /// The name in SQL.
     pub(crate) format: String,
     /// Of an enum.
     pub(crate) labels: Vec<String>,
@@ -119,7 +119,7 @@ impl Function {
 }
 
 impl Catalog {
-    /// Reads the document and puts everything into the order of the generated text.
+    /// Parses the document and sorts everything into the order of the generated text.
     pub(crate) fn parse(json: &str) -> serde_json::Result<Self> {
         let mut catalog: Self = serde_json::from_str(json)?;
         catalog.relations.sort_by(|a, b| collate(&a.name, &b.name));
@@ -139,7 +139,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Returns the catalog with what its relations refer to.
+    /// Returns the catalog with the references of its relations.
     pub(crate) fn with_references(mut self, mut references: Vec<Reference>) -> Self {
         references.sort_by(|a, b| {
             collate(&a.foreign_key, &b.foreign_key)

@@ -1,8 +1,8 @@
-//! Functions: what they take, what they return, and which of them clients can call at all.
+//! Functions: their arguments, their results, and which of them clients can call.
 
 use crate::catalog::{Argument, Function};
 use crate::layout::{Ts, key, string};
-use crate::schema::View;
+use crate::view::View;
 
 /// Types that a single unnamed argument may have: `json`, `jsonb`, `text`, `bytea`, `xml`. Source: PostgREST,
 /// "Functions with a single unnamed parameter"; the Supabase CLI leaves the last two out.
@@ -14,7 +14,7 @@ pub(crate) fn listed<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Functio
     own.filter(|function| is_callable(view, function))
 }
 
-/// Returns the same functions, those of one name together.
+/// Returns the same functions, grouped by name.
 pub(crate) fn groups<'a>(view: &'a View<'_>) -> Vec<Vec<&'a Function>> {
     let mut groups: Vec<Vec<&Function>> = Vec::new();
     for function in listed(view) {
@@ -118,7 +118,7 @@ fn returned_relation(view: &View<'_>, function: &Function) -> Option<String> {
     relation.or_else(|| view.catalog.type_of(function.return_type_id).map(|t| t.name.clone()))
 }
 
-/// Returns what a client needs to select within the rows that a function returns, or to embed it.
+/// Returns the options by which a client selects within the rows that a function returns, or embeds them.
 fn set_options(view: &View<'_>, function: &Function) -> Option<Ts> {
     let to = returned_relation(view, function)?;
     let argument = match function.arguments.as_slice() {
@@ -154,7 +154,7 @@ fn not_embeddable(view: &View<'_>, function: &Function, inputs: &[&Argument]) ->
     }
 }
 
-/// Overloads that a call by names cannot tell apart (PostgREST's PGRST203).
+/// Returns the error for overloads that a call with named arguments cannot tell apart (PostgREST's PGRST203).
 fn conflict(
     view: &View<'_>,
     group: &[&Function],

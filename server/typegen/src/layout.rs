@@ -1,17 +1,17 @@
-//! Lays types out as Prettier does (no semicolons, 80 columns), which is how the Supabase CLI's output looks.
+//! The layout of types: that of Prettier (no semicolons, 80 columns), as in the Supabase CLI's output.
 
 /// Columns of a line.
 const WIDTH: usize = 80;
 
-/// A type as text that may have to be broken into lines.
+/// A type that may have to be broken into lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ts {
     /// Never broken.
     Atom(String),
     /// Broken into one line per member.
     Union(Vec<Self>),
-    /// An object type and what follows its closing brace. Broken into one line per property where it does not fit,
-    /// or always.
+    /// An object type and the text after its closing brace. Broken into one line per property if it does not fit, or
+    /// always if `expanded`.
     Object { properties: Vec<(String, Self)>, suffix: String, expanded: bool },
 }
 
@@ -20,7 +20,7 @@ impl Ts {
         Self::Atom(text.into())
     }
 
-    /// Returns `self | null`; what admits everything stays as it is.
+    /// Returns `self | null`, or `unknown` unchanged.
     pub(crate) fn or_null(self) -> Self {
         match self {
             Self::Atom(text) if text == "unknown" => Self::Atom(text),
@@ -43,7 +43,7 @@ impl Ts {
         }
     }
 
-    /// Returns the type on one line; `None` where it must be broken.
+    /// Returns the type on one line; `None` if it must be broken.
     fn flat(&self) -> Option<String> {
         match self {
             Self::Atom(text) => Some(text.clone()),
@@ -153,7 +153,7 @@ impl Layout {
     }
 }
 
-/// Returns a property's name: quoted only where it must be.
+/// Returns a property's name, quoted if necessary.
 pub(crate) fn key(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '$')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$');

@@ -1,8 +1,8 @@
-//! What `basalt gen types` writes: the types of a database's schemas, for typed clients, in the format of the Supabase
+//! The output of `basalt gen types`: the types of a database's schemas, for typed clients, in the format of the Supabase
 //! CLI's `gen types typescript`, so that either tool's output can replace the other's.
 //!
-//! [`generate`] reads the system catalogs (`catalog`, `references`), says in TypeScript what it finds there (`schema`,
-//! `function`, `helpers`) and lays it out as Prettier would (`layout`).
+//! [`generate`] reads the system catalogs (`catalog`, `references`), converts their contents to TypeScript (`schema`,
+//! `function`, `helpers`) and formats it as Prettier would (`layout`).
 
 mod catalog;
 mod function;
@@ -10,17 +10,18 @@ mod helpers;
 mod layout;
 mod references;
 mod schema;
+mod view;
 
 use catalog::Catalog;
 use database::Database;
+use view::View;
 
-/// The version in the types, by which supabase-js picks features of the server: by the major version, and it knows none
-/// above 14.
+/// The version in the types. supabase-js chooses features of the server by the major version, and knows none above 14.
 const POSTGREST_VERSION: &str = "14.17";
 
 const INTROSPECT: &str = include_str!("introspect.sql");
 
-/// What is described, and how.
+/// Options of [`generate`].
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The schemas to describe; those that do not exist are left out.
@@ -31,7 +32,7 @@ pub struct Options {
 
 /// Returns the types of a database's schemas, as the text of a module.
 ///
-/// Errors: whatever the database says.
+/// Errors: those of the database.
 pub async fn generate(database: &Database, options: &Options) -> Result<String, database::Error> {
     let schemas = existing(database, &options.schemas).await?;
     let row = database.client().await?.query_one(INTROSPECT, &[&schemas]).await?;
@@ -53,6 +54,7 @@ async fn existing(database: &Database, schemas: &[String]) -> Result<Vec<String>
     Ok(existing)
 }
 
+/// Returns the text of the module.
 fn module(catalog: &Catalog, schemas: &[String], one_to_one: bool) -> String {
     let mut layout = layout::Layout::default();
     let json = ["string", "number", "boolean", "null", "{ [key: string]: Json | undefined }", "Json[]"];
@@ -68,11 +70,11 @@ fn module(catalog: &Catalog, schemas: &[String], one_to_one: bool) -> String {
             layout.line(&format!("PostgrestVersion: \"{POSTGREST_VERSION}\""));
         });
         for schema in schemas {
-            schema::write(layout, &schema::View { catalog, schemas, schema, one_to_one });
+            schema::write(layout, &View { catalog, schemas, schema, one_to_one });
         }
     });
     layout.line("");
-    helpers::write(&mut layout);
+    helpers::write_types(&mut layout);
     helpers::write_constants(&mut layout, catalog, schemas);
     layout.finish()
 }

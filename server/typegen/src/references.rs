@@ -1,5 +1,5 @@
-//! What tables and views refer to by foreign keys, as the REST service embeds it: views have the keys of the tables
-//! that their columns come from.
+//! References by foreign keys, as the REST service embeds them: views have the keys of the tables that their columns come
+//! from.
 
 use database::Database;
 use rest::schema_cache::{Cardinality, Relationship, SchemaCache};
@@ -18,7 +18,7 @@ pub(crate) struct Reference {
 
 /// Returns the references within each of `schemas`.
 ///
-/// Errors: whatever the database says.
+/// Errors: those of the database.
 pub(crate) async fn load(database: &Database, schemas: &[String]) -> Result<Vec<Reference>, database::Error> {
     let settings = rest::Settings { db_schemas: schemas.to_vec(), ..rest::Settings::default() };
     let catalog = rest::schema_cache::load(database, &settings).await.map_err(|error| match error {

@@ -1,18 +1,9 @@
 //! One schema: its tables, views, functions, enums and composite types.
 
-use crate::catalog::{Catalog, Column, Function, Relation};
+use crate::catalog::{Column, Function, Relation};
 use crate::function;
 use crate::layout::{Layout, Ts, key, string};
-
-/// A schema within everything that is known.
-pub(crate) struct View<'a> {
-    pub(crate) catalog: &'a Catalog,
-    /// All schemas that are described, which types may refer to.
-    pub(crate) schemas: &'a [String],
-    pub(crate) schema: &'a str,
-    /// Whether references say if they are one to one.
-    pub(crate) one_to_one: bool,
-}
+use crate::view::View;
 
 /// Writes the schema's part of the `Database` type.
 pub(crate) fn write(layout: &mut Layout, view: &View<'_>) {
@@ -135,71 +126,4 @@ fn write_relationships(layout: &mut Layout, view: &View<'_>, relation: &Relation
             });
         }
     });
-}
-
-impl View<'_> {
-    /// Returns the type of a column's values.
-    pub(crate) fn column(&self, column: &Column) -> Ts {
-        let ts = self.type_by_name(&column.format);
-        if column.is_nullable { ts.or_null() } else { ts }
-    }
-
-    pub(crate) fn type_by_id(&self, id: i64) -> Ts {
-        self.catalog.type_of(id).map_or_else(|| Ts::atom("unknown"), |t| self.type_by_name(&t.name))
-    }
-
-    /// Returns what JSON makes of the Postgres type with the internal name `name`. Types are looked up by name alone,
-    /// this schema's first, as upstream does.
-    pub(crate) fn type_by_name(&self, name: &str) -> Ts {
-        match name {
-            "bool" => Ts::atom("boolean"),
-            "int2" | "int4" | "int8" | "float4" | "float8" | "numeric" => Ts::atom("number"),
-            "bytea" | "bpchar" | "varchar" | "date" | "text" | "citext" | "time" | "timetz" | "timestamp"
-            | "timestamptz" | "uuid" | "vector" | "interval" => Ts::atom("string"),
-            "json" | "jsonb" => Ts::atom("Json"),
-            "void" => Ts::atom("undefined"),
-            "record" => Ts::atom("Record<string, unknown>"),
-            _ => match name.strip_prefix('_') {
-                Some(element) => self.type_by_name(element).array(),
-                None => self.user_type(name),
-            },
-        }
-    }
-
-    fn user_type(&self, name: &str) -> Ts {
-        let types = || self.catalog.types.iter().filter(|t| t.name == name);
-        let pick = |wanted: fn(&crate::catalog::Type) -> bool| {
-            let own = types().find(|t| wanted(t) && t.schema == self.schema);
-            own.or_else(|| types().find(|t| wanted(t)))
-        };
-        if let Some(t) = pick(|t| !t.labels.is_empty()) {
-            return match self.schemas.contains(&t.schema) {
-                true => reference(&t.schema, "Enums", name),
-                false => Ts::Union(t.labels.iter().map(|label| Ts::atom(string(label))).collect()),
-            };
-        }
-        if let Some(t) = pick(|t| !t.attributes.is_empty()) {
-            return match self.schemas.contains(&t.schema) {
-                true => reference(&t.schema, "CompositeTypes", name),
-                false => Ts::atom("unknown"),
-            };
-        }
-        let relations = || self.catalog.relations.iter().filter(|relation| relation.name == name);
-        let relation =
-            relations().find(|relation| relation.schema == self.schema).or_else(|| relations().next());
-        match relation {
-            Some(relation) => {
-                let kind = if relation.is_table() { "Tables" } else { "Views" };
-                let Ts::Atom(text) = reference(&relation.schema, kind, name) else {
-                    return Ts::atom("unknown");
-                };
-                Ts::Atom(format!("{text}[\"Row\"]"))
-            }
-            None => Ts::atom("unknown"),
-        }
-    }
-}
-
-fn reference(schema: &str, kind: &str, name: &str) -> Ts {
-    Ts::Atom(format!("Database[{}][\"{kind}\"][{}]", string(schema), string(name)))
 }

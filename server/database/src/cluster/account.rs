@@ -107,6 +107,12 @@ impl Account {
     }
 }
 
+/// Makes `account`, if there is one, the owner of `path` and of everything in it.
+pub(super) fn give(path: &Path, account: Option<&Account>) -> Result<(), Error> {
+    let changed = account.map_or(Ok(()), |account| account.take_ownership(path));
+    changed.map_err(Error::io("change the owner of", path))
+}
+
 /// Makes `command` run as `account`. If this process is root, the standard library also drops its groups.
 pub(super) fn run_as(command: &mut Command, account: Option<&Account>) {
     if let Some(account) = account {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::account::Account;
+use super::account::{self, Account};
 use super::data_dir::write_atomically;
 use super::error::Error;
 
@@ -50,7 +50,7 @@ pub(super) fn write(cluster: &Path, throwaway: bool, account: Option<&Account>) 
         return Ok(());
     }
     write_atomically(&file, text.as_bytes(), 0o600)?;
-    set_owner(&file, account)
+    account::give(&file, account)
 }
 
 /// Makes a new cluster's `postgresql.conf` include `basalt.conf` at its beginning, and comments out the lines of `initdb`
@@ -68,10 +68,5 @@ pub(super) fn include(cluster: &Path, account: Option<&Account>) -> Result<(), E
         text.push('\n');
     }
     write_atomically(&file, text.as_bytes(), 0o600)?;
-    set_owner(&file, account)
-}
-
-fn set_owner(file: &Path, account: Option<&Account>) -> Result<(), Error> {
-    let changed = account.map_or(Ok(()), |account| account.take_ownership(file));
-    changed.map_err(Error::io("change the owner of", file))
+    account::give(&file, account)
 }

@@ -101,13 +101,7 @@ impl DataDir {
 
     /// Removes the stored password.
     pub(super) fn remove_password(&self) -> Result<(), Error> {
-        let file = self.password_file();
-        match fs::remove_file(&file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io("remove", &file)(error))
-            }
-            _ => Ok(()),
-        }
+        remove_if_present(&self.password_file())
     }
 
     /// Replaces the current cluster by the complete one in `cluster`, and keeps the old one as `kept`. If this is
@@ -219,6 +213,14 @@ pub(super) fn write_atomically(path: &Path, content: &[u8], mode: u32) -> Result
         let _ = fs::remove_file(&temporary);
     }
     written.map_err(Error::io("write", path))
+}
+
+/// Removes a file, if it exists.
+pub(super) fn remove_if_present(file: &Path) -> Result<(), Error> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", file)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// Writes the directory entries of `folder` to disk.

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::account::Account;
+use super::account::{self, Account};
 use super::data_dir::write_atomically;
 use super::error::Error;
 use super::package::temporary_name;
@@ -79,8 +79,7 @@ pub(super) fn ensure_vault_key(cluster: &Path, account: Option<&Account>) -> Res
         return Ok(());
     }
     write_atomically(&file, &rand::random::<[u8; 32]>(), 0o600)?;
-    let changed = account.map_or(Ok(()), |account| account.take_ownership(&file));
-    changed.map_err(Error::io("change the owner of", &file))
+    account::give(&file, account)
 }
 
 #[cfg(test)]

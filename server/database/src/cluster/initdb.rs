@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::account::{Account, FolderAccess, run_as};
+use super::account::{self, Account, FolderAccess, run_as};
 use super::binaries::Binaries;
 use super::configuration;
 use super::data_dir::{DataDir, SUPERUSER, sync_folder, write_atomically};
@@ -52,9 +52,7 @@ pub(super) async fn create_in(
     created.map_err(Error::io("create", &cluster))?;
     let secret = staging.join("password");
     write_atomically(&secret, password.as_bytes(), 0o600)?;
-    if let Some(account) = account {
-        account.take_ownership(staging).map_err(Error::io("change the owner of", staging))?;
-    }
+    account::give(staging, account)?;
     let mut failure = None;
     for locale in locales(binaries) {
         match run(staging, binaries, account, &locale, throwaway).await {

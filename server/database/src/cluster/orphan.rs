@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{Instant, sleep};
 
+use super::data_dir::remove_if_present;
 use super::error::Error;
 use super::postmaster::POLL;
 
@@ -41,7 +42,7 @@ impl PidFile {
 /// stays and Postgres itself decides.
 pub(super) async fn clear(cluster: &Path, notice: impl Fn(u32)) -> Result<(), Error> {
     let Some(PidFile { pid, .. }) = PidFile::read(cluster) else {
-        return remove(cluster);
+        return remove_if_present(&cluster.join("postmaster.pid"));
     };
     if serves(pid, cluster) {
         notice(pid.as_raw_nonzero().get().cast_unsigned());
@@ -60,15 +61,7 @@ pub(super) async fn clear(cluster: &Path, notice: impl Fn(u32)) -> Result<(), Er
     } else if command(pid).is_some_and(|line| is_postgres(&line)) {
         return Ok(());
     }
-    remove(cluster)
-}
-
-fn remove(cluster: &Path) -> Result<(), Error> {
-    let file = cluster.join("postmaster.pid");
-    match fs::remove_file(&file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", &file)(error)),
-        _ => Ok(()),
-    }
+    remove_if_present(&cluster.join("postmaster.pid"))
 }
 
 /// Returns the setting that identifies the Postgres of `cluster` in a list of processes. It also tells an administrator

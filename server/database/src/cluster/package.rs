@@ -9,6 +9,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use data_encoding::HEXLOWER;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -127,7 +128,7 @@ fn fingerprint(bin: &Path) -> String {
 
 /// Returns the first eight bytes of `digest` in hexadecimal.
 pub(super) fn short_hex(digest: &[u8]) -> String {
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&digest[..8])
 }
 
 fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {

@@ -37,11 +37,7 @@ pub(super) fn log_file(data: &DataDir) -> PathBuf {
 
 /// Implements [`Cluster::start`] and, with `throwaway`, [`Cluster::ephemeral`].
 pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, Error> {
-    let report = |step: Progress| {
-        if let Some(listener) = &options.progress {
-            listener(&step);
-        }
-    };
+    let report = |step: Progress| options.report(&step);
     let data = DataDir::lock(&options.data_dir)?;
     data.recover().await?;
     let account = Account::choose(&data.cluster())?;
@@ -70,7 +66,7 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
         run_dir,
         port,
         wanted_port: options.port,
-        password,
+        password: password.into(),
         throwaway,
         state,
         stop,

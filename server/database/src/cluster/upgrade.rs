@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use super::account::Account;
+use super::account::{self, Account};
 use super::binaries::{Binaries, Search, Version};
 use super::data_dir::{DataDir, SUPERUSER};
 use super::error::Error;
@@ -40,11 +40,7 @@ pub enum Upgrade {
 
 /// Implements [`super::Cluster::upgrade`].
 pub(super) async fn run(options: Options, old_folder: Option<&Path>) -> Result<Upgrade, Error> {
-    let report = |step: Progress| {
-        if let Some(listener) = &options.progress {
-            listener(&step);
-        }
-    };
+    let report = |step: Progress| options.report(&step);
     let data = DataDir::lock(&options.data_dir)?;
     data.recover().await?;
     let Some(major) = data.major()? else { return Ok(Upgrade::NoCluster) };
@@ -168,9 +164,7 @@ impl UpgradeJob<'_> {
             }
             let copy = cluster.join(name);
             fs::copy(&file, &copy).map_err(Error::io("copy", &file))?;
-            if let Some(account) = &self.account {
-                account.take_ownership(&copy).map_err(Error::io("change the owner of", &copy))?;
-            }
+            account::give(&copy, self.account.as_ref())?;
         }
         Ok(())
     }

@@ -72,7 +72,7 @@ impl Age {
         self.obstacle_of_auth().or_else(|| self.obstacle_of(&self.storage, "storage", "Supabase Storage"))
     }
 
-    /// Like [`Self::obstacle`], for schema `auth` only.
+    /// Returns the same as [`Self::obstacle`] for schema `auth` only.
     pub(super) fn obstacle_of_auth(&self) -> Option<String> {
         if self.has_users && !(self.has_sessions && self.has_factors) {
             return Some(too_old());

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use super::error::Error;
@@ -61,7 +62,7 @@ pub(super) fn checksum(sql: &str) -> String {
 
 /// Returns the SHA-256 of bytes in hexadecimal, as the Supabase CLI records it for seed files.
 pub(super) fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 async fn sql_files(folder: &Path) -> Result<Vec<String>, Error> {

@@ -11,8 +11,8 @@ use std::borrow::Cow;
 /// running other `psql` commands, none of which is run here anyway.
 const IGNORED_COMMANDS: [&str; 2] = ["\\restrict", "\\unrestrict"];
 
-/// How many of a statement's words are kept, by which the statement is recognized.
-const KEPT_WORDS: usize = 24;
+/// The number of a statement's first words, by which it is recognized.
+const MAX_WORDS: usize = 24;
 
 /// One statement of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,19 +44,21 @@ impl Statement<'_> {
     }
 }
 
-/// Why a file cannot be split into statements.
+/// The error that a file cannot be split into statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unsplittable {
+pub(super) struct SplitError {
     /// The byte offset of the problem in the file.
     pub(super) offset: usize,
-    /// What is there.
+    /// The problem, such as `a NUL byte`.
     pub(super) problem: String,
-    /// What to do about it.
+    /// The advice.
     pub(super) hint: &'static str,
 }
 
-/// Splits `sql` into statements; empty ones are left out.
-pub(super) fn split(sql: &str) -> Result<Vec<Statement<'_>>, Unsplittable> {
+/// Splits `sql` into statements, without empty ones.
+///
+/// Errors: [`SplitError`].
+pub(super) fn split(sql: &str) -> Result<Vec<Statement<'_>>, SplitError> {
     let mut scanner = Scanner::new(sql);
     while scanner.at < scanner.bytes.len() {
         scanner.step()?;
@@ -71,11 +73,12 @@ pub(super) fn line_at(sql: &str, offset: usize) -> usize {
     1 + before.iter().filter(|byte| **byte == b'\n').count()
 }
 
+/// The scanner of a file.
 struct Scanner<'a> {
     sql: &'a str,
     bytes: &'a [u8],
     at: usize,
-    /// Where the current statement's text begins: after the last semicolon.
+    /// The beginning of the current statement's text: after the last semicolon.
     start: usize,
     first_token: Option<usize>,
     words: Vec<String>,
@@ -110,7 +113,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips one token.
-    fn step(&mut self) -> Result<(), Unsplittable> {
+    fn step(&mut self) -> Result<(), SplitError> {
         let byte = self.bytes[self.at];
         match (byte, self.peek(1)) {
             (b'-', Some(b'-')) => self.skip_line(),
@@ -141,7 +144,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn symbol(&mut self, byte: u8) -> Result<(), Unsplittable> {
+    fn symbol(&mut self, byte: u8) -> Result<(), SplitError> {
         match byte {
             b'\'' => return self.quoted(b'\'', false, "string"),
             b'"' => return self.quoted(b'"', false, "quoted identifier"),
@@ -174,7 +177,7 @@ impl<'a> Scanner<'a> {
         self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
     }
 
-    fn block_comment(&mut self) -> Result<(), Unsplittable> {
+    fn block_comment(&mut self) -> Result<(), SplitError> {
         let opened_at = self.at;
         let mut depth = 0_usize;
         loop {
@@ -199,7 +202,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips `'…'` or `"…"`, in which a doubled quote stands for one.
-    fn quoted(&mut self, quote: u8, backslash_escapes: bool, what: &str) -> Result<(), Unsplittable> {
+    fn quoted(&mut self, quote: u8, backslash_escapes: bool, what: &str) -> Result<(), SplitError> {
         let opened_at = self.at;
         self.at += 1;
         loop {
@@ -223,7 +226,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips `$tag$…$tag$`, or the dollar of a parameter such as `$1`.
-    fn dollar(&mut self) -> Result<(), Unsplittable> {
+    fn dollar(&mut self) -> Result<(), SplitError> {
         let opened_at = self.at;
         let mut end = self.at + 1;
         if self.bytes.get(end).is_some_and(u8::is_ascii_digit) {
@@ -255,7 +258,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn word(&mut self) -> Result<(), Unsplittable> {
+    fn word(&mut self) -> Result<(), SplitError> {
         let start = self.at;
         while self.peek(0).is_some_and(is_word_part) {
             self.at += 1;
@@ -267,7 +270,7 @@ impl<'a> Scanner<'a> {
         }
         self.count_body(&word);
         self.after_begin = word == "BEGIN";
-        if self.parentheses == 0 && self.words.len() < KEPT_WORDS {
+        if self.parentheses == 0 && self.words.len() < MAX_WORDS {
             self.words.push(word);
         }
         Ok(())
@@ -324,12 +327,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Returns the command of `psql` that begins here.
+    /// Returns the command of `psql` at the current position.
     fn command(&self) -> &'a str {
         self.sql[self.at..].split_whitespace().next().unwrap_or_default()
     }
 
-    fn backslash(&self) -> Unsplittable {
+    fn backslash(&self) -> SplitError {
         let command: String = self.command().chars().take(24).collect();
         self.refuse(
             self.at,
@@ -338,12 +341,12 @@ impl<'a> Scanner<'a> {
         )
     }
 
-    fn refuse(&self, offset: usize, problem: &str, hint: &'static str) -> Unsplittable {
-        Unsplittable { offset, problem: problem.to_owned(), hint }
+    fn refuse(&self, offset: usize, problem: &str, hint: &'static str) -> SplitError {
+        SplitError { offset, problem: problem.to_owned(), hint }
     }
 
-    fn unterminated(&self, offset: usize, what: &str, hint: &'static str) -> Unsplittable {
-        Unsplittable { offset, problem: format!("a {what} that begins here and never ends"), hint }
+    fn unterminated(&self, offset: usize, what: &str, hint: &'static str) -> SplitError {
+        SplitError { offset, problem: format!("a {what} that begins here and never ends"), hint }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a replication stream tells: transactions, changed rows, and the tables that these belong to.
+//! The events of a replication stream: transactions, changed rows, and their tables.
 
 use std::sync::Arc;
 
@@ -57,15 +57,15 @@ pub enum Event {
         /// The tables, as far as they are published.
         relations: Vec<Arc<Relation>>,
     },
-    /// Nothing that is published has changed up to `end` since the last event. Never comes within a transaction, so `end`
-    /// may be confirmed as soon as all earlier events have been dealt with.
+    /// Nothing that is published has changed up to `end` since the last event. Never comes within a transaction, so
+    /// `end` may be confirmed as soon as all earlier events have been handled.
     Keepalive {
         /// The position up to which the server has read its WAL.
         end: Lsn,
     },
 }
 
-/// A published table as it was when its rows changed. After a change of the table its rows come with another value.
+/// A published table at the time of its rows' changes. After a change of the table, its rows come with another value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relation {
     /// Its OID.
@@ -74,13 +74,14 @@ pub struct Relation {
     pub schema: String,
     /// Its name.
     pub name: String,
-    /// What is told of old rows.
+    /// The columns of old rows that the stream has.
     pub replica_identity: ReplicaIdentity,
     /// Its published columns in their order, which is that of the values in a [`Tuple`].
     pub columns: Vec<RelationColumn>,
 }
 
-/// What is told of the old row at an update or a deletion. Source: PostgreSQL documentation, `ALTER TABLE`.
+/// The columns of the old row that the stream has at an update or a deletion. Source: PostgreSQL documentation, `ALTER
+/// TABLE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReplicaIdentity {
     /// The columns of the primary key.
@@ -159,8 +160,8 @@ impl<'a> Value<'a> {
 }
 
 impl Tuple {
-    /// Takes the `count` values that `body` begins with. `None` if there are fewer, or one in a format that is not text.
-    /// Returns the length of what was taken beside the tuple.
+    /// Parses the first `count` values of `body`. Returns the tuple and its length; `None` if there are fewer values,
+    /// or one is not in text format.
     pub(super) fn parse(count: u16, body: &Bytes) -> Option<(Self, usize)> {
         let mut values = Values { left: count, rest: body };
         for _ in 0..count {
@@ -170,12 +171,12 @@ impl Tuple {
         Some((Self { count, body: body.slice(..length) }, length))
     }
 
-    /// Returns a tuple of `count` values from the bytes that [`Self::as_bytes`] returned; `None` if they are not such.
+    /// Returns a tuple of `count` values from the bytes that [`Self::as_bytes`] returned; `None` for other bytes.
     pub fn from_bytes(count: u16, bytes: &Bytes) -> Option<Self> {
         Self::parse(count, bytes).filter(|(_, length)| *length == bytes.len()).map(|(tuple, _)| tuple)
     }
 
-    /// Returns all values as pgoutput writes them, to be sent elsewhere with their number.
+    /// Returns all values in the format of pgoutput, which does not include their number.
     pub const fn as_bytes(&self) -> &Bytes {
         &self.body
     }
@@ -208,7 +209,7 @@ impl Tuple {
         }
     }
 
-    /// Returns the size of the values in bytes, with a few for each that say what it is.
+    /// Returns the size of the values in bytes, with the head of each.
     pub const fn size(&self) -> usize {
         self.body.len()
     }

@@ -1,11 +1,11 @@
-//! Cuts what the server sends on a replication connection into messages.
+//! The framing of messages on a replication connection.
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use postgres_protocol::message::backend::Message;
 
 use crate::Error;
 
-/// The longest message: Postgres makes none of a gigabyte or more.
+/// The longest message: Postgres sends none of a gigabyte or more.
 const MAX_MESSAGE: usize = 1 << 30;
 
 /// How much is read at once, at most.
@@ -30,10 +30,10 @@ pub(super) enum Frame {
     Other(Message),
 }
 
-/// Takes the next message off `inbound`; `None` if it has not arrived completely, in which case there is room for what is
-/// missing. A message that arrives in many parts is copied once at most, however long it is.
+/// Takes the next message from `inbound`; `None` if it has not arrived completely, in which case there is room for the
+/// rest. A message that arrives in many parts is copied once at most, however long it is.
 ///
-/// Errors: [`Error::Protocol`] for a message that is too long or not understood.
+/// Errors: [`Error::Protocol`] for a message that is too long or malformed.
 pub(super) fn take(inbound: &mut BytesMut) -> Result<Option<Frame>, Error> {
     let [kind, a, b, c, d, ..] = **inbound else {
         make_room(inbound, MIN_SPARE);
@@ -68,8 +68,7 @@ pub(super) fn take(inbound: &mut BytesMut) -> Result<Option<Frame>, Error> {
     Ok(Some(frame))
 }
 
-/// Makes room for `needed` bytes. If that takes another buffer, it is made larger than that, so that the end of the
-/// message does not take one more.
+/// Makes room for `needed` bytes. A new buffer is larger than that, so that the end of the message needs no further one.
 fn make_room(inbound: &mut BytesMut, needed: usize) {
     let spare = inbound.capacity() - inbound.len();
     if spare < needed || spare < MIN_SPARE {

@@ -1,8 +1,8 @@
 //! Decodes the messages of pgoutput, the output plugin that comes with Postgres, in its protocol version 1.
 //!
-//! Source: PostgreSQL documentation, section 55.9. Version 1 tells a transaction after its commit and as a whole. Later
-//! versions can also send transactions that are still running, and may yet be rolled back: the server would need less
-//! disk for huge ones, but whoever reads would have to keep them all until their commits.
+//! Source: PostgreSQL documentation, section 55.9. Version 1 sends a whole transaction after its commit. Later versions
+//! can also send transactions that are still running and may be rolled back: the server would need less disk for huge
+//! ones, but the reader would have to keep them until their commits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::Error;
 /// The flag of a column that is part of the replica identity.
 const KEY_FLAG: u8 = 1;
 
-/// Decodes the messages of one stream.
+/// The decoder of one stream's messages.
 #[derive(Default)]
 pub(super) struct Decoder {
     /// The tables that the server has described.
@@ -34,8 +34,7 @@ impl Decoder {
 
     /// Decodes `message`; `None` for one that is no event of its own.
     ///
-    /// Errors: [`Error::Protocol`] for anything that version 1 does not contain, which also ends what can be understood
-    /// of the messages after it.
+    /// Errors: [`Error::Protocol`] for anything that version 1 does not contain; later messages cannot be decoded then.
     pub(super) fn decode(&mut self, message: Bytes) -> Result<Option<Event>, Error> {
         let mut reader = Reader(message);
         let kind = reader.u8()?;
@@ -107,14 +106,14 @@ impl Decoder {
             .ok_or_else(|| Error::protocol(format!("a change of the table {oid}, which was not described")))
     }
 
-    /// Stores a table's description. It is sent again whenever the table may have changed, also in what it does not tell,
-    /// such as rights and row-level security: a caller can tell by the pointer, which is another one then.
+    /// Stores a table's description. The server sends it again whenever the table may have changed, also in rights or
+    /// row-level security, which the description does not contain. A caller notices this by the new pointer.
     fn describe(&mut self, relation: Relation) {
         self.relations.insert(relation.oid, Arc::new(relation));
     }
 }
 
-/// Reads the fields of a message.
+/// The reader of a message's fields.
 pub(super) struct Reader(pub(super) Bytes);
 
 impl Reader {

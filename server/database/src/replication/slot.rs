@@ -1,6 +1,6 @@
-//! Replication slots: making, watching and removing them, with SQL on the ordinary pool.
+//! Replication slots: creates, watches and drops them, with SQL on the ordinary pool.
 //!
-//! The pool's role needs the attribute `REPLICATION` to make, release or drop a slot, not to watch it.
+//! The pool's role needs the attribute `REPLICATION` to create, release or drop a slot, but not to watch it.
 //!
 //! Source: PostgreSQL documentation, sections 9.28.6 (functions) and 53.20 (`pg_replication_slots`).
 
@@ -9,26 +9,28 @@ use std::time::Duration;
 use super::Lsn;
 use crate::{Database, Error, Parameter, Row, Transaction, text};
 
-/// How often a slot is looked at anew when another node changes it at the same moment, or still holds it.
+/// How often a slot is checked again when another node changes it at the same moment, or still holds it.
 const ATTEMPTS: usize = 20;
 
-/// The pause after a look at a slot that is still held.
+/// The pause after a check of a slot that is still held.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How long making a slot may take: Postgres waits for the end of all transactions that are open at the beginning.
+/// How long the creation of a slot may take: Postgres waits for the end of all transactions that are open at the
+/// beginning.
 const CREATION_LIMIT: Duration = Duration::from_secs(60);
 
 /// How long the other statements may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How often [`release`] asks the other connection to end. A server process that waits for room for its last message, which
-/// nobody reads, ends only when it is asked a second time.
+/// How often [`release`] terminates the other connection. A server process that blocks on a last message that nobody
+/// reads ends only at the second time.
 const RELEASE_ATTEMPTS: usize = 5;
 
-/// How long it waits after each.
+/// How long [`release`] waits after each time.
 const RELEASE_LIMIT: Duration = Duration::from_secs(1);
 
-/// What the server is, and what the slot `$1` is. Columns that not every version of Postgres has are read by way of JSON.
+/// Reads the facts about the server and the slot `$1`. Columns that not every version of Postgres has are read through
+/// JSON.
 const FACTS: &str = "select current_setting('wal_level'), current_setting('max_replication_slots'), \
     pg_catalog.pg_is_in_recovery(), current_setting('server_version_num'), \
     s.slot_name, s.plugin, s.database, pg_catalog.current_database(), s.temporary, \
@@ -41,7 +43,7 @@ const FACTS: &str = "select current_setting('wal_level'), current_setting('max_r
 
 const CREATE: &str = "select pg_catalog.pg_create_logical_replication_slot($1, 'pgoutput')";
 
-/// For Postgres 17 and later: a standby takes the slot over when `sync_replication_slots` is on there.
+/// For Postgres 17 and later: a standby with `sync_replication_slots` takes the slot over.
 const CREATE_WITH_FAILOVER: &str =
     "select pg_catalog.pg_create_logical_replication_slot($1, 'pgoutput', failover => true)";
 
@@ -57,19 +59,19 @@ const LAG: &str = "select n.position, n.position - s.restart_lsn, n.position - s
         else pg_catalog.pg_current_wal_lsn() end) as n (position) \
     where s.slot_name = $1";
 
-/// What [`ensure`] has found or done.
+/// The outcome of [`ensure`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ensured {
+pub enum EnsureOutcome {
     /// The slot existed: all changes since its confirmed position come.
     Existed,
-    /// The slot was made now: changes come from now on.
+    /// The slot was created now: changes come from now on.
     Created,
-    /// The server had given the slot up, for example because it kept more WAL than `max_slot_wal_keep_size`. It was
-    /// dropped and made anew: changes between its confirmed position and now are lost.
+    /// The server had invalidated the slot, for example because it kept more WAL than `max_slot_wal_keep_size`. It was
+    /// dropped and created again: changes between its confirmed position and now are lost.
     Recreated,
 }
 
-/// Why a slot cannot be used.
+/// The reason why a slot cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SlotError {
     /// The server does not write what logical replication needs.
@@ -91,23 +93,23 @@ pub enum SlotError {
         "the database role may not use replication slots ({0}): a superuser has to run alter role … replication"
     )]
     NotPermitted(Box<crate::ServerError>),
-    /// There is a slot of that name for something else.
+    /// There is a slot of that name for another purpose.
     #[error("the replication slot {name} exists, but it {what}: drop it, or choose another name")]
     Other {
         /// The slot's name.
         name: String,
-        /// What is different.
+        /// The difference.
         what: String,
     },
     /// Another connection uses the slot.
     #[error("{0}")]
     Active(Box<crate::ServerError>),
-    /// The slot could not be made in time.
+    /// The slot could not be created in time.
     #[error(
         "the replication slot could not be made within {0:?}, since Postgres waits for transactions that are open: \
          pg_stat_activity and pg_prepared_xacts show them"
     )]
-    Waiting(Duration),
+    Timeout(Duration),
     /// Something else.
     #[error(transparent)]
     Database(Error),
@@ -123,19 +125,19 @@ impl From<Error> for SlotError {
     }
 }
 
-/// Makes a permanent logical slot for pgoutput in the current database, unless it exists. On Postgres 17 and later it is
-/// one that standbys can take over. A slot that the server has given up is made anew.
+/// Creates a permanent logical slot for pgoutput in the current database, unless it exists. On Postgres 17 and later,
+/// standbys can take it over. An invalidated slot is dropped and created again.
 ///
 /// The publications should exist before: for changes that are older than its publication, Postgres refuses the stream.
 ///
 /// Errors: [`SlotError`], which says what to do.
-pub async fn ensure(database: &Database, name: &str) -> Result<Ensured, SlotError> {
+pub async fn ensure(database: &Database, name: &str) -> Result<EnsureOutcome, SlotError> {
     let (mut has_dropped, mut active) = (false, None);
     for _ in 0..ATTEMPTS {
         let facts = Facts::read(database, name).await?;
-        match facts.judge(name)? {
-            Verdict::Usable => return Ok(Ensured::Existed),
-            Verdict::Invalid => {
+        match facts.check(name)? {
+            SlotCondition::Usable => return Ok(EnsureOutcome::Existed),
+            SlotCondition::Invalid => {
                 match drop(database, name).await {
                     Ok(was_there) => {
                         let reason = facts.reason.as_deref().unwrap_or_default();
@@ -146,7 +148,7 @@ pub async fn ensure(database: &Database, name: &str) -> Result<Ensured, SlotErro
                         );
                         has_dropped |= was_there;
                     }
-                    // Nobody can use such a slot: a connection that has just tried is about to end.
+                    // An invalid slot cannot be used: a connection that has just tried is about to end.
                     Err(SlotError::Active(error)) => {
                         active = Some(error);
                         tokio::time::sleep(PAUSE).await;
@@ -155,11 +157,11 @@ pub async fn ensure(database: &Database, name: &str) -> Result<Ensured, SlotErro
                     Err(error) => return Err(error),
                 }
             }
-            Verdict::Missing => {}
+            SlotCondition::Missing => {}
         }
         match create(database, name, &facts).await {
-            Ok(()) if has_dropped => return Ok(Ensured::Recreated),
-            Ok(()) => return Ok(Ensured::Created),
+            Ok(()) if has_dropped => return Ok(EnsureOutcome::Recreated),
+            Ok(()) => return Ok(EnsureOutcome::Created),
             // 42710: another node was faster.
             Err(SlotError::Database(error)) if error.server().is_some_and(|error| error.code == "42710") => {}
             Err(error) => return Err(error),
@@ -184,8 +186,8 @@ pub async fn drop(database: &Database, name: &str) -> Result<bool, SlotError> {
     }
 }
 
-/// Ends the connection that uses the slot, for example that of a node that is cut off from the network, and waits until it
-/// has ended, for 5 seconds at most. Reports whether the slot is free because of that; it is `false` if it was free before.
+/// Terminates the connection that uses the slot, for example that of a node that is cut off from the network, and waits
+/// for its end, for 5 seconds at most. Reports whether that has freed the slot; `false` if it was free before.
 ///
 /// Errors: [`SlotError::NotPermitted`] if the connection belongs to a role that the pool's role may not act for.
 pub async fn release(database: &Database, name: &str) -> Result<bool, SlotError> {
@@ -195,7 +197,7 @@ pub async fn release(database: &Database, name: &str) -> Result<bool, SlotError>
         match rows.first().and_then(|row| row.text(0)) {
             Some("t") => return Ok(true),
             Some(_) => {}
-            // Nobody uses it, or nobody does any more.
+            // The slot is free.
             None => return Ok(attempt > 0),
         }
     }
@@ -207,18 +209,18 @@ pub async fn release(database: &Database, name: &str) -> Result<bool, SlotError>
 pub struct Lag {
     /// The end of the server's WAL.
     pub server_position: Lsn,
-    /// The position that was confirmed last; `None` for a slot that the server has given up.
+    /// The last confirmed position; `None` for an invalidated slot.
     pub confirmed_position: Option<Lsn>,
-    /// How many bytes of WAL the slot makes the server keep.
+    /// Bytes of WAL that the server keeps for the slot.
     pub retained: u64,
-    /// How many bytes of WAL have been written since the confirmed position.
+    /// Bytes of WAL since the confirmed position.
     pub unconfirmed: u64,
-    /// The server process that streams its changes, if any does.
+    /// The server process that streams the slot's changes, if any.
     pub active_pid: Option<i32>,
     /// Whether the server still has the WAL that the slot needs.
     pub wal_status: WalStatus,
-    /// How many more bytes of WAL may be written until the slot may be given up; negative if that is due. `None` without
-    /// a limit (`max_slot_wal_keep_size`) and for a slot that has been given up.
+    /// Bytes of WAL that may be written until the slot may be invalidated; negative if that may happen now. `None`
+    /// without a limit (`max_slot_wal_keep_size`) and for an invalidated slot.
     pub safe_wal_size: Option<i64>,
 }
 
@@ -229,9 +231,9 @@ pub enum WalStatus {
     Reserved,
     /// Beyond `max_wal_size`, and kept for the slot.
     Extended,
-    /// No longer kept: it goes with the next checkpoint unless the reader catches up.
+    /// No longer kept: removed by the next checkpoint unless the reader catches up.
     Unreserved,
-    /// Gone: the slot cannot be used any more.
+    /// Removed: the slot cannot be used any more.
     Lost,
 }
 
@@ -263,7 +265,7 @@ impl Lag {
     }
 }
 
-/// What is known of the server and of a slot.
+/// The facts about the server and a slot.
 #[derive(Debug, Clone, Default)]
 struct Facts {
     wal_level: String,
@@ -276,14 +278,14 @@ struct Facts {
     slot_database: Option<String>,
     database: String,
     is_temporary: bool,
-    /// Whether the server has given the slot up, and why.
+    /// Whether the server has invalidated the slot, and why.
     is_invalid: bool,
     reason: Option<String>,
 }
 
-/// What a slot is good for.
+/// The condition of a slot.
 #[derive(Debug, PartialEq, Eq)]
-enum Verdict {
+enum SlotCondition {
     Missing,
     Usable,
     Invalid,
@@ -310,7 +312,10 @@ impl Facts {
         })
     }
 
-    fn judge(&self, name: &str) -> Result<Verdict, SlotError> {
+    /// Returns the condition of the slot `name`.
+    ///
+    /// Errors: the server or the slot cannot be used for this.
+    fn check(&self, name: &str) -> Result<SlotCondition, SlotError> {
         if self.wal_level != "logical" {
             return Err(SlotError::WalLevel(self.wal_level.clone()));
         }
@@ -319,13 +324,13 @@ impl Facts {
         }
         let other = |what: String| Err(SlotError::Other { name: name.to_owned(), what });
         match (&self.plugin, &self.slot_database) {
-            _ if !self.exists => Ok(Verdict::Missing),
+            _ if !self.exists => Ok(SlotCondition::Missing),
             (None, _) => other("is for physical replication".to_owned()),
             (Some(plugin), _) if plugin != "pgoutput" => other(format!("has the output plugin {plugin}")),
             (_, Some(owner)) if *owner != self.database => other(format!("belongs to the database {owner}")),
             _ if self.is_temporary => other("ends with somebody else's session".to_owned()),
-            _ if self.is_invalid => Ok(Verdict::Invalid),
-            _ => Ok(Verdict::Usable),
+            _ if self.is_invalid => Ok(SlotCondition::Invalid),
+            _ => Ok(SlotCondition::Usable),
         }
     }
 }
@@ -338,7 +343,7 @@ async fn create(database: &Database, name: &str, facts: &Facts) -> Result<(), Sl
         Err(Error::Postgres(error)) if error.code == "53400" => {
             Err(SlotError::AllTaken(facts.max_slots.clone()))
         }
-        Err(Error::Timeout(limit)) => Err(SlotError::Waiting(limit)),
+        Err(Error::Timeout(limit)) => Err(SlotError::Timeout(limit)),
         Err(error) => Err(error.into()),
     }
 }
@@ -373,18 +378,18 @@ mod tests {
     fn refusal(change: impl FnOnce(&mut Facts)) -> String {
         let mut facts = usable();
         change(&mut facts);
-        facts.judge("s").unwrap_err().to_string()
+        facts.check("s").unwrap_err().to_string()
     }
 
     #[test]
     fn a_slot_is_used_made_or_made_anew() {
         let facts = usable();
-        assert_eq!(facts.judge("s").unwrap(), Verdict::Usable);
+        assert_eq!(facts.check("s").unwrap(), SlotCondition::Usable);
         assert_eq!(
-            Facts { exists: false, plugin: None, ..facts.clone() }.judge("s").unwrap(),
-            Verdict::Missing
+            Facts { exists: false, plugin: None, ..facts.clone() }.check("s").unwrap(),
+            SlotCondition::Missing
         );
-        assert_eq!(Facts { is_invalid: true, ..facts }.judge("s").unwrap(), Verdict::Invalid);
+        assert_eq!(Facts { is_invalid: true, ..facts }.check("s").unwrap(), SlotCondition::Invalid);
     }
 
     #[test]

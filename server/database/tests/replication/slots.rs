@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use database::cluster::Cluster;
 use database::replication::Event;
-use database::replication::slot::{self, Ensured, SlotError, WalStatus};
+use database::replication::slot::{self, EnsureOutcome, SlotError, WalStatus};
 use database::{Database, Settings};
 
 use crate::harness::{Harness, transaction, transaction_of};
@@ -15,7 +15,7 @@ const TABLE: &str = "create table t (id int primary key)";
 async fn a_slot_is_made_once_and_dropped_once() {
     let harness = Harness::new(TABLE).await;
     let (database, name) = (&harness.database, harness.settings.slot.as_str());
-    assert_eq!(slot::ensure(database, name).await.unwrap(), Ensured::Existed);
+    assert_eq!(slot::ensure(database, name).await.unwrap(), EnsureOutcome::Existed);
     let has_failover =
         "select coalesce(to_jsonb(s) ->> 'failover', 'absent') || current_setting('server_version_num')
                         from pg_replication_slots s where slot_name = current_database()";
@@ -24,7 +24,7 @@ async fn a_slot_is_made_once_and_dropped_once() {
     assert!(slot::drop(database, name).await.unwrap());
     assert!(!slot::drop(database, name).await.unwrap());
     assert_eq!(slot::lag(database, name).await.unwrap(), None);
-    assert_eq!(slot::ensure(database, name).await.unwrap(), Ensured::Created);
+    assert_eq!(slot::ensure(database, name).await.unwrap(), EnsureOutcome::Created);
     assert!(slot::drop(database, name).await.unwrap());
 }
 
@@ -38,7 +38,7 @@ async fn a_slot_has_one_user_who_can_be_ended() {
     assert!(error.is_slot_active(), "{error}");
     assert!(matches!(slot::drop(database, name).await, Err(SlotError::Active(_))));
     assert_eq!(harness.lag().await.active_pid, Some(stream.process_id()));
-    assert_eq!(slot::ensure(database, name).await.unwrap(), Ensured::Existed);
+    assert_eq!(slot::ensure(database, name).await.unwrap(), EnsureOutcome::Existed);
 
     harness.run("insert into t values (1)").await;
     assert_eq!(transaction(&mut stream).await, ["insert t (1)"]);
@@ -118,7 +118,7 @@ async fn a_slot_that_the_server_has_given_up_is_made_anew() {
     let database = Database::connect(Settings::new(cluster.login())).await.unwrap();
     let client = database.client().await.unwrap();
     let run = async |sql: &str| client.batch_execute(sql).await.unwrap();
-    assert_eq!(slot::ensure(&database, "s").await.unwrap(), Ensured::Created);
+    assert_eq!(slot::ensure(&database, "s").await.unwrap(), EnsureOutcome::Created);
     run("alter system set max_slot_wal_keep_size = '1MB'").await;
     run("alter system set min_wal_size = '32MB'").await;
     run("alter system set max_wal_size = '32MB'").await;
@@ -136,8 +136,8 @@ async fn a_slot_that_the_server_has_given_up_is_made_anew() {
     let settings = database::replication::ReplicationSettings::new("s", ["p"]);
     let error = database.replicate(&settings).await.unwrap_err();
     assert!(!error.is_unavailable() && !error.is_slot_active(), "{error}");
-    assert_eq!(slot::ensure(&database, "s").await.unwrap(), Ensured::Recreated);
-    assert_eq!(slot::ensure(&database, "s").await.unwrap(), Ensured::Existed);
+    assert_eq!(slot::ensure(&database, "s").await.unwrap(), EnsureOutcome::Recreated);
+    assert_eq!(slot::ensure(&database, "s").await.unwrap(), EnsureOutcome::Existed);
     run("create publication p for all tables").await;
     database.replicate(&settings).await.unwrap().close().await.unwrap();
 

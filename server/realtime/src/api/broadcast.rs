@@ -25,7 +25,7 @@ const ENVELOPE: usize = 64 << 10;
 /// Messages of one request.
 const MAX_MESSAGES: usize = 10_000;
 
-/// A message of a batch, all of it still to be checked.
+/// A message of a batch, unchecked.
 #[derive(Deserialize)]
 struct Entry<'a> {
     #[serde(borrow, default)]
@@ -54,7 +54,7 @@ struct Message<'a> {
     id: Option<Uuid>,
 }
 
-/// `POST /api/broadcast`: sends the messages that the caller may send, and leaves out the others.
+/// Answers `POST /api/broadcast`: sends the messages that the caller may send, and leaves out the others.
 pub(super) async fn batch(realtime: &Realtime, request: Request) -> Result<Response, Error> {
     let (access, headers, body) = accept(realtime, request).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Error::BadRequest("the body is no JSON"))?;
@@ -93,7 +93,7 @@ pub(super) async fn batch(realtime: &Realtime, request: Request) -> Result<Respo
     Ok(accepted(realtime))
 }
 
-/// `POST /api/broadcast/{topic}/events/{event}`: sends the body.
+/// Answers `POST /api/broadcast/{topic}/events/{event}`: sends the body.
 pub(super) async fn single(
     realtime: &Realtime,
     topic: &str,
@@ -115,7 +115,7 @@ pub(super) async fn single(
     if body.len() > realtime.settings().max_payload_size() {
         return Err(Error::Unprocessable("Payload size exceeds tenant limit"));
     }
-    // Upstream's parser takes nothing for an empty object.
+    // Upstream's parser takes an empty body for an empty object.
     let body = if encoding == Encoding::Json && body.is_empty() { b"{}".to_vec() } else { body };
     if encoding == Encoding::Json && serde_json::from_slice::<&RawValue>(&body).is_err() {
         return Err(Error::BadRequest("the body is no JSON"));
@@ -142,7 +142,7 @@ pub(super) async fn single(
     Ok(accepted(realtime))
 }
 
-/// Checks who calls and how often, and reads the body.
+/// Checks the caller's token and the rate limit. Returns the access, the headers for policies, and the body.
 async fn accept(realtime: &Realtime, mut request: Request) -> Result<(Access, String, Vec<u8>), Error> {
     let caller = request.extensions().get::<Caller>().cloned();
     let bearer = caller.and_then(|caller| caller.bearer).ok_or(Error::Unauthorized)?;
@@ -158,7 +158,7 @@ async fn accept(realtime: &Realtime, mut request: Request) -> Result<(Access, St
     Ok((access, headers, body.to_vec()))
 }
 
-/// Returns the answer to what was accepted, with the state of the limit.
+/// Returns the answer to an accepted request, with the state of the rate limit.
 fn accepted(realtime: &Realtime) -> Response {
     let events = &realtime.rates().events;
     let (average, limit) = (events.average().round() as u64, u64::from(events.limit()));
@@ -173,9 +173,9 @@ fn accepted(realtime: &Realtime) -> Response {
     response
 }
 
-/// Reads a message of a batch.
+/// Parses a message of a batch.
 ///
-/// Errors: what is wrong with each of its fields, as a JSON object.
+/// Errors: a JSON object with the error of each invalid field.
 fn message(entry: &str, max_size: usize) -> Result<Message<'_>, Value> {
     let entry: Entry<'_> = serde_json::from_str(entry).map_err(|_| json!(INVALID))?;
     let (topic, event) = (text(entry.topic), text(entry.event));
@@ -225,7 +225,7 @@ fn text(value: Option<&RawValue>) -> Result<String, &'static str> {
 }
 
 impl Message<'_> {
-    /// Returns the payload that subscribers get.
+    /// Returns the payload for subscribers.
     fn to_payload(&self) -> String {
         let metadata = self.id.as_ref().map(|id| json!({ "id": id }).to_string());
         envelope(&self.event, self.payload, &metadata.unwrap_or_default())

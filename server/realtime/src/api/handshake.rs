@@ -14,10 +14,10 @@ use crate::protocol::Version;
 use crate::socket::Socket;
 use crate::{Error, Realtime};
 
-/// How long the connection may take to become a socket after the answer.
+/// How long the upgrade of the connection may take after the answer.
 const UPGRADE_LIMIT: Duration = Duration::from_secs(10);
 
-/// Answers a handshake; refusals wait a while, so that clients that try again at once do no harm.
+/// Answers a handshake. A refusal is delayed, to slow down clients that try again at once.
 pub(super) async fn answer(realtime: &Realtime, request: Request) -> Result<Response, Error> {
     let refused = match upgrade(realtime, &request) {
         Ok(response) => return Ok(response),
@@ -29,6 +29,7 @@ pub(super) async fn answer(realtime: &Realtime, request: Request) -> Result<Resp
     Err(refused)
 }
 
+/// Checks a handshake and spawns the task of its socket.
 fn upgrade(realtime: &Realtime, request: &Request) -> Result<Response, Error> {
     let headers = request.headers();
     let accept = accept_key(headers).ok_or(Error::BadRequest("this path is for WebSockets"))?;
@@ -61,7 +62,7 @@ fn upgrade(realtime: &Realtime, request: &Request) -> Result<Response, Error> {
         .finish())
 }
 
-/// Returns what the answer proves to have read; `None` if the request is no WebSocket's.
+/// Returns the value of `sec-websocket-accept`; `None` if the request is not a WebSocket handshake.
 fn accept_key(headers: &HeaderMap) -> Option<String> {
     let has = |name: http::HeaderName, token: &str| {
         let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
@@ -73,7 +74,7 @@ fn accept_key(headers: &HeaderMap) -> Option<String> {
     is_websocket.then(|| derive_accept_key(key.as_bytes()))
 }
 
-/// Returns a parameter of the query that the client sent; the gateway hides its key from services.
+/// Returns a parameter of the original query: the gateway removes the API key from the one for services.
 fn parameter(request: &Request, name: &str) -> Option<String> {
     let mut parameters = request.original_uri().query()?.split('&');
     let value = parameters.find_map(|parameter| parameter.strip_prefix(name)?.strip_prefix('='))?;
@@ -81,7 +82,7 @@ fn parameter(request: &Request, name: &str) -> Option<String> {
     Some(percent_decode_str(&value.replace('+', " ")).decode_utf8_lossy().into_owned())
 }
 
-/// Returns the headers as policies see them, without those that hold keys.
+/// Returns the headers as JSON for policies, without those that hold keys.
 pub(super) fn headers_as_json(headers: &HeaderMap) -> Arc<str> {
     let is_secret = |name: &str| matches!(name, "apikey" | "x-api-key" | "authorization" | "cookie");
     let shown: Map<String, Value> = headers

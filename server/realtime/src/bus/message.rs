@@ -3,23 +3,23 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::changes::exchange::{BatchHead, Kept};
+use crate::changes::exchange::{BatchHead, BatchRange};
 use crate::hub::{Broadcast, Origin, TopicName};
 use crate::protocol::Encoding;
 
-/// Names a node while its process lives.
+/// The ID of a node while its process lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct NodeId(pub(super) u64);
 
 impl NodeId {
-    /// Returns a name that no other node has.
+    /// Returns a random ID.
     pub(crate) fn random() -> Self {
         Self(rand::random())
     }
 }
 
-/// Something that a node tells all others.
+/// A message of a node to all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) head: Head,
@@ -27,15 +27,15 @@ pub(crate) struct Message {
     pub(crate) body: Bytes,
 }
 
-/// What a message is.
+/// The kind of a message and its fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Head {
-    /// The node is new, or has missed something: all others tell it who is present on them.
+    /// The node is new or has missed messages: all others send their presences.
     Hello,
-    /// The node lives. `rows` says which row changes can be had from it, if it reads them.
-    Alive { rows: Option<Kept> },
-    /// The node ends.
+    /// The node is alive. `rows` says which row changes it can send, if it is the leader.
+    Alive { rows: Option<BatchRange> },
+    /// The node shuts down.
     Goodbye,
     /// A broadcast to the channels of a topic.
     Broadcast {
@@ -46,17 +46,17 @@ pub(crate) enum Head {
         /// The id of the row that it is from.
         id: Option<String>,
     },
-    /// All presences of the node follow; those that it told before and does not tell now are over.
+    /// All presences of the node follow. Earlier ones that do not follow have ended.
     PresencesBegin,
     /// The end of all presences.
     PresencesEnd,
-    /// What a channel of the node says about a key, in place of what it said before.
+    /// The presence of a channel of the node, in place of an earlier one.
     Track { topic: TopicName, channel: u64, key: String, payload: String, reference: String },
-    /// A channel of the node says nothing any more.
+    /// A channel of the node has no presence any more.
     Untrack { topic: TopicName, channel: u64 },
-    /// Row changes, by the node that reads them.
+    /// Row changes, from the leader.
     Rows(BatchHead),
-    /// The node has dealt with the row changes of `run` before `next`.
+    /// The node has delivered the row changes of `run` before `next`.
     RowsTaken { run: u64, next: u64 },
     /// The node has missed row changes of `run`, from `next` on.
     RowsMissed { run: u64, next: u64 },
@@ -79,7 +79,7 @@ impl From<Head> for Message {
 }
 
 impl Message {
-    /// Returns the message that is a broadcast.
+    /// Returns the message for a broadcast.
     pub(crate) fn broadcast(topic: &TopicName, broadcast: &Broadcast<'_>) -> Self {
         let (form, event, id, body) = match *broadcast {
             Broadcast::Plain(payload) => (Form::Plain, None, None, payload.as_bytes()),
@@ -100,7 +100,7 @@ impl Message {
         Self { head, body: Bytes::copy_from_slice(body) }
     }
 
-    /// Gives the broadcast that the message is to `receive`; does nothing for other messages.
+    /// Calls `receive` with the broadcast in the message; does nothing for other messages.
     pub(crate) fn with_broadcast(&self, receive: impl FnOnce(&TopicName, &Broadcast<'_>)) {
         let Head::Broadcast { topic, form, event, id } = &self.head else { return };
         let event = event.as_deref().unwrap_or_default();
@@ -119,7 +119,7 @@ impl Message {
         receive(topic, &broadcast);
     }
 
-    /// Returns the message as bytes.
+    /// Encodes the message as bytes.
     pub(super) fn encode(&self) -> Vec<u8> {
         // Serializing these types does not fail.
         let mut bytes = serde_json::to_vec(&self.head).unwrap_or_default();
@@ -128,7 +128,7 @@ impl Message {
         bytes
     }
 
-    /// Reads a message; `None` if it cannot be read, as what a later release may send.
+    /// Decodes a message; `None` if it cannot be decoded, such as one of a later release.
     pub(super) fn decode(bytes: &Bytes) -> Option<Self> {
         let end = memchr::memchr(b'\n', bytes)?;
         let head = serde_json::from_slice(&bytes[..end]).ok()?;

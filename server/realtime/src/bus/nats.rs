@@ -1,4 +1,4 @@
-//! NATS, which carries what nodes tell each other.
+//! The connection to NATS, which carries the messages between nodes.
 
 use std::time::Duration;
 
@@ -14,15 +14,15 @@ use super::parts;
 use super::peers::Peers;
 use crate::Realtime;
 
-/// How often a node says that it lives.
+/// How often a node says that it is alive.
 const ALIVE_INTERVAL: Duration = Duration::from_secs(2);
-/// How long the last messages may take when the service ends.
+/// How long the last messages may take when the service shuts down.
 const END_LIMIT: Duration = Duration::from_secs(2);
 /// Parts of messages that may wait to be read.
 const MAX_PARTS: usize = 4096;
 
-/// Carries messages between this node and the others until `stop` is cancelled. `subject` is what the project's nodes agree
-/// on. The connection is opened in the background, and again whenever it breaks.
+/// Carries messages between this node and the others until `stop` is cancelled. `subject` is the project's. The
+/// connection is opened in the background, and again whenever it breaks.
 ///
 /// Errors: the address or the login is not valid.
 pub(crate) async fn run(
@@ -31,13 +31,13 @@ pub(crate) async fn run(
     queue: &mut mpsc::Receiver<Message>,
     stop: &CancellationToken,
 ) -> Result<(), async_nats::Error> {
-    let (events, mut has_event) = mpsc::unbounded_channel();
+    let (events, mut connection_events) = mpsc::unbounded_channel();
     let options = ConnectOptions::new()
         .name("basalt-realtime")
         .retry_on_initial_connect()
         .subscription_capacity(MAX_PARTS)
         .event_callback(move |event| {
-            // It fails when the service ends.
+            // Nobody receives any more when the service shuts down.
             let _ = events.send(event);
             std::future::ready(())
         });
@@ -45,7 +45,7 @@ pub(crate) async fn run(
     let subject = Subject::from(subject.to_owned());
     let mut parts = client.subscribe(subject.clone()).await?;
     let mut peers = Peers::new(realtime.clone());
-    let mut teller = Teller { client, subject, node: realtime.bus().node(), told: 0 };
+    let mut publisher = Publisher { client, subject, node: realtime.bus().node(), sent_count: 0 };
     let mut alive = interval(ALIVE_INTERVAL);
     alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -54,21 +54,21 @@ pub(crate) async fn run(
                 Some(part) => peers.receive(&part.payload),
                 None => return Ok(()),
             },
-            Some(event) = has_event.recv() => note(realtime, &event),
+            Some(event) = connection_events.recv() => handle_event(realtime, &event),
             Some(message) = queue.recv() => {
-                realtime.bus().note_told(&message);
-                let told = stop.run_until_cancelled(teller.tell(&message));
-                told.await.transpose()?;
+                realtime.bus().note_sent(&message);
+                let published = stop.run_until_cancelled(publisher.publish(&message));
+                published.await.transpose()?;
             }
             _ = alive.tick() => {
-                peers.forget_the_silent();
+                peers.forget_silent();
                 realtime.tell_alive();
             }
             () = stop.cancelled() => break,
         }
     }
-    // A broker that is gone takes nothing.
-    let _ = tokio::time::timeout(END_LIMIT, teller.end(queue)).await;
+    // A broker that is gone does not answer.
+    let _ = tokio::time::timeout(END_LIMIT, publisher.end(queue)).await;
     Ok(())
 }
 
@@ -89,8 +89,8 @@ pub async fn connect(url: &str, options: ConnectOptions) -> Result<Client, async
     Ok(options.connect(address).await?)
 }
 
-/// Notes what has happened to the connection.
-fn note(realtime: &Realtime, event: &Event) {
+/// Handles an event of the connection.
+fn handle_event(realtime: &Realtime, event: &Event) {
     match event {
         Event::Connected => {
             tracing::info!("NATS is connected: this node hears the others");
@@ -108,30 +108,30 @@ fn note(realtime: &Realtime, event: &Event) {
     }
 }
 
-/// What tells the other nodes.
-struct Teller {
+/// The sender of this node's messages.
+struct Publisher {
     client: Client,
     subject: Subject,
     node: NodeId,
-    /// Messages so far.
-    told: u64,
+    /// Number of messages so far.
+    sent_count: u64,
 }
 
-impl Teller {
-    async fn tell(&mut self, message: &Message) -> Result<(), async_nats::Error> {
-        self.told += 1;
-        for part in parts::split(self.node, self.told, &message.encode()) {
+impl Publisher {
+    async fn publish(&mut self, message: &Message) -> Result<(), async_nats::Error> {
+        self.sent_count += 1;
+        for part in parts::split(self.node, self.sent_count, &message.encode()) {
             self.client.publish(self.subject.clone(), part).await?;
         }
         Ok(())
     }
 
-    /// Tells what still waits, and that the node ends.
+    /// Publishes the messages that still wait, and that the node shuts down.
     async fn end(&mut self, queue: &mut mpsc::Receiver<Message>) -> Result<(), async_nats::Error> {
         while let Ok(message) = queue.try_recv() {
-            self.tell(&message).await?;
+            self.publish(&message).await?;
         }
-        self.tell(&Head::Goodbye.into()).await?;
+        self.publish(&Head::Goodbye.into()).await?;
         Ok(self.client.flush().await?)
     }
 }

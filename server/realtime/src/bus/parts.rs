@@ -11,7 +11,7 @@ const SIZE: usize = 512 << 10;
 /// Bytes of a part's head: the node, the message's number, the part's index, and whether another one follows.
 const HEAD: usize = 8 + 8 + 4 + 1;
 
-/// Returns the parts of message `number` of `node`.
+/// Splits message `number` of `node` into parts.
 pub(super) fn split(node: NodeId, number: u64, message: &[u8]) -> impl Iterator<Item = Bytes> {
     let count = message.len().div_ceil(SIZE).max(1);
     (0..count).map(move |index| {
@@ -38,7 +38,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Reads a part; `None` if it is none.
+    /// Parses a part; `None` if it is too short.
     pub(super) fn parse(part: &Bytes) -> Option<Self> {
         let (head, _) = part.split_at_checked(HEAD)?;
         let number = |at: usize| Some(u64::from_be_bytes(head.get(at..at + 8)?.try_into().ok()?));
@@ -52,7 +52,7 @@ impl Part {
     }
 }
 
-/// Puts a node's messages together.
+/// The assembly of one node's messages from their parts.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     /// The part that comes next, by message and index; `None` before the first.
@@ -61,7 +61,7 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// Adds a part. Returns the message that it completes, and whether something before it was missed.
+    /// Adds a part. Returns the message that it completes, and whether parts before it are missing.
     pub(super) fn add(&mut self, part: Part) -> (Option<Bytes>, bool) {
         let place = (part.number, part.index);
         let is_next = self.next.is_none_or(|next| next == place) && (part.index == 0 || self.next.is_some());
@@ -70,7 +70,7 @@ impl Assembly {
         if part.index == 0 {
             self.begun.clear();
         } else if !is_next {
-            // The rest of a message whose beginning was missed is of no use.
+            // The rest of a message is useless without its beginning.
             self.begun.clear();
             self.next = Some((part.number + 1, 0));
             return (None, has_missed);

@@ -1,4 +1,4 @@
-//! The other nodes: who they are, and what becomes of what they tell.
+//! The other nodes, and the handling of their messages.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::parts::{Assembly, Part};
 use crate::Realtime;
 use crate::hub::TopicName;
 
-/// After how long a node that says nothing counts as gone.
+/// After how long a silent node counts as gone.
 const GONE_AFTER: Duration = Duration::from_secs(7);
 
 /// The other nodes.
@@ -24,8 +24,8 @@ pub(super) struct Peers {
 struct Peer {
     heard: Instant,
     assembly: Assembly,
-    /// While it tells all its presences: those that it has not told again so far.
-    untold: HashSet<(TopicName, u64)>,
+    /// While it sends all its presences: the earlier ones that it has not sent again so far.
+    unconfirmed: HashSet<(TopicName, u64)>,
 }
 
 impl Peers {
@@ -33,7 +33,7 @@ impl Peers {
         Self { realtime, known: HashMap::new() }
     }
 
-    /// Deals with what came.
+    /// Handles a part of a message.
     pub(super) fn receive(&mut self, part: &Bytes) {
         let Some(part) = Part::parse(part) else { return };
         let node = part.node;
@@ -44,7 +44,7 @@ impl Peers {
         let peer = self.known.entry(node).or_insert_with(|| Peer {
             heard: Instant::now(),
             assembly: Assembly::default(),
-            untold: HashSet::new(),
+            unconfirmed: HashSet::new(),
         });
         peer.heard = Instant::now();
         let (message, has_missed) = peer.assembly.add(part);
@@ -58,18 +58,19 @@ impl Peers {
         }
         let Some(message) = message else { return };
         match Message::decode(&message) {
-            Some(message) => self.heed(node, &message),
+            Some(message) => self.handle(node, &message),
             None => tracing::debug!("a message of another release was passed over"),
         }
     }
 
-    /// Tells the others what those have to know who are new or have missed something.
+    /// Sends what a new node, or one that has missed messages, has to know.
     fn introduce(&self) {
         self.realtime.tell_alive();
         self.realtime.tell_presences();
     }
 
-    fn heed(&mut self, node: NodeId, message: &Message) {
+    /// Handles a message of `node`.
+    fn handle(&mut self, node: NodeId, message: &Message) {
         let hub = self.realtime.hub();
         match &message.head {
             Head::Hello => self.introduce(),
@@ -81,36 +82,36 @@ impl Peers {
             }),
             Head::PresencesBegin => {
                 if let Some(peer) = self.known.get_mut(&node) {
-                    peer.untold = hub.presences_of(node);
+                    peer.unconfirmed = hub.presences_of(node);
                 }
             }
             Head::PresencesEnd => {
                 let peer = self.known.get_mut(&node);
-                for (topic, channel) in peer.map(|peer| std::mem::take(&mut peer.untold)).unwrap_or_default()
-                {
-                    self.realtime.count_deliveries(hub.untrack_elsewhere(node, &topic, channel));
+                let ended = peer.map(|peer| std::mem::take(&mut peer.unconfirmed)).unwrap_or_default();
+                for (topic, channel) in ended {
+                    self.realtime.count_deliveries(hub.untrack_remote(node, &topic, channel));
                 }
             }
             Head::Track { topic, channel, key, payload, reference } => {
                 if let Some(peer) = self.known.get_mut(&node) {
-                    peer.untold.remove(&(topic.clone(), *channel));
+                    peer.unconfirmed.remove(&(topic.clone(), *channel));
                 }
-                let told = hub.track_elsewhere(node, topic, *channel, (key, payload, reference));
-                self.realtime.count_deliveries(told);
+                let deliveries = hub.track_remote(node, topic, *channel, (key, payload, reference));
+                self.realtime.count_deliveries(deliveries);
             }
             Head::Untrack { topic, channel } => {
-                self.realtime.count_deliveries(hub.untrack_elsewhere(node, topic, *channel));
+                self.realtime.count_deliveries(hub.untrack_remote(node, topic, *channel));
             }
             Head::Alive { .. } | Head::Rows(_) | Head::RowsTaken { .. } | Head::RowsMissed { .. } => {
-                for answer in self.realtime.changes().exchange.heed(node, message) {
+                for answer in self.realtime.changes().exchange.handle(node, message) {
                     self.realtime.bus().tell(|| answer);
                 }
             }
         }
     }
 
-    /// Forgets the nodes that have not been heard for long.
-    pub(super) fn forget_the_silent(&mut self) {
+    /// Forgets the nodes that have been silent for too long.
+    pub(super) fn forget_silent(&mut self) {
         let silent = self.known.iter().filter(|(_, peer)| peer.heard.elapsed() >= GONE_AFTER);
         for node in silent.map(|(node, _)| *node).collect::<Vec<_>>() {
             tracing::warn!("another node is silent: who is present there counts as gone");
@@ -118,7 +119,7 @@ impl Peers {
         }
     }
 
-    /// Forgets a node, and who is present there.
+    /// Forgets a node and its presences.
     fn forget(&mut self, node: NodeId) {
         self.known.remove(&node);
         self.realtime.changes().exchange.remove(node);

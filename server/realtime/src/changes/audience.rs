@@ -1,7 +1,7 @@
-//! Who wants the changes of which table: the channels behind each filter.
+//! The audience of each table: the channels that want its changes, by filter.
 //!
-//! Filters are kept once, however many channels have them. Those that compare a column with a value, by far the usual
-//! ones, are found by that value: a change costs the same whether ten or ten thousand other values are wanted.
+//! Each filter is stored once, however many channels have it. Filters that compare a column with a value, by far the most
+//! common ones, are found by that value: a change costs the same whether ten or ten thousand other values are wanted.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -35,7 +35,7 @@ type Membership = (u32, Arc<[Condition]>);
 pub(crate) struct Audience {
     /// By filter; an empty one takes every change.
     filters: IndexMap<Arc<[Condition]>, Members>,
-    /// How to find filters, for the table as it was then; `None` until it is needed.
+    /// The index of the filters, with the table that it was built for; `None` until it is needed.
     index: Mutex<Option<(Arc<Table>, Arc<FilterIndex>)>>,
 }
 
@@ -60,14 +60,14 @@ pub(crate) struct MemberBinding {
 }
 
 impl Clone for Audience {
-    /// Returns a copy that is about to become different, so that the index is not copied.
+    /// Returns a copy without the index: the copy is about to be changed.
     fn clone(&self) -> Self {
         Self { filters: self.filters.clone(), index: Mutex::default() }
     }
 }
 
 impl Audiences {
-    /// Lets a channel have the changes that `targets` name, in place of those that it had.
+    /// Sets the changes that a channel gets to those of `targets`.
     pub(crate) fn set(&self, channel: ChannelId, subscriber: &Arc<Subscriber>, targets: Vec<Target>) {
         let mut state = lock(&self.state);
         state.remove(channel);
@@ -81,19 +81,19 @@ impl Audiences {
         }
     }
 
-    /// Ends what a channel has.
+    /// Removes a channel.
     pub(crate) fn remove(&self, channel: ChannelId) {
         lock(&self.state).remove(channel);
     }
 
-    /// Returns who wants the changes of a table, as it is now.
+    /// Returns the audience of a table.
     pub(crate) fn of(&self, table: u32) -> Option<Arc<Audience>> {
         lock(&self.state).tables.get(&table).cloned()
     }
 }
 
 impl State {
-    /// Returns the filters of a table, to be changed.
+    /// Returns the filters of a table for a change.
     fn change(&mut self, table: u32) -> &mut IndexMap<Arc<[Condition]>, Members> {
         let audience = Arc::make_mut(self.tables.entry(table).or_default());
         audience.index = Mutex::default();
@@ -122,7 +122,7 @@ impl Audience {
         self.filters.get_index(number).map(|(_, members)| members)
     }
 
-    /// Returns how many filters there are.
+    /// Returns the number of filters.
     pub(crate) fn filters(&self) -> usize {
         self.filters.len()
     }
@@ -132,20 +132,20 @@ impl Audience {
         self.filters.get_index(number).map(|(filter, _)| &**filter)
     }
 
-    /// Returns how to find the filters that a row of `table` passes.
+    /// Returns the index of the filters for rows of `table`.
     pub(crate) fn index(&self, table: &Arc<Table>) -> Arc<FilterIndex> {
-        let mut known = lock(&self.index);
-        match &*known {
+        let mut cached = lock(&self.index);
+        match &*cached {
             Some((of, index)) if of == table => Arc::clone(index),
             _ => {
-                let index = Arc::new(self.make_index(table));
-                *known = Some((Arc::clone(table), Arc::clone(&index)));
+                let index = Arc::new(self.build_index(table));
+                *cached = Some((Arc::clone(table), Arc::clone(&index)));
                 index
             }
         }
     }
 
-    fn make_index(&self, table: &Table) -> FilterIndex {
+    fn build_index(&self, table: &Table) -> FilterIndex {
         let mut index = FilterIndex::default();
         let mut by_shape: IndexMap<Vec<Condition>, Vec<usize>> = IndexMap::new();
         for (number, (filter, members)) in self.filters.iter().enumerate() {
@@ -175,14 +175,14 @@ impl Audience {
     }
 }
 
-/// How to find the filters that a row passes, by their numbers.
+/// An index of filters, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct FilterIndex {
     /// Filters that every row passes.
     pub(crate) every: Vec<usize>,
     /// By column and value.
     by_value: HashMap<Box<str>, HashMap<Box<str>, Vec<usize>>>,
-    /// Filters that Postgres is asked about, those together that differ in their values alone.
+    /// Filters that Postgres evaluates, grouped by shape.
     pub(crate) asked: Vec<Vec<usize>>,
     /// The roles of all members.
     pub(crate) roles: BTreeSet<Box<str>>,

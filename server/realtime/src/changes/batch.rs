@@ -1,4 +1,4 @@
-//! A batch of row changes: judged first, delivered then.
+//! A batch of row changes: first evaluated, then delivered.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::audience::{Audience, FilterIndex, Member};
-use super::judge::{Answers, Judge};
+use super::evaluator::{Evaluation, Evaluator};
 use super::payload::{Change, Field, RowError};
-use super::questions::{self, NumberedRow, SharedColumn, Values};
+use super::queries::{self, NumberedRow, SharedColumn, Values};
 use super::table::{RoleRights, Table};
 use super::{Changes, Kind, Subscriber};
 use crate::hub::{ChannelId, fan_out_frame};
 use crate::protocol::Version;
 use crate::socket::frame::Frame;
 
-/// A row that was changed.
+/// A change of a row.
 #[derive(Debug)]
 pub(crate) struct RowChange {
     pub(crate) relation: Arc<Relation>,
@@ -33,7 +33,7 @@ pub(crate) struct RowChange {
     pub(crate) position: Position,
 }
 
-/// A place in the stream: a transaction and how many of its rows, with this one.
+/// A position in the stream: a transaction, and the number of a row in it, from 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Position {
     pub(crate) commit: Lsn,
@@ -41,8 +41,8 @@ pub(crate) struct Position {
 }
 
 impl RowChange {
-    /// Returns the row after the change and the one before it, as far as they are known. The change is the one of `number`
-    /// in its batch.
+    /// Returns the rows after and before the change, as far as they are known. `number` is that of the change in its
+    /// batch.
     pub(super) fn numbered(&self, number: usize) -> impl Iterator<Item = NumberedRow<'_>> {
         let before = match &self.old {
             Some(OldTuple::Full(tuple)) => Some(tuple),
@@ -53,8 +53,8 @@ impl RowChange {
         new.chain(old.map(move |tuple| NumberedRow { number: old_row(number), tuple, before: None }))
     }
 
-    /// Returns the number of the row that filters judge: the new one, or the old one of a deletion.
-    const fn judged_row(&self, number: usize) -> usize {
+    /// Returns the number of the row that filters are applied to: the new one, or the old one of a deletion.
+    const fn filtered_row(&self, number: usize) -> usize {
         match self.kind {
             Kind::Delete => old_row(number),
             Kind::Insert | Kind::Update => new_row(number),
@@ -62,17 +62,17 @@ impl RowChange {
     }
 }
 
-/// What was decided about a batch.
-pub(crate) struct Verdicts(Vec<(TableBatch, Answers)>);
+/// Who gets the changes of a batch.
+pub(crate) struct DeliveryPlan(Vec<(TableBatch, Evaluation)>);
 
-/// Decides who gets which of `rows`. What takes too long is given up at the last attempt.
+/// Decides who gets which of `rows`. Queries that take too long are given up at the last attempt.
 ///
-/// Errors: the database cannot be asked now; nothing is decided then.
-pub(crate) async fn judge(
+/// Errors: the database is not available.
+pub(crate) async fn plan(
     changes: &Changes,
     rows: &[RowChange],
     is_last_attempt: bool,
-) -> Result<Verdicts, Error> {
+) -> Result<DeliveryPlan, Error> {
     let mut by_table: Vec<(Arc<Relation>, Vec<usize>)> = Vec::new();
     for (number, row) in rows.iter().enumerate() {
         match by_table.iter_mut().find(|(relation, _)| Arc::ptr_eq(relation, &row.relation)) {
@@ -80,32 +80,32 @@ pub(crate) async fn judge(
             None => by_table.push((Arc::clone(&row.relation), vec![number])),
         }
     }
-    let mut verdicts = Vec::with_capacity(by_table.len());
+    let mut tables = Vec::with_capacity(by_table.len());
     for (relation, numbers) in by_table {
         let Some(audience) = changes.audiences.of(relation.oid) else { continue };
         let Some(xid) = numbers.first().map(|number| rows[*number].xid) else { continue };
         let Some(table) = changes.catalog.table(&changes.database, &relation, xid).await? else { continue };
-        let shared = questions::shared_columns(&relation, &table);
+        let shared = queries::shared_columns(&relation, &table);
         let batch = TableBatch { relation, table, shared, audience, numbers };
-        let answers = Judge { changes, rows, batch: &batch, is_last_attempt }.ask().await?;
-        verdicts.push((batch, answers));
+        let evaluation = Evaluator { changes, rows, batch: &batch, is_last_attempt }.evaluate().await?;
+        tables.push((batch, evaluation));
     }
-    Ok(Verdicts(verdicts))
+    Ok(DeliveryPlan(tables))
 }
 
-impl Verdicts {
-    /// Sends what was decided, in the order of `rows`, and returns how many messages that were.
+impl DeliveryPlan {
+    /// Sends the messages, in the order of `rows`, and returns their number.
     pub(crate) async fn deliver(&self, rows: &[RowChange]) -> u64 {
         let mut next = vec![0; self.0.len()];
         let mut deliveries = 0;
         for (number, row) in rows.iter().enumerate() {
-            for ((batch, answers), next) in self.0.iter().zip(&mut next) {
+            for ((batch, evaluation), next) in self.0.iter().zip(&mut next) {
                 if batch.numbers.get(*next) == Some(&number) {
-                    deliveries += batch.deliver(*next, row, answers);
+                    deliveries += batch.deliver(*next, row, evaluation);
                     *next += 1;
                 }
             }
-            // A change may have many thousand readers; other tasks have work, too.
+            // A change may have many thousand readers; other tasks need time, too.
             tokio::task::consume_budget().await;
         }
         deliveries
@@ -118,15 +118,15 @@ pub(super) struct TableBatch {
     pub(super) table: Arc<Table>,
     pub(super) shared: Vec<SharedColumn>,
     pub(super) audience: Arc<Audience>,
-    /// Which of the changes.
+    /// The numbers of the changes in the batch.
     pub(super) numbers: Vec<usize>,
 }
 
-/// The id of a binding and the columns that it selects.
-type Wanted<'a> = (u32, Option<&'a [String]>);
+/// The id of a binding, and the columns that it selects.
+type Selection<'a> = (u32, Option<&'a [String]>);
 
 impl TableBatch {
-    /// Returns the filters that a change passes; `asked` has those about which Postgres was asked.
+    /// Returns the filters that a change passes; `asked` has the results of those that Postgres evaluated.
     pub(super) fn passed(
         &self,
         number: usize,
@@ -134,8 +134,8 @@ impl TableBatch {
         index: &FilterIndex,
         asked: &HashMap<usize, Vec<usize>>,
     ) -> Vec<usize> {
-        let judged = change.judged_row(number);
-        let Some(row) = change.numbered(number).find(|row| row.number == judged) else { return Vec::new() };
+        let filtered = change.filtered_row(number);
+        let Some(row) = change.numbered(number).find(|row| row.number == filtered) else { return Vec::new() };
         let values = row.values();
         let has_key_alone = change.kind == Kind::Delete && matches!(change.old, Some(OldTuple::Key(_)));
         let position = |name: &str| {
@@ -145,7 +145,7 @@ impl TableBatch {
         };
         let mut passed = index.every.clone();
         index.find(|name| values.get(position(name)?)?.text(), &mut passed);
-        for filter in asked.get(&judged).into_iter().flatten() {
+        for filter in asked.get(&filtered).into_iter().flatten() {
             let conditions = self.audience.filter(*filter).unwrap_or_default();
             if conditions.iter().all(|condition| position(&condition.column).is_some()) {
                 passed.push(*filter);
@@ -161,45 +161,50 @@ impl TableBatch {
         members.map(|(channel, member)| (*channel, member))
     }
 
-    /// Returns the members that a change is for: those whose filters it passes, and those who are told an error in place of
-    /// any row, whatever their filters: these may know nothing about the rows.
-    fn readers(&self, change: &RowChange, passed: &[usize], answers: &Answers) -> Vec<(ChannelId, &Member)> {
+    /// Returns the members that a change is for: those whose filters it passes, and those that get an error in place of
+    /// rows, whatever their filters, since even whether a row passes a filter would say something about it.
+    fn readers(
+        &self,
+        change: &RowChange,
+        passed: &[usize],
+        evaluation: &Evaluation,
+    ) -> Vec<(ChannelId, &Member)> {
         let is_error = |role: &RoleRights| self.row_error(change.kind, role).is_some();
-        if !answers.rights.values().any(|role| is_error(role)) {
+        if !evaluation.rights.values().any(|role| is_error(role)) {
             return self.members(passed).collect();
         }
         let all: Vec<usize> = (0..self.audience.filters()).collect();
         let gets_error = |member: &Member| {
-            answers.rights.get(member.subscriber.access.role()).is_some_and(|role| is_error(role))
+            evaluation.rights.get(member.subscriber.access.role()).is_some_and(|role| is_error(role))
         };
-        let told = self.members(&all).filter(|(_, member)| gets_error(member));
-        self.members(passed).filter(|(_, member)| !gets_error(member)).chain(told).collect()
+        let refused = self.members(&all).filter(|(_, member)| gets_error(member));
+        self.members(passed).filter(|(_, member)| !gets_error(member)).chain(refused).collect()
     }
 
     /// Sends the messages about the change at `position` among the table's, and returns how many these were.
-    fn deliver(&self, position: usize, change: &RowChange, answers: &Answers) -> u64 {
-        let Some((number, passed)) = answers.passed.get(position) else { return 0 };
-        let mut channels: IndexMap<ChannelId, (&Member, Vec<Wanted<'_>>)> = IndexMap::new();
-        for (channel, member) in self.readers(change, passed, answers) {
+    fn deliver(&self, position: usize, change: &RowChange, evaluation: &Evaluation) -> u64 {
+        let Some((number, passed)) = evaluation.passed.get(position) else { return 0 };
+        let mut channels: IndexMap<ChannelId, (&Member, Vec<Selection<'_>>)> = IndexMap::new();
+        for (channel, member) in self.readers(change, passed, evaluation) {
             let wanted = member.bindings.iter();
             for binding in wanted.filter(|binding| binding.kind.is_none_or(|kind| kind == change.kind)) {
                 let (_, ids) = channels.entry(channel).or_insert((member, Vec::new()));
                 ids.push((binding.id, binding.select.as_deref()));
             }
         }
-        let (mut texts, mut deliveries) = (Texts::default(), 0);
+        let (mut texts, mut deliveries) = (TextCache::default(), 0);
         for (member, bindings) in channels.into_values() {
             let subscriber = &member.subscriber;
-            let Some(rights) = answers.rights.get(subscriber.access.role()) else { continue };
+            let Some(rights) = evaluation.rights.get(subscriber.access.role()) else { continue };
             let error = self.row_error(change.kind, rights);
             let needs_policies = change.kind != Kind::Delete && rights.has_row_security;
             let sees =
-                || answers.visible.get(&subscriber.principal).is_some_and(|seen| seen.contains(number));
+                || evaluation.visible.get(&subscriber.principal).is_some_and(|seen| seen.contains(number));
             if error.is_none() && needs_policies && !sees() {
                 continue;
             }
-            // A row that cannot be read is told to nobody.
-            if error.is_none() && !answers.values.contains_key(&change.judged_row(*number)) {
+            // Nobody gets a row that cannot be read.
+            if error.is_none() && !evaluation.values.contains_key(&change.filtered_row(*number)) {
                 continue;
             }
             let mut selects: Vec<Option<&[String]>> = Vec::new();
@@ -213,7 +218,7 @@ impl TableBatch {
                     bindings.iter().filter(|(_, other)| *other == select).map(|(id, _)| *id).collect();
                 ids.sort_unstable();
                 ids.dedup();
-                let make = || self.data(*number, change, &answers.values, error, rights, select);
+                let make = || self.data(*number, change, &evaluation.values, error, rights, select);
                 let data = texts.data(error, &rights.columns, select, make);
                 let frame = texts.frame(data, subscriber, ids);
                 deliveries += u64::from(subscriber.outbox.send(frame));
@@ -222,11 +227,13 @@ impl TableBatch {
         deliveries
     }
 
+    /// Reports whether a role may select all columns of the primary key.
     pub(super) fn may_select_key(&self, rights: &RoleRights) -> bool {
         let mut keys = self.table.columns.iter().filter(|column| column.is_key);
         keys.all(|key| rights.columns.contains(&key.name))
     }
 
+    /// Returns the error that a role gets in place of rows, if any.
     fn row_error(&self, kind: Kind, rights: &RoleRights) -> Option<RowError> {
         match kind {
             Kind::Delete => None,
@@ -276,8 +283,9 @@ impl TableBatch {
             .collect()
     }
 
-    /// Returns what is told of the row before the change: all of it or its replica identity. Of a deletion under row-level
-    /// security, it is only the primary key of that, since policies cannot be asked about a row that is gone.
+    /// Returns the fields of the row before the change that clients get: all, or the replica identity. Of a deletion
+    /// under row-level security, these are only the primary key, since policies cannot be applied to a row that is
+    /// gone.
     fn old_record<'v>(
         &self,
         change: &RowChange,
@@ -285,7 +293,7 @@ impl TableBatch {
         old: Option<JsonRow<'v>>,
     ) -> Vec<Field<'v>> {
         let is_whole = self.knows_all(change);
-        // An update that leaves the identity as it is tells nothing else of the old row.
+        // An update that leaves the identity as it is has no old row in the stream.
         let Some(row) = old.or(new) else { return Vec::new() };
         let has_key_alone = change.kind == Kind::Delete && self.table.has_row_security;
         let shown = self.shared.iter().filter(|(source, column)| {
@@ -299,17 +307,17 @@ impl TableBatch {
 /// The values of a row.
 type JsonRow<'v> = &'v [Option<Box<str>>];
 
-/// The texts of one change, each of them made once.
+/// The texts of one change, each written once.
 #[derive(Default)]
-struct Texts<'a> {
+struct TextCache<'a> {
     data: Vec<(DataKey<'a>, String)>,
     frames: HashMap<(usize, Version, Arc<str>, Vec<u32>), Frame>,
 }
 
-/// What a change's JSON depends on.
+/// The key of a change's JSON.
 type DataKey<'a> = (Option<RowError>, &'a [String], Option<&'a [String]>);
 
-impl<'a> Texts<'a> {
+impl<'a> TextCache<'a> {
     fn data(
         &mut self,
         error: Option<RowError>,
@@ -342,12 +350,12 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The number of a change's row as it is after it.
+/// Returns the number of the row after a change.
 const fn new_row(change: usize) -> usize {
     change * 2
 }
 
-/// The number of a change's row as it was before it.
+/// Returns the number of the row before a change.
 const fn old_row(change: usize) -> usize {
     change * 2 + 1
 }

@@ -1,4 +1,4 @@
-//! Bindings: which row changes a client asks for, one table and filter each.
+//! Bindings: the row changes that a client asks for, one table and filter each.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -31,10 +31,10 @@ impl Kind {
     }
 }
 
-/// One thing that a client asks for.
+/// A request for row changes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Binding {
-    /// What the client knows it by: not 0, and equal for equal bindings.
+    /// The id for the client: not 0, and equal for equal bindings.
     pub(crate) id: u32,
     /// `None` for every kind.
     pub(crate) kind: Option<Kind>,
@@ -42,9 +42,9 @@ pub(crate) struct Binding {
     pub(crate) schema: Option<String>,
     pub(crate) table: Option<String>,
     pub(crate) filter: Option<String>,
-    /// The columns that the client wants, or what it has written instead of a list of them.
+    /// The columns that the client wants.
     pub(crate) select: Option<Result<Vec<String>, InvalidSelect>>,
-    /// As the client wrote it, with the id.
+    /// The JSON object that the client sent, with the id.
     echo: Value,
 }
 
@@ -57,12 +57,12 @@ pub(crate) struct InvalidSelect;
 pub(crate) struct Bindings(pub(crate) Vec<Binding>);
 
 impl Bindings {
-    /// Reads the objects of a join; what is none is passed over.
+    /// Parses the objects of a join; other values are ignored.
     pub(crate) fn read(objects: &[Value]) -> Self {
         Self(objects.iter().filter(|object| object.is_object()).map(Binding::read).collect())
     }
 
-    /// Returns the bindings as the answer to the join has them.
+    /// Returns the bindings for the answer to the join.
     pub(crate) fn echo(&self) -> Vec<&Value> {
         self.0.iter().map(|binding| &binding.echo).collect()
     }

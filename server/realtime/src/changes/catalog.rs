@@ -1,4 +1,4 @@
-//! What is remembered of the catalog, until it changes.
+//! A cache of the catalog.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -6,26 +6,25 @@ use std::sync::{Arc, Mutex};
 use database::replication::Relation;
 use database::{Database, Error};
 
-use super::questions;
+use super::queries;
 use super::table::{self, RoleRights, Table};
 use crate::lock;
 
-/// Tables and rights that were looked up.
+/// The cache of tables and rights.
 #[derive(Debug, Default)]
 pub(crate) struct Catalog {
-    known: Mutex<Known>,
+    cache: Mutex<CatalogCache>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    /// By OID, with the description in the stream then: another one means that the table may have changed.
+struct CatalogCache {
+    /// By OID, with the relation that the stream had then: another one means that the table may have changed.
     tables: HashMap<u32, (Arc<Relation>, Option<Arc<Table>>)>,
     rights: HashMap<(u32, Box<str>), Arc<RoleRights>>,
 }
 
 impl Catalog {
-    /// Returns what the catalog says about the table of `relation`, as transaction `xid` left it or later; `None` if it is
-    /// gone.
+    /// Returns the table of `relation`, as transaction `xid` left it or later; `None` if it is gone.
     ///
     /// Errors: those of the database.
     pub(crate) async fn table(
@@ -34,17 +33,17 @@ impl Catalog {
         relation: &Arc<Relation>,
         xid: u32,
     ) -> Result<Option<Arc<Table>>, Error> {
-        if let Some((seen, table)) = lock(&self.known).tables.get(&relation.oid)
+        if let Some((seen, table)) = lock(&self.cache).tables.get(&relation.oid)
             && Arc::ptr_eq(seen, relation)
         {
             return Ok(table.clone());
         }
-        // What the transaction has changed of rights and row-level security holds for its own rows, too.
-        questions::await_visibility(database, &HashSet::from([xid])).await?;
+        // Changes of rights and row-level security by the transaction apply to its own rows, too.
+        queries::await_visibility(database, &HashSet::from([xid])).await?;
         let table = table::load(database, relation.oid).await?.map(Arc::new);
-        let mut known = lock(&self.known);
-        known.rights.retain(|(oid, _), _| *oid != relation.oid);
-        known.tables.insert(relation.oid, (Arc::clone(relation), table.clone()));
+        let mut cache = lock(&self.cache);
+        cache.rights.retain(|(oid, _), _| *oid != relation.oid);
+        cache.tables.insert(relation.oid, (Arc::clone(relation), table.clone()));
         Ok(table)
     }
 
@@ -58,17 +57,17 @@ impl Catalog {
         table: u32,
     ) -> Result<Arc<RoleRights>, Error> {
         let key = (table, Box::from(role));
-        if let Some(rights) = lock(&self.known).rights.get(&key) {
+        if let Some(rights) = lock(&self.cache).rights.get(&key) {
             return Ok(Arc::clone(rights));
         }
         let rights = table::rights(database, role, table).await?;
         let rights = Arc::new(rights);
-        lock(&self.known).rights.insert(key, Arc::clone(&rights));
+        lock(&self.cache).rights.insert(key, Arc::clone(&rights));
         Ok(rights)
     }
 
-    /// Forgets everything, since the catalog may have changed.
+    /// Clears the cache, since the catalog may have changed.
     pub(crate) fn forget(&self) {
-        *lock(&self.known) = Known::default();
+        *lock(&self.cache) = CatalogCache::default();
     }
 }

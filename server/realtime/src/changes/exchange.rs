@@ -1,9 +1,9 @@
-//! Row changes between nodes: the node that reads the replication stream, the leader, tells them to all others, the
-//! followers; each judges for its own clients.
+//! Row changes between nodes: the node that reads the replication stream, the leader, sends them to all others, the
+//! followers. Each node decides which of its own clients get them.
 //!
-//! Batches are numbered. The leader keeps each until all followers have dealt with it, and confirms it to Postgres only
-//! then: if the leader ends, the next one reads again what a follower may lack. A follower that misses a number asks for
-//! it again; it passes over what it has had already.
+//! Batches are numbered. The leader keeps each batch until all followers have delivered it, and confirms it to Postgres
+//! only then: if the leader ends, the next one reads again what a follower may lack. A follower that misses a number
+//! asks for it; it ignores a batch that it already has.
 
 mod encoding;
 
@@ -18,7 +18,7 @@ use super::batch::RowChange;
 use crate::bus::{Head, Message, NodeId};
 use crate::lock;
 pub(crate) use encoding::BatchHead;
-use encoding::KnownRelations;
+use encoding::RelationCache;
 
 /// Bytes that a leader keeps for followers, and a follower for itself. Beyond it, the leader waits, and the follower asks
 /// again later.
@@ -30,29 +30,29 @@ const ASK_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a leader may be silent. It says every two seconds that it lives.
 const SILENCE_LIMIT: Duration = Duration::from_secs(7);
 
-/// Where positions in the write-ahead log have one meaning: a server and its timeline.
+/// A server and its timeline: positions in the write-ahead log can only be compared within one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Line {
+pub(crate) struct WalTimeline {
     pub(crate) system: u64,
     pub(crate) timeline: u32,
 }
 
-/// Which batches can be had from a leader.
+/// The batches that a leader can send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Kept {
-    /// The time that this leader reads the stream.
+pub(crate) struct BatchRange {
+    /// The random number of the leader's current run.
     run: u64,
-    /// The first batch that it has.
+    /// The number of the first batch that the leader has.
     first: u64,
-    /// The one that comes next.
+    /// The number of the next batch.
     next: u64,
 }
 
-/// What a follower gets.
+/// A message in a follower's inbox.
 #[derive(Debug)]
-pub(crate) enum Received {
-    /// A batch, to be acknowledged with [`Exchange::taken`].
-    Batch { line: Line, rows: Vec<RowChange>, run: u64, number: u64 },
+pub(crate) enum InboxItem {
+    /// A batch, to be acknowledged with [`Exchange::acknowledgement`].
+    Batch { timeline: WalTimeline, rows: Vec<RowChange>, run: u64, number: u64 },
     /// Batches before the next one are lost.
     Gap,
 }
@@ -66,48 +66,48 @@ pub(crate) struct Exchange {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The other nodes, and before which batch they have everything.
+    /// The other nodes, each with the number of the first batch that it may not have delivered.
     peers: HashMap<NodeId, u64>,
-    leading: Option<Leading>,
-    following: Following,
+    leading: Option<LeaderState>,
+    following: FollowerState,
 }
 
 #[derive(Debug)]
-struct Leading {
+struct LeaderState {
     run: u64,
-    line: Line,
+    timeline: WalTimeline,
     next: u64,
-    kept: VecDeque<Message>,
+    batches: VecDeque<Message>,
     bytes: usize,
-    /// Since when there has been more than fits.
+    /// Since when the batches have been larger than [`MAX_BYTES`].
     full_since: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
-struct Following {
+struct FollowerState {
     leader: Option<(NodeId, Instant)>,
-    /// The run that is followed, and the batch that comes next; `None` before the first leader.
+    /// The run that is followed, and the number of the next batch; `None` before the first leader.
     next: Option<(u64, u64)>,
-    inbox: VecDeque<Received>,
+    inbox: VecDeque<InboxItem>,
     bytes: usize,
-    asked: Option<Instant>,
-    relations: KnownRelations,
+    asked_at: Option<Instant>,
+    relations: RelationCache,
 }
 
 impl Exchange {
-    /// Notes another node. It gets what is read from now on.
+    /// Adds another node. It gets what is read from now on.
     pub(crate) fn add(&self, node: NodeId) {
         let state = &mut *lock(&self.state);
-        let next = state.sent();
+        let next = state.next_number();
         state.peers.insert(node, next);
     }
 
-    /// Forgets another node.
+    /// Removes another node.
     pub(crate) fn remove(&self, node: NodeId) {
         let state = &mut *lock(&self.state);
         state.peers.remove(&node);
         state.following.leader = state.following.leader.filter(|(leader, _)| *leader != node);
-        state.forget_taken();
+        state.drop_delivered();
         self.changed.notify_one();
     }
 
@@ -116,23 +116,23 @@ impl Exchange {
         !lock(&self.state).peers.is_empty()
     }
 
-    /// Waits until there is news for the feed.
+    /// Waits for a change that the feed has to look at.
     pub(crate) async fn changed(&self) {
         self.changed.notified().await;
     }
 
     /// Makes this node the leader.
-    pub(crate) fn lead(&self, line: Line) {
+    pub(crate) fn lead(&self, timeline: WalTimeline) {
         let state = &mut *lock(&self.state);
         for next in state.peers.values_mut() {
             *next = 0;
         }
-        let (run, kept) = (rand::random(), VecDeque::new());
-        state.leading = Some(Leading { run, line, next: 0, kept, bytes: 0, full_since: None });
-        state.following = Following::default();
+        let (run, batches) = (rand::random(), VecDeque::new());
+        state.leading = Some(LeaderState { run, timeline, next: 0, batches, bytes: 0, full_since: None });
+        state.following = FollowerState::default();
     }
 
-    /// Ends the time that this node is the leader. It follows the next one from its beginning.
+    /// Ends the leadership of this node. It follows the next leader from its first batch.
     pub(crate) fn end_leading(&self) {
         let state = &mut *lock(&self.state);
         if let Some(leading) = state.leading.take() {
@@ -140,34 +140,34 @@ impl Exchange {
         }
     }
 
-    /// Returns which batches can be had from this node, if it is the leader.
-    pub(crate) fn kept(&self) -> Option<Kept> {
-        lock(&self.state).leading.as_ref().map(Leading::kept)
+    /// Returns the batches that this node can send; `None` if it is not the leader.
+    pub(crate) fn batch_range(&self) -> Option<BatchRange> {
+        lock(&self.state).leading.as_ref().map(LeaderState::range)
     }
 
-    /// Numbers `rows` as the next batch and keeps it; returns what tells the followers, if there are any.
+    /// Numbers `rows` as the next batch and keeps it. Returns the message for the followers, if there are any.
     pub(crate) fn send(&self, rows: &[RowChange]) -> Option<Message> {
         let state = &mut *lock(&self.state);
         let leading = state.leading.as_mut().filter(|_| !state.peers.is_empty() && !rows.is_empty())?;
-        let message = encoding::encode(leading.run, leading.next, leading.line, rows);
+        let message = encoding::encode(leading.run, leading.next, leading.timeline, rows);
         leading.next += 1;
         leading.bytes += message.body.len();
-        leading.kept.push_back(message.clone());
+        leading.batches.push_back(message.clone());
         Some(message)
     }
 
-    /// Returns the number of the batch that comes next: all before it have been sent.
-    pub(crate) fn sent(&self) -> u64 {
-        lock(&self.state).sent()
+    /// Returns the number of the next batch: all before it have been sent.
+    pub(crate) fn next_number(&self) -> u64 {
+        lock(&self.state).next_number()
     }
 
-    /// Returns the number of the first batch that a follower may not have dealt with.
-    pub(crate) fn taken_by_all(&self) -> u64 {
+    /// Returns the number of the first batch that a follower may not have delivered.
+    pub(crate) fn delivered_by_all(&self) -> u64 {
         let state = lock(&self.state);
-        state.leading.as_ref().map_or(0, |leading| leading.taken_by(&state.peers))
+        state.leading.as_ref().map_or(0, |leading| leading.delivered_by(&state.peers))
     }
 
-    /// Reports whether the leader has to wait for followers. One that has lagged too long is not waited for any more.
+    /// Reports whether the leader has to wait for followers. Gives up followers that have lagged for too long.
     pub(crate) fn is_full(&self) -> bool {
         let state = &mut *lock(&self.state);
         let Some(leading) = &mut state.leading else { return false };
@@ -182,29 +182,29 @@ impl Exchange {
         tracing::error!("another node is too slow for the row changes, and loses some");
         let first = leading.first();
         state.peers.retain(|_, next| *next > first);
-        state.forget_taken();
+        state.drop_delivered();
         false
     }
 
-    /// Deals with what another node says about row changes, and returns what it is to be told.
-    pub(crate) fn heed(&self, node: NodeId, message: &Message) -> Vec<Message> {
+    /// Handles a message of another node about row changes, and returns the answers.
+    pub(crate) fn handle(&self, node: NodeId, message: &Message) -> Vec<Message> {
         let state = &mut *lock(&self.state);
         let answers = match &message.head {
-            Head::Alive { rows: Some(kept) } => state.following.hear(node, *kept),
+            Head::Alive { rows: Some(range) } => state.following.note_range(node, *range),
             Head::Alive { rows: None } => {
                 state.following.leader = state.following.leader.filter(|(leader, _)| *leader != node);
                 Vec::new()
             }
-            Head::Rows(head) => state.following.take(node, head, message),
+            Head::Rows(head) => state.following.receive(node, head, message),
             Head::RowsTaken { run, next } => {
                 if let Some(leading) = state.leading.as_ref().filter(|leading| leading.run == *run) {
                     state.peers.insert(node, leading.first().max(*next));
-                    state.forget_taken();
+                    state.drop_delivered();
                 }
                 Vec::new()
             }
             Head::RowsMissed { run, next } => match &state.leading {
-                Some(leading) if leading.run == *run => leading.from(*next),
+                Some(leading) if leading.run == *run => leading.batches_from(*next),
                 _ => Vec::new(),
             },
             _ => Vec::new(),
@@ -213,8 +213,8 @@ impl Exchange {
         answers
     }
 
-    /// Returns what has come next from the leader, if anything has.
-    pub(crate) fn receive(&self) -> Option<Received> {
+    /// Takes the next message of the leader from the inbox; `None` if it is empty.
+    pub(crate) fn receive(&self) -> Option<InboxItem> {
         let following = &mut lock(&self.state).following;
         let received = following.inbox.pop_front()?;
         if following.inbox.is_empty() {
@@ -223,12 +223,12 @@ impl Exchange {
         Some(received)
     }
 
-    /// Returns what tells the leader that a batch has been dealt with.
-    pub(crate) fn taken(run: u64, number: u64) -> Message {
+    /// Returns the message to the leader that a batch has been delivered.
+    pub(crate) fn acknowledgement(run: u64, number: u64) -> Message {
         Head::RowsTaken { run, next: number + 1 }.into()
     }
 
-    /// Reports whether there is a leader whose batches come.
+    /// Reports whether a leader has been heard recently.
     pub(crate) fn has_leader(&self) -> bool {
         let state = lock(&self.state);
         state.following.leader.is_some_and(|(_, heard)| heard.elapsed() < SILENCE_LIMIT)
@@ -236,70 +236,71 @@ impl Exchange {
 }
 
 impl State {
-    /// Returns the number of the batch that comes next; 0 for a follower.
-    fn sent(&self) -> u64 {
+    /// Returns the number of the next batch; 0 for a follower.
+    fn next_number(&self) -> u64 {
         self.leading.as_ref().map_or(0, |leading| leading.next)
     }
 
-    /// Forgets the batches that all followers have dealt with.
-    fn forget_taken(&mut self) {
+    /// Drops the batches that all followers have delivered.
+    fn drop_delivered(&mut self) {
         let Some(leading) = &mut self.leading else { return };
-        let taken = leading.taken_by(&self.peers);
-        while leading.first() < taken
-            && let Some(message) = leading.kept.pop_front()
+        let delivered = leading.delivered_by(&self.peers);
+        while leading.first() < delivered
+            && let Some(message) = leading.batches.pop_front()
         {
             leading.bytes -= message.body.len();
         }
     }
 }
 
-impl Leading {
-    /// Returns the number of the first batch that one of `peers` may not have dealt with.
-    fn taken_by(&self, peers: &HashMap<NodeId, u64>) -> u64 {
+impl LeaderState {
+    /// Returns the number of the first batch that one of `peers` may not have delivered.
+    fn delivered_by(&self, peers: &HashMap<NodeId, u64>) -> u64 {
         peers.values().copied().min().unwrap_or(self.next).min(self.next)
     }
 
+    /// Returns the number of the first batch that is kept.
     fn first(&self) -> u64 {
-        self.next - self.kept.len() as u64
+        self.next - self.batches.len() as u64
     }
 
-    fn kept(&self) -> Kept {
-        Kept { run: self.run, first: self.first(), next: self.next }
+    fn range(&self) -> BatchRange {
+        BatchRange { run: self.run, first: self.first(), next: self.next }
     }
 
-    /// Returns the batches from `number` on, after what says which there are.
-    fn from(&self, number: u64) -> Vec<Message> {
+    /// Returns the batches from `number` on, after a message with the range of batches.
+    fn batches_from(&self, number: u64) -> Vec<Message> {
         let skipped = number.saturating_sub(self.first()) as usize;
-        let alive = Head::Alive { rows: Some(self.kept()) }.into();
-        std::iter::once(alive).chain(self.kept.iter().skip(skipped).cloned()).collect()
+        let alive = Head::Alive { rows: Some(self.range()) }.into();
+        std::iter::once(alive).chain(self.batches.iter().skip(skipped).cloned()).collect()
     }
 }
 
-impl Following {
-    /// Notes which batches `node` has, and returns a question for those that are missing.
-    fn hear(&mut self, node: NodeId, kept: Kept) -> Vec<Message> {
+impl FollowerState {
+    /// Notes that `node` leads and has the batches of `range`, and returns a request for missing ones.
+    fn note_range(&mut self, node: NodeId, range: BatchRange) -> Vec<Message> {
         self.leader = Some((node, Instant::now()));
         let next = match self.next {
-            Some((run, next)) if run == kept.run => next,
-            // Another leader begins with what the one before may not have told everybody.
+            Some((run, next)) if run == range.run => next,
+            // A new leader begins with what the one before may not have sent to everybody.
             Some(_) => 0,
-            // Nobody has been promised anything before.
-            None => kept.next,
+            // Before the first leader, no client has been promised anything.
+            None => range.next,
         };
-        if next < kept.first {
-            self.inbox.push_back(Received::Gap);
+        if next < range.first {
+            self.inbox.push_back(InboxItem::Gap);
         }
-        self.next = Some((kept.run, next.max(kept.first)));
-        if next < kept.next { self.ask() } else { Vec::new() }
+        self.next = Some((range.run, next.max(range.first)));
+        if next < range.next { self.ask() } else { Vec::new() }
     }
 
-    /// Takes a batch if it is the next one, and returns a question for those before it otherwise.
-    fn take(&mut self, node: NodeId, head: &BatchHead, message: &Message) -> Vec<Message> {
+    /// Puts a batch into the inbox if it is the next one; otherwise returns a request for those before it.
+    fn receive(&mut self, node: NodeId, head: &BatchHead, message: &Message) -> Vec<Message> {
         let (run, number) = (head.run, head.number);
         match self.next {
             Some((followed, next)) if followed == run => {
                 if number < next {
-                    // It has asked twice.
+                    // The follower has asked for it twice.
                     return Vec::new();
                 }
                 if number > next || self.bytes > MAX_BYTES {
@@ -307,9 +308,9 @@ impl Following {
                 }
             }
             Some(_) => {
-                let question = self.hear(node, Kept { run, first: 0, next: number });
+                let request = self.note_range(node, BatchRange { run, first: 0, next: number });
                 if number > 0 {
-                    return question;
+                    return request;
                 }
             }
             None => {}
@@ -318,19 +319,19 @@ impl Following {
         self.next = Some((run, number + 1));
         self.bytes += message.body.len();
         self.inbox.push_back(match self.relations.decode(head, &message.body) {
-            Some(rows) => Received::Batch { line: head.line, rows, run, number },
-            None => Received::Gap,
+            Some(rows) => InboxItem::Batch { timeline: head.timeline, rows, run, number },
+            None => InboxItem::Gap,
         });
         Vec::new()
     }
 
-    /// Returns a question for what is missing, unless that was asked just now.
+    /// Returns a request for missing batches, unless it was sent just now.
     fn ask(&mut self) -> Vec<Message> {
         let Some((run, next)) = self.next else { return Vec::new() };
-        if self.asked.is_some_and(|asked| asked.elapsed() < ASK_INTERVAL) {
+        if self.asked_at.is_some_and(|asked_at| asked_at.elapsed() < ASK_INTERVAL) {
             return Vec::new();
         }
-        self.asked = Some(Instant::now());
+        self.asked_at = Some(Instant::now());
         vec![Head::RowsMissed { run, next }.into()]
     }
 }

@@ -1,8 +1,8 @@
-//! The feed: reads what is committed from the replication stream, and passes it on.
+//! The feed: reads committed changes from the replication stream, and delivers them.
 //!
-//! A batch is judged as a whole, then delivered, then confirmed. If the connection breaks, the stream begins again behind
-//! the last confirmed transaction, and what was delivered before is passed over: no change is lost, none comes twice.
-//! Of several nodes, the one that has the slot leads and tells the others (`exchange.rs`).
+//! A batch is evaluated as a whole, then delivered, then confirmed. If the connection breaks, the stream begins again
+//! after the last confirmed transaction, and changes that were delivered before are skipped: no change is lost, none
+//! comes twice. Of several nodes, the one that has the slot leads and sends the changes to the others (`exchange.rs`).
 
 mod delivery;
 mod follow;
@@ -14,19 +14,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use database::Error;
-use database::replication::slot::{self, Ensured, SlotError};
+use database::replication::slot::{self, EnsureOutcome, SlotError};
 use database::replication::{ReplicationSettings, ReplicationStream, ResumePoint};
 use tokio_util::sync::CancellationToken;
 
 use super::batch::Position;
-use super::exchange::{Line, Received};
+use super::exchange::{InboxItem, WalTimeline};
 use crate::Realtime;
 use watch::existing_publications;
 
 /// The name of the slot, before the suffix of the settings.
 const SLOT: &str = "basalt_realtime";
-/// How long the stream waits after a start that finds a slot of an earlier one: so long clients of that one may take to
-/// join again, and get what has been committed meanwhile. Stock clients try after 1, 3 and 8 s.
+/// How long the stream waits after a start that finds the slot of an earlier process: that process' clients have this
+/// time to join again, and get what has been committed meanwhile. Stock clients try after 1, 3 and 8 s.
 const RESUME_PAUSE: Duration = Duration::from_secs(10);
 /// How long the stream goes on after the last channel has left.
 const IDLE_LIMIT: Duration = Duration::from_secs(60);
@@ -34,33 +34,33 @@ const IDLE_LIMIT: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// What subscribers can expect.
+/// The state of the feed, for subscribers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FeedState {
-    /// Nobody has needed it so far.
+    /// Nobody needs it.
     Idle,
     /// It is being opened.
     Connecting,
     /// What is committed from now on is delivered.
     Live,
-    /// It cannot be opened, for this reason; it is tried again.
+    /// It cannot be opened, for this reason; the feed tries again.
     Unavailable(Arc<str>),
 }
 
-/// Why the feed has ended.
+/// The reason why reading or following has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum EndReason {
     /// Nobody has a channel.
     Unneeded,
     /// The slot keeps too much of the write-ahead log.
     Overgrown,
     /// No node has the slot.
     Leaderless,
-    /// The service ends.
+    /// The service shuts down.
     Stopped,
 }
 
-/// Why the stream cannot be read.
+/// The reason why the stream cannot be read.
 #[derive(Debug, thiserror::Error)]
 enum FeedError {
     #[error(transparent)]
@@ -70,8 +70,8 @@ enum FeedError {
 }
 
 impl FeedError {
-    /// Reports whether somebody else reads the stream.
-    fn is_taken(&self) -> bool {
+    /// Reports whether another process reads the stream.
+    fn is_slot_active(&self) -> bool {
         match self {
             Self::Slot(error) => matches!(error, SlotError::Active(_)),
             Self::Database(error) => error.is_slot_active(),
@@ -83,14 +83,14 @@ impl FeedError {
 pub(crate) struct Feed {
     realtime: Realtime,
     slot: String,
-    /// What has been delivered, on which line.
+    /// The last position that was delivered, and its timeline.
     delivered: Position,
-    line: Line,
-    /// Where the last stream ended.
+    timeline: WalTimeline,
+    /// The end of the last stream.
     resume: Option<ResumePoint>,
-    /// What has come from the leader and is not delivered yet.
-    pending: Option<Received>,
-    /// The tables of the publication, when they were looked at last.
+    /// The message of the leader that is not delivered yet.
+    pending: Option<InboxItem>,
+    /// The tables of the publication at the last check.
     published: String,
 }
 
@@ -102,7 +102,7 @@ impl Feed {
             realtime,
             slot,
             delivered: Position::default(),
-            line: Line::default(),
+            timeline: WalTimeline::default(),
             resume: None,
             pending: None,
             published: String::new(),
@@ -123,7 +123,9 @@ impl Feed {
                     pause = FIRST_PAUSE;
                     self.lead(stream, &stop).await
                 }
-                Err(error) if error.is_taken() && self.realtime.bus().is_shared() => self.follow(&stop).await,
+                Err(error) if error.is_slot_active() && self.realtime.bus().is_shared() => {
+                    self.follow(&stop).await
+                }
                 Err(error) => Err(error),
             };
             if let Err(error) = ended {
@@ -135,21 +137,22 @@ impl Feed {
         }
     }
 
-    /// Goes on where an earlier process ended, if there was one: its clients get time to come back.
+    /// Waits for the clients of an earlier process, if its slot exists, so that they miss nothing.
     async fn resume(&mut self) {
         let found = slot::lag(self.realtime.database(), &self.slot).await;
-        // One that is read belongs to another process.
+        // An active slot belongs to another process.
         if found.is_ok_and(|slot| slot.is_some_and(|slot| slot.active_pid.is_none())) {
-            // Subscriptions can stand meanwhile.
+            // Subscriptions can be established meanwhile.
             self.set_state(FeedState::Live);
             tokio::time::sleep(RESUME_PAUSE).await;
             if tokio::time::timeout(IDLE_LIMIT, self.wait_until_needed()).await.is_err() {
-                // Nobody came back: what is older than the next client is of no use.
+                // Nobody came back, and a new client does not need older changes.
                 self.retire().await;
             }
         }
     }
 
+    /// Publishes the state of the feed.
     fn set_state(&self, state: FeedState) {
         self.realtime.changes().state.send_if_modified(|current| {
             let is_new = *current != state;
@@ -158,7 +161,7 @@ impl Feed {
         });
     }
 
-    /// Reports whether somebody has a channel. On other nodes, somebody may always have.
+    /// Reports whether the stream is needed: a client has a channel, or may have one on another node.
     fn is_needed(&self) -> bool {
         self.realtime.bus().is_shared() || !self.realtime.hub().is_empty()
     }
@@ -170,19 +173,20 @@ impl Feed {
         }
     }
 
+    /// Opens the stream, with a slot that is created if there is none.
     async fn open(&mut self) -> Result<ReplicationStream, FeedError> {
         self.set_state(FeedState::Connecting);
         let database = self.realtime.database();
         let publications = existing_publications(database).await?;
         let ensured = slot::ensure(database, &self.slot).await?;
-        if ensured == Ensured::Recreated {
+        if ensured == EnsureOutcome::Recreated {
             tracing::error!(
                 slot = self.slot,
                 "the server had given up the replication slot: row changes were lost, and clients are told to subscribe again"
             );
         }
-        if ensured != Ensured::Existed {
-            // Subscriptions that stand begin anew with it.
+        if ensured != EnsureOutcome::Existed {
+            // Existing subscriptions begin again with the new slot.
             (self.resume, self.delivered) = (None, Position::default());
             self.realtime.changes().renew_all();
         }
@@ -194,19 +198,19 @@ impl Feed {
         }
         let stream = database.replicate(&settings).await?;
         let ResumePoint { system, timeline, .. } = stream.resume_point();
-        self.set_line(Line { system, timeline });
+        self.set_timeline(WalTimeline { system, timeline });
         Ok(stream)
     }
 
-    /// Notes which line positions are of. On another one, as after a failover, they may stand for other transactions: better
-    /// twice than not at all.
-    fn set_line(&mut self, line: Line) {
-        if self.line != line {
-            (self.line, self.delivered) = (line, Position::default());
+    /// Sets the timeline of positions. On another one, as after a failover, positions may stand for other transactions;
+    /// changes may come twice then, but none is lost.
+    fn set_timeline(&mut self, timeline: WalTimeline) {
+        if self.timeline != timeline {
+            (self.timeline, self.delivered) = (timeline, Position::default());
         }
     }
 
-    /// Drops the slot that nobody needs.
+    /// Drops the slot, which nobody needs.
     async fn retire(&mut self) {
         self.set_state(FeedState::Connecting);
         if let Err(error) = slot::drop(self.realtime.database(), &self.slot).await {

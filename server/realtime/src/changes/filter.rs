@@ -8,15 +8,15 @@ pub(crate) struct Condition {
     pub(crate) test: Test,
 }
 
-/// What a condition tests.
+/// The test of a condition.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Test {
     /// A comparison by an operator of Postgres.
     Compare(Comparison, String),
-    /// Equal to one of these.
+    /// Equality with one of these.
     In(Vec<String>),
     /// `IS` with one of `null`, `true`, `false`, `unknown`.
-    Is(Truth),
+    Is(IsValue),
     /// `IS DISTINCT FROM`.
     IsDistinct(String),
 }
@@ -36,30 +36,30 @@ pub(crate) enum Comparison {
     Imatch,
 }
 
-/// What `IS` compares with.
+/// The value after `IS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Truth {
+pub(crate) enum IsValue {
     Null,
     True,
     False,
     Unknown,
 }
 
-/// Why a filter cannot be read.
+/// The reason why a filter is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FilterError {
     /// Part of the filter is not `column=operator.value`.
     #[error("Error parsing `filter` params: {0}")]
     Syntax(String),
-    /// More than a filter may have.
+    /// The filter is too long or has too many conditions.
     #[error("a filter may have {MAX_SIZE} bytes and {MAX_CONDITIONS} conditions")]
     TooLong,
-    /// More values than may be.
+    /// `in` has too many values.
     #[error("too many values for `in` filter. Maximum 100")]
     TooManyValues,
-    /// `is` with another word.
+    /// `is` has an unknown value.
     #[error("invalid value for is filter: must be null, true, false, or unknown")]
-    InvalidTruth,
+    InvalidIsValue,
 }
 
 /// Bytes and conditions that a filter may have.
@@ -82,18 +82,18 @@ const COMPARISONS: [(&str, Comparison); 10] = [
 ];
 
 impl Condition {
-    /// Returns the condition without its values: one statement judges all filters of equal shapes.
+    /// Returns the condition without its values: one statement evaluates all filters of the same shape.
     pub(crate) fn shape(&self) -> Self {
         let test = match &self.test {
             Test::Compare(comparison, _) => Test::Compare(*comparison, String::new()),
             Test::In(_) => Test::In(Vec::new()),
-            Test::Is(truth) => Test::Is(*truth),
+            Test::Is(value) => Test::Is(*value),
             Test::IsDistinct(_) => Test::IsDistinct(String::new()),
         };
         Self { column: self.column.clone(), is_negated: self.is_negated, test }
     }
 
-    /// Returns the comparison and its name, if it compares text with a pattern.
+    /// Returns the comparison with a pattern and its name; `None` for other conditions.
     pub(crate) fn pattern(&self) -> Option<(Comparison, &'static str)> {
         match &self.test {
             Test::Compare(comparison, _) => comparison.pattern_name().map(|name| (*comparison, name)),
@@ -119,7 +119,7 @@ impl Comparison {
         }
     }
 
-    /// Returns its name in filters, if it is one of those that compare text with patterns.
+    /// Returns the name in filters of a comparison with a pattern; `None` for others.
     pub(crate) const fn pattern_name(self) -> Option<&'static str> {
         match self {
             Self::Like => Some("like"),
@@ -131,19 +131,19 @@ impl Comparison {
     }
 }
 
-impl Truth {
+impl IsValue {
     const ALL: [(&str, Self); 4] =
         [("null", Self::Null), ("true", Self::True), ("false", Self::False), ("unknown", Self::Unknown)];
 
-    /// Returns the word.
+    /// Returns the SQL keyword.
     pub(crate) fn word(self) -> &'static str {
-        Self::ALL.iter().find(|(_, truth)| *truth == self).map_or("null", |(word, _)| word)
+        Self::ALL.iter().find(|(_, value)| *value == self).map_or("null", |(word, _)| word)
     }
 }
 
-/// Reads a filter.
+/// Parses a filter.
 ///
-/// Errors: what is wrong with it.
+/// Errors: [`FilterError`].
 pub(crate) fn parse(filter: &str) -> Result<Vec<Condition>, FilterError> {
     let parts = split(filter, ',');
     if filter.len() > MAX_SIZE || parts.len() > MAX_CONDITIONS {
@@ -174,8 +174,8 @@ fn condition(part: &str) -> Result<Condition, FilterError> {
         (None, "in") => Test::In(list(value).ok_or_else(unwrapped)??),
         (None, "is") => {
             let word = unquote(value).to_ascii_lowercase();
-            let truth = Truth::ALL.iter().find(|(name, _)| *name == word);
-            Test::Is(truth.ok_or(FilterError::InvalidTruth)?.1)
+            let is_value = IsValue::ALL.iter().find(|(name, _)| *name == word);
+            Test::Is(is_value.ok_or(FilterError::InvalidIsValue)?.1)
         }
         (None, "isdistinct") => Test::IsDistinct(unquote(value)),
         (None, unknown) => {
@@ -185,7 +185,7 @@ fn condition(part: &str) -> Result<Condition, FilterError> {
     Ok(Condition { column: column.to_owned(), is_negated, test })
 }
 
-/// Reads `(a,b)`; `None` without parentheses.
+/// Parses `(a,b)`; `None` without parentheses.
 fn list(value: &str) -> Option<Result<Vec<String>, FilterError>> {
     let inner = value.trim().strip_prefix('(')?.strip_suffix(')')?;
     let values: Vec<String> = match inner.trim() {
@@ -195,8 +195,8 @@ fn list(value: &str) -> Option<Result<Vec<String>, FilterError>> {
     Some(if values.len() > MAX_VALUES { Err(FilterError::TooManyValues) } else { Ok(values) })
 }
 
-/// Splits `text` at `separator`, but not inside parentheses and double quotes. A quote within a value is a character like
-/// others: one that quotes is where a value begins.
+/// Splits `text` at `separator`, but not inside parentheses and double quotes. A double quote only quotes at the
+/// beginning of a value; within a value it is an ordinary character.
 fn split(text: &str, separator: char) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_usize);
     let mut previous = separator;
@@ -228,7 +228,7 @@ fn split(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// Returns `value` without the double quotes around it, and what is escaped inside them as itself.
+/// Removes the double quotes around `value` and the escapes inside them.
 fn unquote(value: &str) -> String {
     let inner = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
     let Some(inner) = inner else { return value.to_owned() };
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(one("a=in.(1,\"x,\\\"y\")").test, Test::In(vec!["1".to_owned(), "x,\"y".to_owned()]));
         assert_eq!(
             one("a=not.is.NULL"),
-            Condition { column: "a".to_owned(), is_negated: true, test: Test::Is(Truth::Null) }
+            Condition { column: "a".to_owned(), is_negated: true, test: Test::Is(IsValue::Null) }
         );
         assert_eq!(one("a=eq.").test, Test::Compare(Comparison::Eq, String::new()));
         assert_eq!(parse("a=gt.1,b=like.\"%,%\"").unwrap().len(), 2);
@@ -271,7 +271,7 @@ mod tests {
         for filter in ["a", "a=1", "=eq.1", "a=eq.1,", "a=in.1", "a=near.1"] {
             assert!(matches!(parse(filter), Err(FilterError::Syntax(_))), "{filter}");
         }
-        assert_eq!(parse("a=is.maybe"), Err(FilterError::InvalidTruth));
+        assert_eq!(parse("a=is.maybe"), Err(FilterError::InvalidIsValue));
         let many = format!("a=in.({})", vec!["1"; 101].join(","));
         assert_eq!(parse(&many), Err(FilterError::TooManyValues));
     }

@@ -1,4 +1,4 @@
-//! A row change as clients get it.
+//! A row change as JSON for clients.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,10 @@ use crate::protocol::quote;
 
 /// Bytes of JSON that a change may have.
 const MAX_SIZE: usize = 1 << 20;
-/// Bytes of JSON that a value may have to be left in a change that is too large.
+/// Bytes of JSON up to which a value stays in a change that is too large.
 const MAX_SIZE_OF_KEPT_VALUE: usize = 64;
 
-/// Why a change is told without its rows.
+/// The reason why clients get a change without its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowError {
     /// The table has no primary key.
@@ -42,12 +42,12 @@ pub(super) struct Change<'a> {
     pub(super) committed_at: OffsetDateTime,
     /// The row after an insert or an update.
     pub(super) record: Option<Vec<Field<'a>>>,
-    /// What is known of the row before an update or a deletion.
+    /// The row before an update or a deletion, as far as it is known.
     pub(super) old_record: Option<Vec<Field<'a>>>,
 }
 
 impl Change<'_> {
-    /// Returns the change as JSON, with those columns of the table that `shows` admits.
+    /// Returns the change as JSON, with the columns of the table for which `shows` is true.
     pub(super) fn to_json(&self, shows: impl Fn(usize) -> bool) -> String {
         let whole = self.write(&shows, usize::MAX, None);
         if whole.len() <= MAX_SIZE {
@@ -56,7 +56,7 @@ impl Change<'_> {
         self.write(&shows, MAX_SIZE_OF_KEPT_VALUE, Some("Error 413: Payload Too Large"))
     }
 
-    /// Returns the change as JSON for those who may know that it happened, and nothing else.
+    /// Returns the change as JSON without its rows.
     pub(super) fn to_error(&self, error: RowError) -> String {
         let old_record = if self.kind == Kind::Update { "\"old_record\":{}," } else { "" };
         let Table { schema, name, .. } = self.table;
@@ -70,6 +70,7 @@ impl Change<'_> {
         )
     }
 
+    /// Returns the JSON with the values of up to `max_value` bytes, and `error`.
     fn write(&self, shows: &impl Fn(usize) -> bool, max_value: usize, error: Option<&str>) -> String {
         let Table { schema, name, columns, .. } = self.table;
         let mut json = format!(

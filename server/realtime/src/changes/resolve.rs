@@ -1,13 +1,14 @@
-//! What a binding means for the tables that there are now, for one role.
+//! The resolution of a binding to the tables that exist now, for one role.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use database::{Database, Transaction, text};
 
 use super::binding::{Binding, InvalidSelect, Kind};
-use super::filter::{self, Comparison, Condition, Test, Truth};
-use super::questions::{PATTERN_LIMIT, is_slow, is_temporary, is_temporary_code};
-use super::table::{self, Table};
+use super::filter::{self, Comparison, Condition, FilterError, IsValue, Test};
+use super::queries::{PATTERN_LIMIT, is_slow, is_temporary, is_temporary_code};
+use super::table::{self, Column, Table};
 use crate::token::Access;
 
 /// A binding to one table.
@@ -17,18 +18,18 @@ pub(crate) struct Target {
     pub(crate) id: u32,
     /// `None` for every kind.
     pub(crate) kind: Option<Kind>,
-    /// All have to hold.
+    /// Conditions that all have to hold.
     pub(crate) filter: Arc<[Condition]>,
     /// The columns that the client wants beside the primary key; `None` for all.
     pub(crate) select: Option<Arc<[String]>>,
 }
 
-/// Why a channel cannot be subscribed.
+/// The reason why a channel cannot be subscribed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What the client asks for is not possible. The message is for it.
+    /// The binding is not possible. The message is for the client.
     Refused(String),
-    /// The database cannot tell now.
+    /// The database could not be asked.
     Database(database::Error),
 }
 
@@ -40,7 +41,7 @@ impl From<database::Error> for Failure {
 
 const UNABLE: &str = "Unable to subscribe to changes with given parameters.";
 
-/// Returns what `binding` means for the holder of `access`: at least one target.
+/// Returns the targets of `binding` for the holder of `access`: at least one.
 ///
 /// Errors: [`Failure`].
 pub(crate) async fn resolve(
@@ -48,75 +49,32 @@ pub(crate) async fn resolve(
     access: &Access,
     binding: &Binding,
 ) -> Result<Vec<Target>, Failure> {
-    let refused = |message: String| Err(Failure::Refused(message));
-    let exception = |what: &str| {
-        let described = binding.describe();
-        Failure::Refused(format!(
-            "{UNABLE} An exception happened so please check your connect parameters: {described}. Exception: {what}"
-        ))
-    };
-    let table_name = binding.table.as_deref().filter(|table| *table != "*");
-    let select = match &binding.select {
-        None => None,
-        Some(Err(InvalidSelect)) => {
-            return refused("Error parsing `select` params: it must be a list of column names".to_owned());
-        }
-        Some(Ok(_))
-            if table_name.is_none() || binding.schema.as_deref().is_none_or(|schema| schema == "*") =>
-        {
-            return refused(
-                "Column selection is not supported for wildcard subscriptions. Please provide both a schema and a table"
-                    .to_owned(),
-            );
-        }
-        Some(Ok(columns)) => Some(columns),
-    };
-    if binding.schema.is_none()
-        && binding.table.is_none()
-        && binding.filter.is_none()
-        && binding.kind.is_none()
-    {
-        return refused(
-            "No subscription params provided. Please provide at least a `schema` or `table` to subscribe to"
-                .to_owned(),
-        );
-    }
-    let conditions = match binding.filter.as_deref().map_or(Ok(Vec::new()), filter::parse) {
-        Ok(conditions) => conditions,
-        Err(error @ filter::FilterError::Syntax(_)) => return refused(error.to_string()),
-        Err(error) => return Err(exception(&format!("ERROR P0001 (raise_exception) {error}"))),
-    };
+    let select = selected_columns(binding)?;
+    let conditions = conditions(binding)?;
     let schema = binding.schema.as_deref().unwrap_or("public");
-    let tables = table::published(database, schema, table_name).await?;
+    let tables = table::published(database, schema, table_name(binding)).await?;
     let mut targets = Vec::with_capacity(tables.len());
     for oid in tables {
         let Some(table) = table::load(database, oid).await? else { continue };
         let rights = match table::rights(database, access.role(), oid).await {
-            Err(error) if !is_temporary(&error) => return Err(exception(&error.to_string())),
+            Err(error) if !is_temporary(&error) => return Err(exception(binding, &error.to_string())),
             rights => rights?,
         };
         let is_visible =
             |name: &str| table.column(name).is_some() && rights.columns.iter().any(|column| column == name);
-        let raised = |what: String| exception(&format!("ERROR P0001 (raise_exception) {what}"));
-        for column in select.into_iter().flatten() {
-            if !is_visible(column) {
-                return Err(raised(format!("invalid column for select {column}")));
-            }
+        if let Some(column) = select.into_iter().flatten().find(|column| !is_visible(column.as_str())) {
+            return Err(exception(binding, &raised(&format!("invalid column for select {column}"))));
         }
         let mut filter = Vec::with_capacity(conditions.len());
         for condition in &conditions {
-            if !is_visible(&condition.column) {
-                return Err(raised(format!("invalid column for filter {}", condition.column)));
-            }
-            // It would never be passed.
-            if table.column(&condition.column).is_some_and(|column| !column.is_streamed) {
-                let reason = "it is generated, and Postgres tells of such values from version 18 on";
-                return Err(raised(format!("invalid column for filter {}: {reason}", condition.column)));
-            }
-            let checked = check(database, &table, condition.clone()).await?;
-            filter.push(checked.map_err(|what| match what.strip_prefix("ERROR") {
-                Some(_) => exception(&what),
-                None => raised(what),
+            let checked = if is_visible(&condition.column) {
+                check(database, &table, condition.clone()).await
+            } else {
+                Err(Failure::Refused(raised(&format!("invalid column for filter {}", condition.column))))
+            };
+            filter.push(checked.map_err(|failure| match failure {
+                Failure::Refused(what) => exception(binding, &what),
+                failure @ Failure::Database(_) => failure,
             })?);
         }
         targets.push(Target {
@@ -124,64 +82,97 @@ pub(crate) async fn resolve(
             id: binding.id,
             kind: binding.kind,
             filter: filter.into(),
-            select: select.map(|columns| columns.as_slice().into()),
+            select: select.map(Into::into),
         });
     }
     if targets.is_empty() {
-        return refused(format!(
+        return Err(Failure::Refused(format!(
             "{UNABLE} Please check Realtime is enabled for the given connect parameters: {}",
             binding.describe()
-        ));
+        )));
     }
     Ok(targets)
 }
 
+/// Returns the table that `binding` names; `None` for all tables.
+fn table_name(binding: &Binding) -> Option<&str> {
+    binding.table.as_deref().filter(|table| *table != "*")
+}
+
+/// Returns the columns that `binding` selects; `None` for all columns.
+///
+/// Errors: `select` is malformed or not allowed, or the binding is empty.
+fn selected_columns(binding: &Binding) -> Result<Option<&[String]>, Failure> {
+    let Binding { kind, schema, table, filter, .. } = binding;
+    let is_wildcard = table_name(binding).is_none() || schema.as_deref().is_none_or(|schema| schema == "*");
+    let refusal = match &binding.select {
+        Some(Err(InvalidSelect)) => "Error parsing `select` params: it must be a list of column names",
+        Some(Ok(_)) if is_wildcard => {
+            "Column selection is not supported for wildcard subscriptions. Please provide both a schema and a table"
+        }
+        Some(Ok(columns)) => return Ok(Some(columns.as_slice())),
+        None if schema.is_none() && table.is_none() && filter.is_none() && kind.is_none() => {
+            "No subscription params provided. Please provide at least a `schema` or `table` to subscribe to"
+        }
+        None => return Ok(None),
+    };
+    Err(Failure::Refused(refusal.to_owned()))
+}
+
+/// Parses the filter of `binding`.
+///
+/// Errors: the filter is malformed.
+fn conditions(binding: &Binding) -> Result<Vec<Condition>, Failure> {
+    let conditions = binding.filter.as_deref().map_or(Ok(Vec::new()), filter::parse);
+    conditions.map_err(|error| match error {
+        FilterError::Syntax(_) => Failure::Refused(error.to_string()),
+        error => exception(binding, &raised(&error.to_string())),
+    })
+}
+
+/// Returns the refusal that upstream gives for an exception in the database.
+fn exception(binding: &Binding, what: &str) -> Failure {
+    let described = binding.describe();
+    Failure::Refused(format!(
+        "{UNABLE} An exception happened so please check your connect parameters: {described}. Exception: {what}"
+    ))
+}
+
+/// Returns the text of an exception that upstream's functions raise.
+fn raised(message: &str) -> String {
+    format!("ERROR P0001 (raise_exception) {message}")
+}
+
 /// Tries `condition` on the column's type, and returns it with values as the type writes them.
 ///
-/// Errors: those of the database; inside, what is wrong with the condition.
-async fn check(
-    database: &Database,
-    table: &Table,
-    mut condition: Condition,
-) -> Result<Result<Condition, String>, database::Error> {
+/// Errors: [`Failure::Refused`] with the exception that upstream's database would raise; those of the database.
+async fn check(database: &Database, table: &Table, mut condition: Condition) -> Result<Condition, Failure> {
+    let refused = |message: String| Failure::Refused(raised(&message));
     let Some(column) = table.column(&condition.column) else {
-        return Ok(Err(format!("invalid column for filter {}", condition.column)));
+        return Err(refused(format!("invalid column for filter {}", condition.column)));
     };
-    let (sql_type, shown) = (&column.sql_type, &column.display_type);
+    // It would never be passed.
+    if !column.is_streamed {
+        let reason = "it is generated, and Postgres tells of such values from version 18 on";
+        return Err(refused(format!("invalid column for filter {}: {reason}", condition.column)));
+    }
     let mut values: Vec<String> = match &condition.test {
         Test::Compare(_, value) | Test::IsDistinct(value) => vec![value.clone()],
         Test::In(values) => values.clone(),
-        Test::Is(truth) => {
-            let is_fine = *truth == Truth::Null || column.type_name == "bool";
-            let word = truth.word();
-            return Ok(if is_fine {
-                Ok(condition)
-            } else {
-                Err(format!("is {word} filter requires a boolean column, got {shown}"))
-            });
+        Test::Is(IsValue::Null) => return Ok(condition),
+        Test::Is(_) if column.type_name == "bool" => return Ok(condition),
+        Test::Is(value) => {
+            let (word, shown) = (value.word(), &column.display_type);
+            return Err(refused(format!("is {word} filter requires a boolean column, got {shown}")));
         }
     };
     let pattern = condition.pattern();
     if let Some((comparison, name)) = pattern
         && let Some(refusal) = values.iter().find_map(|value| refuse_pattern(comparison, name, value))
     {
-        return Ok(Err(refusal));
+        return Err(Failure::Refused(refusal));
     }
-    let (sql, limit) = match pattern {
-        Some((comparison, _)) => {
-            let (null, operator) = (column.value("null"), comparison.operator());
-            (format!("select $1::text, {null} {operator} $1::text, '' {operator} $1::text"), PATTERN_LIMIT)
-        }
-        None => {
-            let operator = match &condition.test {
-                Test::Compare(comparison, _) => comparison.operator(),
-                _ => Comparison::Eq.operator(),
-            };
-            let sql =
-                format!("select ($1::{sql_type})::text, {} {operator} $1::{sql_type}", column.value("null"));
-            (sql, table::TIME_LIMIT)
-        }
-    };
+    let (sql, limit) = trial_statement(column, &condition.test);
     for value in &mut values {
         let statement = Transaction::anonymous().read_only().on_primary().timeout(limit);
         match database.run(&statement.statement(sql.as_str(), vec![text(value)])).await {
@@ -192,18 +183,12 @@ async fn check(
                 }
             }
             Err(error) if pattern.is_some() && is_slow(&error) => {
-                return Ok(Err("the pattern takes too long".to_owned()));
+                return Err(refused("the pattern takes too long".to_owned()));
             }
             Err(database::Error::Postgres(error)) if !is_temporary_code(&error.code) => {
-                return Ok(Err(match (pattern, &*error.code) {
-                    (Some((_, name)), "42883") => {
-                        format!("operator {name} requires a text-compatible column type, got {shown}")
-                    }
-                    (Some((_, name)), "2201B") => invalid_expression(name, &error.message),
-                    (_, code) => format!("ERROR {code} ({}) {}", condition_name(code), error.message),
-                }));
+                return Err(Failure::Refused(value_error(column, pattern.map(|(_, name)| name), &error)));
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
     }
     let mut values = values.into_iter();
@@ -212,10 +197,40 @@ async fn check(
         Test::In(list) => *list = values.collect(),
         Test::Is(_) => {}
     }
-    Ok(Ok(condition))
+    Ok(condition)
 }
 
-/// Returns why a pattern is not accepted although some rows could be compared with it: there is none, or others could not.
+/// Returns the SQL that evaluates `test` on values of the column's type, with the test's value as `$1`, and its time
+/// limit.
+fn trial_statement(column: &Column, test: &Test) -> (String, Duration) {
+    let (null, sql_type) = (column.value("null"), &column.sql_type);
+    let comparison = match test {
+        Test::Compare(comparison, _) => *comparison,
+        _ => Comparison::Eq,
+    };
+    let operator = comparison.operator();
+    if comparison.pattern_name().is_some() {
+        (format!("select $1::text, {null} {operator} $1::text, '' {operator} $1::text"), PATTERN_LIMIT)
+    } else {
+        (format!("select ($1::{sql_type})::text, {null} {operator} $1::{sql_type}"), table::TIME_LIMIT)
+    }
+}
+
+/// Returns the text of the exception for a value that Postgres does not accept. `pattern` is the name of the comparison
+/// if the value is a pattern.
+fn value_error(column: &Column, pattern: Option<&str>, error: &database::ServerError) -> String {
+    let shown = &column.display_type;
+    match (pattern, &*error.code) {
+        (Some(name), "42883") => {
+            raised(&format!("operator {name} requires a text-compatible column type, got {shown}"))
+        }
+        (Some(name), "2201B") => invalid_expression(name, &error.message),
+        (_, code) => format!("ERROR {code} ({}) {}", condition_name(code), error.message),
+    }
+}
+
+/// Returns the exception for a pattern that Postgres refuses only for some rows, or whose time has no bound; `None` for
+/// other patterns.
 fn refuse_pattern(comparison: Comparison, name: &str, pattern: &str) -> Option<String> {
     match comparison {
         Comparison::Like | Comparison::Ilike => {
@@ -231,7 +246,7 @@ fn refuse_pattern(comparison: Comparison, name: &str, pattern: &str) -> Option<S
     }
 }
 
-/// Reports whether a regular expression refers to what an earlier part of it has matched.
+/// Reports whether a regular expression has back-references.
 fn has_back_reference(expression: &str) -> bool {
     let mut characters = expression.chars();
     while let Some(character) = characters.next() {
@@ -243,10 +258,10 @@ fn has_back_reference(expression: &str) -> bool {
 }
 
 fn invalid_expression(name: &str, reason: &str) -> String {
-    format!("invalid regular expression for {name} filter: {reason}")
+    raised(&format!("invalid regular expression for {name} filter: {reason}"))
 }
 
-/// Returns what Postgres calls the errors that values of filters cause. Source: PostgreSQL documentation, appendix A.
+/// Returns Postgres' name of an error that a filter's value can cause. Source: PostgreSQL documentation, appendix A.
 fn condition_name(code: &str) -> &'static str {
     match code {
         "22P02" => "invalid_text_representation",

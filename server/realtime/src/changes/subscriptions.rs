@@ -21,16 +21,16 @@ use crate::protocol::Version;
 use crate::socket::outbox::Outbox;
 use crate::token::Access;
 
-/// The pause before a first failure is tried again, of which nobody is told.
+/// The pause after a first failure, which clients are not told of.
 const SHORT_PAUSE: Duration = Duration::from_millis(100);
-/// How long a subscription waits before it is tried again: a random time between these.
+/// The range of the random pause, in milliseconds, before a subscription is tried again.
 const RETRY_PAUSE: std::ops::Range<u64> = 5_000..10_000;
-/// Subscriptions that ask the database at the same time.
+/// Subscriptions that are resolved at the same time.
 const MAX_RESOLVING: usize = 3;
 /// How long a subscription waits for the feed before the client is told.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// Characters of a refusal that the log shows.
-const SHOWN: usize = 300;
+const FEED_WAIT_LIMIT: Duration = Duration::from_secs(3);
+/// Characters of a refusal that are logged.
+const MAX_LOGGED: usize = 300;
 const EXTENSION: &str = "postgres_changes";
 
 /// A channel that wants row changes.
@@ -45,7 +45,7 @@ pub(crate) struct Subscriber {
     pub(crate) bindings: Arc<Bindings>,
 }
 
-/// Who somebody is for policies.
+/// The identity that policies apply to.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Principal {
     role: Box<str>,
@@ -53,13 +53,13 @@ pub(crate) struct Principal {
 }
 
 impl Principal {
-    /// Returns who the holder of `access` is.
+    /// Returns the principal of the holder of `access`.
     pub(crate) fn of(access: &Access) -> Arc<Self> {
         Arc::new(Self { role: access.role().into(), claims: access.claims().into() })
     }
 }
 
-/// All subscriptions, and what is known about the tables that they are for.
+/// All subscriptions, and the cache of their tables.
 pub(crate) struct Changes {
     pub(super) database: Database,
     pub(super) audiences: Audiences,
@@ -74,7 +74,7 @@ pub(crate) struct Changes {
 
 struct Entry {
     subscriber: Arc<Subscriber>,
-    /// What lets the subscription stand.
+    /// The task that establishes the subscription.
     task: AbortHandle,
 }
 
@@ -91,7 +91,7 @@ impl std::fmt::Debug for Subscription {
 }
 
 impl Changes {
-    /// Returns no subscriptions yet. Tasks that make them stand are among `tasks`.
+    /// Returns an empty set of subscriptions. Tasks that establish them are spawned on `tasks`.
     pub(crate) fn new(database: Database, tasks: TaskTracker) -> Self {
         Self {
             database,
@@ -105,7 +105,7 @@ impl Changes {
         }
     }
 
-    /// Begins a subscription. The client is told when it stands, or why it does not.
+    /// Begins a subscription. The client is told when it is established, or why it is not.
     pub(crate) fn subscribe(self: &Arc<Self>, channel: ChannelId, subscriber: Subscriber) -> Subscription {
         let mut subscriptions = lock(&self.subscriptions);
         let entry = self.begin(channel, Arc::new(subscriber));
@@ -119,7 +119,7 @@ impl Changes {
         self.catalog.forget();
         let channels: Vec<ChannelId> = lock(&self.subscriptions).keys().copied().collect();
         for channel in channels {
-            self.begin_again(channel, Arc::clone);
+            self.restart(channel, Arc::clone);
         }
     }
 
@@ -128,8 +128,8 @@ impl Changes {
         self.state.subscribe()
     }
 
-    /// Begins the subscription of `channel` again, as what `change` makes of its subscriber, unless the channel has left.
-    fn begin_again(
+    /// Begins the subscription of `channel` again with the subscriber that `change` returns, unless the channel has left.
+    fn restart(
         self: &Arc<Self>,
         channel: ChannelId,
         change: impl FnOnce(&Arc<Subscriber>) -> Arc<Subscriber>,
@@ -141,13 +141,14 @@ impl Changes {
         }
     }
 
+    /// Spawns the task that establishes a subscription.
     fn begin(self: &Arc<Self>, channel: ChannelId, subscriber: Arc<Subscriber>) -> Entry {
         let (changes, wanted) = (Arc::clone(self), Arc::clone(&subscriber));
         let task = self.tasks.spawn(async move { changes.establish(channel, &wanted).await }).abort_handle();
         Entry { subscriber, task }
     }
 
-    /// Makes a subscription stand, however long that takes, and tells the client.
+    /// Establishes a subscription, however long that takes, and tells the client.
     async fn establish(&self, channel: ChannelId, subscriber: &Arc<Subscriber>) {
         let mut state = self.state();
         let mut has_failed = false;
@@ -158,9 +159,9 @@ impl Changes {
             let message = match settled {
                 Err(_) => return, // the service ends
                 Ok(FeedState::Unavailable(reason)) => {
-                    // A short break is nobody's business.
+                    // Clients need not know of a short break.
                     let live = state.wait_for(|state| *state == FeedState::Live);
-                    if tokio::time::timeout(PATIENCE, live).await.is_ok() {
+                    if tokio::time::timeout(FEED_WAIT_LIMIT, live).await.is_ok() {
                         continue;
                     }
                     reason.to_string()
@@ -171,7 +172,7 @@ impl Changes {
                         return;
                     }
                     Err(Failure::Refused(message)) => {
-                        let shown: String = message.chars().take(SHOWN).collect();
+                        let shown: String = message.chars().take(MAX_LOGGED).collect();
                         tracing::info!(code = "RealtimeDisabledForConfiguration", "{shown}");
                         return self.refuse(channel, subscriber, message);
                     }
@@ -183,7 +184,7 @@ impl Changes {
                     Err(Failure::Database(error)) => error.to_string(),
                 },
             };
-            // What is wrong with the server is not for everybody.
+            // Clients get no details about the server.
             tracing::warn!(reason = message, "a subscription to row changes has to wait");
             tell(
                 subscriber,
@@ -204,7 +205,7 @@ impl Changes {
         Ok(targets)
     }
 
-    /// Lets the changes come, and tells the client, unless it has left meanwhile.
+    /// Starts the delivery to a channel and tells its client, unless it has left meanwhile.
     fn admit(&self, channel: ChannelId, subscriber: &Arc<Subscriber>, targets: Vec<Target>) {
         let subscriptions = lock(&self.subscriptions);
         if is_current(&subscriptions, channel, subscriber) {
@@ -213,7 +214,7 @@ impl Changes {
         }
     }
 
-    /// Lets no changes come any more, and tells the client why, unless it has left meanwhile.
+    /// Ends the delivery to a channel and tells its client why, unless it has left meanwhile.
     pub(super) fn refuse(&self, channel: ChannelId, subscriber: &Arc<Subscriber>, message: String) {
         let subscriptions = lock(&self.subscriptions);
         if is_current(&subscriptions, channel, subscriber) {
@@ -223,7 +224,7 @@ impl Changes {
     }
 }
 
-/// Reports whether `subscriber` is what the channel has now.
+/// Reports whether `subscriber` is the current one of the channel.
 fn is_current(
     subscriptions: &IndexMap<ChannelId, Entry>,
     channel: ChannelId,
@@ -237,9 +238,9 @@ fn tell(subscriber: &Subscriber, channel: ChannelId, is_ok: bool, message: Strin
 }
 
 impl Subscription {
-    /// Lets the subscriber have what a new token allows; until that is known, it has what the old one did.
+    /// Renews the subscription with a new token. Until it is established, the rights of the old token apply.
     pub(crate) fn renew(&self, access: Access) {
-        self.changes.begin_again(self.channel, |old| {
+        self.changes.restart(self.channel, |old| {
             let principal = Principal::of(&access);
             Arc::new(Subscriber { access, principal, ..Subscriber::clone(old) })
         });

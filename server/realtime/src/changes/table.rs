@@ -1,10 +1,10 @@
-//! What the catalog says about a table whose changes are told, and what a role may see of it.
+//! A published table in the catalog, and the rights of a role to it.
 
 use std::time::Duration;
 
 use database::{Database, Parameter, Row, Transaction, text};
 
-/// How long a look into the catalog may take.
+/// How long a query of the catalog may take.
 pub(super) const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// A table that is published.
@@ -22,25 +22,26 @@ pub(crate) struct Table {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) name: String,
-    /// The type that values are cast to, as SQL; of a domain, the type that it is made of. Any length fits, which `character`
-    /// and `bit` would not take: it is `bpchar` and `"bit"`.
+    /// The type that values are cast to, as SQL; of a domain, its base type. Values of any length fit, so it is
+    /// `bpchar` and `"bit"` in place of `character` and `bit`.
     pub(crate) sql_type: String,
     /// `pg_type.typname`.
     pub(crate) type_name: String,
     /// The collation as SQL, if it is not the type's own.
     pub(crate) collation: Option<String>,
-    /// The type as messages name it.
+    /// The name of the type in messages.
     pub(crate) display_type: String,
     /// Whether it is part of the primary key.
     pub(crate) is_key: bool,
     /// Whether two values are equal if, and only if, their texts are.
     pub(crate) is_equal_by_text: bool,
-    /// Whether the stream has its values: those of generated columns come from Postgres 18 on, if the publication has them.
+    /// Whether the stream has its values: those of generated columns only from Postgres 18 on, if the publication has
+    /// them.
     pub(crate) is_streamed: bool,
 }
 
 impl Column {
-    /// Returns the SQL of a value of the column, from the SQL of its text.
+    /// Returns the SQL for a value of the column. `text` is the SQL for the value as text.
     pub(crate) fn value(&self, text: &str) -> String {
         match &self.collation {
             None => format!("{text}::{}", self.sql_type),
@@ -61,7 +62,7 @@ impl Table {
     }
 }
 
-/// What a role may see of a table.
+/// The rights of a role to a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RoleRights {
     /// The columns that it may select, by name.
@@ -70,18 +71,18 @@ pub(crate) struct RoleRights {
     pub(crate) has_row_security: bool,
 }
 
-/// Returns a question to the catalog.
-pub(super) fn look_up<'a>(sql: &'a str, parameters: Vec<Parameter<'a>>) -> Transaction<'a> {
+/// Returns a transaction that queries the catalog.
+pub(super) fn catalog_query<'a>(sql: &'a str, parameters: Vec<Parameter<'a>>) -> Transaction<'a> {
     let transaction = Transaction::anonymous().read_only().on_primary().timeout(TIME_LIMIT);
     transaction.leaves_session_unchanged().statement(sql, parameters)
 }
 
-/// Loads what the catalog says about a table; `None` if it is gone.
+/// Loads a table from the catalog; `None` if it is gone.
 ///
 /// Errors: those of the database.
 pub(crate) async fn load(database: &Database, oid: u32) -> Result<Option<Table>, database::Error> {
     let number = oid.to_string();
-    let transaction = look_up(
+    let transaction = catalog_query(
         "select n.nspname, c.relname, c.relrowsecurity, a.attname, \
            pg_catalog.format_type(b.oid, -1), t.typname, pg_catalog.format_type(t.oid, null), \
            coalesce(a.attnum = any(i.indkey), false), \
@@ -125,8 +126,8 @@ fn column(row: &Row) -> Option<Column> {
     })
 }
 
-/// Returns what `role` may see of a table: nothing, unless clients may act as it, which are the roles that `authenticator`
-/// may become.
+/// Returns the rights of `role` to a table. A role that `authenticator` may not become, and clients therefore not
+/// either, has none.
 ///
 /// Source: Postgres' `check_enable_rls`.
 ///
@@ -137,7 +138,7 @@ pub(crate) async fn rights(
     table: u32,
 ) -> Result<RoleRights, database::Error> {
     let number = table.to_string();
-    let transaction = look_up(
+    let transaction = catalog_query(
         "select c.relrowsecurity and not r.rolsuper and not r.rolbypassrls \
                and (c.relforcerowsecurity or not pg_catalog.pg_has_role(r.oid, c.relowner, 'usage')), \
                (select coalesce(pg_catalog.json_agg(a.attname), '[]') from pg_catalog.pg_attribute a \
@@ -153,7 +154,7 @@ pub(crate) async fn rights(
     Ok(RoleRights { columns, has_row_security: row.is_none_or(|row| row.text(0) == Some("t")) })
 }
 
-/// Returns the tables of publication `supabase_realtime` that `schema` (`*` for all) and `table` name.
+/// Returns the tables of publication `supabase_realtime` in `schema` (`*` for all), or the one named `table`.
 ///
 /// Errors: those of the database.
 pub(crate) async fn published(
@@ -161,7 +162,7 @@ pub(crate) async fn published(
     schema: &str,
     table: Option<&str>,
 ) -> Result<Vec<u32>, database::Error> {
-    let transaction = look_up(
+    let transaction = catalog_query(
         "select c.oid from pg_catalog.pg_publication_tables p \
          join pg_catalog.pg_namespace n on n.nspname = p.schemaname \
          join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = p.tablename \

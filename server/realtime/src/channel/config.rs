@@ -1,28 +1,28 @@
-//! What a client asks for when it joins.
+//! The payload of a join: what the client asks for.
 
 use serde_json::{Map, Value};
 
 use crate::changes::Bindings;
 
-/// The payload of a join. What has another type than it should counts as absent.
+/// The configuration of a channel. A value of a wrong type counts as absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct JoinConfig {
     /// Whether broadcasts are acknowledged.
     pub(crate) acknowledges: bool,
     /// Whether the channel gets its own broadcasts.
     pub(crate) hears_itself: bool,
-    /// Earlier broadcasts that are to be sent again.
+    /// Earlier broadcasts to send again.
     pub(crate) replay: Option<Result<Replay, InvalidReplay>>,
-    /// Whether the client wants to know when broadcasts from the database arrive.
+    /// Whether the client wants to know when the replication stream is live.
     pub(crate) awaits_replication: bool,
-    /// Whether the client wants to be told who is present.
+    /// Whether the client wants the state of presences.
     pub(crate) presence: bool,
-    /// The key of its presences; `None` for one of its own.
+    /// The key of its presences; `None` for a random one.
     pub(crate) presence_key: Option<Box<str>>,
     pub(crate) is_private: bool,
 }
 
-/// Which broadcasts are sent again.
+/// Which broadcasts to send again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Replay {
     /// Unix milliseconds.
@@ -31,30 +31,30 @@ pub(crate) struct Replay {
     pub(crate) limit: u32,
 }
 
-/// A `replay` that says nothing that could be done.
+/// The error that `replay` is malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InvalidReplay;
 
-/// Bytes that a payload may have: a token and a hundred bindings have room.
+/// Bytes that a payload may have: a token and a hundred bindings fit.
 const MAX_SIZE: usize = 128 << 10;
 
-/// Broadcasts that are sent again at most, and unless the client says how many.
+/// Broadcasts that are sent again at most, and by default.
 const MAX_REPLAY: u32 = 25;
 
-/// A payload's token and what else it asks for.
+/// The payload of a join.
 #[derive(Debug)]
 pub(crate) struct JoinPayload {
-    /// The channel's token, where the client names one that is no opaque key.
+    /// The channel's token; `None` if the client names none or an opaque key.
     pub(crate) token: Option<String>,
     pub(crate) config: JoinConfig,
     /// The row changes that it asks for.
     pub(crate) bindings: Bindings,
-    /// Whether it asks for more than is read.
+    /// Whether the payload is too large and was not read.
     pub(crate) is_too_large: bool,
 }
 
 impl JoinPayload {
-    /// Reads a payload, which may be anything. One that is too large is not read.
+    /// Parses a payload, which may be any text. One that is too large is not read.
     pub(crate) fn read(payload: &str) -> Self {
         let is_too_large = payload.len() > MAX_SIZE;
         let payload = if is_too_large { "" } else { payload };

@@ -1,35 +1,35 @@
-//! Why a join is refused.
+//! Refusals of joins.
 
 use crate::token::TokenError;
 
-/// A join that is refused. The texts are upstream's, which clients show and compare.
+/// The reason why a join is refused. The texts are upstream's, which clients show and compare.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     /// The topic has no name.
     #[error("TopicNameRequired: You must provide a topic name")]
     TopicNameRequired,
-    /// The server ends.
+    /// The server shuts down.
     #[error("RealtimeRestarting: Realtime is restarting, please standby")]
     Restarting,
     /// Channels have to be private.
     #[error("PrivateOnly: This project only allows private channels")]
     PrivateOnly,
-    /// There are enough sockets with channels.
+    /// The limit of sockets with channels is reached.
     #[error("ConnectionRateLimitReached: Too many connected users")]
     TooManyUsers,
-    /// There are enough joins.
+    /// The limit of joins per second is reached.
     #[error("ClientJoinRateLimitReached: Too many joins per second")]
     TooManyJoins,
-    /// The socket has enough channels.
+    /// The socket's limit of channels is reached.
     #[error("ChannelRateLimitReached: Too many channels")]
     TooManyChannels,
-    /// The payload is larger than any that could be meant.
+    /// The payload is too large.
     #[error("InvalidJoinPayload: The payload of the join is too large")]
     TooLarge,
-    /// The channel asks for more row changes than may be.
+    /// The channel has too many bindings.
     #[error("ChannelRateLimitReached: Too many postgres_changes bindings")]
     TooManyBindings,
-    /// The token is not good.
+    /// The token is invalid.
     #[error("{code}: {0}", code = .0.code())]
     Token(#[from] TokenError),
     /// No policy lets the caller read.
@@ -50,7 +50,7 @@ pub(crate) enum Refusal {
     /// A public channel asked for earlier messages.
     #[error("UnableToReplayMessages: Replay is not allowed for public channels")]
     PublicReplay,
-    /// It is not said which earlier messages.
+    /// The request for earlier messages is malformed.
     #[error("UnableToReplayMessages: Replay params are not valid")]
     InvalidReplay,
     /// Earlier messages could not be read.

@@ -1,6 +1,6 @@
-//! What a channel's token allows.
+//! The rights of a channel.
 
-/// What a policy on `realtime.messages` decides about, as its column `extension` says.
+/// A kind of rights, by the column `extension` of `realtime.messages` that policies test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Right {
     /// Broadcasts.
@@ -19,7 +19,7 @@ impl Right {
     }
 }
 
-/// The rights of a channel. Those to read are known since the join; those to write when they are needed first.
+/// The rights of a channel. Those to read are found out at the join, those to write when they are needed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Rights {
     pub(crate) reads_broadcasts: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
-    /// All rights, which every member of a public channel has.
+    /// All rights: those of a public channel.
     pub(crate) const PUBLIC: Self = Self {
         reads_broadcasts: true,
         reads_presence: true,
@@ -40,7 +40,7 @@ impl Rights {
         writes_presence: Some(true),
     };
 
-    /// Returns rights to read; `None` stands for what has not been asked.
+    /// Returns rights to read; `presence` is `None` if it has not been found out.
     pub(crate) fn reading(broadcasts: bool, presence: Option<bool>) -> Self {
         Self {
             reads_broadcasts: broadcasts,
@@ -51,7 +51,7 @@ impl Rights {
         }
     }
 
-    /// Returns whether the channel may write; `None` if that is not known yet.
+    /// Returns whether the channel may write; `None` if that has not been found out.
     pub(crate) const fn writes(&self, right: Right) -> Option<bool> {
         match right {
             Right::Broadcast => self.writes_broadcasts,
@@ -59,7 +59,7 @@ impl Rights {
         }
     }
 
-    /// Notes whether the channel may write.
+    /// Stores whether the channel may write.
     pub(crate) const fn note(&mut self, right: Right, may_write: bool) {
         match right {
             Right::Broadcast => self.writes_broadcasts = Some(may_write),

@@ -1,4 +1,4 @@
-//! A broadcast, and what subscribers of each version get of it.
+//! A broadcast, and its frames for each version of the protocol.
 
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -25,7 +25,7 @@ pub(crate) enum Origin<'a> {
     Client,
     /// The row of this id.
     Database(&'a str),
-    /// The row of this id, read again for a channel that asked for it.
+    /// The row of this id, sent again to a channel that asked for it.
     Replay(&'a str),
 }
 
@@ -64,7 +64,7 @@ impl<'a> Broadcast<'a> {
         match self {
             Self::Plain(payload) => Some(payload.to_owned()),
             Self::User { event, encoding: Encoding::Json, payload, origin } => {
-                // Nobody has looked at it so far: broken JSON would break the message around it.
+                // It has not been parsed so far: broken JSON would break the message around it.
                 let payload = serde_json::from_slice::<&RawValue>(payload).ok()?.get();
                 Some(envelope(event, payload, &origin.metadata()))
             }
@@ -81,7 +81,7 @@ pub(crate) fn envelope(event: &str, payload: &str, metadata: &str) -> String {
 }
 
 impl Origin<'_> {
-    /// Returns what subscribers are told of it as a JSON object; empty for nothing.
+    /// Returns the metadata for subscribers as a JSON object; empty for none.
     fn metadata(self) -> String {
         match self {
             Self::Client => String::new(),

@@ -1,4 +1,4 @@
-//! Who is present in a topic: what channels said about keys.
+//! The presences of a topic: JSON objects of channels, by key.
 
 use std::fmt::Write as _;
 
@@ -10,18 +10,18 @@ use super::ChannelId;
 use crate::bus::NodeId;
 use crate::protocol::quote;
 
-/// Bytes that the presences of a topic may have: whoever joins it is sent all of them.
+/// Bytes that the presences of a topic may have: each channel that joins is sent all of them.
 const MAX_SIZE: usize = 8 << 20;
 
-/// A topic has more presences than fit.
+/// The error that a topic's presences would be too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TopicFull;
 
-/// Who said something: a channel of this node, or one of another.
+/// The owner of a presence: a channel of this node, or one of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
-    Here(ChannelId),
-    Elsewhere(NodeId, u64),
+    Local(ChannelId),
+    Remote(NodeId, u64),
 }
 
 /// The presences of one topic, by key.
@@ -33,18 +33,18 @@ pub(super) struct Presences {
     keys: IndexMap<Owner, Box<str>>,
 }
 
-/// What one channel said.
+/// The presence of one channel.
 #[derive(Debug, Clone)]
 struct Meta {
     owner: Owner,
     /// A JSON object.
     payload: Box<str>,
     reference: Box<str>,
-    /// The reference of what it replaced.
+    /// The reference of the presence that it replaced.
     previous: Option<Box<str>>,
 }
 
-/// What has changed.
+/// A change of presences.
 #[derive(Debug, Default)]
 pub(super) struct Diff {
     joins: Option<(Box<str>, Meta)>,
@@ -52,10 +52,10 @@ pub(super) struct Diff {
 }
 
 impl Presences {
-    /// Notes what a channel says; `None` if it has said just that before. What a channel of another node says has a
-    /// `reference`.
+    /// Sets the presence of a channel and returns the change; `None` if nothing changes. That of another node's channel
+    /// has a `reference` already.
     ///
-    /// Errors: [`TopicFull`]; what it said before stands.
+    /// Errors: [`TopicFull`]; the earlier presence stays.
     pub(super) fn track(
         &mut self,
         owner: Owner,
@@ -81,7 +81,7 @@ impl Presences {
         Ok(Some(Diff { joins: Some((key.into(), meta)), leaves }))
     }
 
-    /// Forgets what a channel said; `None` if it has said nothing.
+    /// Removes the presence of a channel and returns the change; `None` if there is no presence.
     pub(super) fn remove(&mut self, owner: Owner) -> Option<Diff> {
         let key = self.keys.swap_remove(&owner)?;
         let metas = self.metas.get_mut(&key)?;
@@ -104,25 +104,25 @@ impl Presences {
         self.keys.is_empty()
     }
 
-    /// Returns the channels of another node.
+    /// Returns the channels of another node that are present.
     pub(super) fn of_node(&self, node: NodeId) -> impl Iterator<Item = u64> {
         self.keys.keys().filter_map(move |owner| match owner {
-            Owner::Elsewhere(of, channel) if *of == node => Some(*channel),
+            Owner::Remote(of, channel) if *of == node => Some(*channel),
             _ => None,
         })
     }
 
-    /// Returns what channels of this node have said: channel, key, payload and reference.
-    pub(super) fn here(&self) -> impl Iterator<Item = (ChannelId, &str, &str, &str)> {
+    /// Returns the presences of this node's channels: channel, key, payload and reference.
+    pub(super) fn local(&self) -> impl Iterator<Item = (ChannelId, &str, &str, &str)> {
         self.metas.iter().flat_map(|(key, metas)| {
             metas.iter().filter_map(move |meta| match meta.owner {
-                Owner::Here(channel) => Some((channel, &**key, &*meta.payload, &*meta.reference)),
-                Owner::Elsewhere(..) => None,
+                Owner::Local(channel) => Some((channel, &**key, &*meta.payload, &*meta.reference)),
+                Owner::Remote(..) => None,
             })
         })
     }
 
-    /// Returns all of them as a JSON object.
+    /// Returns all presences as a JSON object.
     pub(super) fn state(&self) -> String {
         let mut text = String::from("{");
         for (key, metas) in &self.metas {
@@ -134,7 +134,7 @@ impl Presences {
 }
 
 impl Diff {
-    /// Returns the reference of what is new.
+    /// Returns the reference of the new presence.
     pub(super) fn reference(&self) -> Option<&str> {
         self.joins.as_ref().map(|(_, meta)| &*meta.reference)
     }
@@ -200,8 +200,8 @@ mod tests {
 
     #[test]
     fn a_channel_says_one_thing_at_a_time() {
-        let (mut presences, one) = (Presences::default(), Owner::Here(ChannelId::new()));
-        let two = Owner::Elsewhere(NodeId::random(), 1);
+        let (mut presences, one) = (Presences::default(), Owner::Local(ChannelId::new()));
+        let two = Owner::Remote(NodeId::random(), 1);
         let first = read(&presences.track(one, "a", r#"{"x":{}}"#, None).unwrap().unwrap());
         let reference = &first["joins"]["a"]["metas"][0]["phx_ref"];
         assert_eq!(first["joins"]["a"]["metas"][0]["x"], json!({}));
@@ -223,8 +223,8 @@ mod tests {
 
     #[test]
     fn presences_have_a_bound() {
-        let (mut presences, one) = (Presences::default(), Owner::Here(ChannelId::new()));
-        let two = Owner::Elsewhere(NodeId::random(), 1);
+        let (mut presences, one) = (Presences::default(), Owner::Local(ChannelId::new()));
+        let two = Owner::Remote(NodeId::random(), 1);
         let large = format!("{{\"x\":\"{}\"}}", "y".repeat(MAX_SIZE / 2));
         presences.track(one, "a", &large, None).unwrap().unwrap();
         assert_eq!(presences.track(two, "a", &large, None).unwrap_err(), TopicFull);

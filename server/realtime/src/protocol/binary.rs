@@ -11,7 +11,7 @@ const USER_BROADCAST_PUSH: u8 = 3;
 /// A user's broadcast to clients.
 const USER_BROADCAST: u8 = 4;
 
-/// What the payload of a user's broadcast is.
+/// The encoding of a user's broadcast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     /// Bytes.
@@ -65,7 +65,7 @@ fn message<'a>(
     }
 }
 
-/// Splits `bytes` into `N` strings, whose lengths come first and are followed by `gap` bytes, and what follows them.
+/// Splits `bytes` into `N` strings and the rest. The lengths of the strings come first, followed by `gap` bytes.
 fn strings<const N: usize>(bytes: &[u8], gap: usize) -> Option<([&str; N], &[u8])> {
     let (lengths, mut rest) = bytes.split_at_checked(N)?;
     rest = rest.get(gap..)?;
@@ -78,8 +78,8 @@ fn strings<const N: usize>(bytes: &[u8], gap: usize) -> Option<([&str; N], &[u8]
     Some((strings, rest))
 }
 
-/// Returns a user's broadcast to clients. `metadata` is a JSON object, or empty. `None` if a string is longer than 255
-/// bytes, which the layout has no room for.
+/// Returns a user's broadcast to clients; `None` if a string is longer than 255 bytes. `metadata` is a JSON object, or
+/// empty.
 pub(crate) fn user_broadcast(
     topic: &str,
     event: &str,
@@ -93,14 +93,14 @@ pub(crate) fn user_broadcast(
     Some(bytes)
 }
 
-/// Returns a broadcast of opaque bytes to clients; `None` as above.
+/// Returns a broadcast of opaque bytes to clients; `None` if a string is longer than 255 bytes.
 pub(crate) fn opaque_broadcast(topic: &str, event: &str, payload: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = header(BROADCAST, &[topic, event], payload.len())?;
     append(&mut bytes, &[topic, event], payload);
     Some(bytes)
 }
 
-/// Returns a message that ends after the lengths of `strings`, with room for them and `more` bytes.
+/// Returns a message up to the lengths of `strings`, with capacity for them and `more` bytes.
 fn header(kind: u8, strings: &[&str], more: usize) -> Option<Vec<u8>> {
     let length: usize = strings.iter().map(|string| string.len() + 1).sum();
     let mut bytes = Vec::with_capacity(1 + length + more);

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-/// A reference as JSON text, given back as it came. Strings are usual; numbers and null are possible.
+/// A reference as JSON text, which replies repeat unchanged: a string, a number, or null.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reference(Option<Box<str>>);
 
@@ -10,7 +10,7 @@ impl Reference {
     /// No reference.
     pub(crate) const NULL: Self = Self(None);
 
-    /// Returns the reference that `value` is; what is neither string nor number is none.
+    /// Returns the reference of a JSON value; null unless it is a string or a number.
     pub(crate) fn of_json(value: &RawValue) -> Self {
         match value.get().as_bytes().first() {
             Some(b'"' | b'-' | b'0'..=b'9') => Self(Some(value.get().into())),
@@ -18,12 +18,12 @@ impl Reference {
         }
     }
 
-    /// Returns the reference that is the string `text`; an empty one is none.
+    /// Returns the reference of the string `text`; null if it is empty.
     pub(crate) fn of_text(text: &str) -> Self {
         if text.is_empty() { Self::NULL } else { Self(serde_json::to_string(text).ok().map(Into::into)) }
     }
 
-    /// Returns it as JSON text.
+    /// Returns the reference as JSON text.
     pub(crate) fn as_json(&self) -> &str {
         self.0.as_deref().unwrap_or("null")
     }

@@ -8,14 +8,14 @@ use serde_json::value::RawValue;
 
 use super::{Inbound, Message, Outbound, Reference, Version};
 
-/// Returns `text` as a JSON string.
+/// Returns `text` as a JSON string with quotes.
 pub(crate) fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     push_string(&mut quoted, text);
     quoted
 }
 
-/// A message of version 1.0.0: all keys have to be there.
+/// A message of version 1.0.0; `join_ref` is optional.
 #[derive(Deserialize)]
 struct Object<'a> {
     #[serde(borrow)]
@@ -56,7 +56,7 @@ pub(super) fn parse(version: Version, text: &[u8]) -> Option<Message<'_>> {
     }
 }
 
-/// Returns the string that `value` is, without copying it where it has no escapes.
+/// Returns the string of a JSON value, borrowed if it has no escapes; `None` for other values.
 fn string(value: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);

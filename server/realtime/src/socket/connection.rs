@@ -1,4 +1,4 @@
-//! The bytes of a socket: frames in, frames out, both at the same time.
+//! The connection of a socket: reads and writes frames at the same time.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -21,15 +21,15 @@ use crate::channel::Notice;
 const READ_SIZE: usize = 8 << 10;
 /// Bytes of small frames that are written at once.
 const WRITE_SIZE: usize = 16 << 10;
-/// How long the client may take none of what is written.
+/// How long the client may accept no bytes.
 const STUCK_LIMIT: Duration = Duration::from_secs(30);
 
-/// Something that happened to a connection.
+/// An event of a connection.
 #[derive(Debug)]
 pub(super) enum Event {
     /// The client sent something.
     Incoming(Incoming),
-    /// There is news about one of its channels.
+    /// There is a notice about one of its channels.
     Notice(Notice),
     /// The client broke the protocol.
     Broken(Close),
@@ -44,9 +44,9 @@ pub(super) struct Connection<IO> {
     io: IO,
     decoder: Decoder,
     outbox: Arc<Outbox>,
-    /// Taken from the outbox.
+    /// Items from the outbox that are not handled yet.
     items: VecDeque<Item>,
-    /// Being written, in order; the first may be in part.
+    /// Frames to be written, in order; the first may be partly written.
     frames: VecDeque<Frame>,
     /// Since when nothing could be written.
     blocked_since: Option<Instant>,
@@ -58,17 +58,17 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         Self { io, decoder: Decoder::default(), outbox, items, frames, blocked_since: None }
     }
 
-    /// Waits for the next event, and writes meanwhile. May be cancelled.
+    /// Returns the next event, and writes while it waits. May be cancelled.
     pub(super) async fn next(&mut self) -> Event {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    /// Reports whether the client has taken nothing for too long.
+    /// Reports whether the client has accepted no bytes for too long.
     pub(super) fn is_stuck(&self) -> bool {
         self.blocked_since.is_some_and(|since| since.elapsed() >= STUCK_LIMIT)
     }
 
-    /// Takes what waits for the client; nothing more is accepted from now on.
+    /// Takes the frames that wait for the client; the outbox accepts no more from now on.
     pub(super) fn take_rest(&mut self) {
         let rest = self.items.drain(..).chain(self.outbox.close()).filter_map(|item| match item {
             Item::Frame(frame) => Some(frame),
@@ -77,7 +77,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         self.frames.extend(rest);
     }
 
-    /// Writes what is left, and the frame that ends the connection, and waits until the client ends it, too.
+    /// Writes the remaining frames and the closing frame, and waits until the client closes the connection, too.
     pub(super) async fn close(&mut self, close: Close) -> io::Result<()> {
         self.frames.push_back(close.to_frame());
         poll_fn(|context| self.poll_write(context)).await?;
@@ -121,7 +121,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         }
     }
 
-    /// Takes frames from the outbox up to the next notice, which it returns.
+    /// Takes frames from the outbox up to the next notice, and returns the notice.
     fn take_items(&mut self, context: &Context<'_>) -> Result<Option<Notice>, Overflow> {
         if self.items.is_empty()
             && let Poll::Ready(taken) = self.outbox.poll_take(context)
@@ -140,7 +140,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
 
     fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
-            self.gather();
+            self.join_small_frames();
             let Some(frame) = self.frames.front_mut() else { break };
             match Pin::new(&mut self.io).poll_write(context, frame) {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -163,8 +163,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         Pin::new(&mut self.io).poll_flush(context)
     }
 
-    /// Makes one frame of the small ones in front: one write instead of many.
-    fn gather(&mut self) {
+    /// Joins the small frames at the front: one write instead of many.
+    fn join_small_frames(&mut self) {
         let mut length = 0;
         let small = self.frames.iter().take_while(|frame| {
             length += frame.len();
@@ -180,7 +180,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         }
     }
 
-    /// Reads for the decoder and returns how much; 0 is the end.
+    /// Reads bytes for the decoder and returns their number; 0 is the end.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let mut bytes = [const { MaybeUninit::uninit() }; READ_SIZE];
         let mut read = ReadBuf::uninit(&mut bytes);

@@ -9,17 +9,17 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use tungstenite::protocol::frame::FrameHeader;
 use tungstenite::protocol::frame::coding::{Control, Data, OpCode};
 
-/// Bytes that a message may have. Upstream's limit of frames.
+/// Bytes that a message may have: upstream's limit for frames.
 pub(crate) const MAX_MESSAGE_SIZE: usize = 5_000_000;
 /// Bytes that the payload of a control frame may have (RFC 6455, section 5.5).
 const MAX_CONTROL_SIZE: u64 = 125;
 /// The longest head of a frame that a server sends: two bytes and eight of length.
 const LONGEST_HEAD: usize = 10;
 
-/// A frame that a server sends, head and all.
+/// A whole frame that a server sends, with its head.
 pub(crate) type Frame = Bytes;
 
-/// Why a socket is closed: a status code (RFC 6455, section 7.4) and a reason for people.
+/// The reason of a closed socket: a status code (RFC 6455, section 7.4) and a reason for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Close {
     pub(crate) code: u16,
@@ -27,9 +27,9 @@ pub(crate) struct Close {
 }
 
 impl Close {
-    /// The client ended it, or has been silent for too long.
+    /// The client closed the connection or has been silent for too long.
     pub(crate) const NORMAL: Self = Self::new(1000, "");
-    /// The server wants the client elsewhere or later.
+    /// The client has to connect elsewhere or later.
     pub(crate) const GOING_AWAY: Self = Self::new(1001, "");
     /// The client broke the protocol.
     pub(crate) const PROTOCOL_ERROR: Self = Self::new(1002, "");
@@ -44,23 +44,23 @@ impl Close {
         Self { code, reason }
     }
 
-    /// Returns the frame that says so.
+    /// Returns the closing frame.
     pub(crate) fn to_frame(self) -> Frame {
         encode(OpCode::Control(Control::Close), &[&self.code.to_be_bytes(), self.reason.as_bytes()])
     }
 }
 
-/// Returns a frame of text.
+/// Returns a text frame.
 pub(crate) fn text(text: &str) -> Frame {
     encode(OpCode::Data(Data::Text), &[text.as_bytes()])
 }
 
-/// Returns a frame of bytes.
+/// Returns a binary frame.
 pub(crate) fn binary(bytes: &[u8]) -> Frame {
     encode(OpCode::Data(Data::Binary), &[bytes])
 }
 
-/// Returns the answer to a ping.
+/// Returns a pong frame, the answer to a ping.
 pub(crate) fn pong(payload: &[u8]) -> Frame {
     encode(OpCode::Control(Control::Pong), &[payload])
 }
@@ -77,38 +77,38 @@ fn encode(opcode: OpCode, parts: &[&[u8]]) -> Frame {
     frame.into()
 }
 
-/// What a client sent.
+/// A message or control frame of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Incoming {
-    /// A message of text; not checked to be UTF-8.
+    /// A text message; it may be invalid UTF-8.
     Text(Bytes),
-    /// A message of bytes.
+    /// A binary message.
     Binary(Bytes),
     /// A ping with its payload.
     Ping(Bytes),
-    /// An answer to a ping that was not sent: some clients keep a connection alive with it.
+    /// A pong: some clients keep a connection alive with it.
     Pong,
-    /// The end.
+    /// A closing frame.
     Close,
 }
 
-/// Collects what a client sends.
+/// The decoder of a client's bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     bytes: BytesMut,
-    /// The beginning of a message in several frames, and what the message is.
+    /// The beginning of a message in several frames, and its kind.
     message: Option<(Data, BytesMut)>,
 }
 
 impl Decoder {
-    /// Takes what was read.
+    /// Appends bytes that were read.
     pub(crate) fn extend(&mut self, read: &[u8]) {
         self.bytes.extend_from_slice(read);
     }
 
-    /// Returns the next message or control frame that is whole.
+    /// Returns the next complete message or control frame, if any.
     ///
-    /// Errors: why the socket has to be closed.
+    /// Errors: the reason why the socket has to be closed.
     pub(crate) fn next(&mut self) -> Result<Option<Incoming>, Close> {
         loop {
             let mut cursor = Cursor::new(&*self.bytes);
@@ -134,7 +134,7 @@ impl Decoder {
         }
     }
 
-    /// Checks the head of a frame before its payload is waited for.
+    /// Checks the head of a frame before its payload has arrived.
     fn check(&self, header: &FrameHeader, length: u64) -> Result<(), Close> {
         let is_wrong = match header.opcode {
             OpCode::Control(_) => length > MAX_CONTROL_SIZE || !header.is_final,
@@ -151,6 +151,7 @@ impl Decoder {
         Ok(())
     }
 
+    /// Returns what a frame is or completes; `None` for the beginning of a message.
     fn take(&mut self, header: &FrameHeader, payload: BytesMut) -> Result<Option<Incoming>, Close> {
         let (kind, payload) = match header.opcode {
             OpCode::Control(Control::Close) => return Ok(Some(Incoming::Close)),

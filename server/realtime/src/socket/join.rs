@@ -7,12 +7,12 @@ use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use super::frame::{Close, Incoming};
+use super::join_buffer::JoinBuffer;
 use super::messages::UNMATCHED;
-use super::waiting::Waiting;
 use super::{Outcome, PendingJoin, Socket};
 use crate::changes::Bindings;
 use crate::channel::config::{JoinConfig, JoinPayload};
-use crate::channel::{Channel, Joined, Notice, PresenceCalls, Refusal, Rights};
+use crate::channel::{Channel, JoinGrant, Notice, PresenceCalls, Refusal, Rights};
 use crate::hub::{ChannelId, Member, PREFIX, TopicName};
 use crate::messages::StoredMessage;
 use crate::protocol::{Inbound, Message, Reference};
@@ -23,7 +23,7 @@ use crate::{Realtime, authorize, messages};
 const MAX_BINDINGS: usize = 100;
 
 impl Socket {
-    /// Begins a join. Returns how the connection is to be closed, if it is.
+    /// Begins a join. Returns how to close the connection, if it has to be closed.
     pub(super) fn begin_join(&mut self, message: &Message<'_>) -> Option<Close> {
         let topic = &*message.topic;
         let Some(name) = topic.strip_prefix(PREFIX) else {
@@ -47,7 +47,7 @@ impl Socket {
         let JoinPayload { config, bindings, .. } = payload;
         let access = match checked {
             Ok(access) => access,
-            // A client that does not wait for refusals does not get them late.
+            // A client that does not wait for refusals gets no delay.
             Err(refusal)
                 if self.pending.len() >= self.realtime.settings().max_channels_per_client as usize =>
             {
@@ -65,7 +65,7 @@ impl Socket {
         };
         let join = Join::of(message, access.clone(), config.clone(), bindings);
         if !config.is_private {
-            let joined = Joined { rights: Rights::PUBLIC, replay: Vec::new() };
+            let joined = JoinGrant { rights: Rights::PUBLIC, replay: Vec::new() };
             self.join(topic, ChannelId::new(), join, joined);
             return None;
         }
@@ -80,7 +80,7 @@ impl Socket {
         None
     }
 
-    /// Checks what can be checked without looking at the token.
+    /// Checks everything except the token.
     fn check_join(&self, name: &str, payload: &JoinPayload) -> Result<(), Refusal> {
         let settings = self.realtime.settings();
         if name.is_empty() {
@@ -111,7 +111,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Returns whose channel it will be.
+    /// Returns the access of the future channel, by the payload's token or the API key.
     fn access_of(&self, payload: &JoinPayload) -> Result<Access, Refusal> {
         let access = match &payload.token {
             Some(token) => self.realtime.tokens().check(token)?,
@@ -127,7 +127,7 @@ impl Socket {
         }
     }
 
-    /// Lets a task decide about a join; its outcome comes back as a notice.
+    /// Spawns a task that decides about a join; the outcome comes back as a notice.
     fn decide_later<F: Future<Output = Outcome> + Send>(
         &mut self,
         topic: &str,
@@ -140,37 +140,39 @@ impl Socket {
             let outcome = decide(realtime).await;
             outbox.notify(Notice::Joined { topic: named, attempt, outcome });
         });
-        let (waiting, task) = (Waiting::default(), AbortOnDropHandle::new(task));
-        self.pending.insert(topic, PendingJoin { attempt, join, waiting, _task: task });
+        let (join_buffer, task) = (JoinBuffer::default(), AbortOnDropHandle::new(task));
+        self.pending.insert(topic, PendingJoin { attempt, join, join_buffer, _task: task });
     }
 
-    /// Deals with the outcome of a join. Returns what the client has sent for the topic meanwhile.
+    /// Handles the outcome of a join. Returns the messages that the client has sent for the topic meanwhile.
     pub(super) fn end_join(&mut self, topic: &str, attempt: ChannelId, outcome: Outcome) -> Vec<Incoming> {
         // Otherwise the client has left, or joins again.
         if self.pending.get(topic).is_none_or(|pending| pending.attempt != attempt) {
             return Vec::new();
         }
-        let Some(PendingJoin { join, waiting, .. }) = self.pending.remove(topic) else { return Vec::new() };
+        let Some(PendingJoin { join, join_buffer, .. }) = self.pending.remove(topic) else {
+            return Vec::new();
+        };
         match outcome {
             Ok(joined) => self.join(topic, attempt, join, *joined),
             Err(refusal) => {
                 self.reply_to(&join.join_ref, &join.reference, topic, &error_payload(&refusal));
             }
         }
-        waiting.into_frames()
+        join_buffer.into_frames()
     }
 
     fn refuse(&self, message: &Message<'_>, refusal: &Refusal) {
         self.reply(message, &error_payload(refusal));
     }
 
-    /// Joins the topic: answers, and lets everything else come after the answer.
-    fn join(&mut self, topic: &str, id: ChannelId, join: Join, joined: Joined) {
+    /// Joins the topic: sends the answer first, then everything else.
+    fn join(&mut self, topic: &str, id: ChannelId, join: Join, joined: JoinGrant) {
         let Join { join_ref, reference, access, config, bindings } = join;
         let response = json!({ "status": "ok", "response": { "postgres_changes": bindings.echo() } });
         self.reply_to(&join_ref, &reference, topic, &response.to_string());
 
-        let Joined { rights, replay } = joined;
+        let JoinGrant { rights, replay } = joined;
         let replays = rights.reads_broadcasts && matches!(config.replay, Some(Ok(_)));
         let member = Member {
             outbox: Arc::clone(&self.outbox),
@@ -219,7 +221,7 @@ impl Socket {
         }
     }
 
-    /// Has the broadcasts read that were committed after those that were sent again, and before the membership began.
+    /// Spawns a task that sends the broadcasts that were committed after the replayed ones and before the membership.
     fn catch_up(&self, topic: &str) {
         let Some(channel) = self.channels.get(topic) else { return };
         let Some(Ok(replay)) = channel.config.replay else { return };
@@ -247,7 +249,7 @@ impl Socket {
     }
 }
 
-/// Who joins, and for what.
+/// The request to join a topic.
 pub(super) struct Join {
     pub(super) join_ref: Reference,
     reference: Reference,
@@ -263,7 +265,7 @@ impl Join {
     }
 }
 
-/// Asks the policies about a private topic, and reads the messages that are to be sent again.
+/// Asks the policies about a private topic, and reads the messages to replay.
 async fn join_private(
     realtime: &Realtime,
     access: &Access,
@@ -285,7 +287,7 @@ async fn join_private(
         }
         _ => Vec::new(),
     };
-    Ok(Box::new(Joined { rights, replay }))
+    Ok(Box::new(JoinGrant { rights, replay }))
 }
 
 fn error_payload(refusal: &Refusal) -> String {

@@ -1,4 +1,4 @@
-//! What a client's messages do.
+//! The handling of a client's messages.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::protocol::{Encoding, Inbound, Message, Outbound, Reference};
 /// The topic of the socket itself.
 const SOCKET_TOPIC: &str = "phoenix";
 
-/// What a reply says about a message.
+/// Payloads of replies.
 const OK: &str = "{\"status\":\"ok\",\"response\":{}}";
 const ERROR: &str = "{\"status\":\"error\",\"response\":{}}";
 pub(super) const UNMATCHED: &str = "{\"status\":\"error\",\"response\":{\"reason\":\"unmatched topic\"}}";
@@ -33,13 +33,13 @@ struct PresencePayload<'a> {
     payload: Option<&'a RawValue>,
 }
 
-/// Reads a value that is there, even if it is null.
+/// Deserializes a value that is present, even if it is null.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     Deserialize::deserialize(deserializer).map(Some)
 }
 
 impl Socket {
-    /// Deals with a message. Returns how the connection is to be closed, if it is.
+    /// Handles a message. Returns how to close the connection, if it has to be closed.
     pub(super) async fn handle(&mut self, message: Message<'_>) -> Option<Close> {
         let (topic, event) = (&*message.topic, &*message.event);
         if topic == SOCKET_TOPIC {
@@ -50,7 +50,7 @@ impl Socket {
             return self.begin_join(&message);
         }
         if event == "phx_leave" {
-            // The client means a join that a newer one has replaced.
+            // A newer join has replaced the one that the client means.
             if self.is_of_other_join(&message) {
                 return None;
             }
@@ -82,12 +82,12 @@ impl Socket {
     fn is_of_other_join(&self, message: &Message<'_>) -> bool {
         let joined = self.channels.get(&*message.topic).map(|channel| &channel.join_ref);
         let latest = joined.or_else(|| Some(&self.pending.get(&*message.topic)?.join.join_ref));
-        let names_one = |reference: &Reference| *reference != Reference::NULL;
-        latest.is_some_and(|latest| *latest != message.join_ref && names_one(latest))
-            && names_one(&message.join_ref)
+        let is_set = |reference: &Reference| *reference != Reference::NULL;
+        latest.is_some_and(|latest| *latest != message.join_ref && is_set(latest))
+            && is_set(&message.join_ref)
     }
 
-    /// Answers `message` with a payload.
+    /// Replies to `message`.
     pub(super) fn reply(&self, message: &Message<'_>, payload: &str) {
         self.reply_to(&message.join_ref, &message.reference, &message.topic, payload);
     }
@@ -104,7 +104,7 @@ impl Socket {
         let Some(channel) = self.channels.get(topic) else { return };
         let (broadcast, size) = match &message.payload {
             Inbound::Json(payload) => (Broadcast::Plain(payload.get()), payload.get().len()),
-            // It would end receivers that trust their server.
+            // Invalid JSON would break receivers.
             Inbound::Broadcast { encoding: Encoding::Json, payload, .. } if !is_json(payload) => return,
             Inbound::Broadcast { event, encoding, payload } => {
                 let (encoding, origin) = (*encoding, Origin::Client);
@@ -122,7 +122,7 @@ impl Socket {
         }
     }
 
-    /// Reports whether the channel on `topic` may write, and asks the policies where that is not known yet.
+    /// Reports whether the channel on `topic` may write. Asks the policies if that is not known yet.
     async fn may_write(&mut self, topic: &str, right: Right) -> bool {
         let Some(channel) = self.channels.get(topic) else { return false };
         if let Some(known) = channel.rights.writes(right) {
@@ -133,7 +133,7 @@ impl Socket {
         let may_write = match authorize::may_write(database, access, name, &self.headers, right).await {
             Ok(may_write) => may_write,
             Err(error) => {
-                // It is asked again at the next message.
+                // The next message asks again.
                 tracing::error!(code = "UnableToSetPolicies", %error, "a right to write could not be found out");
                 return false;
             }
@@ -201,7 +201,8 @@ impl Socket {
         }
     }
 
-    /// Finds out whether the channel on `topic` may see presences, if its join has not: who tracks wants to.
+    /// Asks the policies whether the channel on `topic` may see presences, if its join has not: a channel that tracks
+    /// wants to.
     async fn find_presence_right(&mut self, topic: &str) {
         let Some(channel) = self.channels.get(topic).filter(|channel| !channel.rights.knows_presence) else {
             return;
@@ -243,7 +244,7 @@ impl Socket {
     fn renew_rights(&mut self, topic: &str) {
         let Some(channel) = self.channels.get_mut(topic) else { return };
         let old = channel.rights;
-        // What may be written is asked at the next message.
+        // The next message asks what may be written.
         let presence = old.knows_presence.then_some(old.reads_presence);
         channel.rights = Rights::reading(old.reads_broadcasts, presence);
         let (realtime, outbox, headers) = (self.realtime.clone(), self.outbox.clone(), self.headers.clone());
@@ -253,11 +254,11 @@ impl Socket {
             let found = authorize::read_rights(database, &access, name, &headers, old.knows_presence).await;
             outbox.notify(Notice::Renewed { channel: id, found });
         });
-        // What an older token allows does not matter any more.
+        // This aborts the renewal with an older token.
         channel.renewal = Some(AbortOnDropHandle::new(task));
     }
 
-    /// Lets the channel on `topic` have what its new token allows, or ends it where that is less than before.
+    /// Sets the rights of the channel on `topic` to those of its new token, or ends the channel if these are fewer.
     pub(super) fn end_renewal(&mut self, topic: &str, found: Result<Rights, Refusal>) {
         let Some(channel) = self.channels.get_mut(topic) else { return };
         let (old, name) = (channel.rights, &channel.topic.name().name);

@@ -1,4 +1,4 @@
-//! What is to be sent to one client: a queue with a bound.
+//! The bounded queue of frames to one client.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -13,7 +13,7 @@ use crate::lock;
 
 /// Messages that may wait for one client.
 const MAX_ITEMS: usize = 16_384;
-/// Bytes of messages that may wait for one client. They are shared with other clients, as a rule.
+/// Bytes of messages that may wait for one client. Most are shared with other clients.
 const MAX_BYTES: usize = 32 << 20;
 
 /// Something for a socket's task.
@@ -21,7 +21,7 @@ const MAX_BYTES: usize = 32 << 20;
 pub(crate) enum Item {
     /// A frame to be sent.
     Frame(Frame),
-    /// News about one of the socket's channels, which the task deals with before what comes after it.
+    /// A notice about one of the socket's channels, which the task handles before later items.
     Notice(Notice),
 }
 
@@ -43,13 +43,13 @@ struct Queue {
 enum State {
     #[default]
     Open,
-    /// There was more than fits. What waited is gone.
+    /// The queue was full. Its items are dropped.
     Overflowed,
     /// The socket is gone.
     Closed,
 }
 
-/// More was to be sent than the client read.
+/// The error that the queue was full.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Overflow;
 
@@ -60,7 +60,7 @@ impl Outbox {
         self.push(Item::Frame(frame), length)
     }
 
-    /// Appends news for the socket's task.
+    /// Appends a notice for the socket's task.
     pub(crate) fn notify(&self, notice: Notice) {
         self.push(Item::Notice(notice), 0);
     }
@@ -86,17 +86,17 @@ impl Outbox {
         true
     }
 
-    /// Takes all that waits, and waits for something where there is nothing.
+    /// Takes all items; waits while there are none.
     pub(crate) fn poll_take(&self, context: &Context<'_>) -> Poll<Result<VecDeque<Item>, Overflow>> {
         if let Some(taken) = self.take() {
             return Poll::Ready(taken);
         }
         self.task.register(context.waker());
-        // What was appended between the two has woken nobody.
+        // An item that was appended before the registration has woken nobody.
         self.take().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Waits until there is more than fits.
+    /// Waits until the queue overflows.
     pub(crate) fn poll_overflow(&self, context: &Context<'_>) -> Poll<()> {
         self.task.register(context.waker());
         let mut queue = lock(&self.queue);
@@ -117,7 +117,7 @@ impl Outbox {
         (!queue.items.is_empty()).then(|| Ok(mem::take(&mut queue.items)))
     }
 
-    /// Takes nothing more from now on, and returns what waits.
+    /// Closes the queue, and returns its items.
     pub(crate) fn close(&self) -> VecDeque<Item> {
         mem::replace(&mut *lock(&self.queue), Queue { state: State::Closed, ..Queue::default() }).items
     }

@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::template::{self, Placeholder};
 
 /// The values that every page has without a query.
-const GIVEN: [&str; 4] = ["origin", "path", "storage", "images"];
+const BUILT_IN: [&str; 4] = ["origin", "path", "storage", "images"];
 
-/// How deep values may stand in for one another.
-const DEPTH: usize = 4;
+/// How many values may replace each other in a row (`otherwise`).
+const MAX_DEPTH: usize = 4;
 
 /// The whole file. Its format is described in docs/page-heads.md.
 #[derive(Debug, Deserialize)]
@@ -23,7 +23,7 @@ pub(crate) struct Description {
     pub(super) values: BTreeMap<String, Source>,
     pub(super) pages: BTreeMap<String, Page>,
     pub(super) not_found: Page,
-    pub(super) closed: Option<Closed>,
+    pub(super) closed: Option<Closure>,
     #[serde(default)]
     pub(super) documents: BTreeMap<String, Document>,
 }
@@ -35,13 +35,13 @@ pub(super) struct Page {
     pub(super) title: String,
     pub(super) elements: Vec<Element>,
     pub(super) json_ld: Option<Value>,
-    /// Values of this page alone; they win over those that all pages share.
+    /// Values of this page; they take precedence over those of all pages.
     #[serde(default)]
     pub(super) values: BTreeMap<String, Source>,
-    /// The query without whose row there is no such page.
+    /// The query that must return a row, or the page does not exist.
     pub(super) requires: Option<String>,
     pub(super) is_listed: bool,
-    /// The name of the value that holds when the page was last changed.
+    /// The name of the value with the time of the page's last change.
     pub(super) modified: Option<String>,
     /// HTML that the page shows until its scripts run.
     pub(super) screen: Option<String>,
@@ -62,47 +62,47 @@ pub(super) enum Tag {
     Meta,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Source {
     pub(super) query: String,
     pub(super) column: String,
-    /// Columns and the texts that the wanted row has in them; the first such row counts.
+    /// Columns and their texts in the row; the first row with all of them counts.
     #[serde(default, rename = "where")]
     pub(super) conditions: BTreeMap<String, String>,
     #[serde(default)]
     pub(super) steps: Vec<Step>,
-    /// The text where none is stored. It goes through the steps, too.
+    /// The text if none is stored. The steps apply to it, too.
     pub(super) default: Option<String>,
-    /// What stands in for the value where there is no default; a template.
+    /// A template that replaces the value if there is no default.
     pub(super) otherwise: Option<String>,
 }
 
-/// How a stored text becomes a value.
+/// A step from a stored text to a value.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Step {
-    /// Takes off the quotes around it.
+    /// Removes the quotes around the text.
     Unquote,
-    /// Takes the text of one member of the JSON object that it is.
+    /// Returns the text of a member; the text is a JSON object.
     Member(String),
-    /// Takes the first paragraph, cut after the last whole word that fits into so many characters.
+    /// Returns the first paragraph, cut after the last whole word that fits into this many characters.
     Excerpt(usize),
-    /// Makes `bucket/path` the public URL of the stored file.
+    /// Returns the public URL of the stored file `bucket/path`.
     File {
-        /// Where a path without a bucket lies.
+        /// The bucket of a path without one.
         bucket: String,
-        /// Whether paths that begin with a slash are the site's own files and stay as they are.
+        /// Whether paths that begin with a slash are the site's own files and stay unchanged.
         #[serde(default)]
         own: bool,
     },
 }
 
-/// When the site is closed to the public, and which page then speaks for all of them.
+/// The condition under which the site is closed to the public, and the page whose head all pages have then.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Closed {
+pub(super) struct Closure {
     pub(super) value: String,
     pub(super) is: String,
     pub(super) page: String,
@@ -118,9 +118,9 @@ pub(super) struct Document {
 }
 
 impl Description {
-    /// Reads the file.
+    /// Parses the file.
     ///
-    /// Errors: a sentence that names what is malformed or what is named but not described.
+    /// Errors: a sentence about the syntax, or a name that is not defined.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let description: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         for (path, page) in description.pages.iter().chain([(&"notFound".to_owned(), &description.not_found)])
@@ -138,9 +138,9 @@ impl Description {
         }
     }
 
-    /// Returns the names of the queries that `page` needs an answer to.
+    /// Returns the names of the queries of `page`.
     ///
-    /// Errors: a sentence about a name that stands for nothing.
+    /// Errors: a sentence about a name that is not defined.
     pub(super) fn queries_of<'a>(&'a self, page: &'a Page) -> Result<BTreeSet<&'a str>, String> {
         let mut found = BTreeSet::new();
         let texts = page.elements.iter().flat_map(|element| element.attributes.values()).chain([&page.title]);
@@ -159,14 +159,16 @@ impl Description {
         Ok(found)
     }
 
-    /// Returns the names of the queries that a document needs an answer to.
+    /// Returns the names of the queries of a document.
+    ///
+    /// Errors: a sentence about a name that is not defined.
     pub(super) fn queries_in<'a>(&'a self, template: &'a Value) -> Result<BTreeSet<&'a str>, String> {
         let mut found = BTreeSet::new();
         self.add_texts(template, None, &mut found)?;
         Ok(found)
     }
 
-    /// Returns where the value called `name` comes from on `page`.
+    /// Returns the source of the value `name` on `page`.
     pub(super) fn source<'a>(&'a self, name: &str, page: Option<&'a Page>) -> Option<&'a Source> {
         page.and_then(|page| page.values.get(name)).or_else(|| self.values.get(name))
     }
@@ -210,13 +212,13 @@ impl Description {
         depth: usize,
         found: &mut BTreeSet<&'a str>,
     ) -> Result<(), String> {
-        if GIVEN.contains(&name) {
+        if BUILT_IN.contains(&name) {
             return Ok(());
         }
         let source = self.source(name, page).ok_or_else(|| format!("there is no value {name:?}"))?;
         found.insert(self.known(&source.query)?);
         match &source.otherwise {
-            Some(_) if depth == DEPTH => Err(format!("value {name:?} stands in for itself")),
+            Some(_) if depth == MAX_DEPTH => Err(format!("value {name:?} stands in for itself")),
             Some(otherwise) => self.add(otherwise, page, depth + 1, found),
             None => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! Files for search engines and browsers that are made of the pages and the settings.
+//! Files for search engines and browsers, generated from the description of the pages.
 
 use std::fmt::Write as _;
 
@@ -6,20 +6,11 @@ use super::description::Description;
 use super::scope::Scope;
 use super::template::escape;
 use super::{Heads, Location, is_missing};
-
-/// A file, ready to be sent.
-pub(crate) struct Document {
-    pub(crate) content_type: String,
-    pub(crate) body: String,
-}
+use crate::File;
 
 impl Heads {
-    /// Returns the document at `location`, if it is one of those that are made here.
-    pub(crate) async fn document(
-        &self,
-        description: &Description,
-        location: &Location<'_>,
-    ) -> Option<Document> {
+    /// Returns the generated document at `location`; `None` if there is none.
+    pub(crate) async fn document(&self, description: &Description, location: &Location<'_>) -> Option<File> {
         match location.path {
             "/robots.txt" => Some(self.robots(description, location).await),
             "/sitemap.xml" => Some(self.sitemap(description, location).await),
@@ -29,22 +20,22 @@ impl Heads {
                 let answers = self.ask(description, queries, "").await;
                 let scope = Scope::new(description, None, location, &answers);
                 let body = scope.render(&document.body)?.to_string();
-                Some(Document { content_type: document.content_type.clone(), body })
+                Some(File::generated(document.content_type.clone(), body))
             }
         }
     }
 
     /// Returns `robots.txt`. Source: RFC 9309; `Sitemap` is that of sitemaps.org.
-    async fn robots(&self, description: &Description, location: &Location<'_>) -> Document {
+    async fn robots(&self, description: &Description, location: &Location<'_>) -> File {
         let body = match self.is_closed(description, location).await {
             true => "User-agent: *\nDisallow: /\n".to_owned(),
             false => format!("User-agent: *\nAllow: /\n\nSitemap: {}/sitemap.xml\n", location.origin),
         };
-        Document { content_type: "text/plain; charset=utf-8".to_owned(), body }
+        File::generated("text/plain; charset=utf-8".to_owned(), body)
     }
 
     /// Returns `sitemap.xml`. Source: the protocol of sitemaps.org, version 0.9.
-    async fn sitemap(&self, description: &Description, location: &Location<'_>) -> Document {
+    async fn sitemap(&self, description: &Description, location: &Location<'_>) -> File {
         let mut body = String::from(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n",
         );
@@ -70,9 +61,10 @@ impl Heads {
             );
         }
         body.push_str("</urlset>\n");
-        Document { content_type: "application/xml".to_owned(), body }
+        File::generated("application/xml".to_owned(), body)
     }
 
+    /// Reports whether the site is closed to the public.
     async fn is_closed(&self, description: &Description, location: &Location<'_>) -> bool {
         let page = &description.not_found;
         let answers = self.answers(description, page, "").await;

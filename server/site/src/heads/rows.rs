@@ -1,4 +1,4 @@
-//! Rows of the API, as a visitor reads them, kept for a moment.
+//! Rows of the API with the rights of visitors, cached for a short time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,19 +10,19 @@ use poem::{Endpoint as _, Request, Response};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-/// The API as visitors reach it below `/rest/v1`.
+/// The API below `/rest/v1`, with the rights of visitors.
 pub type Api = Arc<BoxEndpoint<'static, Response>>;
 
 /// A row by its columns.
 pub(super) type Row = Map<String, Value>;
 
-/// How long is waited, and for how long an answer is good.
+/// Time limits of reads and of the cache.
 pub(super) struct Limits {
-    /// How long an answer, or that there was none, counts.
+    /// How long an answer or a failure is cached.
     pub(super) fresh: Duration,
-    /// How long a page waits for rows that were never read.
+    /// How long a page waits for rows that are not cached.
     pub(super) first: Duration,
-    /// How long a page waits for newer rows than there are.
+    /// How long a page waits for newer rows than the cached ones.
     pub(super) newer: Duration,
 }
 
@@ -36,10 +36,10 @@ impl Default for Limits {
     }
 }
 
-/// The most bytes of an answer.
+/// Bytes that an answer may have.
 const SIZE_LIMIT: usize = 1024 * 1024;
 
-/// The rows that were read last, by query. There are as many queries as the pages of the client have.
+/// The latest rows, by query. The client's pages have a fixed number of queries.
 pub(super) struct Rows {
     api: Option<Api>,
     limits: Limits,
@@ -48,12 +48,12 @@ pub(super) struct Rows {
 
 #[derive(Default)]
 struct CachedRows {
-    /// Held by the one who asks the API; the others wait for that answer.
+    /// Locked by the task that asks the API; others wait for its answer.
     last_attempt: tokio::sync::Mutex<Attempt>,
     rows: Mutex<Option<Arc<Vec<Row>>>>,
 }
 
-/// When the API was asked last, and whether that failed.
+/// The last request to the API, and whether it failed.
 #[derive(Default)]
 struct Attempt {
     at: Option<Instant>,
@@ -61,13 +61,13 @@ struct Attempt {
 }
 
 impl Rows {
-    /// Rows of `api`; of none, no query has an answer.
+    /// Returns the cache of rows of `api`; without one, no query has an answer.
     pub(super) fn new(api: Option<Api>, limits: Limits) -> Self {
         Self { api, limits, cache: Mutex::default() }
     }
 
-    /// Returns the rows that `query`, a target below `/rest/v1/`, answers; older ones, where the API fails or takes too
-    /// long, and `None`, if it never answered.
+    /// Returns the rows of `query`, a target below `/rest/v1/`. If the API fails or takes too long, these are the
+    /// cached rows; `None` if it has never answered.
     pub(super) async fn read(&self, query: &str) -> Option<Arc<Vec<Row>>> {
         let api = self.api.as_ref()?;
         let cached = self.cached(query);

@@ -1,4 +1,4 @@
-//! What the placeholders of one page stand for.
+//! The scope of one page's placeholders.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::description::{Description, Page, Source, Step};
 use super::rows::Row;
 use super::template::{self, Placeholder};
 
-/// What stays as it is in a URL's path. Source: ECMAScript, `encodeURI`.
+/// The characters to encode in a URL's path. Source: ECMAScript, `encodeURI`.
 const URI: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b';')
     .remove(b'/')
@@ -34,22 +34,22 @@ const URI: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'(')
     .remove(b')');
 
-/// Answers by the names of their queries; a query without one was not answered.
+/// Answers by the names of their queries; a failed query has none.
 pub(super) type Answers<'a> = HashMap<&'a str, Arc<Vec<Row>>>;
 
-/// Where placeholders are looked up.
+/// The scope in which placeholders are looked up.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub(super) description: &'a Description,
     pub(super) page: Option<&'a Page>,
     pub(super) location: &'a Location<'a>,
     pub(super) answers: &'a Answers<'a>,
-    /// The row that the current item of a list is made for, and its query.
+    /// The row of the current item of a list, and its query.
     row: Option<(&'a str, &'a Row)>,
 }
 
 impl<'a> Scope<'a> {
-    /// Returns the scope of `page`, or of what belongs to no page.
+    /// Returns the scope of `page`; `None` for documents.
     pub(super) fn new(
         description: &'a Description,
         page: Option<&'a Page>,
@@ -59,23 +59,22 @@ impl<'a> Scope<'a> {
         Self { description, page, location, answers, row: None }
     }
 
-    /// Returns `text` with its placeholders filled in.
+    /// Replaces the placeholders in `text`.
     pub(super) fn fill(&self, text: &str) -> String {
         template::fill(text, |placeholder| self.look_up(placeholder))
     }
 
-    /// Returns the HTML `html` with its placeholders filled in.
+    /// Replaces the placeholders in the HTML `html`.
     pub(super) fn fill_html(&self, html: &str) -> String {
         template::fill(html, |placeholder| template::escape(&self.look_up(placeholder)))
     }
 
-    /// Returns the value called `name`; empty where nothing is known.
+    /// Returns the value `name`, or an empty string.
     pub(super) fn value(&self, name: &str) -> String {
         self.look_up(Placeholder::Value(name))
     }
 
-    /// Returns `template` with its placeholders filled in and its lists repeated for their rows; `None` for what would
-    /// be left of a list without rows.
+    /// Replaces the placeholders in `template` and repeats its lists' items for their rows; `None` if a list has no rows.
     pub(super) fn render(&self, template: &'a Value) -> Option<Value> {
         match template {
             Value::String(text) => Some(Value::String(self.fill(text))),
@@ -123,12 +122,13 @@ impl<'a> Scope<'a> {
             };
             text(rows.iter().find(wanted)?, &source.column)
         });
-        let value = stored.and_then(|text| self.take(source, text));
-        let value = value.or_else(|| self.take(source, source.default.clone()?));
+        let value = stored.and_then(|text| self.apply_steps(source, text));
+        let value = value.or_else(|| self.apply_steps(source, source.default.clone()?));
         value.unwrap_or_else(|| self.fill(source.otherwise.as_deref().unwrap_or_default()))
     }
 
-    fn take(&self, source: &Source, text: String) -> Option<String> {
+    /// Applies the steps of `source`.
+    fn apply_steps(&self, source: &Source, text: String) -> Option<String> {
         source.steps.iter().try_fold(text, |text, step| self.step(step, text))
     }
 
@@ -155,7 +155,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Returns the column's text; `None` for NULL and for columns that are not there.
+/// Returns the column's text; `None` for NULL and missing columns.
 fn text(row: &Row, column: &str) -> Option<String> {
     match row.get(column)? {
         Value::Null => None,

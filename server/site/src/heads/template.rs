@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-/// What stands between two pairs of braces.
+/// A name between two pairs of braces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placeholder<'a> {
     /// The value of that name.
     Value(&'a str),
-    /// A column of the row that the surrounding item of a list is made for.
+    /// A column of the row of the surrounding list item.
     Column { query: &'a str, column: &'a str },
 }
 
@@ -20,7 +20,8 @@ impl<'a> Placeholder<'a> {
     }
 }
 
-/// Returns a text up to its next placeholder, that placeholder, and the rest of the text; `None` if there is none.
+/// Splits a text at its first placeholder: the text before, the placeholder, and the rest; `None` if there is no
+/// placeholder.
 fn split(text: &str) -> Option<(&str, Placeholder<'_>, &str)> {
     let (before, rest) = text.split_once("{{")?;
     let (name, after) = rest.split_once("}}")?;
@@ -36,7 +37,7 @@ pub(super) fn placeholders(mut text: &str) -> impl Iterator<Item = Placeholder<'
     })
 }
 
-/// Returns `text` with each placeholder replaced by what `value` returns, in which placeholders are not replaced.
+/// Replaces each placeholder in `text` by the result of `value`, in which placeholders are not replaced.
 pub(super) fn fill(mut text: &str, value: impl Fn(Placeholder<'_>) -> String) -> String {
     let mut filled = String::with_capacity(text.len());
     while let Some((before, placeholder, after)) = split(text) {
@@ -48,8 +49,7 @@ pub(super) fn fill(mut text: &str, value: impl Fn(Placeholder<'_>) -> String) ->
     filled
 }
 
-/// Returns the query for each of whose rows `item`, an item of a list, is to be repeated: the one whose columns it
-/// names outside of lists of its own.
+/// Returns the query whose rows repeat `item`, an item of a list: the one whose columns it names outside of inner lists.
 pub(super) fn repeated(item: &Value) -> Option<&str> {
     match item {
         Value::String(text) => placeholders(text).find_map(|placeholder| match placeholder {
@@ -61,7 +61,7 @@ pub(super) fn repeated(item: &Value) -> Option<&str> {
     }
 }
 
-/// Makes `text` safe between tags and in quoted attributes. Source: HTML standard, section 13.3.
+/// Escapes `text` for use between tags and in quoted attributes. Source: HTML standard, section 13.3.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

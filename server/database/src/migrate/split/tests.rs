@@ -1,12 +1,12 @@
 //! Tests of the splitting of SQL files into statements.
 
-use super::{Unsplittable, line_at, split};
+use super::{SplitError, line_at, split};
 
 fn texts(sql: &str) -> Vec<&str> {
     split(sql).unwrap().into_iter().map(|statement| statement.text).collect()
 }
 
-fn refusal(sql: &str) -> Unsplittable {
+fn refusal(sql: &str) -> SplitError {
     split(sql).unwrap_err()
 }
 

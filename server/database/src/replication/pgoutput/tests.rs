@@ -56,7 +56,7 @@ fn table(name: &str) -> Bytes {
     message.u8(0).text("name").u32(25).u32(u32::MAX).bytes()
 }
 
-/// One message of each kind, in an order that a server may send.
+/// Returns one message of each kind, in an order that a server may send.
 fn messages() -> Vec<Bytes> {
     vec![
         Message::new(b'B').u64(0x10).u64(1_000_000).u32(42).bytes(),

@@ -1,4 +1,4 @@
-//! Batches of row changes as messages: a head that describes the rows, and the bytes of their values.
+//! The encoding of batches of row changes as messages: a head that describes the rows, and the bytes of their values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,17 +8,18 @@ use database::replication::{OldTuple, Relation, Tuple};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::Line;
+use super::WalTimeline;
 use crate::bus::{Head, Message};
 use crate::changes::Kind;
 use crate::changes::batch::{Position, RowChange};
 
-/// What precedes the bytes of a batch.
+/// The head of a batch, before the bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BatchHead {
     pub(super) run: u64,
     pub(super) number: u64,
-    pub(super) line: Line,
+    #[serde(rename = "line")]
+    pub(super) timeline: WalTimeline,
     relations: Vec<Relation>,
     rows: Vec<RowHead>,
 }
@@ -30,7 +31,7 @@ struct RowHead {
     kind: Kind,
     new: Option<TupleHead>,
     old: Option<TupleHead>,
-    /// Whether all of the old row is there.
+    /// Whether `old` is the whole row, and not only the key.
     is_full: bool,
     /// Microseconds since 1970.
     committed_at: i64,
@@ -44,8 +45,8 @@ struct TupleHead {
     length: usize,
 }
 
-/// Returns the message that tells `rows` to followers.
-pub(super) fn encode(run: u64, number: u64, line: Line, rows: &[RowChange]) -> Message {
+/// Encodes `rows` as a message to followers.
+pub(super) fn encode(run: u64, number: u64, timeline: WalTimeline, rows: &[RowChange]) -> Message {
     let (mut relations, mut indices) = (Vec::new(), HashMap::new());
     let (mut heads, mut body) = (Vec::with_capacity(rows.len()), BytesMut::new());
     let mut append = |tuple: &Tuple| {
@@ -69,17 +70,21 @@ pub(super) fn encode(run: u64, number: u64, line: Line, rows: &[RowChange]) -> M
             position: row.position,
         });
     }
-    Message { head: Head::Rows(BatchHead { run, number, line, relations, rows: heads }), body: body.freeze() }
+    Message {
+        head: Head::Rows(BatchHead { run, number, timeline, relations, rows: heads }),
+        body: body.freeze(),
+    }
 }
 
-/// The tables that the leader has told of. One that has not changed stays the same value.
+/// The relations that the leader has sent. One that has not changed stays the same value.
 #[derive(Debug, Default)]
-pub(super) struct KnownRelations(HashMap<u32, Arc<Relation>>);
+pub(super) struct RelationCache(HashMap<u32, Arc<Relation>>);
 
-impl KnownRelations {
-    fn know(&mut self, relation: &Relation) -> Arc<Relation> {
+impl RelationCache {
+    /// Returns the cached value that equals `relation`, or caches it.
+    fn intern(&mut self, relation: &Relation) -> Arc<Relation> {
         match self.0.get(&relation.oid) {
-            Some(known) if **known == *relation => Arc::clone(known),
+            Some(cached) if **cached == *relation => Arc::clone(cached),
             _ => {
                 let new = Arc::new(relation.clone());
                 self.0.insert(relation.oid, Arc::clone(&new));
@@ -88,10 +93,10 @@ impl KnownRelations {
         }
     }
 
-    /// Returns the rows of a batch; `None` if they cannot be read.
+    /// Decodes the rows of a batch; `None` if they are malformed.
     pub(super) fn decode(&mut self, head: &BatchHead, body: &Bytes) -> Option<Vec<RowChange>> {
         let relations: Vec<Arc<Relation>> =
-            head.relations.iter().map(|relation| self.know(relation)).collect();
+            head.relations.iter().map(|relation| self.intern(relation)).collect();
         let mut rest = body.clone();
         let mut take = |head: &TupleHead| {
             if head.length > rest.len() {

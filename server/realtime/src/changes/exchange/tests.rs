@@ -1,3 +1,5 @@
+//! Tests of the exchange: a leader and its followers.
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,7 +10,7 @@ use super::*;
 use crate::changes::Kind;
 use crate::changes::batch::Position;
 
-const LINE: Line = Line { system: 7, timeline: 1 };
+const TIMELINE: WalTimeline = WalTimeline { system: 7, timeline: 1 };
 
 fn rows(commit: u64) -> Vec<RowChange> {
     let column = RelationColumn { name: "id".to_owned(), is_key: true, type_oid: 23, type_modifier: -1 };
@@ -30,11 +32,11 @@ fn rows(commit: u64) -> Vec<RowChange> {
 fn two() -> (Exchange, Exchange, NodeId, NodeId) {
     let (leader, follower) = (Exchange::default(), Exchange::default());
     let (one, two) = (NodeId::random(), NodeId::random());
-    leader.lead(LINE);
+    leader.lead(TIMELINE);
     leader.add(two);
     follower.add(one);
-    let alive = Head::Alive { rows: leader.kept() }.into();
-    assert!(follower.heed(one, &alive).is_empty());
+    let alive = Head::Alive { rows: leader.batch_range() }.into();
+    assert!(follower.handle(one, &alive).is_empty());
     assert!(follower.has_leader());
     (leader, follower, one, two)
 }
@@ -44,12 +46,12 @@ fn receive(follower: &Exchange, leader: &Exchange, node: NodeId) -> Vec<Option<u
     let mut commits = Vec::new();
     while let Some(received) = follower.receive() {
         commits.push(match received {
-            Received::Gap => None,
-            Received::Batch { line, rows, run, number } => {
-                assert_eq!((line, rows[0].xid, rows[0].kind), (LINE, 9, Kind::Update));
+            InboxItem::Gap => None,
+            InboxItem::Batch { timeline, rows, run, number } => {
+                assert_eq!((timeline, rows[0].xid, rows[0].kind), (TIMELINE, 9, Kind::Update));
                 assert_eq!(rows[0].new.as_ref().unwrap().get(0).unwrap().text(), Some("2"));
                 assert_eq!(rows[0].old.as_ref().unwrap().tuple().get(0).unwrap().text(), Some("1"));
-                leader.heed(node, &Exchange::taken(run, number));
+                leader.handle(node, &Exchange::acknowledgement(run, number));
                 Some(rows[0].position.commit.0)
             }
         });
@@ -61,39 +63,39 @@ fn receive(follower: &Exchange, leader: &Exchange, node: NodeId) -> Vec<Option<u
 fn what_a_follower_missed_is_told_again() {
     let (leader, follower, one, two) = two();
     let messages: Vec<Message> = (0..3).map(|commit| leader.send(&rows(commit)).unwrap()).collect();
-    assert!(follower.heed(one, &messages[0]).is_empty());
-    let questions = follower.heed(one, &messages[2]);
-    assert_eq!(questions.len(), 1);
-    assert_eq!((leader.sent(), leader.taken_by_all()), (3, 0));
-    for answer in leader.heed(two, &questions[0]) {
-        assert!(follower.heed(one, &answer).is_empty());
+    assert!(follower.handle(one, &messages[0]).is_empty());
+    let requests = follower.handle(one, &messages[2]);
+    assert_eq!(requests.len(), 1);
+    assert_eq!((leader.next_number(), leader.delivered_by_all()), (3, 0));
+    for answer in leader.handle(two, &requests[0]) {
+        assert!(follower.handle(one, &answer).is_empty());
     }
     // Twice is passed over.
-    follower.heed(one, &messages[1]);
+    follower.handle(one, &messages[1]);
     assert_eq!(receive(&follower, &leader, two), [Some(0), Some(1), Some(2)]);
-    assert_eq!(leader.taken_by_all(), 3);
-    assert_eq!(leader.kept().unwrap().first, 3, "nothing is kept that all have");
+    assert_eq!(leader.delivered_by_all(), 3);
+    assert_eq!(leader.batch_range().unwrap().first, 3, "nothing is kept that all have");
 }
 
 #[test]
 fn another_leader_is_followed_from_its_beginning() {
     let (leader, follower, one, two) = two();
-    follower.heed(one, &leader.send(&rows(0)).unwrap());
+    follower.handle(one, &leader.send(&rows(0)).unwrap());
     assert_eq!(receive(&follower, &leader, two), [Some(0)]);
     let (next, three) = (Exchange::default(), NodeId::random());
     next.add(two);
-    next.lead(LINE);
+    next.lead(TIMELINE);
     let messages: Vec<Message> = (1..3).map(|commit| next.send(&rows(commit)).unwrap()).collect();
-    for question in follower.heed(three, &messages[1]) {
-        for answer in next.heed(two, &question) {
-            follower.heed(three, &answer);
+    for request in follower.handle(three, &messages[1]) {
+        for answer in next.handle(two, &request) {
+            follower.handle(three, &answer);
         }
     }
     assert_eq!(receive(&follower, &next, two), [Some(1), Some(2)]);
 
     // One that led before does so, too.
     leader.end_leading();
-    leader.heed(three, &messages[0]);
+    leader.handle(three, &messages[0]);
     assert_eq!(receive(&leader, &next, one), [Some(1)]);
 }
 
@@ -105,17 +107,17 @@ fn who_was_forgotten_learns_that_it_lacks_something() {
     let other = NodeId::random();
     leader.add(other);
     leader.send(&rows(1)).unwrap();
-    let run = leader.kept().unwrap().run;
-    leader.heed(other, &Exchange::taken(run, 0));
+    let run = leader.batch_range().unwrap().run;
+    leader.handle(other, &Exchange::acknowledgement(run, 0));
     leader.add(two);
-    follower.heed(one, &Head::Alive { rows: leader.kept() }.into());
-    follower.heed(one, &leader.send(&rows(2)).unwrap());
+    follower.handle(one, &Head::Alive { rows: leader.batch_range() }.into());
+    follower.handle(one, &leader.send(&rows(2)).unwrap());
     assert_eq!(receive(&follower, &leader, two), [None, Some(2)]);
 
     // A new one has been promised nothing.
     let new = Exchange::default();
-    new.heed(one, &Head::Alive { rows: leader.kept() }.into());
+    new.handle(one, &Head::Alive { rows: leader.batch_range() }.into());
     assert!(receive(&new, &leader, NodeId::random()).is_empty());
-    new.heed(one, &Head::Alive { rows: None }.into());
+    new.handle(one, &Head::Alive { rows: None }.into());
     assert!(!new.has_leader());
 }

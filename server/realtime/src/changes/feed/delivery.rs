@@ -10,19 +10,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::intake::is_messages;
 use super::{Feed, FeedError};
-use crate::changes::batch::{self, RowChange, Verdicts};
+use crate::changes::batch::{self, DeliveryPlan, RowChange};
 use crate::hub::TopicName;
 use crate::messages::StoredMessage;
 
-/// How often a batch is judged before it is given up, and the pause between.
+/// How often a batch is evaluated before it is given up, and the pause between.
 const ATTEMPTS: u32 = 3;
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 impl Feed {
-    /// Delivers rows: row changes to those who may have them, then messages to their topics. Breaks off before anything is
-    /// delivered if `stop` is cancelled, or if `failure` comes to an end.
+    /// Delivers rows: row changes to the clients that may see them, then messages to their topics. Stops before
+    /// anything is delivered if `stop` is cancelled, or if `failure` completes.
     ///
-    /// Errors: the failure; the database cannot be asked.
+    /// Errors: the failure; those of the database.
     pub(super) async fn deliver(
         &self,
         rows: &[RowChange],
@@ -32,12 +32,12 @@ impl Feed {
         let Some(last) = rows.last() else { return Ok(ControlFlow::Continue(())) };
         let metrics = self.realtime.metrics();
         if rows.iter().any(|row| !is_messages(&row.relation)) {
-            let verdicts = tokio::select! {
-                verdicts = self.judge(rows) => verdicts?,
+            let plan = tokio::select! {
+                plan = self.plan(rows) => plan?,
                 error = failure => return Err(error),
                 () = stop.cancelled() => return Ok(ControlFlow::Break(())),
             };
-            metrics.deliveries.inc_by(verdicts.deliver(rows).await);
+            metrics.deliveries.inc_by(plan.deliver(rows).await);
             let lag = OffsetDateTime::now_utc() - last.committed_at;
             metrics.lag_seconds.set(lag.as_seconds_f64());
         }
@@ -51,12 +51,12 @@ impl Feed {
 
     /// Decides who gets `rows`.
     ///
-    /// Errors: the database cannot be asked, although that was tried several times.
-    async fn judge(&self, rows: &[RowChange]) -> Result<Verdicts, Error> {
+    /// Errors: those of the database, after several attempts.
+    async fn plan(&self, rows: &[RowChange]) -> Result<DeliveryPlan, Error> {
         let changes = self.realtime.changes();
         let mut attempt = 1;
         loop {
-            match batch::judge(changes, rows, attempt == ATTEMPTS).await {
+            match batch::plan(changes, rows, attempt == ATTEMPTS).await {
                 Err(error) if attempt < ATTEMPTS => {
                     tracing::warn!(%error, attempt, "row changes could not be judged; they will be again");
                     attempt += 1;
@@ -68,7 +68,7 @@ impl Feed {
     }
 }
 
-/// Returns the message that a row of `realtime.messages` is, and its topic; `None` if it is to reach nobody.
+/// Returns the topic and the message of a row of `realtime.messages`; `None` if the row is not a broadcast.
 fn message(relation: &Relation, row: &Tuple) -> Option<(TopicName, StoredMessage)> {
     let value = |name: &str| {
         let index = relation.columns.iter().position(|column| column.name == name)?;

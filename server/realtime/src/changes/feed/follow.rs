@@ -1,4 +1,4 @@
-//! A node without the slot: it delivers what the leader tells, and takes over when there is none.
+//! A follower: it delivers the batches of the leader, and takes over when there is no leader.
 
 use std::future::pending;
 use std::ops::ControlFlow;
@@ -9,25 +9,25 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::watch::Watch;
-use super::{Ended, Feed, FeedError, FeedState};
-use crate::changes::exchange::{Exchange, Received};
+use super::{EndReason, Feed, FeedError, FeedState};
+use crate::changes::exchange::{Exchange, InboxItem};
 
-/// How often a follower looks whether the slot is free.
+/// How often a follower checks whether the slot is free.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Feed {
-    /// Delivers what the leader tells, until the slot is free or `stop` is cancelled.
-    pub(super) async fn follow(&mut self, stop: &CancellationToken) -> Result<Ended, FeedError> {
+    /// Delivers the batches of the leader, until the slot is free or `stop` is cancelled.
+    pub(super) async fn follow(&mut self, stop: &CancellationToken) -> Result<EndReason, FeedError> {
         let realtime = self.realtime.clone();
         let exchange = &realtime.changes().exchange;
         let (mut watch, mut look) = (Watch::new(realtime.database()), interval(LOOK_INTERVAL));
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         realtime.changes().catalog.forget();
-        self.look_at_publications().await?;
+        self.check_publications().await?;
         loop {
-            while self.pending.is_some() || self.has_received() {
+            while self.pending.is_some() || self.take_pending() {
                 if self.deliver_pending(stop).await?.is_break() {
-                    return Ok(Ended::Stopped);
+                    return Ok(EndReason::Stopped);
                 }
             }
             let has_leader = exchange.has_leader();
@@ -37,44 +37,44 @@ impl Feed {
                 _ = look.tick() => {
                     let found = slot::lag(realtime.database(), &self.slot).await?;
                     if found.is_none_or(|slot| slot.active_pid.is_none()) {
-                        return Ok(Ended::Leaderless);
+                        return Ok(EndReason::Leaderless);
                     }
                 }
                 () = watch.due() => {
-                    // How large the slot may become is the leader's affair.
+                    // The leader checks the size of the slot.
                     let _ = self.watch().await;
                 }
-                () = stop.cancelled() => return Ok(Ended::Stopped),
+                () = stop.cancelled() => return Ok(EndReason::Stopped),
             }
         }
     }
 
-    /// Takes what has come next from the leader; reports whether anything has.
-    fn has_received(&mut self) -> bool {
+    /// Takes the next message of the leader as `pending`; reports whether there is one.
+    fn take_pending(&mut self) -> bool {
         self.pending = self.realtime.changes().exchange.receive();
         self.pending.is_some()
     }
 
-    /// Delivers what is pending, which stays so if it cannot be delivered.
+    /// Delivers the pending message, which stays pending if that fails.
     async fn deliver_pending(&mut self, stop: &CancellationToken) -> Result<ControlFlow<()>, FeedError> {
         match self.pending.take() {
             None => {}
-            Some(Received::Gap) => {
+            Some(InboxItem::Gap) => {
                 tracing::error!("row changes were lost between nodes; clients are told to subscribe again");
                 self.realtime.changes().renew_all();
             }
-            Some(Received::Batch { line, rows, run, number }) => {
-                self.set_line(line);
+            Some(InboxItem::Batch { timeline, rows, run, number }) => {
+                self.set_timeline(timeline);
                 let first = rows.partition_point(|row| row.position <= self.delivered);
                 let delivered = self.deliver(&rows[first..], pending(), stop).await;
                 if !matches!(delivered, Ok(ControlFlow::Continue(()))) {
-                    self.pending = Some(Received::Batch { line, rows, run, number });
+                    self.pending = Some(InboxItem::Batch { timeline, rows, run, number });
                     return delivered;
                 }
                 if let Some(last) = rows.last() {
                     self.delivered = self.delivered.max(last.position);
                 }
-                self.realtime.bus().tell(|| Exchange::taken(run, number));
+                self.realtime.bus().tell(|| Exchange::acknowledgement(run, number));
             }
         }
         Ok(ControlFlow::Continue(()))

@@ -1,4 +1,4 @@
-//! What has been taken from the stream and is not delivered yet.
+//! The rows that have been read from the stream and are not delivered yet.
 
 use std::sync::Arc;
 
@@ -9,29 +9,29 @@ use crate::Realtime;
 use crate::changes::Kind;
 use crate::changes::batch::{Position, RowChange};
 
-/// Rows of one batch.
+/// Rows in one batch.
 const MAX_ROWS: usize = 512;
-/// Bytes of one batch, about.
+/// Approximate bytes in one batch.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Takes events, and keeps the rows that somebody may want.
+/// The collector of rows that clients may want.
 pub(super) struct Intake {
     realtime: Realtime,
-    /// What was delivered before.
+    /// The position up to which rows were delivered before.
     delivered: Position,
-    /// The row that was read last, and its transaction.
+    /// The position of the row that was read last.
     pub(super) current: Position,
     pub(super) committed_at: OffsetDateTime,
     xid: u32,
     pub(super) rows: Vec<RowChange>,
     /// The size of the rows.
     bytes: usize,
-    /// The end of the last transaction that has been taken wholly.
+    /// The end of the last complete transaction.
     pub(super) confirmable: Option<Lsn>,
 }
 
 impl Intake {
-    /// Returns an intake that passes over what was delivered before.
+    /// Returns an intake that skips rows up to `delivered`.
     pub(super) fn new(realtime: Realtime, delivered: Position) -> Self {
         Self {
             realtime,
@@ -45,12 +45,12 @@ impl Intake {
         }
     }
 
-    /// Reports whether it holds a whole batch.
+    /// Reports whether there is a whole batch.
     pub(super) fn is_full(&self) -> bool {
         self.rows.len() >= MAX_ROWS || self.bytes >= MAX_BYTES
     }
 
-    /// Forgets the rows, which have been delivered.
+    /// Removes the rows, which have been delivered.
     pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.bytes = 0;

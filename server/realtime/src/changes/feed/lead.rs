@@ -1,4 +1,4 @@
-//! The node that has the slot: it reads the stream for itself and for its followers.
+//! The leader: it has the slot, and reads the stream for itself and for its followers.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use tokio_util::sync::CancellationToken;
 
 use super::intake::Intake;
 use super::watch::Watch;
-use super::{Ended, Feed, FeedError, FeedState, IDLE_LIMIT};
+use super::{EndReason, Feed, FeedError, FeedState, IDLE_LIMIT};
 
-/// How often a leader that waits for its followers looks at them.
+/// How often a leader that waits for its followers checks them.
 const WAIT_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Feed {
-    /// Reads the stream and delivers it, until nobody needs it any more or `stop` is cancelled.
+    /// Reads the stream and delivers the changes, until nobody needs them any more or `stop` is cancelled.
     pub(super) async fn lead(
         &mut self,
         mut stream: ReplicationStream,
         stop: &CancellationToken,
-    ) -> Result<Ended, FeedError> {
+    ) -> Result<EndReason, FeedError> {
         let realtime = self.realtime.clone();
-        realtime.changes().exchange.lead(self.line);
+        realtime.changes().exchange.lead(self.timeline);
         realtime.tell_alive();
         self.set_state(FeedState::Live);
         let ended = self.read(&mut stream, stop).await;
@@ -30,14 +30,14 @@ impl Feed {
         realtime.changes().exchange.end_leading();
         realtime.tell_alive();
         let ended = ended?;
-        if ended == Ended::Unneeded {
-            // Who joins from now on waits until the stream is open again.
+        if ended == EndReason::Unneeded {
+            // A client that joins from now on waits until the stream is open again.
             self.set_state(FeedState::Connecting);
         }
-        // Otherwise what has been delivered would come again.
+        // It confirms what was delivered, which would come again otherwise.
         stream.close().await?;
-        // The slot would keep the write-ahead log.
-        if ended == Ended::Overgrown || (ended == Ended::Unneeded && !self.is_needed()) {
+        // An unused slot would keep the write-ahead log.
+        if ended == EndReason::Overgrown || (ended == EndReason::Unneeded && !self.is_needed()) {
             self.retire().await;
         }
         Ok(ended)
@@ -47,14 +47,14 @@ impl Feed {
         &mut self,
         stream: &mut ReplicationStream,
         stop: &CancellationToken,
-    ) -> Result<Ended, FeedError> {
+    ) -> Result<EndReason, FeedError> {
         let realtime = self.realtime.clone();
         let exchange = &realtime.changes().exchange;
         let mut intake = Intake::new(realtime.clone(), self.delivered);
-        let mut confirmable = Confirmable::default();
+        let mut confirmations = PendingConfirmations::default();
         let mut watch = Watch::new(realtime.database());
         realtime.changes().catalog.forget();
-        self.look_at_publications().await?;
+        self.check_publications().await?;
         let mut empty_since = None;
         loop {
             let waits = exchange.is_full();
@@ -72,49 +72,49 @@ impl Feed {
                     }
                     let failure = failure(stream);
                     if self.deliver(&intake.rows, failure, stop).await?.is_break() {
-                        return Ok(Ended::Stopped);
+                        return Ok(EndReason::Stopped);
                     }
                     self.delivered = self.delivered.max(intake.current);
                     intake.clear();
                     if let Some(end) = intake.confirmable.take() {
-                        confirmable.push(exchange.sent(), end);
+                        confirmations.push(exchange.next_number(), end);
                     }
                 }
                 () = sleep(WAIT_INTERVAL), if waits => {}
                 () = exchange.changed() => {}
                 () = watch.due() => {
                     if self.watch().await.is_break() {
-                        return Ok(Ended::Overgrown);
+                        return Ok(EndReason::Overgrown);
                     }
                     let since = *empty_since.get_or_insert_with(Instant::now);
                     if self.is_needed() {
                         empty_since = None;
                     } else if since.elapsed() >= IDLE_LIMIT {
-                        return Ok(Ended::Unneeded);
+                        return Ok(EndReason::Unneeded);
                     }
                 }
-                () = stop.cancelled() => return Ok(Ended::Stopped),
+                () = stop.cancelled() => return Ok(EndReason::Stopped),
             }
-            if let Some(end) = confirmable.take(exchange.taken_by_all()) {
+            if let Some(end) = confirmations.take(exchange.delivered_by_all()) {
                 stream.confirm(end);
             }
         }
     }
 }
 
-/// Keeps the connection alive; returns why it cannot be.
+/// Keeps the connection alive; returns the error that ends it.
 async fn failure(stream: &mut ReplicationStream) -> FeedError {
     match stream.keep_alive().await {
         Err(error) => error.into(),
     }
 }
 
-/// Transactions that have been delivered here, and that followers may not have dealt with yet.
+/// Transactions that this node has delivered, and followers perhaps not yet: the batch after each, and its end.
 #[derive(Default)]
-struct Confirmable(VecDeque<(u64, Lsn)>);
+struct PendingConfirmations(VecDeque<(u64, Lsn)>);
 
-impl Confirmable {
-    /// Notes a transaction that is in the batches before `next`.
+impl PendingConfirmations {
+    /// Adds a transaction that is in the batches before `next`.
     fn push(&mut self, next: u64, end: Lsn) {
         match self.0.back_mut() {
             Some((last, position)) if *last == next => *position = end,
@@ -122,9 +122,9 @@ impl Confirmable {
         }
     }
 
-    /// Takes the last transaction that is in the batches before `taken`, and those before it.
-    fn take(&mut self, taken: u64) -> Option<Lsn> {
-        let count = self.0.iter().take_while(|(next, _)| *next <= taken).count();
+    /// Removes the transactions in the batches before `delivered`, and returns the end of the last one.
+    fn take(&mut self, delivered: u64) -> Option<Lsn> {
+        let count = self.0.iter().take_while(|(next, _)| *next <= delivered).count();
         self.0.drain(..count).next_back().map(|(_, end)| end)
     }
 }

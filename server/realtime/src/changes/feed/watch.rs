@@ -1,4 +1,4 @@
-//! What the feed looks at from time to time, since it changes without a word: the publication, rights, the slot.
+//! Regular checks of what changes without an event in the stream: the publication, rights, the slot.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::Feed;
-use crate::changes::table::look_up;
+use crate::changes::table::catalog_query;
 
-/// The publications that are read: tables of users, and messages of the database to channels.
+/// The publications that are read: tables of users, and broadcasts of the database.
 const PUBLICATIONS: [&str; 2] = ["supabase_realtime", "supabase_realtime_messages_publication"];
-/// How often to look.
+/// How often to check.
 const WATCH_INTERVAL: Duration = Duration::from_secs(60);
 
-/// When to look: from time to time, and when the database tells of a change.
+/// The schedule of the checks: at an interval, and at notifications of the database.
 pub(super) struct Watch {
     interval: Interval,
     changes: watch::Receiver<u64>,
@@ -29,7 +29,7 @@ impl Watch {
         Self { interval, changes: database.notifications() }
     }
 
-    /// Waits until it is time to look. May be cancelled.
+    /// Waits for the next check. May be cancelled.
     pub(super) async fn due(&mut self) {
         tokio::select! {
             _ = self.interval.tick() => {}
@@ -39,22 +39,22 @@ impl Watch {
 }
 
 impl Feed {
-    /// Forgets what is known of the catalog, and looks at the publication and the slot. Breaks off if the slot keeps more of
-    /// the write-ahead log than it may.
+    /// Clears the cache of the catalog, and checks the publication and the slot. Breaks if the slot keeps too much of the
+    /// write-ahead log.
     pub(super) async fn watch(&mut self) -> ControlFlow<()> {
         self.realtime.changes().catalog.forget();
-        let looked = match self.look_at_publications().await {
-            Ok(()) => self.look_at_slot().await,
+        let checked = match self.check_publications().await {
+            Ok(()) => self.check_slot().await,
             Err(error) => Err(error),
         };
-        looked.unwrap_or_else(|error| {
+        checked.unwrap_or_else(|error| {
             tracing::warn!(%error, "the publication and the replication slot could not be looked at");
             ControlFlow::Continue(())
         })
     }
 
     /// Renews all subscriptions if the publication has other tables than before.
-    pub(super) async fn look_at_publications(&mut self) -> Result<(), Error> {
+    pub(super) async fn check_publications(&mut self) -> Result<(), Error> {
         let published = published_tables(self.realtime.database()).await?;
         let before = std::mem::replace(&mut self.published, published);
         if !before.is_empty() && before != self.published {
@@ -63,7 +63,8 @@ impl Feed {
         Ok(())
     }
 
-    async fn look_at_slot(&self) -> Result<ControlFlow<()>, Error> {
+    /// Breaks if the slot keeps too much of the write-ahead log.
+    async fn check_slot(&self) -> Result<ControlFlow<()>, Error> {
         let Some(lag) = slot::lag(self.realtime.database(), &self.slot).await? else {
             return Ok(ControlFlow::Continue(()));
         };
@@ -81,10 +82,10 @@ impl Feed {
     }
 }
 
-/// Returns the publications that there are.
+/// Returns those of [`PUBLICATIONS`] that exist.
 pub(super) async fn existing_publications(database: &Database) -> Result<Vec<String>, Error> {
     let names = format!("{{{}}}", PUBLICATIONS.join(","));
-    let transaction = look_up(
+    let transaction = catalog_query(
         "select pubname from pg_catalog.pg_publication where pubname = any($1::text[])",
         vec![text(&names)],
     );
@@ -92,9 +93,9 @@ pub(super) async fn existing_publications(database: &Database) -> Result<Vec<Str
     Ok(answer.rows().iter().filter_map(|row| row.text(0).map(str::to_owned)).collect())
 }
 
-/// Returns which tables and columns are published, as a text to compare.
+/// Returns the published tables and columns, as a text to compare.
 async fn published_tables(database: &Database) -> Result<String, Error> {
-    let transaction = look_up(
+    let transaction = catalog_query(
         "select coalesce(string_agg(c.oid || p::text, ';' order by p::text), '') from pg_catalog.pg_publication_tables p \
          join pg_catalog.pg_namespace n on n.nspname = p.schemaname \
          join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = p.tablename \

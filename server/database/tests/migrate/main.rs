@@ -2,19 +2,12 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
 
-#[path = "migrate/age.rs"]
 mod age;
-#[path = "migrate/extensions.rs"]
 mod extensions;
-#[path = "migrate/hosted.rs"]
 mod hosted;
-#[path = "migrate/platform.rs"]
 mod platform;
-#[path = "migrate/storage.rs"]
 mod storage;
-#[path = "migrate/support.rs"]
 mod support;
-#[path = "migrate/transactions.rs"]
 mod transactions;
 
 use std::path::PathBuf;

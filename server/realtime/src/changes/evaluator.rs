@@ -1,4 +1,4 @@
-//! Asks Postgres about the changes of one table, and deals with what it cannot answer.
+//! The evaluation of the changes of one table by Postgres, with the handling of values, filters and policies that fail.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,41 +7,41 @@ use database::Error;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 
 use super::batch::{RowChange, TableBatch};
-use super::questions::{self, NumberedRow, Values, is_slow, is_temporary};
+use super::queries::{self, NumberedRow, Values, is_slow, is_temporary};
 use super::subscriptions::Principal;
 use super::table::{RoleRights, Table};
 use super::{Changes, Kind, Subscriber};
 
-/// Questions to Postgres that one batch asks at the same time.
-const CONCURRENT: usize = 3;
+/// Queries of one batch that run at the same time.
+const MAX_CONCURRENT: usize = 3;
 
-/// What a subscription is told whose filter cannot be evaluated on the rows that there are.
+/// The message to a subscription whose filter cannot be evaluated on the table's rows.
 const INVALID_FILTER: &str = "Unable to subscribe to changes: the filter cannot be evaluated";
 
-/// What Postgres says about the changes of one table.
-pub(super) struct Answers {
+/// The results of Postgres about the changes of one table.
+pub(super) struct Evaluation {
     pub(super) values: Values,
     /// By change: its number among all, and the filters that it passes.
     pub(super) passed: Vec<(usize, Vec<usize>)>,
     pub(super) rights: HashMap<Box<str>, Arc<RoleRights>>,
-    /// By who it is that policies apply to: the changes whose rows they see.
+    /// By principal that policies apply to: the changes whose rows it sees.
     pub(super) visible: HashMap<Arc<Principal>, HashSet<usize>>,
 }
 
-/// What asks Postgres about one table's changes.
-pub(super) struct Judge<'a> {
+/// The evaluator of one table's changes.
+pub(super) struct Evaluator<'a> {
     pub(super) changes: &'a Changes,
     pub(super) rows: &'a [RowChange],
     pub(super) batch: &'a TableBatch,
-    /// Whether what takes too long is to be given up.
+    /// Whether to give up queries that take too long.
     pub(super) is_last_attempt: bool,
 }
 
-impl Judge<'_> {
-    /// Asks everything that has to be known to deliver the changes.
+impl Evaluator<'_> {
+    /// Asks Postgres for everything that the delivery of the changes needs.
     ///
-    /// Errors: the database cannot be asked now.
-    pub(super) async fn ask(&self) -> Result<Answers, Error> {
+    /// Errors: the database is not available.
+    pub(super) async fn evaluate(&self) -> Result<Evaluation, Error> {
         let batch = self.batch;
         let numbers = batch.numbers.iter();
         let rows: Vec<NumberedRow<'_>> =
@@ -60,15 +60,15 @@ impl Judge<'_> {
             rights.insert(role.clone(), found.await?);
         }
         let visible = self.visible(&passed, &rights).await?;
-        Ok(Answers { values, passed, rights, visible })
+        Ok(Evaluation { values, passed, rights, visible })
     }
 
-    /// Returns the values of `rows`. Rows with values that their types do not take are found by halving.
+    /// Returns the values of `rows`. Rows with values that their types do not accept are found by halving.
     async fn values(&self, rows: &[NumberedRow<'_>]) -> Result<Values, Error> {
         let (database, table, shared) = (&self.changes.database, &self.batch.table, &self.batch.shared);
         let (mut values, mut left) = (Values::new(), vec![rows]);
         while let Some(rows) = left.pop() {
-            match questions::values(database, table, shared, rows, &[]).await {
+            match queries::values(database, table, shared, rows, &[]).await {
                 Ok(found) => values.extend(found),
                 Err(error) if !self.gives_up(&error) => return Err(error),
                 Err(_) if rows.len() > 1 => {
@@ -81,8 +81,8 @@ impl Judge<'_> {
         Ok(values)
     }
 
-    /// Returns the values of the one row in `rows`, with texts in place of those that their types do not take. `error` is
-    /// what Postgres said about them.
+    /// Returns the values of the one row in `rows`, with texts in place of those that their types do not accept.
+    /// `error` is Postgres' error for the row.
     async fn values_as_far_as_possible(
         &self,
         rows: &[NumberedRow<'_>],
@@ -90,11 +90,11 @@ impl Judge<'_> {
     ) -> Result<Values, Error> {
         let (database, table, shared) = (&self.changes.database, &self.batch.table, &self.batch.shared);
         self.report("PostgresCdcChangesFailed", error, "a row change cannot be read wholly");
-        // A column's type may be another one by now.
+        // A column's type may have changed.
         self.changes.catalog.forget();
         let Some(row) = rows.first() else { return Ok(Values::new()) };
-        let unreadable = questions::unreadable(database, table, shared, row).await?;
-        match questions::values(database, table, shared, rows, &unreadable).await {
+        let unreadable = queries::unreadable(database, table, shared, row).await?;
+        match queries::values(database, table, shared, rows, &unreadable).await {
             Err(error) if self.gives_up(&error) => {
                 self.report("PostgresCdcChangesFailed", &error, "a row change cannot be read and is lost");
                 Ok(Values::new())
@@ -114,13 +114,13 @@ impl Judge<'_> {
         if by_shape.is_empty() {
             return Ok(HashMap::new());
         }
-        let json = questions::rows_as_json(rows, shared);
+        let json = queries::rows_as_json(rows, shared);
         let mut passed: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut left: Vec<&[usize]> = by_shape.iter().map(Vec::as_slice).collect();
         while let Some(numbers) = left.pop() {
             let filters: Vec<_> =
                 numbers.iter().filter_map(|number| Some((*number, audience.filter(*number)?))).collect();
-            match questions::passed(&self.changes.database, table, shared, &json, &filters).await {
+            match queries::passed(&self.changes.database, table, shared, &json, &filters).await {
                 Ok(found) => {
                     for (row, filters) in found {
                         passed.entry(row).or_default().extend(filters);
@@ -183,13 +183,13 @@ impl Judge<'_> {
             return Ok(HashMap::new());
         }
         let xids = asked.values().flat_map(|(_, numbers)| numbers).map(|number| self.rows[*number].xid);
-        questions::await_visibility(&self.changes.database, &xids.collect()).await?;
+        queries::await_visibility(&self.changes.database, &xids.collect()).await?;
         // Boxed, since the compiler cannot tell otherwise that the task may move between threads.
         let answers = asked
             .into_iter()
             .map(|(principal, (subscriber, numbers))| self.seen_by(principal, subscriber, numbers).boxed());
         let answers: Vec<_> = answers.collect();
-        stream::iter(answers).buffer_unordered(CONCURRENT).try_collect().await
+        stream::iter(answers).buffer_unordered(MAX_CONCURRENT).try_collect().await
     }
 
     /// Returns which of the changes `numbers` `subscriber` sees.
@@ -205,7 +205,7 @@ impl Judge<'_> {
         };
         let rows: Vec<NumberedRow<'_>> = numbers.into_iter().filter_map(row).collect();
         let (database, batch) = (&self.changes.database, self.batch);
-        match questions::visible(database, &subscriber.access, &batch.table, &batch.shared, &rows).await {
+        match queries::visible(database, &subscriber.access, &batch.table, &batch.shared, &rows).await {
             Ok(visible) => Ok((principal, visible)),
             Err(error) if self.gives_up(&error) => {
                 self.report("RlsPolicyError", &error, "the policies for row changes failed");
@@ -215,11 +215,12 @@ impl Judge<'_> {
         }
     }
 
-    /// Reports whether asking again would not help, or has been done often enough.
+    /// Reports whether another attempt would not help, or this was the last one.
     fn gives_up(&self, error: &Error) -> bool {
         !is_temporary(error) || (self.is_last_attempt && is_slow(error))
     }
 
+    /// Logs an error about the table.
     fn report(&self, code: &str, error: &Error, what: &str) {
         let Table { schema, name, .. } = &*self.batch.table;
         tracing::error!(code, schema, table = name, %error, "{what}");

@@ -1,4 +1,4 @@
-//! What a client sends for a topic while its join is not decided yet.
+//! The messages of a client for a topic whose join is not decided yet.
 
 use super::frame::Incoming;
 
@@ -6,15 +6,15 @@ use super::frame::Incoming;
 const MAX_FRAMES: usize = 32;
 const MAX_BYTES: usize = 256 << 10;
 
-/// Frames in the order in which they came.
+/// The messages in their order.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct JoinBuffer {
     frames: Vec<Incoming>,
     bytes: usize,
 }
 
-impl Waiting {
-    /// Keeps `frame` unless too much waits already; reports whether it does.
+impl JoinBuffer {
+    /// Appends `frame` if there is room; reports whether there was.
     pub(super) fn keep(&mut self, frame: &Incoming) -> bool {
         let (Incoming::Text(bytes) | Incoming::Binary(bytes)) = frame else { return false };
         let has_room = self.frames.len() < MAX_FRAMES && self.bytes + bytes.len() <= MAX_BYTES;
@@ -25,7 +25,7 @@ impl Waiting {
         has_room
     }
 
-    /// Returns the frames.
+    /// Returns the messages.
     pub(super) fn into_frames(self) -> Vec<Incoming> {
         self.frames
     }
@@ -39,10 +39,10 @@ mod tests {
 
     #[test]
     fn little_may_wait() {
-        let mut waiting = Waiting::default();
+        let mut waiting = JoinBuffer::default();
         let kept = (0..100).filter(|_| waiting.keep(&Incoming::Text(Bytes::from_static(b"x")))).count();
         assert_eq!((kept, waiting.into_frames().len()), (MAX_FRAMES, MAX_FRAMES));
-        let mut waiting = Waiting::default();
+        let mut waiting = JoinBuffer::default();
         let large = Incoming::Binary(Bytes::from(vec![0; MAX_BYTES / 2 + 1]));
         assert_eq!((waiting.keep(&large), waiting.keep(&large)), (true, false));
     }

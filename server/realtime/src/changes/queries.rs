@@ -1,7 +1,8 @@
-//! What Postgres decides about changed rows: how their values look as JSON, which filters they pass, and who may see them.
+//! The queries about changed rows: their values as JSON, which filters they pass, and who may see them.
 //!
-//! All rows of one table in a batch are one statement; so are all filters of one shape, and, for each distinct role and
-//! claims, all rows that somebody with them wants. What Postgres is asked does not depend on how many clients want the same.
+//! There is one statement for all rows of one table in a batch, one for all filters of one shape, and one for each
+//! distinct role and claims, with all rows that its clients want. The number of queries does not depend on how many
+//! clients want the same.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -16,15 +17,15 @@ use crate::authorize::BECOME;
 use crate::protocol::quote;
 use crate::token::Access;
 
-/// How long to wait between two looks at a commit that others cannot see yet.
+/// The first and the longest pause between two looks at a commit that others cannot see yet.
 const VISIBILITY_PAUSE: Duration = Duration::from_millis(1);
-/// How long Postgres may take for filters that are patterns: some regular expressions would take for ever.
+const LONGEST_VISIBILITY_PAUSE: Duration = Duration::from_millis(16);
+/// How long Postgres may take for filters that are patterns: some regular expressions take exponential time.
 pub(super) const PATTERN_LIMIT: Duration = Duration::from_millis(500);
 /// How long Postgres may take for a batch.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// Reports whether the same question may be answered later: the database is not to blame for it but for the moment, as when
-/// a connection was ended, a lock was held, or everything was slow.
+/// Reports whether the same query may succeed later, such as after a broken connection, a lock, or a timeout.
 pub(super) fn is_temporary(error: &Error) -> bool {
     match error {
         Error::Postgres(refusal) => is_temporary_code(&refusal.code),
@@ -34,12 +35,12 @@ pub(super) fn is_temporary(error: &Error) -> bool {
     }
 }
 
-/// Reports whether an SQLSTATE stands for something that passes.
+/// Reports whether an SQLSTATE stands for a temporary condition.
 pub(super) fn is_temporary_code(code: &str) -> bool {
     matches!(code.get(..2), Some("08" | "40" | "53" | "57" | "58")) || code == "55P03"
 }
 
-/// Reports whether the question took too long.
+/// Reports whether the query took too long.
 pub(super) fn is_slow(error: &Error) -> bool {
     matches!(error, Error::Timeout(_) | Error::AcquireTimeout(_))
         || error.server().is_some_and(|refusal| refusal.code == "57014")
@@ -55,7 +56,7 @@ pub(super) fn shared_columns(relation: &Relation, table: &Table) -> Vec<SharedCo
     columns.filter_map(|(index, column)| Some((index, of_table(&column.name)?))).collect()
 }
 
-/// A row that is judged, with the number by which its results are found.
+/// A row with the number by which its results are found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NumberedRow<'a> {
     pub(super) number: usize,
@@ -65,7 +66,7 @@ pub(super) struct NumberedRow<'a> {
 }
 
 impl<'a> NumberedRow<'a> {
-    /// Returns the row's values. One that was not sent, since it has not changed, is taken from the row before.
+    /// Returns the row's values. An unchanged one that the stream leaves out is taken from the row before.
     pub(super) fn values(&self) -> Vec<Value<'a>> {
         let before = |index: usize| self.before.and_then(|before| before.get(index));
         let values = self.tuple.values().enumerate();
@@ -78,10 +79,11 @@ impl<'a> NumberedRow<'a> {
     }
 }
 
-/// The values of rows as JSON, by the row's number: one for each column of the relation, `None` for one that was not sent.
+/// The values of rows as JSON, by the row's number: one for each column of the relation, `None` for one that the stream
+/// left out.
 pub(super) type Values = HashMap<usize, Vec<Option<Box<str>>>>;
 
-/// Asks for the values of `rows`, which are in the order of their numbers, as JSON. Those of columns in `unreadable` (by
+/// Returns the values of `rows` as JSON. `rows` are in the order of their numbers. Values of the columns `unreadable` (by
 /// their indexes in the table) are texts.
 ///
 /// Errors: those of the database.
@@ -104,11 +106,10 @@ pub(super) async fn values(
     }
     push_rows(&mut sql, shared.len());
     let json = rows_as_json(rows, shared);
-    let answer = database.run(&question(sql, vec![text(&json)], TIME_LIMIT)).await?;
+    let answer = database.run(&query(sql, vec![text(&json)], TIME_LIMIT)).await?;
     let mut values = Values::new();
     for row in answer.rows() {
         let Some(number) = row.text(0).and_then(|number| number.parse::<usize>().ok()) else { continue };
-        // They are in the order of their numbers.
         let Ok(source) = rows.binary_search_by_key(&number, |row| row.number) else { continue };
         let sent = rows[source].values();
         let mut of_row = vec![None; sent.len()];
@@ -122,7 +123,7 @@ pub(super) async fn values(
     Ok(values)
 }
 
-/// Returns the SQL of a column's value as JSON text, from the SQL of its text.
+/// Returns the SQL for a column's value as JSON text. `text` is the SQL for the value as text.
 fn to_json(column: &Column, text: &str) -> String {
     match &*column.type_name {
         // As upstream: hexadecimal digits without the prefix.
@@ -133,10 +134,10 @@ fn to_json(column: &Column, text: &str) -> String {
     }
 }
 
-/// Returns the columns of `table` whose values in `row` are not ones of their types any more, such as the name of a table
-/// that is gone.
+/// Returns the columns of `table` whose values in `row` their types do not accept any more, such as the name of a dropped
+/// table in a column of type `regclass`.
 ///
-/// Errors: those of the database that pass.
+/// Errors: temporary ones of the database.
 pub(super) async fn unreadable(
     database: &Database,
     table: &Table,
@@ -147,7 +148,7 @@ pub(super) async fn unreadable(
     for &(source, column) in shared {
         let Some(value) = values.get(source).and_then(|value| value.text()) else { continue };
         let sql = format!("select {}", to_json(&table.columns[column], "$1::text"));
-        match database.run(&question(sql, vec![text(value)], TIME_LIMIT)).await {
+        match database.run(&query(sql, vec![text(value)], TIME_LIMIT)).await {
             Ok(_) => {}
             Err(error) if is_temporary(&error) => return Err(error),
             Err(_) => unreadable.push(column),
@@ -156,8 +157,8 @@ pub(super) async fn unreadable(
     Ok(unreadable)
 }
 
-/// Returns which of `filters`, which have one shape, each of the rows in `json` passes, by the row's number. `json` is what
-/// [`rows_as_json`] has made of the rows and the `shared` columns.
+/// Returns, by the row's number, which of `filters` each of the rows in `json` passes. All filters have the same shape.
+/// `json` is the result of [`rows_as_json`] for the rows and the `shared` columns.
 ///
 /// Errors: those of the database.
 pub(super) async fn passed(
@@ -192,7 +193,7 @@ pub(super) async fn passed(
     push_rows(&mut sql, shared.len());
     let limit =
         if shape.iter().any(|condition| condition.pattern().is_some()) { PATTERN_LIMIT } else { TIME_LIMIT };
-    let answer = database.run(&question(sql, parameters, limit)).await?;
+    let answer = database.run(&query(sql, parameters, limit)).await?;
     let read = |row: &Row| {
         let list = row.text(1)?.trim_matches(['{', '}']);
         let list = list.split(',').filter(|number| !number.is_empty()).map(|number| number.parse().ok());
@@ -201,12 +202,12 @@ pub(super) async fn passed(
     Ok(answer.rows().iter().filter_map(read).collect())
 }
 
-/// Returns a question about rows as a transaction that changes nothing.
-fn question(sql: String, parameters: Vec<Parameter<'_>>, limit: Duration) -> Transaction<'_> {
+/// Returns a read-only transaction with one statement.
+fn query(sql: String, parameters: Vec<Parameter<'_>>, limit: Duration) -> Transaction<'_> {
     Transaction::anonymous().read_only().on_primary().timeout(limit).statement(sql, parameters)
 }
 
-/// Appends the rows that are asked about, as `r`: their number (`n`) and the texts of their columns (`c0`, `c1`, …).
+/// Appends the rows as the relation `r`: their number (`n`) and the texts of their columns (`c0`, `c1`, …).
 fn push_rows(sql: &mut String, columns: usize) {
     sql.push_str(" from json_to_recordset($1::json) as r(n int");
     for index in 0..columns {
@@ -219,7 +220,7 @@ fn owned(text: String) -> Parameter<'static> {
     Some(text.into_bytes().into())
 }
 
-/// Returns the value of a condition as Postgres reads it: of a list, the text of an array.
+/// Returns the value of a condition as a parameter: a list as the text of an array.
 fn value_of(condition: &Condition) -> String {
     match &condition.test {
         Test::Compare(_, value) | Test::IsDistinct(value) => value.clone(),
@@ -237,7 +238,7 @@ fn array(values: &[String]) -> String {
     format!("{{{}}}", quoted.join(","))
 }
 
-/// Appends `condition` on `value`, an expression of `sql_type`, which is compared with the text in `compared`.
+/// Appends the SQL of `condition` on `value`, an expression of `sql_type`, compared with the text expression `compared`.
 fn push_condition(sql: &mut String, value: &str, sql_type: &str, compared: &str, condition: &Condition) {
     if condition.is_negated {
         sql.push_str("not ");
@@ -249,18 +250,18 @@ fn push_condition(sql: &mut String, value: &str, sql_type: &str, compared: &str,
             write!(sql, "{value} {} {compared}::{cast}", comparison.operator())
         }
         Test::IsDistinct(_) => write!(sql, "{value} is distinct from {compared}::{sql_type}"),
-        Test::Is(truth) => write!(sql, "{value} is {}", truth.word()),
+        Test::Is(is_value) => write!(sql, "{value} is {}", is_value.word()),
         Test::In(_) => write!(sql, "{value} = any({compared}::{sql_type}[])"),
     };
     sql.push(')');
 }
 
-/// Waits until the transactions `xids` can be seen by others. The stream tells of a commit when it is in the write-ahead log,
-/// which is a little earlier, and longer with synchronous standbys.
+/// Waits until other sessions can see the transactions `xids`. The stream has a commit as soon as it is in the
+/// write-ahead log, which is a little earlier, and longer with synchronous standbys.
 ///
 /// Errors: those of the database; [`Error::Timeout`].
 pub(super) async fn await_visibility(database: &Database, xids: &HashSet<u32>) -> Result<(), Error> {
-    let begun = Instant::now();
+    let (begun, mut pause) = (Instant::now(), VISIBILITY_PAUSE);
     let transaction = Transaction::anonymous()
         .on_primary()
         .timeout(TIME_LIMIT)
@@ -275,14 +276,15 @@ pub(super) async fn await_visibility(database: &Database, xids: &HashSet<u32>) -
         if begun.elapsed() >= TIME_LIMIT {
             return Err(Error::Timeout(TIME_LIMIT));
         }
-        tokio::time::sleep(VISIBILITY_PAUSE).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_VISIBILITY_PAUSE);
     }
 }
 
-/// Which transactions have ended. Source: PostgreSQL documentation, table 9.85.
+/// A snapshot of the transactions that have ended. Source: PostgreSQL documentation, table 9.85.
 #[derive(Debug, PartialEq, Eq)]
 struct Snapshot {
-    /// The first number that no transaction with an end has.
+    /// The number after the highest one of a transaction that has ended.
     end: u64,
     running: Vec<u64>,
 }
@@ -295,14 +297,15 @@ impl Snapshot {
         Some(Self { end, running: running.map(|number| number.parse().ok()).collect::<Option<_>>()? })
     }
 
-    /// Reports whether a transaction has ended of whose number only the lower half is known: it is the nearest such number.
+    /// Reports whether a transaction has ended. Only the lower half of its number is known; the number nearest to the
+    /// snapshot is meant.
     fn has_ended(&self, xid: u32) -> bool {
         let distance = (self.end as u32).wrapping_sub(xid) as i32;
         distance > 0 && !self.running.iter().any(|running| *running as u32 == xid)
     }
 }
 
-/// Returns which of `rows` the holder of `access` sees in the table now, found by the primary key.
+/// Returns which of `rows` the holder of `access` sees in the table now; they are found by the primary key.
 ///
 /// Errors: those of the database, also where a policy fails.
 pub(super) async fn visible(

@@ -1,12 +1,9 @@
 //! What the extension's SQL does without a worker: schedules and their meaning, and who may do what.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
-
-mod support;
-
-use support::{number, text};
 use tokio_postgres::Client;
 use tokio_postgres::error::DbError;
+
+use crate::support::{self, number, text};
 
 async fn error(client: &Client, sql: &str) -> DbError {
     client.batch_execute(sql).await.unwrap_err().as_db_error().unwrap().clone()

@@ -1,16 +1,13 @@
 //! Jobs are run when they are due, as their users and nobody else, by one node, and what came of them is written down.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
-
-mod support;
-
 use std::time::Duration;
 
 use database::{Database, Settings};
-use support::{number, text};
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
+
+use crate::support::{self, number, text};
 
 /// The longest that anything here may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
