@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use data_encoding::HEXUPPER;
 use reqwest::Method;
 use sha1::{Digest as _, Sha1};
 
@@ -54,8 +55,7 @@ impl Leaks {
     }
 
     async fn ask(&self, url: &str, password: &str) -> Result<bool, HttpError> {
-        let hash: String =
-            Sha1::digest(password.as_bytes()).iter().map(|byte| format!("{byte:02X}")).collect();
+        let hash = HEXUPPER.encode(&Sha1::digest(password));
         let (prefix, suffix) = hash.split_at(PREFIX);
         let request = self.client.request(Method::GET, &format!("{url}{prefix}"), Reach::Anywhere)?;
         // Padding keeps the length of the answer from telling the digits.

@@ -9,6 +9,7 @@ mod oidc;
 mod profile;
 mod table;
 
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use http::StatusCode;
 use reqwest::header::ACCEPT;
@@ -346,9 +347,7 @@ impl Connection {
                 // HMAC takes keys of any length.
                 let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else { return request };
                 mac.update(access.as_bytes());
-                let digest = mac.finalize().into_bytes();
-                let proof = digest.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
-                request.query(&[("appsecret_proof", proof)])
+                request.query(&[("appsecret_proof", HEXLOWER.encode(&mac.finalize().into_bytes()))])
             }
         }
     }

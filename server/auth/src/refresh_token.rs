@@ -5,6 +5,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use rand::RngExt;
 use sha2::{Digest, Sha256};
@@ -40,11 +41,11 @@ pub(crate) struct CountedToken {
 impl CountedToken {
     /// Returns what the signature is of.
     pub(crate) fn signed_hex(&self) -> String {
-        hex(&self.signed)
+        HEXLOWER.encode(&self.signed)
     }
 
     pub(crate) fn signature_hex(&self) -> String {
-        hex(&self.signature)
+        HEXLOWER.encode(&self.signature)
     }
 
     /// Returns whether the key of its session, as [`Key::as_str`] tells it, has made the signature.
@@ -55,10 +56,6 @@ impl CountedToken {
             mac.verify_truncated_left(&self.signature).is_ok()
         })
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl RefreshToken {

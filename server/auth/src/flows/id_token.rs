@@ -1,5 +1,6 @@
 //! Sign-in with an ID token that the client has got from its issuer (OpenID Connect Core 1.0, section 2).
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
@@ -133,8 +134,7 @@ fn check(acceptance: &Acceptance, token: &IdToken, nonce: &str) -> Result<(), Er
             Err(invalid_request("Passed nonce and nonce in id_token should either both exist or not."))
         }
         (hash, nonce) => {
-            let digest = Sha256::digest(nonce);
-            let expected = digest.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+            let expected = HEXLOWER.encode(&Sha256::digest(nonce));
             let same = bool::from(expected.as_bytes().ct_eq(hash.as_bytes()));
             if same { Ok(()) } else { Err(Error::oauth("invalid nonce", "Nonces mismatch")) }
         }

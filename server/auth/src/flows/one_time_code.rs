@@ -1,7 +1,6 @@
 //! Codes that users get by mail or text message.
 
-use std::fmt::Write as _;
-
+use data_encoding::HEXLOWER;
 use rand::RngExt;
 use sha2::{Digest, Sha224};
 use subtle::ConstantTimeEq;
@@ -27,11 +26,7 @@ impl OneTimeCode {
 
 /// Returns what is stored of a code: hexadecimal SHA-224 of the address that it was sent to and the code.
 pub(crate) fn hash(address: &str, code: &str) -> String {
-    let digest = Sha224::new().chain_update(address).chain_update(code).finalize();
-    digest.iter().fold(String::with_capacity(56), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    HEXLOWER.encode(&Sha224::new().chain_update(address).chain_update(code).finalize())
 }
 
 impl PendingCode {

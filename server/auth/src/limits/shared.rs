@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use database::{Database, Isolation, Transaction};
 use sha2::{Digest as _, Sha256};
 
@@ -106,6 +107,5 @@ fn stored(client: &str) -> Cow<'_, str> {
     if client.len() <= LONGEST_NAME && !client.contains('\0') {
         return Cow::Borrowed(client);
     }
-    let hash = Sha256::digest(client.as_bytes());
-    Cow::Owned(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+    Cow::Owned(HEXLOWER.encode(&Sha256::digest(client)))
 }
