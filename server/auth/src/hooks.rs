@@ -132,9 +132,6 @@ impl Hooks {
         method: &str,
         client: &Client<'_>,
     ) -> Result<Value, Error> {
-        if !self.is_on(HookName::CustomAccessToken) {
-            return Ok(claims);
-        }
         let payload = json!({ "user_id": user, "claims": claims, "authentication_method": method });
         let answer = self.call(HookName::CustomAccessToken, payload, client).await?;
         let mut answer: Value = answer.as_deref().map(parse).transpose()?.unwrap_or_default();

@@ -99,7 +99,9 @@ impl AdminSsoApi {
     async fn create(&self, request: &Request, body: Body<SsoProviderFields>) -> Result<Created, Error> {
         request::admin(&self.auth, request).await?;
         let definition = body.read()?.definition()?;
-        flow::create(&self.auth, definition).await.map(|created| Created::Provider(Json(created)))
+        let Auth { database, settings, saml_remote, .. } = &*self.auth;
+        let provider = flow::create(database, settings, saml_remote, definition).await?;
+        Ok(Created::Provider(Json(provider)))
     }
 
     /// An identity provider, named by its id or by `resource_` and its resource id. For administrators.
@@ -119,13 +121,14 @@ impl AdminSsoApi {
     ) -> Result<Json<SsoProvider>, Error> {
         request::admin(&self.auth, request).await?;
         let definition = body.read()?.definition()?;
-        flow::update(&self.auth, &idp_id.0, definition).await.map(Json)
+        let Auth { database, settings, saml_remote, .. } = &*self.auth;
+        flow::update(database, settings, saml_remote, &idp_id.0, definition).await.map(Json)
     }
 
     /// Removes an identity provider. For administrators.
     #[oai(path = "/admin/sso/providers/:idp_id", method = "delete")]
     async fn delete(&self, request: &Request, idp_id: Path<String>) -> Result<Json<SsoProvider>, Error> {
         request::admin(&self.auth, request).await?;
-        flow::delete(&self.auth, &idp_id.0).await.map(Json)
+        flow::delete(&self.auth.database, &idp_id.0).await.map(Json)
     }
 }

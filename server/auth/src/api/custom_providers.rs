@@ -128,8 +128,9 @@ impl CustomProvidersApi {
     #[oai(path = "/admin/custom-providers", method = "post")]
     async fn create(&self, request: &Request, body: Body<ProviderFields>) -> Result<Created, Error> {
         self.admit(request).await?;
-        let fields = body.read()?;
-        Ok(Created::Provider(Json(flow::create(&self.auth, fields.definition()).await?)))
+        let Auth { database, settings, providers, .. } = &*self.auth;
+        let definition = body.read()?.definition();
+        Ok(Created::Provider(Json(flow::create(database, settings, providers, definition).await?)))
     }
 
     /// A custom provider. For administrators.
@@ -151,8 +152,9 @@ impl CustomProvidersApi {
     ) -> Result<Json<Value>, Error> {
         self.admit(request).await?;
         flow::require_prefix(&identifier.0)?;
-        let fields = body.read()?;
-        flow::update(&self.auth, &identifier.0, fields.definition()).await.map(Json)
+        let Auth { database, settings, providers, .. } = &*self.auth;
+        let definition = body.read()?.definition();
+        flow::update(database, settings, providers, &identifier.0, definition).await.map(Json)
     }
 
     /// Removes a custom provider. For administrators.

@@ -119,7 +119,8 @@ impl OauthServerApi {
         /// Comes back in the ID token.
         nonce: Query<Option<String>>,
     ) -> Result<Redirect, Error> {
-        require_enabled(&self.auth.settings)?;
+        let Auth { database, settings, .. } = &*self.auth;
+        require_enabled(settings)?;
         let access_request = AccessRequest {
             client_id: client_id.0.unwrap_or_default(),
             redirect_uri: redirect_uri.0.unwrap_or_default(),
@@ -131,7 +132,7 @@ impl OauthServerApi {
             code_challenge_method: code_challenge_method.0.unwrap_or_default(),
             nonce: nonce.0.unwrap_or_default(),
         };
-        authorize::begin(&self.auth, &access_request).await.map(Redirect::Found)
+        authorize::begin(database, settings, &access_request).await.map(Redirect::Found)
     }
 
     /// What a request for access is about. The first user who looks at it is the one who is asked.

@@ -47,7 +47,7 @@ pub(super) async fn bearer(auth: &Auth, request: &Request) -> Result<Bearer, Err
         BearerSource::Authorization => authorization(request, caller),
         BearerSource::LegacyKey | BearerSource::OpaqueKey => None,
     };
-    bearer::authenticate(auth, token).await
+    bearer::authenticate(&auth.verifier, &auth.database, token).await
 }
 
 /// Whoever administers users with this request; errors as [`bearer::authorize_admin`].
@@ -59,7 +59,7 @@ pub(super) async fn admin(auth: &Auth, request: &Request) -> Result<Admin, Error
         BearerSource::OpaqueKey => caller.bearer.as_deref(),
         BearerSource::LegacyKey => None,
     };
-    bearer::authorize_admin(auth, token).await
+    bearer::authorize_admin(&auth.verifier, &auth.database, &auth.settings, token).await
 }
 
 /// Returns the token of `Authorization`, if that has upstream's form: `Bearer`, one space, and a text without any.

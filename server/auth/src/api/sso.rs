@@ -86,7 +86,7 @@ impl SsoApi {
     #[oai(path = "/sso", method = "post")]
     async fn sign_in(&self, request: &Request, body: Body<SsoFields>) -> Result<SsoResponse, Error> {
         let auth = &self.auth;
-        sso::require_enabled(auth)?;
+        sso::require_enabled(auth.saml.as_ref())?;
         request::limit(auth, request, Bucket::Sso).await?;
         request::captcha(auth, request, &body).await?;
         let fields = body.read()?;
@@ -109,7 +109,7 @@ impl SsoApi {
         /// `true` for a document to keep.
         download: Query<Option<String>>,
     ) -> Result<Metadata, Error> {
-        let service = sso::require_enabled(&self.auth)?;
+        let service = sso::require_enabled(self.auth.saml.as_ref())?;
         let downloaded = download.0.as_deref() == Some("true");
         let document = service.metadata(downloaded);
         let name = downloaded.then(|| "attachment; filename=\"metadata.xml\"".to_owned());
@@ -124,7 +124,7 @@ impl SsoApi {
         form: FormFields<AssertionFields>,
     ) -> Result<Redirect, Error> {
         let auth = &self.auth;
-        sso::require_enabled(auth)?;
+        sso::require_enabled(auth.saml.as_ref())?;
         request::limit(auth, request, Bucket::SamlAssertion).await?;
         let callback = SamlCallback {
             relay_state: form.text_or_parameter(request, "RelayState"),

@@ -13,10 +13,10 @@ use super::body::Body;
 use super::fields::object;
 use super::request;
 use crate::flows::pkce::Challenge;
-use crate::flows::sign_out;
 use crate::flows::user_update::{self, Update};
 use crate::limits::Bucket;
 use crate::session::LogoutScope;
+use crate::store::sessions;
 use crate::user::User;
 use crate::{Auth, Error};
 
@@ -101,7 +101,8 @@ impl UserApi {
     ) -> Result<LogoutResponse, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
         let scope = LogoutScope::parse(scope.0.as_deref())?;
-        sign_out::sign_out(&self.auth, &bearer, scope, &request::client(request)?).await?;
+        let (Auth { database, settings, .. }, client) = (&*self.auth, request::client(request)?);
+        sessions::end(database, settings, bearer.user.id, bearer.session_id(), scope, &client).await?;
         Ok(LogoutResponse::NoContent)
     }
 }

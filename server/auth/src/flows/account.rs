@@ -14,7 +14,7 @@ use crate::store::identities::{self, NewIdentity};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account, Changes, NewUser};
 use crate::store::{Executor, Work};
-use crate::{Code, Error, MailKind};
+use crate::{Code, Error, HookName, MailKind};
 
 /// A login at a provider, before it belongs to an account.
 pub(crate) struct ProviderLogin<'a> {
@@ -98,7 +98,7 @@ impl ProviderLogin<'_> {
 pub(crate) async fn call_before_user_created(login: &ProviderLogin<'_>) -> Result<(), Error> {
     let auth = login.context.auth;
     require_subject(login.profile)?;
-    if auth.settings.hooks.get(crate::HookName::BeforeUserCreated).is_none() {
+    if !auth.hooks.is_on(HookName::BeforeUserCreated) {
         return Ok(());
     }
     let LinkingDecision::Create { address } = login.decide(&auth.database).await? else { return Ok(()) };

@@ -1,15 +1,14 @@
 //! Providers that administrators define: what is checked before one is stored.
 
-use database::Database;
 use std::collections::BTreeMap;
 
+use database::Database;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::providers::Providers;
-use crate::providers::{CustomProvider, Discovery, ProviderError, ProviderType, with_openid};
+use crate::providers::{CustomProvider, Discovery, ProviderError, ProviderType, Providers, with_openid};
 use crate::store::custom_providers as store;
-use crate::{Auth, Code, EncryptionSettings, Error, Secret, Settings};
+use crate::{Code, EncryptionSettings, Error, Secret, Settings};
 
 /// Parameters that are this service's own business (RFC 6749 and RFC 7636), so that neither clients nor
 /// administrators may set them.
@@ -105,29 +104,34 @@ pub(crate) fn not_found() -> Error {
 /// Stores a new provider, after its addresses, and for OpenID Connect its document, were looked at.
 ///
 /// Errors: `validation_failed`, `over_custom_provider_quota`, `conflict` (400) for an identifier that is taken.
-pub(crate) async fn create(auth: &Auth, definition: Definition) -> Result<Value, Error> {
+pub(crate) async fn create(
+    database: &Database,
+    settings: &Settings,
+    providers: &Providers,
+    definition: Definition,
+) -> Result<Value, Error> {
     let kind = ProviderType::parse(&definition.provider_type)
         .ok_or_else(|| Error::validation("provider_type must be either 'oauth2' or 'oidc'"))?;
     require_fields(&definition, kind)?;
     check_members(&definition)?;
-    let most = auth.settings.providers.custom_oauth_max;
-    if most > 0 && store::count(&auth.database).await? >= most {
+    let most = settings.providers.custom_oauth_max;
+    if most > 0 && store::count(database).await? >= most {
         let message = "Maximum number of custom OAuth/OIDC providers reached";
         return Err(Code::OverCustomProviderQuota.because(message));
     }
-    check_urls(&auth.providers, &definition, kind).await?;
-    if store::view(&auth.database, &definition.identifier).await?.is_some() {
+    check_urls(providers, &definition, kind).await?;
+    if store::view(database, &definition.identifier).await?.is_some() {
         return Err(taken());
     }
     let mut provider = blank(kind, definition.identifier.clone());
-    apply(&auth.settings.encryption, &mut provider, definition)?;
-    provider.cached_discovery = discover(&auth.providers, &provider).await?;
-    let created = store::create(&auth.database, &provider).await;
-    created.map_err(
-        |error| {
-            if error.violates("custom_oauth_providers_identifier_key") { taken() } else { error }
-        },
-    )
+    apply(&settings.encryption, &mut provider, definition)?;
+    provider.cached_discovery = discover(providers, &provider).await?;
+    store::create(database, &provider).await.map_err(|error| {
+        match error.violates("custom_oauth_providers_identifier_key") {
+            true => taken(),
+            false => error,
+        }
+    })
 }
 
 fn taken() -> Error {
@@ -138,20 +142,26 @@ fn taken() -> Error {
 /// Changes the provider `identifier`.
 ///
 /// Errors: `custom_provider_not_found`, `validation_failed`.
-pub(crate) async fn update(auth: &Auth, identifier: &str, definition: Definition) -> Result<Value, Error> {
+pub(crate) async fn update(
+    database: &Database,
+    settings: &Settings,
+    providers: &Providers,
+    identifier: &str,
+    definition: Definition,
+) -> Result<Value, Error> {
     check_members(&definition)?;
-    let found = store::find(&auth.database, identifier).await?;
+    let found = store::find(database, identifier).await?;
     let mut provider = found.ok_or_else(not_found)?;
-    let before = provider.issuer_place(auth.providers.custom_reach());
-    check_urls(&auth.providers, &definition, provider.provider_type).await?;
+    let before = provider.issuer_place(providers.custom_reach());
+    check_urls(providers, &definition, provider.provider_type).await?;
     let moves = !definition.issuer.is_empty() || !definition.discovery_url.is_empty();
-    apply(&auth.settings.encryption, &mut provider, definition)?;
+    apply(&settings.encryption, &mut provider, definition)?;
     if moves && provider.provider_type == ProviderType::Oidc {
-        provider.cached_discovery = discover(&auth.providers, &provider).await?;
-        let after = provider.issuer_place(auth.providers.custom_reach());
-        before.iter().chain(&after).for_each(|place| auth.providers.issuers.forget(place));
+        provider.cached_discovery = discover(providers, &provider).await?;
+        let after = provider.issuer_place(providers.custom_reach());
+        before.iter().chain(&after).for_each(|place| providers.issuers.forget(place));
     }
-    store::update(&auth.database, &provider).await?.ok_or_else(not_found)
+    store::update(database, &provider).await?.ok_or_else(not_found)
 }
 
 /// Removes the provider `identifier`.

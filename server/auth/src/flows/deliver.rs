@@ -9,7 +9,7 @@ use crate::messages::{Mail, OneTimeCode, TextMessage};
 use crate::store::one_time_tokens::{self, Kind, PendingCode};
 use crate::store::users::{Account, Changes};
 use crate::store::{Executor, Work};
-use crate::{Error, MailKind};
+use crate::{Error, HookName, MailKind};
 
 /// Returns how many seconds remain until something that may happen once in `frequency` may happen again.
 fn remaining(pending: &PendingCode, frequency: Duration) -> Option<Duration> {
@@ -172,7 +172,7 @@ pub(crate) fn check_channel(context: &Context<'_>, channel: &str) -> Result<(), 
         "whatsapp" => by_whatsapp,
         _ => false,
     };
-    if known || settings.hooks.get(crate::HookName::SendSms).is_some() {
+    if known || context.auth.hooks.is_on(HookName::SendSms) {
         return Ok(());
     }
     Err(Error::validation(

@@ -15,7 +15,7 @@ use crate::factors::FactorType;
 use crate::factors::webauthn::Owner;
 use crate::flows::bearer::Bearer;
 use crate::user::{Factor, User};
-use crate::{Auth, Code, Error, FactorSettings, Settings};
+use crate::{Code, Error, FactorSettings, Settings};
 
 /// Longest name of a factor in bytes. Postgres cannot index much more.
 const LONGEST_NAME: usize = 1024;
@@ -74,13 +74,13 @@ fn allowed(settings: &Settings, factor_type: FactorType) -> FactorSettings {
 }
 
 /// Errors: `mfa_<kind>_verify_not_enabled`.
-pub(crate) fn must_be_verifiable(auth: &Auth, factor_type: FactorType) -> Result<(), Error> {
+pub(crate) fn require_verifiable(settings: &Settings, factor_type: FactorType) -> Result<(), Error> {
     let (code, name) = match factor_type {
         FactorType::Totp => (Code::MfaTotpVerifyNotEnabled, "TOTP"),
         FactorType::Phone => (Code::MfaPhoneVerifyNotEnabled, "Phone"),
         FactorType::Webauthn => (Code::MfaWebauthnVerifyNotEnabled, "WebAuthn"),
     };
-    match allowed(&auth.settings, factor_type).verify {
+    match allowed(settings, factor_type).verify {
         true => Ok(()),
         false => Err(code.because(format!("MFA verification is disabled for {name}"))),
     }

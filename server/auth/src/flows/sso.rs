@@ -44,15 +44,15 @@ pub(crate) struct SsoRequest<'a> {
 /// Returns the service provider.
 ///
 /// Errors: `saml_provider_disabled`.
-pub(crate) fn require_enabled(auth: &Auth) -> Result<&ServiceProvider, Error> {
-    auth.saml.as_ref().ok_or_else(sso::disabled)
+pub(crate) fn require_enabled(saml: Option<&ServiceProvider>) -> Result<&ServiceProvider, Error> {
+    saml.ok_or_else(sso::disabled)
 }
 
 /// Begins a sign-in; returns the URL at the identity provider to send the user to.
 ///
 /// Errors: `validation_failed`, `sso_provider_not_found`, `sso_provider_disabled`.
 pub(crate) async fn begin_sign_in(auth: &Auth, sso: SsoRequest<'_>) -> Result<String, Error> {
-    let service = require_enabled(auth)?;
+    let service = require_enabled(auth.saml.as_ref())?;
     let provider = find(&auth.database, &sso).await?;
     if provider.is_disabled() {
         return Err(Code::SsoProviderDisabled.because("SSO Provider is currently disabled"));
@@ -126,9 +126,9 @@ struct Origin {
 /// `saml_assertion_no_email`), of the user's account, and of hooks.
 pub(crate) async fn finish_sign_in(context: &Context<'_>, callback: &SamlCallback) -> Result<String, Error> {
     let auth = context.auth;
-    let service = require_enabled(auth)?;
+    let service = require_enabled(auth.saml.as_ref())?;
     let message = SamlMessage::of(callback)?;
-    let origin = origin(auth, &callback.relay_state, &message).await?;
+    let origin = origin(&auth.database, &auth.settings, &callback.relay_state, &message).await?;
     if origin.provider.is_disabled() {
         let message = "SSO Provider assigned for this domain is currently disabled";
         return Err(Code::SsoProviderDisabled.because(message));
@@ -209,17 +209,22 @@ fn decode(response: &str) -> Result<String, Error> {
 }
 
 /// Returns what a relay state says of a user who left with it; or what a response says of a user who has not.
-async fn origin(auth: &Auth, relay_state: &str, message: &SamlMessage) -> Result<Origin, Error> {
+async fn origin(
+    database: &Database,
+    settings: &Settings,
+    relay_state: &str,
+    message: &SamlMessage,
+) -> Result<Origin, Error> {
     let id = Uuid::parse_str(relay_state).ok().filter(|id| !id.is_nil());
-    let Some(id) = id else { return unsolicited(&auth.database, relay_state, message).await };
-    let state = saml_relay_states::take(&auth.database, id).await?.ok_or_else(|| {
+    let Some(id) = id else { return unsolicited(database, relay_state, message).await };
+    let state = saml_relay_states::take(database, id).await?.ok_or_else(|| {
         Code::SamlRelayStateNotFound.because("SAML RelayState does not exist, try logging in again?")
     })?;
-    if state.age >= auth.settings.saml.relay_state_validity.as_secs_f64() {
+    if state.age >= settings.saml.relay_state_validity.as_secs_f64() {
         let message = "SAML RelayState has expired. Try logging in again?";
         return Err(Code::SamlRelayStateExpired.because(message));
     }
-    let provider = sso_providers::find(&auth.database, Lookup::Id(state.sso_provider_id)).await?;
+    let provider = sso_providers::find(database, Lookup::Id(state.sso_provider_id)).await?;
     let gone = || Error::Internal("the SSO provider of a relay state is gone".to_owned());
     Ok(Origin {
         provider: provider.ok_or_else(gone)?,

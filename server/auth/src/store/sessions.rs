@@ -242,7 +242,8 @@ pub(crate) async fn end_others(
 }
 
 /// Ends sessions of user `id`, together with their refresh tokens. Without a `session` of the caller's own, every
-/// scope means all of them.
+/// scope means all of them. Access tokens that were issued for them are refused by this service at once, by others when
+/// they expire.
 pub(crate) async fn end(
     executor: impl Into<Executor<'_>>,
     settings: &Settings,

@@ -6,7 +6,7 @@ use subtle::ConstantTimeEq;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::{Holder, factor_not_found, must_be_verifiable, verify_webauthn};
+use super::{Holder, factor_not_found, require_verifiable, verify_webauthn};
 use crate::factors::FactorType;
 use crate::factors::assertion::Signed;
 use crate::factors::credential::Credential;
@@ -69,7 +69,7 @@ pub(crate) async fn verify(
     if answer.code.is_empty() && factor_type != FactorType::Webauthn {
         return Err(Error::validation("Code needs to be non-empty"));
     }
-    must_be_verifiable(context.auth, factor_type)?;
+    require_verifiable(&context.auth.settings, factor_type)?;
     if factor_type == FactorType::Webauthn {
         verify_webauthn::check_form(answer)?;
     }
@@ -147,7 +147,7 @@ async fn judge_phone(
     challenge: &Challenge,
 ) -> Result<Option<Proof>, Error> {
     let settings = &context.auth.settings;
-    let by_hook = settings.hooks.get(HookName::SendSms).is_some();
+    let by_hook = context.auth.hooks.is_on(HookName::SendSms);
     let is_right = match settings.sms.provider {
         // It sends codes of its own making.
         Some(SmsProvider::TwilioVerify { .. }) if !by_hook => {

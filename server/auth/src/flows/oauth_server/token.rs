@@ -144,9 +144,10 @@ pub(crate) async fn exchange(
     let sign_in =
         SignIn { method: METHOD, oauth_client: Some((client.id, &authorization.scope)), ..SignIn::default() };
     let session = session::begin(auth, &work, user, sign_in, &context.client).await?;
-    let nonce = authorization.nonce.as_deref();
+    let (issuer, nonce) = (auth.settings.issuer(), authorization.nonce.as_deref());
+    let user = session.user();
     let id_token = needs_id_token
-        .then(|| claims::id_token(auth, session.user(), client.id, &authorization.scope, nonce))
+        .then(|| claims::id_token(&auth.keys, issuer, user, client.id, &authorization.scope, nonce))
         .transpose()?;
     oauth_authorizations::delete(&work, &authorization.authorization_id).await?;
     work.commit().await?;
