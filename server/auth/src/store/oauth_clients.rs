@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Executor, owned};
+use super::{Executor, documents, owned};
 use crate::Error;
 use crate::user::timestamp;
 
@@ -148,8 +148,10 @@ pub(crate) struct Changes {
 
 /// Returns the client `id`.
 pub(crate) async fn find(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<OauthClient>, Error> {
-    let sql = "select to_jsonb(c) from auth.oauth_clients c where c.id = $1::uuid and c.deleted_at is null";
-    executor.into().fetch(sql, vec![owned(id)]).await
+    let document = documents::oauth_client("c");
+    let sql =
+        format!("select {document} from auth.oauth_clients c where c.id = $1::uuid and c.deleted_at is null");
+    executor.into().fetch(&sql, vec![owned(id)]).await
 }
 
 /// The columns that both [`create`] and [`update`] fill.
@@ -166,7 +168,8 @@ pub(crate) async fn create(
         "insert into auth.oauth_clients as c (id, registration_type, client_type, {COLUMNS})
          select id, registration_type, client_type, {COLUMNS}
          from jsonb_populate_record(null::auth.oauth_clients, $1::jsonb)
-         returning to_jsonb(c)"
+         returning {document}",
+        document = documents::oauth_client("c"),
     );
     let created = executor.into().fetch(&sql, vec![json(client)?]).await?;
     created.ok_or_else(|| Error::Internal("an OAuth client was not stored".to_owned()))
@@ -182,7 +185,8 @@ pub(crate) async fn update(
         "update auth.oauth_clients c set ({COLUMNS}, updated_at) = (
            select {COLUMNS}, now() from jsonb_populate_record(c, $2::jsonb)
          )
-         where c.id = $1::uuid and c.deleted_at is null returning to_jsonb(c)"
+         where c.id = $1::uuid and c.deleted_at is null returning {document}",
+        document = documents::oauth_client("c"),
     );
     executor.into().fetch(&sql, vec![owned(id), json(changes)?]).await
 }
@@ -203,17 +207,20 @@ pub(crate) struct Page {
 
 /// Clients, newest first: all, or at most `limit` after the first `offset`.
 pub(crate) async fn page(executor: impl Into<Executor<'_>>, part: Option<(i64, i64)>) -> Result<Page, Error> {
-    let sql = "select jsonb_build_object(
-        'total', (select count(*) from auth.oauth_clients where deleted_at is null),
-        'clients', coalesce((
-          select jsonb_agg(to_jsonb(p) order by p.created_at desc, p.id) from (
-            select * from auth.oauth_clients where deleted_at is null
-            order by created_at desc, id limit $1::bigint offset $2::bigint
-          ) p
-        ), '[]')
-      )";
+    let sql = format!(
+        "select jsonb_build_object(
+           'total', (select count(*) from auth.oauth_clients where deleted_at is null),
+           'clients', coalesce((
+             select jsonb_agg({document} order by p.created_at desc, p.id) from (
+               select * from auth.oauth_clients where deleted_at is null
+               order by created_at desc, id limit $1::bigint offset $2::bigint
+             ) p
+           ), '[]')
+         )",
+        document = documents::oauth_client("p"),
+    );
     let (limit, offset) = part.unzip();
-    let page = executor.into().fetch(sql, vec![limit.and_then(owned), offset.and_then(owned)]).await?;
+    let page = executor.into().fetch(&sql, vec![limit.and_then(owned), offset.and_then(owned)]).await?;
     page.ok_or_else(|| Error::Internal("a page of OAuth clients was not answered".to_owned()))
 }
 

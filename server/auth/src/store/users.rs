@@ -17,7 +17,7 @@ pub(crate) use list::{Selection, after, page};
 pub(crate) use new::NewUser;
 pub(crate) use removal::{delete, obscure};
 
-use super::one_time_tokens::{Kind, PendingCode};
+use super::pending_code::{Kind, PendingCode};
 use super::{Executor, Parameter, documents, fetch, owned, text, transaction};
 use crate::address::Address;
 use crate::encryption::DecryptedSecret;
