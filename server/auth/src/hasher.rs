@@ -13,7 +13,8 @@ use std::thread;
 use tokio::sync::oneshot;
 
 use crate::error::refusals;
-use crate::{Error, PasswordSettings, hashes};
+use crate::hashes::Hash;
+use crate::{Error, PasswordSettings};
 
 /// A well-formed hash of the usual cost that no known password has. Unknown users are compared with it, so that
 /// they take as long as known ones.
@@ -70,7 +71,7 @@ impl Hasher {
     pub(crate) async fn verify(&self, password: String, hash: Option<&str>) -> Result<bool, Error> {
         let hash = hash.filter(|hash| hash.starts_with('$'));
         let (known, hash) = (hash.is_some(), hash.unwrap_or(NOBODY).to_owned());
-        match self.run(move || hashes::verify(&hash, password.as_bytes())).await? {
+        match self.run(move || Hash::parse(&hash)?.verify(password.as_bytes())).await? {
             Ok(matches) => Ok(matches && known),
             Err(error) => {
                 tracing::warn!(%error, "a stored password hash cannot be read");

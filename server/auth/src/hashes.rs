@@ -60,13 +60,6 @@ impl<'a> Hash<'a> {
     }
 }
 
-/// Returns whether `password` has the hash `text`. Takes long: not for async threads.
-///
-/// Errors: a sentence for a hash that [`Hash::parse`] refuses.
-pub(crate) fn verify(text: &str, password: &[u8]) -> Result<bool, String> {
-    Hash::parse(text)?.verify(password)
-}
-
 /// Returns the parameters `a=1,b=2` of a hash.
 fn parameter<'a>(list: &'a str, name: &str) -> Option<&'a str> {
     list.split(',').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))

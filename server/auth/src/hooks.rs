@@ -150,8 +150,7 @@ impl Hooks {
     ) -> Result<AttemptDecision, Error> {
         const REJECTED: &str = "Further password verification attempts will be rejected.";
         let payload = json!({ "user_id": user, "valid": valid });
-        let verdict = self.judge(HookName::PasswordVerificationAttempt, payload, client).await?;
-        Ok(verdict.decision(REJECTED))
+        self.attempt(HookName::PasswordVerificationAttempt, payload, REJECTED, client).await
     }
 
     /// Asks about an attempt to verify a factor of kind `kind` that was right or not.
@@ -164,7 +163,7 @@ impl Hooks {
     ) -> Result<AttemptDecision, Error> {
         const REJECTED: &str = "Further MFA verification attempts will be rejected.";
         let payload = json!({ "user_id": user, "factor_id": factor, "factor_type": kind, "valid": valid });
-        Ok(self.judge(HookName::MfaVerificationAttempt, payload, client).await?.decision(REJECTED))
+        self.attempt(HookName::MfaVerificationAttempt, payload, REJECTED, client).await
     }
 
     /// Lets the hook send a mail to `user`. Errors: what it answered.
@@ -194,14 +193,17 @@ impl Hooks {
         self.call(HookName::SendSms, payload, client).await.map(drop)
     }
 
-    async fn judge(
+    /// Asks about an attempt. `rejection` is what users are told whom the hook rejects without a message.
+    async fn attempt(
         &self,
         name: HookName,
         payload: Value,
+        rejection: &str,
         client: &Client<'_>,
-    ) -> Result<AttemptResponse, Error> {
+    ) -> Result<AttemptDecision, Error> {
         let answer = self.call(name, payload, client).await?;
-        answer.as_deref().map(parse).transpose().map(Option::unwrap_or_default)
+        let response: AttemptResponse = answer.as_deref().map(parse).transpose()?.unwrap_or_default();
+        Ok(response.decision(rejection))
     }
 
     /// Calls the hook `name`, if it is switched on, and returns what it answers, if anything.

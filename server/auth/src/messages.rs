@@ -66,7 +66,7 @@ pub(crate) struct TextMessage<'a> {
 pub(crate) struct Messages {
     settings: Settings,
     mailer: Mailer,
-    texter: SmsSender,
+    sms_sender: SmsSender,
     hooks: Arc<Hooks>,
     limits: Arc<Limits>,
     metrics: Arc<Metrics>,
@@ -77,12 +77,12 @@ impl Messages {
     pub(crate) fn new(
         settings: Settings,
         mailer: Mailer,
-        texter: SmsSender,
+        sms_sender: SmsSender,
         hooks: Arc<Hooks>,
         limits: Arc<Limits>,
         metrics: Arc<Metrics>,
     ) -> Self {
-        Self { settings, mailer, texter, hooks, limits, metrics, pace: SendingTime::default() }
+        Self { settings, mailer, sms_sender, hooks, limits, metrics, pace: SendingTime::default() }
     }
 
     /// Sends `mail`; a notification only if it is switched on.
@@ -241,14 +241,14 @@ impl Messages {
             self.metrics.text(sent.is_ok());
             return sent.map(|()| String::new());
         }
-        let text = self.texter.text(message.code, message.is_factor).map_err(|error| {
+        let text = self.sms_sender.text(message.code, message.is_factor).map_err(|error| {
             tracing::error!(error, "the template of text messages cannot be filled in");
             Code::UnexpectedFailure.because("error generating sms template")
         })?;
         let channel = Channel::parse(message.channel)
             .ok_or_else(|| Error::validation("Invalid channel, supported values are 'sms' or 'whatsapp'"))?;
         let sms = Sms { phone: message.phone, text: &text, code: message.code, channel };
-        let sent = self.texter.send(sms).await;
+        let sent = self.sms_sender.send(sms).await;
         self.metrics.text(sent.is_ok());
         match sent {
             Ok(id) => Ok(id),
@@ -265,10 +265,10 @@ impl Messages {
     ///
     /// Errors: 500 if the provider cannot be asked.
     pub(crate) async fn provider_accepts(&self, phone: &str, code: &str) -> Result<bool, Error> {
-        if self.hooks.is_on(HookName::SendSms) || !self.texter.makes_codes() {
+        if self.hooks.is_on(HookName::SendSms) || !self.sms_sender.makes_codes() {
             return Ok(false);
         }
-        match self.texter.check(phone, code).await {
+        match self.sms_sender.check(phone, code).await {
             // Unknown and used codes are among what Twilio refuses.
             Err(SmsError::Refused(_)) => Ok(false),
             answer => {

@@ -14,6 +14,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use http::StatusCode;
 use reqwest::header::ACCEPT;
 use reqwest::{Method, RequestBuilder};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::Sha256;
 
@@ -267,14 +268,7 @@ impl Providers {
         access: &str,
         add: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Value, ProviderError> {
-        let failed = |cause| ProviderError::Http { url: url.to_owned(), cause };
-        let request = self.http.request(Method::GET, url, reach).map_err(failed)?;
-        let request = add(request.bearer_auth(access).header(ACCEPT, "application/json"));
-        let answer = self.http.send(request).await.map_err(failed)?;
-        if !answer.status.is_success() {
-            return Err(ProviderError::Status { url: url.to_owned(), status: answer.status });
-        }
-        answer.json().map_err(failed)
+        get_json(&self.http, url, reach, |request| add(request.bearer_auth(access))).await
     }
 
     async fn oauth1_authenticate(
@@ -303,6 +297,22 @@ impl Providers {
         let profile = profile.await.map_err(AuthenticationError::Profile)?;
         Ok(ProviderUser { profile, access_token: token.token, refresh_token: String::new() })
     }
+}
+
+/// Returns the JSON document at `url`; `add` completes the request.
+async fn get_json<T: DeserializeOwned>(
+    http: &HttpClient,
+    url: &str,
+    reach: Reach,
+    add: impl FnOnce(RequestBuilder) -> RequestBuilder,
+) -> Result<T, ProviderError> {
+    let failed = |cause| ProviderError::Http { url: url.to_owned(), cause };
+    let request = http.request(Method::GET, url, reach).map_err(failed)?;
+    let answer = http.send(add(request).header(ACCEPT, "application/json")).await.map_err(failed)?;
+    if !answer.status.is_success() {
+        return Err(ProviderError::Status { url: url.to_owned(), status: answer.status });
+    }
+    answer.json().map_err(failed)
 }
 
 /// What a user comes back from a provider with.

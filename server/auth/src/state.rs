@@ -58,7 +58,7 @@ impl Auth {
         limits.listen();
         let hooks = Arc::new(Hooks::new(settings.hooks.clone(), client.clone(), database.clone())?);
         let mailer = Mailer::new(&settings, client.clone())?;
-        let texter = SmsSender::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
+        let sms_sender = SmsSender::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
         let metrics = Arc::<Metrics>::default();
         Ok(Self {
             hasher: Hasher::new(&settings.passwords)?,
@@ -66,7 +66,7 @@ impl Auth {
             messages: Messages::new(
                 settings.clone(),
                 mailer,
-                texter,
+                sms_sender,
                 Arc::clone(&hooks),
                 Arc::clone(&limits),
                 Arc::clone(&metrics),

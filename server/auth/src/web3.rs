@@ -7,8 +7,6 @@ mod solana;
 
 pub(crate) use message::Message;
 
-use message::Dialect;
-
 /// A blockchain whose wallets may sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Chain {
@@ -63,11 +61,11 @@ impl<'a> Signed<'a> {
         if message.len() > LONGEST {
             return Err("message must not exceed 20KB".to_owned());
         }
-        let (signature, dialect) = match chain {
-            Chain::Ethereum => (ethereum::signature(signature)?, Dialect::Ethereum),
-            Chain::Solana => (solana::signature(signature)?, Dialect::Solana),
+        let signature = match chain {
+            Chain::Ethereum => ethereum::signature(signature)?,
+            Chain::Solana => solana::signature(signature)?,
         };
-        Ok(Signed { chain, message: Message::parse(message, dialect)?, signature })
+        Ok(Signed { chain, message: Message::parse(message, chain)?, signature })
     }
 
     /// Returns whether the account that the message names has signed it.

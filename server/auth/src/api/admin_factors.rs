@@ -9,10 +9,12 @@ use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 
 use super::body::Body;
-use super::passkeys::{PasskeyItem, RemovedPasskey};
+use super::passkeys::PasskeyItem;
 use super::request;
+use super::response::Done;
 use crate::flows;
 use crate::flows::factors::admin::{self, FactorChange};
+use crate::flows::factors;
 use crate::flows::passkeys;
 use crate::store;
 use crate::user::{Factor, User};
@@ -50,7 +52,7 @@ impl AdminFactorsApi {
     ) -> Result<Json<Factor>, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let user = self.user(&user_id.0).await?;
-        let factor = admin::find(&user, &factor_id.0)?;
+        let factor = factors::find(&user, &factor_id.0)?;
         let fields = body.read()?;
         let change = FactorChange {
             friendly_name: fields.friendly_name.unwrap_or_default(),
@@ -70,7 +72,7 @@ impl AdminFactorsApi {
     ) -> Result<Json<Factor>, Error> {
         request::admin(&self.auth, request).await?;
         let user = self.user(&user_id.0).await?;
-        let factor = admin::find(&user, &factor_id.0)?;
+        let factor = factors::find(&user, &factor_id.0)?;
         let context = request::context(&self.auth, request, None)?;
         admin::delete(&context, &user, factor).await.map(Json)
     }
@@ -95,12 +97,12 @@ impl AdminFactorsApi {
         request: &Request,
         user_id: Path<String>,
         passkey_id: Path<String>,
-    ) -> Result<RemovedPasskey, Error> {
+    ) -> Result<Done, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let user = self.user(&user_id.0).await?;
         let context = request::context(&self.auth, request, None)?;
         passkeys::delete_of(&context, &admin, user.id, &passkey_id.0).await?;
-        Ok(RemovedPasskey::NoContent)
+        Ok(Done::NoContent)
     }
 }
 

@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 use url::form_urlencoded;
 
 use super::request;
-use crate::Error;
 use crate::error::refusals;
+use crate::{Code, Error};
 
 /// Largest body in bytes.
 const LIMIT: usize = 1 << 20;
@@ -148,7 +148,10 @@ impl<'a, T: Type, F: Format> ApiExtractor<'a> for RequestFields<T, F> {
         let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let is_json = kind.is_some_and(|kind| kind.to_ascii_lowercase().contains("application/json"));
         let bytes = body.take()?.into_bytes_limit(LIMIT).await.map_err(|error| match error {
-            poem::error::ReadBodyError::PayloadTooLarge => refusals::body_too_large(LIMIT),
+            poem::error::ReadBodyError::PayloadTooLarge => {
+                let message = format!("Request body too large (max {LIMIT} bytes)");
+                Code::RequestEntityTooLarge.because(message)
+            }
             other => refusals::bad_json(other),
         })?;
         Ok(Self { bytes, is_json, shape: PhantomData })

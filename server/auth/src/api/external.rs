@@ -7,7 +7,7 @@ use poem_openapi::param::Query;
 use poem_openapi::{Object, OpenApi};
 
 use super::body::FormFields;
-use super::redirect::Redirect;
+use super::response::Redirect;
 use super::{answer, request};
 use crate::flows::custom_providers::RESERVED;
 use crate::flows::external::{self, AuthorizeRequest, ProviderCallback};

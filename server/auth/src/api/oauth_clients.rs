@@ -12,7 +12,8 @@ use uuid::Uuid;
 use super::body::Body;
 use super::paging::{Page, given};
 use super::request;
-use crate::flows::oauth_server::clients::{self as flow, Registered, Registrar, Registration, Update};
+use super::response::Done;
+use crate::flows::oauth_server::clients::{self as flow, ClientChanges, Registered, Registrar, Registration};
 use crate::flows::oauth_server::require_enabled;
 use crate::limits::Bucket;
 use crate::store::oauth_clients::{self as store, OauthClient};
@@ -51,32 +52,6 @@ impl ClientFields {
             client_name: self.client_name.unwrap_or_default(),
             client_uri: self.client_uri.unwrap_or_default(),
             logo_uri: self.logo_uri.unwrap_or_default(),
-        }
-    }
-}
-
-/// What is to change of a client; what is missing stays.
-#[derive(Object, Deserialize)]
-struct ClientChanges {
-    redirect_uris: Option<Vec<String>>,
-    grant_types: Option<Vec<String>>,
-    /// An empty text takes it away; likewise below.
-    client_name: Option<String>,
-    client_uri: Option<String>,
-    logo_uri: Option<String>,
-    /// Only within the client's type.
-    token_endpoint_auth_method: Option<String>,
-}
-
-impl ClientChanges {
-    fn update(self) -> Update {
-        Update {
-            redirect_uris: self.redirect_uris,
-            grant_types: self.grant_types,
-            client_name: self.client_name,
-            client_uri: self.client_uri,
-            logo_uri: self.logo_uri,
-            token_endpoint_auth_method: self.token_endpoint_auth_method,
         }
     }
 }
@@ -140,12 +115,6 @@ struct Clients {
 enum Created {
     #[oai(status = 201)]
     Client(Json<Client>),
-}
-
-#[derive(ApiResponse)]
-enum DeletedClient {
-    #[oai(status = 204)]
-    NoContent,
 }
 
 /// Paths that need no API key: clients that register have no key yet.
@@ -215,16 +184,16 @@ impl OauthClientsApi {
     ) -> Result<Json<Client>, Error> {
         self.admit(request).await?;
         let client = flow::find(&self.auth.database, &client_id.0).await?;
-        Ok(Json(flow::update(&self.auth.database, &client, body.read()?.update()).await?.into()))
+        Ok(Json(flow::update(&self.auth.database, &client, body.read()?).await?.into()))
     }
 
     /// Deletes a client: it gets no tokens any more. For administrators.
     #[oai(path = "/admin/oauth/clients/:client_id", method = "delete")]
-    async fn delete(&self, request: &Request, client_id: Path<String>) -> Result<DeletedClient, Error> {
+    async fn delete(&self, request: &Request, client_id: Path<String>) -> Result<Done, Error> {
         self.admit(request).await?;
         let client = flow::find(&self.auth.database, &client_id.0).await?;
         store::delete(&self.auth.database, client.id).await?;
-        Ok(DeletedClient::NoContent)
+        Ok(Done::NoContent)
     }
 
     /// Gives a confidential client a new secret. For administrators.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use poem::Request;
 use poem_openapi::param::Query;
 use poem_openapi::payload::Json;
-use poem_openapi::{ApiResponse, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use uuid::Uuid;
 
 use super::request;
+use super::response::Done;
 use crate::flows::oauth_server::{require_enabled, scopes};
 use crate::store::oauth_clients::OauthClient;
 use crate::store::oauth_consents::{self, Grant};
@@ -59,12 +60,6 @@ impl From<Grant> for GrantAnswer {
     }
 }
 
-#[derive(ApiResponse)]
-enum RevokedGrant {
-    #[oai(status = 204)]
-    NoContent,
-}
-
 #[OpenApi]
 impl OauthGrantsApi {
     /// The clients that the caller has admitted, the latest first.
@@ -82,7 +77,7 @@ impl OauthGrantsApi {
         &self,
         request: &Request,
         client_id: Query<Option<String>>,
-    ) -> Result<RevokedGrant, Error> {
+    ) -> Result<Done, Error> {
         let auth = &self.auth;
         let bearer = request::bearer(auth, request).await?;
         require_enabled(&auth.settings)?;
@@ -95,7 +90,7 @@ impl OauthGrantsApi {
         let revoked =
             oauth_consents::revoke(&auth.database, &auth.settings, bearer.user.id, id, &client).await?;
         if revoked {
-            return Ok(RevokedGrant::NoContent);
+            return Ok(Done::NoContent);
         }
         Err(Code::OauthConsentNotFound.because("No active grant found for this client"))
     }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::body::{Body, FormOrJson};
 use super::oauth_grants::ClientDetails;
-use super::redirect::Redirect;
+use super::response::Redirect;
 use super::{request, session_answer};
 use crate::flows::access_token::ClientTokens;
 use crate::flows::oauth_server::authorize::{self, Request as AccessRequest};

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use poem::Request;
 use poem_openapi::param::Path;
 use poem_openapi::payload::{Json, Response};
-use poem_openapi::{ApiResponse, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::body::Body;
 use super::fields::Security;
+use super::response::Done;
 use super::{request, session_answer};
 use crate::flows::access_token::Session;
 use crate::flows::bearer::Bearer;
@@ -90,14 +91,6 @@ struct PasskeyFields {
     friendly_name: Option<String>,
 }
 
-/// Done, and there is nothing to tell.
-#[derive(ApiResponse)]
-pub(super) enum RemovedPasskey {
-    /// It is gone.
-    #[oai(status = 204)]
-    NoContent,
-}
-
 #[OpenApi]
 impl PasskeysApi {
     /// Begins the registration of a passkey.
@@ -168,7 +161,7 @@ impl PasskeysApi {
         body: Body<PasskeyFields>,
     ) -> Result<Json<PasskeyItem>, Error> {
         let bearer = self.bearer(request).await?;
-        let id = passkeys::id(&passkey_id.0)?;
+        let id = passkeys::parse_id(&passkey_id.0)?;
         let name = body.read()?.friendly_name.unwrap_or_default();
         let context = request::context(&self.auth, request, None)?;
         Ok(Json(passkeys::rename(&context, &bearer, id, &name).await?.into()))
@@ -176,11 +169,11 @@ impl PasskeysApi {
 
     /// Removes a passkey of the caller.
     #[oai(path = "/passkeys/:passkey_id", method = "delete")]
-    async fn delete(&self, request: &Request, passkey_id: Path<String>) -> Result<RemovedPasskey, Error> {
+    async fn delete(&self, request: &Request, passkey_id: Path<String>) -> Result<Done, Error> {
         let bearer = self.bearer(request).await?;
         let context = request::context(&self.auth, request, None)?;
         passkeys::delete(&context, &bearer, &passkey_id.0).await?;
-        Ok(RemovedPasskey::NoContent)
+        Ok(Done::NoContent)
     }
 }
 

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::body::{Body, FormFields};
 use super::fields::Security;
-use super::redirect::Redirect;
+use super::response::Redirect;
 use super::{answer, request};
 use crate::flows::sso::{self, SamlCallback, SsoRequest};
 use crate::limits::Bucket;

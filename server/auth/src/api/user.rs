@@ -5,13 +5,14 @@ use std::sync::Arc;
 use poem::Request;
 use poem_openapi::param::Query;
 use poem_openapi::payload::Json;
-use poem_openapi::{ApiResponse, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::body::Body;
 use super::fields::object;
 use super::request;
+use super::response::Done;
 use crate::flows::pkce::Challenge;
 use crate::flows::user_update::{self, Update};
 use crate::limits::Bucket;
@@ -47,13 +48,6 @@ struct UserFields {
     code_challenge: Option<String>,
     /// `s256` or `plain`.
     code_challenge_method: Option<String>,
-}
-
-/// Done, and there is nothing to tell.
-#[derive(ApiResponse)]
-enum LogoutResponse {
-    #[oai(status = 204)]
-    NoContent,
 }
 
 #[OpenApi]
@@ -98,11 +92,11 @@ impl UserApi {
         request: &Request,
         /// `global` (the default): all; `local`: this one; `others`: all but this one.
         scope: Query<Option<String>>,
-    ) -> Result<LogoutResponse, Error> {
+    ) -> Result<Done, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
         let scope = LogoutScope::parse(scope.0.as_deref())?;
         let (Auth { database, settings, .. }, client) = (&*self.auth, request::client(request)?);
         sessions::end(database, settings, bearer.user.id, bearer.session_id(), scope, &client).await?;
-        Ok(LogoutResponse::NoContent)
+        Ok(Done::NoContent)
     }
 }

@@ -11,11 +11,6 @@ pub(crate) fn bad_json(cause: impl std::fmt::Display) -> Error {
     Code::BadJson.because(format!("Could not parse request body as JSON: {cause}"))
 }
 
-/// The body is larger than `limit` bytes.
-pub(crate) fn body_too_large(limit: usize) -> Error {
-    Code::RequestEntityTooLarge.because(format!("Request body too large (max {limit} bytes)"))
-}
-
 /// The request took too long.
 pub(crate) fn request_timeout() -> Error {
     Code::RequestTimeout.because("Processing this request timed out, please retry after a moment.")
@@ -50,11 +45,6 @@ pub(crate) fn invalid_credentials() -> Error {
     Code::InvalidCredentials.because("Invalid login credentials")
 }
 
-/// No bearer token.
-pub(crate) fn no_authorization() -> Error {
-    Code::NoAuthorization.because("This endpoint requires a valid Bearer token")
-}
-
 /// The user of an access token is banned.
 pub(crate) fn user_banned() -> Error {
     Code::UserBanned.because("User is banned")
@@ -75,24 +65,9 @@ pub(crate) fn phone_exists() -> Error {
     Code::PhoneExists.because("A user with this phone number has already been registered")
 }
 
-/// A code that is wrong, used or too old, or that belongs to nobody; deliberately not told apart.
-pub(crate) fn otp_expired() -> Error {
-    Code::OtpExpired.because("Token has expired or is invalid")
-}
-
-/// A link that is wrong, used or too old.
-pub(crate) fn link_expired() -> Error {
-    Code::OtpExpired.because("Email link is invalid or has expired")
-}
-
 /// An id in a path that is not a UUID.
 pub(crate) fn id_not_uuid(message: &'static str) -> Error {
     Code::ValidationFailed.at(StatusCode::NOT_FOUND, message)
-}
-
-/// The user changes through single sign-on alone.
-pub(crate) fn user_sso_managed() -> Error {
-    Code::UserSsoManaged.because("Updating email, phone, password of a SSO account only possible via SSO")
 }
 
 /// The user of an access token is gone.

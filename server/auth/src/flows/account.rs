@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::error::refusals;
 use crate::flows::linking::{self, LinkingDecision};
-use crate::flows::{Context, deliver};
+use crate::flows::{Context, deliver, sign_up};
 use crate::providers::Profile;
 use crate::store::accounts;
 use crate::store::audit::{Action, Actor};
@@ -164,7 +164,7 @@ pub(crate) async fn resolve(work: &Work<'_>, login: &ProviderLogin<'_>) -> Resul
     let account = take_over(work, account.id(), identity, &data).await?;
     if login.proves(&account, auth.settings.mail.autoconfirm) {
         log(work, &account, Action::UserSignedUp, login).await?;
-        let account = confirm(work, account.id()).await?;
+        let account = sign_up::confirm_email(work, account.id()).await?;
         return Ok(ResolvedAccount { account, created, refusal: None });
     }
     let (account, refusal) = demand_proof(work, account, login).await?;
@@ -213,13 +213,6 @@ pub(crate) async fn take_over(
     identities::delete_others(work, user, identity).await?;
     Changes::new().encrypted_password("").replace_user_metadata(data).apply(work, user).await?;
     users::derive_providers(work, user).await
-}
-
-/// Confirms the user's address and makes all open codes worthless.
-pub(crate) async fn confirm(work: &Work<'_>, user: Uuid) -> Result<Account, Error> {
-    one_time_tokens::clear_all(work, user).await?;
-    let verified = json!({ "email_verified": true });
-    Changes::new().confirm_email().merge_user_metadata(&verified).apply(work, user).await
 }
 
 async fn log(
@@ -281,6 +274,6 @@ pub(crate) async fn accept_invitation(
     let identity = store_identity(work, invited.id(), login).await?;
     let account = take_over(work, invited.id(), identity, &data).await?;
     log(work, &account, Action::InviteAccepted, login).await?;
-    let account = confirm(work, invited.id()).await?;
+    let account = sign_up::confirm_email(work, invited.id()).await?;
     Ok(ResolvedAccount { account, created: false, refusal: None })
 }

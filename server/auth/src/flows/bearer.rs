@@ -77,7 +77,8 @@ pub(crate) async fn authenticate(
 }
 
 fn verify(verifier: &Verifier, token: Option<&str>) -> Result<Arc<Verified>, Error> {
-    let token = token.filter(|token| !token.is_empty()).ok_or_else(refusals::no_authorization)?;
+    let missing = || Code::NoAuthorization.because("This endpoint requires a valid Bearer token");
+    let token = token.filter(|token| !token.is_empty()).ok_or_else(missing)?;
     let refused = |error: tokens::Error| {
         Code::BadJwt.because(format!("invalid JWT: unable to parse or verify signature, {error}"))
     };

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use database::Database;
+use poem_openapi::Object;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -44,29 +46,53 @@ const PROTECTED: [&str; 13] = [
 /// Longest address in characters.
 const LONGEST_URL: usize = 2048;
 
-/// What an administrator sends. Absent and empty fields keep what they were, or what is usual.
-#[derive(Debug, Default)]
+/// A provider as an administrator defines it.
+#[derive(Debug, Default, Object, Deserialize)]
+#[oai(rename = "ProviderFields")]
 pub(crate) struct Definition {
-    pub(crate) provider_type: String,
-    pub(crate) identifier: String,
-    pub(crate) name: String,
-    pub(crate) client_id: String,
-    pub(crate) client_secret: String,
-    pub(crate) acceptable_client_ids: Option<Vec<String>>,
-    pub(crate) scopes: Option<Vec<String>>,
-    pub(crate) pkce_enabled: Option<bool>,
-    pub(crate) attribute_mapping: Option<BTreeMap<String, Value>>,
-    pub(crate) custom_claims_allowlist: Option<Vec<String>>,
-    pub(crate) authorization_params: Option<BTreeMap<String, Value>>,
-    pub(crate) enabled: Option<bool>,
-    pub(crate) email_optional: Option<bool>,
-    pub(crate) issuer: String,
-    pub(crate) discovery_url: String,
-    pub(crate) skip_nonce_check: Option<bool>,
-    pub(crate) authorization_url: String,
-    pub(crate) token_url: String,
-    pub(crate) userinfo_url: String,
-    pub(crate) jwks_uri: String,
+    /// `oauth2` or `oidc`.
+    provider_type: Option<String>,
+    /// What clients and identities call it: `custom:…`.
+    identifier: Option<String>,
+    /// What people call it.
+    name: Option<String>,
+    client_id: Option<String>,
+    /// Never told again.
+    client_secret: Option<String>,
+    /// Further audiences of ID tokens.
+    acceptable_client_ids: Option<Vec<String>>,
+    scopes: Option<Vec<String>>,
+    /// Whether a code challenge is sent (RFC 7636). Default true.
+    pkce_enabled: Option<bool>,
+    /// Claims that take another claim's value, by name, or a fixed one.
+    attribute_mapping: Option<BTreeMap<String, Value>>,
+    /// Claims that identities keep beside the usual ones.
+    custom_claims_allowlist: Option<Vec<String>>,
+    /// Parameters that users are always sent with.
+    authorization_params: Option<BTreeMap<String, Value>>,
+    /// Default true.
+    enabled: Option<bool>,
+    /// Whether users without an e-mail address are taken. Default false.
+    email_optional: Option<bool>,
+    /// oidc: claim `iss` of ID tokens.
+    issuer: Option<String>,
+    /// oidc: where the document is, if not below the issuer.
+    discovery_url: Option<String>,
+    /// oidc: takes ID tokens without looking at their nonce. Default false.
+    skip_nonce_check: Option<bool>,
+    /// oauth2: where users are sent.
+    authorization_url: Option<String>,
+    /// oauth2: where codes are exchanged.
+    token_url: Option<String>,
+    /// oauth2: what describes the user.
+    userinfo_url: Option<String>,
+    /// oauth2: the provider's keys.
+    jwks_uri: Option<String>,
+}
+
+/// Returns the text of a field that may be missing: an empty one means the same.
+fn text(field: &Option<String>) -> &str {
+    field.as_deref().unwrap_or_default()
 }
 
 /// Whether administrators may define providers.
@@ -110,7 +136,7 @@ pub(crate) async fn create(
     providers: &Providers,
     definition: Definition,
 ) -> Result<Value, Error> {
-    let kind = ProviderType::parse(&definition.provider_type)
+    let kind = ProviderType::parse(text(&definition.provider_type))
         .ok_or_else(|| Error::validation("provider_type must be either 'oauth2' or 'oidc'"))?;
     require_fields(&definition, kind)?;
     check_members(&definition)?;
@@ -120,10 +146,10 @@ pub(crate) async fn create(
         return Err(Code::OverCustomProviderQuota.because(message));
     }
     check_urls(providers, &definition, kind).await?;
-    if store::view(database, &definition.identifier).await?.is_some() {
+    if store::view(database, text(&definition.identifier)).await?.is_some() {
         return Err(taken());
     }
-    let mut provider = blank(kind, definition.identifier.clone());
+    let mut provider = blank(kind, text(&definition.identifier).to_owned());
     apply(&settings.encryption, &mut provider, definition)?;
     provider.cached_discovery = discover(providers, &provider).await?;
     store::create(database, &provider).await.map_err(|error| {
@@ -154,7 +180,7 @@ pub(crate) async fn update(
     let mut provider = found.ok_or_else(not_found)?;
     let before = provider.issuer_place(providers.custom_reach());
     check_urls(providers, &definition, provider.provider_type).await?;
-    let moves = !definition.issuer.is_empty() || !definition.discovery_url.is_empty();
+    let moves = !text(&definition.issuer).is_empty() || !text(&definition.discovery_url).is_empty();
     apply(&settings.encryption, &mut provider, definition)?;
     if moves && provider.provider_type == ProviderType::Oidc {
         provider.cached_discovery = discover(providers, &provider).await?;
@@ -214,20 +240,16 @@ fn apply(
     definition: Definition,
 ) -> Result<(), Error> {
     let is_oidc = provider.provider_type == ProviderType::Oidc;
-    let text = |known: &mut String, new: String| {
-        if !new.is_empty() {
-            *known = new;
-        }
-    };
-    let place = |known: &mut Option<String>, new: String, counts: bool| {
-        if counts && !new.is_empty() {
+    let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let url = |known: &mut Option<String>, new: Option<String>, counts: bool| {
+        if let Some(new) = non_empty(new).filter(|_| counts) {
             *known = Some(new);
         }
     };
-    text(&mut provider.name, definition.name);
-    text(&mut provider.client_id, definition.client_id);
-    if !definition.client_secret.is_empty() {
-        provider.client_secret = encryption.seal(provider.id, &definition.client_secret)?.into();
+    set(&mut provider.name, non_empty(definition.name));
+    set(&mut provider.client_id, non_empty(definition.client_id));
+    if let Some(secret) = non_empty(definition.client_secret) {
+        provider.client_secret = encryption.seal(provider.id, &secret)?.into();
     }
     set(&mut provider.acceptable_client_ids, definition.acceptable_client_ids);
     set(&mut provider.scopes, definition.scopes);
@@ -241,12 +263,12 @@ fn apply(
     set(&mut provider.authorization_params, definition.authorization_params.map(Map::from_iter));
     set(&mut provider.enabled, definition.enabled);
     set(&mut provider.email_optional, definition.email_optional);
-    place(&mut provider.issuer, definition.issuer, is_oidc);
-    place(&mut provider.discovery_url, definition.discovery_url, is_oidc);
-    place(&mut provider.authorization_url, definition.authorization_url, !is_oidc);
-    place(&mut provider.token_url, definition.token_url, !is_oidc);
-    place(&mut provider.userinfo_url, definition.userinfo_url, !is_oidc);
-    place(&mut provider.jwks_uri, definition.jwks_uri, !is_oidc);
+    url(&mut provider.issuer, definition.issuer, is_oidc);
+    url(&mut provider.discovery_url, definition.discovery_url, is_oidc);
+    url(&mut provider.authorization_url, definition.authorization_url, !is_oidc);
+    url(&mut provider.token_url, definition.token_url, !is_oidc);
+    url(&mut provider.userinfo_url, definition.userinfo_url, !is_oidc);
+    url(&mut provider.jwks_uri, definition.jwks_uri, !is_oidc);
     Ok(())
 }
 
@@ -257,13 +279,13 @@ fn set<T>(known: &mut T, new: Option<T>) {
 }
 
 fn require_fields(definition: &Definition, kind: ProviderType) -> Result<(), Error> {
-    let require = |value: &str, name: &str, of: &str| match value {
+    let require = |value: &Option<String>, name: &str, of: &str| match text(value) {
         "" => Err(Error::validation(format!("{name} is required{of}"))),
         _ => Ok(()),
     };
     require(&definition.identifier, "identifier", "")?;
-    require_prefix(&definition.identifier)?;
-    if !is_identifier(&definition.identifier) {
+    require_prefix(text(&definition.identifier))?;
+    if !is_identifier(text(&definition.identifier)) {
         return Err(Error::validation(
             "identifier must be 2 to 50 characters of a-z, 0-9, ':' and '-', beginning and ending with a letter or digit",
         ));
@@ -293,10 +315,10 @@ fn is_identifier(text: &str) -> bool {
 
 /// What can be said of the fields without asking anybody.
 fn check_members(definition: &Definition) -> Result<(), Error> {
-    if definition.name.chars().count() > 100 {
+    if text(&definition.name).chars().count() > 100 {
         return Err(Error::validation("name must not be longer than 100 characters"));
     }
-    if definition.client_id.chars().count() > 512 {
+    if text(&definition.client_id).chars().count() > 512 {
         return Err(Error::validation("client_id must not be longer than 512 characters"));
     }
     for (name, value) in definition.authorization_params.iter().flatten() {
@@ -319,7 +341,7 @@ fn check_members(definition: &Definition) -> Result<(), Error> {
 }
 
 async fn check_urls(providers: &Providers, definition: &Definition, kind: ProviderType) -> Result<(), Error> {
-    let urls: &[&String] = match kind {
+    let urls: &[&Option<String>] = match kind {
         ProviderType::Oidc => &[&definition.issuer, &definition.discovery_url],
         ProviderType::Oauth2 => &[
             &definition.authorization_url,
@@ -328,7 +350,7 @@ async fn check_urls(providers: &Providers, definition: &Definition, kind: Provid
             &definition.jwks_uri,
         ],
     };
-    for url in urls.iter().filter(|url| !url.is_empty()) {
+    for url in urls.iter().map(|url| text(url)).filter(|url| !url.is_empty()) {
         if url.chars().count() > LONGEST_URL {
             return Err(Error::validation(format!("URL must not be longer than {LONGEST_URL} characters")));
         }

@@ -45,17 +45,28 @@ impl Holder {
     ///
     /// Errors: `validation_failed` (404) for what is no UUID, `mfa_factor_not_found` for a factor of somebody else.
     pub(crate) fn factor(&self, id: &str) -> Result<&Factor, Error> {
-        let id = factor_id(id)?;
-        self.user.factors.iter().find(|factor| factor.id == id).ok_or_else(factor_not_found)
+        find(&self.user, id)
     }
 }
 
-fn factor_id(id: &str) -> Result<Uuid, Error> {
-    id.parse().map_err(|_| refusals::id_not_uuid("factor_id must be an UUID"))
+/// Returns the factor of `user` with `id` as it stands in a path.
+///
+/// Errors: `validation_failed` (404) for what is no UUID, `mfa_factor_not_found`.
+pub(crate) fn find<'a>(user: &'a User, id: &str) -> Result<&'a Factor, Error> {
+    let id: Uuid = id.parse().map_err(|_| refusals::id_not_uuid("factor_id must be an UUID"))?;
+    user.factors.iter().find(|factor| factor.id == id).ok_or_else(factor_not_found)
 }
 
 fn factor_not_found() -> Error {
     Code::MfaFactorNotFound.because("Factor not found")
+}
+
+/// Errors: `validation_failed` for a name that no factor can have.
+fn check_name(name: &str) -> Result<(), Error> {
+    if name.len() > LONGEST_NAME || name.contains('\0') {
+        return Err(Error::validation(format!("friendly_name must be at most {LONGEST_NAME} bytes of text")));
+    }
+    Ok(())
 }
 
 pub(crate) fn factor_type(name: &str) -> Result<FactorType, Error> {

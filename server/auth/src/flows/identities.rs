@@ -7,7 +7,7 @@ use crate::address::Address;
 use crate::error::refusals;
 use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::bearer::Bearer;
-use crate::flows::{Context, deliver};
+use crate::flows::{Context, deliver, sign_up};
 use crate::store::audit::{Action, Actor};
 use crate::store::users::{self, Account, Changes};
 use crate::store::{Work, accounts, identities, one_time_tokens};
@@ -80,7 +80,7 @@ async fn take_address(
         let refusal = Code::EmailNotConfirmed.at(http::StatusCode::UNPROCESSABLE_ENTITY, message);
         return Ok(ResolvedAccount { account, created: false, refusal: Some(refusal) });
     }
-    account::confirm(work, user).await?;
+    sign_up::confirm_email(work, user).await?;
     let account = Changes::new().anonymous(false).apply(work, user).await?;
     Ok(ResolvedAccount { account, created: false, refusal: None })
 }

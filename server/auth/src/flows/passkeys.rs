@@ -236,7 +236,7 @@ fn not_found() -> Error {
 /// Returns the id of a passkey as it stands in a path.
 ///
 /// Errors: `validation_failed` (404).
-pub(crate) fn id(id: &str) -> Result<Uuid, Error> {
+pub(crate) fn parse_id(id: &str) -> Result<Uuid, Error> {
     id.parse().map_err(|_| not_found())
 }
 
@@ -272,8 +272,8 @@ pub(crate) async fn rename(
 /// Errors: `insufficient_aal`; `validation_failed` (404) for an unknown one.
 pub(crate) async fn delete(context: &Context<'_>, bearer: &Bearer, id: &str) -> Result<(), Error> {
     must_be_sure(bearer)?;
-    let (user, actor) = (bearer.user.id, Actor::User(bearer.user.id));
-    remove(context, actor, user, id, |id| json!({ "passkey_id": id })).await
+    let (user, id) = (bearer.user.id, parse_id(id)?);
+    remove(context, Actor::User(user), user, id, json!({ "passkey_id": id })).await
 }
 
 /// Removes the passkey of `user` with `id` as it stands in a path, as an administrator.
@@ -285,22 +285,22 @@ pub(crate) async fn delete_of(
     user: Uuid,
     id: &str,
 ) -> Result<(), Error> {
-    remove(context, admin.actor(), user, id, |id| json!({ "user_id": user, "passkey_id": id })).await
+    let id = parse_id(id)?;
+    remove(context, admin.actor(), user, id, json!({ "user_id": user, "passkey_id": id })).await
 }
 
 async fn remove(
     context: &Context<'_>,
     actor: Actor<'_>,
     user: Uuid,
-    path_id: &str,
-    traits: impl FnOnce(Uuid) -> Value,
+    id: Uuid,
+    traits: Value,
 ) -> Result<(), Error> {
-    let id = id(path_id)?;
     let mut connection = context.auth.database.client().await?;
     let work = Work::begin(&mut connection).await?;
     if !passkeys::delete(&work, user, id).await? {
         return Err(not_found());
     }
-    context.log(&work, actor, Action::PasskeyDeleted, traits(id)).await?;
+    context.log(&work, actor, Action::PasskeyDeleted, traits).await?;
     work.commit().await
 }

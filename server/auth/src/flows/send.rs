@@ -41,7 +41,7 @@ pub(crate) async fn otp(context: &Context<'_>, request: Otp) -> Result<String, E
     }
     check_enabled(context, &request)?;
     match existing {
-        Some(account) if is_confirmed(&account, &request.address) => {
+        Some(account) if account.is_confirmed(&request.address) => {
             sign_in_code(context, &account, &request).await
         }
         _ => sign_up_code(context, request).await,
@@ -69,13 +69,6 @@ pub(crate) fn require_magic_link(settings: &Settings) -> Result<(), Error> {
     }
 }
 
-fn is_confirmed(account: &Account, address: &Address) -> bool {
-    match address {
-        Address::Email(_) => account.user.email_confirmed_at.is_some(),
-        Address::Phone(_) => account.user.phone_confirmed_at.is_some(),
-    }
-}
-
 /// Makes the sender of an unknown or unconfirmed address a user, with a password that nobody knows. The confirmation
 /// that they get signs them in; where addresses are confirmed at once, a code follows.
 async fn sign_up_code(context: &Context<'_>, request: Otp) -> Result<String, Error> {
@@ -89,7 +82,7 @@ async fn sign_up_code(context: &Context<'_>, request: Otp) -> Result<String, Err
     };
     match sign_up::register(context, &sign_up, false).await? {
         Registered::New(account, _) | Registered::Unconfirmed(account, _) | Registered::Taken(account)
-            if is_confirmed(&account, &request.address) =>
+            if account.is_confirmed(&request.address) =>
         {
             sign_in_code(context, &account, &request).await
         }

@@ -187,7 +187,7 @@ async fn attempt(
         Some(existing) => {
             let current = users::find(&work, existing.id()).await?;
             let account = current.ok_or_else(refusals::conflict)?;
-            if is_confirmed(&account, &request.address) {
+            if account.is_confirmed(&request.address) {
                 return Ok(Registered::Taken(account));
             }
             account
@@ -195,7 +195,7 @@ async fn attempt(
     };
     let account = with_identity(&work, account, request).await?;
     let account = confirm_or_ask(context, &work, account, request).await?;
-    let granted = match with_session && is_confirmed(&account, &request.address) {
+    let granted = match with_session && account.is_confirmed(&request.address) {
         true => {
             let sign_in =
                 SignIn { method: METHOD, login: Some(request.address.provider()), ..SignIn::default() };
@@ -220,13 +220,6 @@ async fn find(context: &Context<'_>, address: &Address) -> Result<Option<Account
             users::find_duplicate(&auth.database, &auth.settings, email, audience, None).await
         }
         Address::Phone(_) => users::find_by_address(&auth.database, address, audience).await,
-    }
-}
-
-fn is_confirmed(account: &Account, address: &Address) -> bool {
-    match address {
-        Address::Email(_) => account.user.email_confirmed_at.is_some(),
-        Address::Phone(_) => account.user.phone_confirmed_at.is_some(),
     }
 }
 

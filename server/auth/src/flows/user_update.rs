@@ -101,7 +101,8 @@ fn check_right(context: &Context<'_>, bearer: &Bearer, request: &Update) -> Resu
         return Err(Code::ValidationFailed.at(StatusCode::UNPROCESSABLE_ENTITY, message));
     }
     if bearer.is_sso_user && (changes || !request.nonce.is_empty()) {
-        return Err(refusals::user_sso_managed());
+        let message = "Updating email, phone, password of a SSO account only possible via SSO";
+        return Err(Code::UserSsoManaged.because(message));
     }
     Ok(())
 }

@@ -32,18 +32,19 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
+    const ALL: [Self; 8] = [
+        Self::SignUp,
+        Self::Invite,
+        Self::Recovery,
+        Self::MagicLink,
+        Self::EmailChange,
+        Self::Email,
+        Self::Sms,
+        Self::PhoneChange,
+    ];
+
     fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "signup" => Self::SignUp,
-            "invite" => Self::Invite,
-            "recovery" => Self::Recovery,
-            "magiclink" => Self::MagicLink,
-            "email_change" => Self::EmailChange,
-            "email" => Self::Email,
-            "sms" => Self::Sms,
-            "phone_change" => Self::PhoneChange,
-            _ => return None,
-        })
+        Self::ALL.into_iter().find(|purpose| purpose.name() == name)
     }
 
     /// Returns the name that redirects tell.
@@ -241,9 +242,12 @@ async fn use_up(
             (find_by_code(context, work, requested, address, &hash).await?, hash)
         }
     };
-    let refusal = match proof {
-        Proof::Hash(_) => refusals::link_expired,
-        Proof::Code { .. } => refusals::otp_expired,
+    // Wrong, used, too old or nobody's: deliberately not told apart.
+    let refusal = || {
+        Code::OtpExpired.because(match proof {
+            Proof::Hash(_) => "Email link is invalid or has expired",
+            Proof::Code { .. } => "Token has expired or is invalid",
+        })
     };
     let account = account.ok_or_else(refusal)?;
     if account.banned {

@@ -69,8 +69,7 @@ impl Templates {
                 }
             }
         }
-        let default = Pair::parse(defaults::subject(kind), &defaults::body(kind));
-        default.and_then(|pair| pair.render(variables)).unwrap_or_else(|error| {
+        Pair::built_in(kind).and_then(|pair| pair.render(variables)).unwrap_or_else(|error| {
             // Tests fill in every built-in template.
             tracing::error!(kind = kind.name(), %error, "a built-in template is broken");
             (defaults::subject(kind).to_owned(), String::new())
@@ -92,9 +91,8 @@ impl Templates {
                 tracing::error!(kind = kind.name(), reason, "a mail's template cannot be read");
                 // What was read before is better than nothing.
                 let before = cached.take().map(|(pair, _)| pair);
-                let default =
-                    || Pair::parse(defaults::subject(kind), &defaults::body(kind)).ok().map(Arc::new);
-                (before.or_else(default)?, self.retry_interval)
+                let built_in = || Pair::built_in(kind).ok().map(Arc::new);
+                (before.or_else(built_in)?, self.retry_interval)
             }
         };
         // Files cost nothing to read, and whoever edits one wants to see the effect.
@@ -145,6 +143,10 @@ impl Pair {
             subject: Template::parse(subject, Format::Html)?,
             body: Template::parse(body, Format::Html)?,
         })
+    }
+
+    fn built_in(kind: MailKind) -> Result<Self, TemplateError> {
+        Self::parse(defaults::subject(kind), &defaults::body(kind))
     }
 
     fn render(&self, variables: &Value) -> Result<(String, String), TemplateError> {

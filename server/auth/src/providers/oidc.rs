@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use quick_cache::sync::Cache;
-use reqwest::Method;
-use reqwest::header::ACCEPT;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256, Sha384, Sha512};
@@ -15,8 +14,8 @@ use subtle::ConstantTimeEq;
 use tokens::Verifier;
 use tokio::sync::{Mutex, RwLock};
 
-use super::ProviderError;
 use super::profile::audiences;
+use super::{ProviderError, get_json};
 use crate::http_client::{HttpClient, Reach};
 
 /// Issuers that are remembered.
@@ -224,18 +223,8 @@ impl Issuers {
         self.json(&document.jwks_uri, place.reach).await
     }
 
-    async fn json<T: serde::de::DeserializeOwned>(
-        &self,
-        url: &str,
-        reach: Reach,
-    ) -> Result<T, ProviderError> {
-        let failed = |cause| ProviderError::Http { url: url.to_owned(), cause };
-        let request = self.http.request(Method::GET, url, reach).map_err(failed)?;
-        let answer = self.http.send(request.header(ACCEPT, "application/json")).await.map_err(failed)?;
-        if !answer.status.is_success() {
-            return Err(ProviderError::Status { url: url.to_owned(), status: answer.status });
-        }
-        answer.json().map_err(failed)
+    async fn json<T: DeserializeOwned>(&self, url: &str, reach: Reach) -> Result<T, ProviderError> {
+        get_json(&self.http, url, reach, |request| request).await
     }
 
     /// Checks that the issuer at `place` has signed `token`, that the token names it, and that its time is now. Whom it

@@ -67,9 +67,7 @@ impl HookSettings {
     pub fn get(&self, name: HookName) -> Option<&Hook> {
         self.0.get(&name)
     }
-}
 
-impl HookSettings {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
         let mut hooks = Self::default();
         for name in HookName::ALL {

@@ -18,11 +18,7 @@ pub(crate) enum ClientType {
 impl ClientType {
     /// None for an unknown name.
     pub(crate) fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "public" => Self::Public,
-            "confidential" => Self::Confidential,
-            _ => return None,
-        })
+        [Self::Public, Self::Confidential].into_iter().find(|client_type| client_type.name() == name)
     }
 
     pub(crate) const fn name(self) -> &'static str {
@@ -45,12 +41,8 @@ pub(crate) enum AuthMethod {
 impl AuthMethod {
     /// None for an unknown name.
     pub(crate) fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "none" => Self::None,
-            "client_secret_basic" => Self::ClientSecretBasic,
-            "client_secret_post" => Self::ClientSecretPost,
-            _ => return None,
-        })
+        let all = [Self::None, Self::ClientSecretBasic, Self::ClientSecretPost];
+        all.into_iter().find(|method| method.name() == name)
     }
 
     pub(crate) const fn name(self) -> &'static str {

@@ -48,6 +48,14 @@ impl Account {
         self.encrypted_password.as_ref().is_some_and(|hash| !hash.is_empty())
     }
 
+    /// Returns whether an address of the kind of `address` is confirmed.
+    pub(crate) fn is_confirmed(&self, address: &Address) -> bool {
+        match address {
+            Address::Email(_) => self.user.email_confirmed_at.is_some(),
+            Address::Phone(_) => self.user.phone_confirmed_at.is_some(),
+        }
+    }
+
     /// Returns the hash of the password, decrypted. None for a user without one.
     ///
     /// Errors: as [`EncryptionSettings::open`].

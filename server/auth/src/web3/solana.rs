@@ -48,7 +48,7 @@ mod tests {
     use ed25519_dalek::{Signer, SigningKey};
 
     use super::*;
-    use crate::web3::message::Dialect;
+    use crate::web3::Chain;
 
     fn text(key: &SigningKey) -> String {
         format!(
@@ -62,7 +62,7 @@ mod tests {
     fn the_owner_of_the_address_has_signed() {
         let key = SigningKey::from_bytes(&[7; 32]);
         let text = text(&key);
-        let message = Message::parse(&text, Dialect::Solana).unwrap();
+        let message = Message::parse(&text, Chain::Solana).unwrap();
         let signature = key.sign(text.as_bytes()).to_bytes();
         assert!(verify(&message, &signature));
         let wrapped = envelope(&message, key.verifying_key().as_bytes()).unwrap();
@@ -78,7 +78,7 @@ mod tests {
         let text = text(&SigningKey::from_bytes(&[7; 32]));
         let line = text.lines().nth(1).unwrap();
         let odd = text.replace(line, &"1".repeat(44));
-        let message = Message::parse(&odd, Dialect::Solana).unwrap();
+        let message = Message::parse(&odd, Chain::Solana).unwrap();
         assert!(!verify(&message, &[0; 64]));
     }
 

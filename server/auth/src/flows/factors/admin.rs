@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{LONGEST_NAME, factor_id, factor_not_found};
+use super::{check_name, factor_not_found};
 use crate::address;
 use crate::flows::Context;
 use crate::flows::bearer::Admin;
@@ -18,14 +18,6 @@ pub(crate) struct FactorChange {
     pub(crate) phone: String,
 }
 
-/// Returns the factor of `user` with `id` as it stands in a path.
-///
-/// Errors: `validation_failed` (404) for what is no UUID, `mfa_factor_not_found`.
-pub(crate) fn find<'a>(user: &'a User, id: &str) -> Result<&'a Factor, Error> {
-    let id = factor_id(id)?;
-    user.factors.iter().find(|factor| factor.id == id).ok_or_else(factor_not_found)
-}
-
 /// Changes a factor of `user`.
 ///
 /// Errors: `validation_failed` for a bad number, `mfa_factor_name_conflict` for what another factor of the user has.
@@ -37,9 +29,7 @@ pub(crate) async fn update(
     change: &FactorChange,
 ) -> Result<Factor, Error> {
     let name = change.friendly_name.as_str();
-    if name.len() > LONGEST_NAME || name.contains('\0') {
-        return Err(Error::validation(format!("friendly_name must be at most {LONGEST_NAME} bytes of text")));
-    }
+    check_name(name)?;
     let phone = match factor.factor_type.as_str() {
         "phone" if !change.phone.is_empty() => address::phone(&change.phone)?,
         _ => String::new(),

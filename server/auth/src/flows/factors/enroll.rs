@@ -3,7 +3,7 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Holder, LONGEST_NAME, account_name, allowed, factor_type};
+use super::{Holder, account_name, allowed, check_name, factor_type};
 use crate::address;
 use crate::factors::{FactorType, totp};
 use crate::flows::Context;
@@ -48,11 +48,7 @@ pub(crate) async fn enroll(
 ) -> Result<Enrolled, Error> {
     let kind = factor_type(&enrollment.factor_type)?;
     must_be_enrollable(context, kind)?;
-    let name = enrollment.friendly_name.as_str();
-    if name.len() > LONGEST_NAME || name.contains('\0') {
-        let message = format!("friendly_name must be at most {LONGEST_NAME} bytes of text");
-        return Err(Error::validation(message));
-    }
+    check_name(&enrollment.friendly_name)?;
     let phone = match kind {
         FactorType::Phone if enrollment.phone.is_empty() => {
             return Err(Error::validation("Phone number required to enroll Phone factor"));
@@ -73,7 +69,7 @@ pub(crate) async fn enroll(
         id,
         user_id: holder.user.id,
         factor_type: kind,
-        friendly_name: name,
+        friendly_name: &enrollment.friendly_name,
         secret: &secret,
         phone: &phone,
     };

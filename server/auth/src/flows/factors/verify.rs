@@ -174,8 +174,6 @@ async fn ask_hook(
         AttemptDecision::Continue => Ok(()),
         AttemptDecision::Reject { message, .. } => {
             sessions::end_others(&context.auth.database, holder.user.id, None).await?;
-            let usual = "Further MFA verification attempts will be rejected.";
-            let message = if message.is_empty() { usual.to_owned() } else { message };
             Err(Code::MfaVerificationRejected.because(message))
         }
     }

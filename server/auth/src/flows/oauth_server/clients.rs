@@ -3,7 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use database::Database;
+use poem_openapi::Object;
 use rand::RngExt;
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
 use uuid::Uuid;
@@ -46,15 +48,17 @@ pub(crate) struct Registration {
     pub(crate) logo_uri: String,
 }
 
-/// What is to change of a client; an empty text takes away what was there.
-#[derive(Debug, Default)]
-pub(crate) struct Update {
-    pub(crate) redirect_uris: Option<Vec<String>>,
-    pub(crate) grant_types: Option<Vec<String>>,
-    pub(crate) client_name: Option<String>,
-    pub(crate) client_uri: Option<String>,
-    pub(crate) logo_uri: Option<String>,
-    pub(crate) token_endpoint_auth_method: Option<String>,
+/// What is to change of a client; what is missing stays.
+#[derive(Debug, Object, Deserialize)]
+pub(crate) struct ClientChanges {
+    redirect_uris: Option<Vec<String>>,
+    grant_types: Option<Vec<String>>,
+    /// An empty text takes it away; likewise below.
+    client_name: Option<String>,
+    client_uri: Option<String>,
+    logo_uri: Option<String>,
+    /// Only within the client's type.
+    token_endpoint_auth_method: Option<String>,
 }
 
 /// A client together with its secret, which is told this once; None for public clients.
@@ -125,9 +129,9 @@ pub(crate) async fn find(database: &Database, id: &str) -> Result<OauthClient, E
 pub(crate) async fn update(
     database: &Database,
     client: &OauthClient,
-    update: Update,
+    changes: ClientChanges,
 ) -> Result<OauthClient, Error> {
-    let changes = changes(client.client_type, update)?;
+    let changes = checked(client.client_type, changes)?;
     store::update(database, client.id, &changes).await?.ok_or_else(not_found)
 }
 
@@ -164,9 +168,9 @@ fn unless_empty(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-fn changes(client_type: ClientType, update: Update) -> Result<Changes, Error> {
-    let Update { redirect_uris, grant_types, client_name, client_uri, logo_uri, .. } = update;
-    let method = update.token_endpoint_auth_method;
+fn checked(client_type: ClientType, changes: ClientChanges) -> Result<Changes, Error> {
+    let ClientChanges { redirect_uris, grant_types, client_name, client_uri, logo_uri, .. } = changes;
+    let method = changes.token_endpoint_auth_method;
     let is_empty = redirect_uris.is_none()
         && grant_types.is_none()
         && client_name.is_none()
