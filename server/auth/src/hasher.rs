@@ -121,7 +121,7 @@ impl Drop for QueueSlot {
 
 /// What each thread does until the [`Hasher`] is gone.
 fn work(jobs: &Mutex<Receiver<Job>>) {
-    step_back();
+    lower_priority();
     loop {
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
@@ -130,7 +130,7 @@ fn work(jobs: &Mutex<Receiver<Job>>) {
 }
 
 /// Lowers the priority of the calling thread, where threads have one of their own: elsewhere it is the process's.
-fn step_back() {
+fn lower_priority() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(NICENESS) {
         tracing::debug!(%error, "hashes of passwords are computed at the ordinary priority");

@@ -91,7 +91,7 @@ pub(crate) struct Hooks {
     hooks: HookSettings,
     client: HttpClient,
     database: Database,
-    patience: HookTimeouts,
+    timeouts: HookTimeouts,
 }
 
 impl Hooks {
@@ -102,7 +102,7 @@ impl Hooks {
         for (name, hook) in &hooks.0 {
             check(hook).map_err(|error| format!("hook {}: {error}", name.setting()))?;
         }
-        Ok(Self { hooks, client, database, patience: HookTimeouts::default() })
+        Ok(Self { hooks, client, database, timeouts: HookTimeouts::default() })
     }
 
     /// Returns whether the hook `name` is switched on.
@@ -225,7 +225,7 @@ impl Hooks {
         let answer = if hook.uri.starts_with(function::SCHEME) {
             function::call(&self.database, &hook.uri, &payload).await?
         } else {
-            http::call(&self.client, hook, &payload, self.patience).await?
+            http::call(&self.client, hook, &payload, self.timeouts).await?
         };
         if let Some(answer) = &answer {
             refused(answer)?;

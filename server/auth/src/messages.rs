@@ -70,7 +70,7 @@ pub(crate) struct Messages {
     hooks: Arc<Hooks>,
     limits: Arc<Limits>,
     metrics: Arc<Metrics>,
-    pace: SendingTime,
+    sending_time: SendingTime,
 }
 
 impl Messages {
@@ -82,7 +82,7 @@ impl Messages {
         limits: Arc<Limits>,
         metrics: Arc<Metrics>,
     ) -> Self {
-        Self { settings, mailer, sms_sender, hooks, limits, metrics, pace: SendingTime::default() }
+        Self { settings, mailer, sms_sender, hooks, limits, metrics, sending_time: SendingTime::default() }
     }
 
     /// Sends `mail`; a notification only if it is switched on.
@@ -118,7 +118,7 @@ impl Messages {
                 sent.map_err(|error| refusal(mail.kind, &letter.to, error))?;
             }
         }
-        self.pace.note(begun.elapsed());
+        self.sending_time.note(begun.elapsed());
         Ok(())
     }
 
@@ -176,7 +176,7 @@ impl Messages {
     }
 
     fn link(&self, mail: &Mail<'_>, hash: &str) -> String {
-        action_link(&self.settings, &mail.client.addressed, mail.kind, hash, mail.redirect_to)
+        action_link(&self.settings, &mail.client.requested_host, mail.kind, hash, mail.redirect_to)
     }
 
     /// Returns what the hook needs to write the mails itself. With two addresses, token and hash of each are crossed,
@@ -185,7 +185,7 @@ impl Messages {
         let mut data = EmailData {
             email_action_type: mail.kind.action_type(),
             redirect_to: mail.redirect_to.to_owned(),
-            site_url: link_base(&self.settings, &mail.client.addressed).into_owned(),
+            site_url: link_base(&self.settings, &mail.client.requested_host).into_owned(),
             ..EmailData::default()
         };
         match (mail.new_address, mail.code) {
@@ -283,8 +283,8 @@ impl Messages {
     }
 
     /// Takes about as long as sending a mail does, so that nobody learns by the time that none was sent.
-    pub(crate) async fn pretend(&self) {
-        tokio::time::sleep(self.pace.usual()).await;
+    pub(crate) async fn imitate_sending(&self) {
+        tokio::time::sleep(self.sending_time.usual()).await;
     }
 }
 

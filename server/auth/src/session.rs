@@ -34,7 +34,7 @@ pub(crate) struct TokenCounter {
 
 impl std::fmt::Debug for TokenCounter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Counted").field("counter", &self.counter).finish_non_exhaustive()
+        f.debug_struct("TokenCounter").field("counter", &self.counter).finish_non_exhaustive()
     }
 }
 

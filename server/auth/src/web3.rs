@@ -44,13 +44,13 @@ const LONGEST: usize = 20 << 10;
 
 /// A message whose text is in order and whose signature has the right form, but which is not yet verified.
 #[derive(Debug)]
-pub(crate) struct Signed<'a> {
+pub(crate) struct SignedMessage<'a> {
     chain: Chain,
     pub(crate) message: Message<'a>,
     signature: Vec<u8>,
 }
 
-impl<'a> Signed<'a> {
+impl<'a> SignedMessage<'a> {
     /// Reads `message` and `signature`: 0x and 130 hexadecimal digits for Ethereum, base64 of 64 bytes for Solana.
     ///
     /// Errors: a sentence for the developer of the client, as upstream's.
@@ -65,7 +65,7 @@ impl<'a> Signed<'a> {
             Chain::Ethereum => ethereum::signature(signature)?,
             Chain::Solana => solana::signature(signature)?,
         };
-        Ok(Signed { chain, message: Message::parse(message, chain)?, signature })
+        Ok(SignedMessage { chain, message: Message::parse(message, chain)?, signature })
     }
 
     /// Returns whether the account that the message names has signed it.

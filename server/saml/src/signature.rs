@@ -41,9 +41,9 @@ const CANONICAL_FORMS: [&str; 6] = [
 const MOST_TRANSFORMS: usize = 2;
 
 /// The keys that an identity provider signs with.
-pub(super) struct Trusted(DsigContext);
+pub(super) struct TrustedKeys(DsigContext);
 
-impl Trusted {
+impl TrustedKeys {
     /// Returns the keys of `certificates`, DER in base64, that are valid at `now`.
     ///
     /// Errors: a sentence for the log if there is none.
@@ -80,7 +80,7 @@ impl Trusted {
         for element in elements {
             let signature = of(*element)?;
             if let Some(signature) = signature {
-                judge(*element, signature)?;
+                check_form(*element, signature)?;
             }
             expected.push(signature);
         }
@@ -125,7 +125,7 @@ fn of<'d>(element: Element<'d>) -> Result<Option<Element<'d>>, String> {
 }
 
 /// Whether `signature` is one of `element`, by nothing but the usual algorithms.
-fn judge(element: Element<'_>, signature: Element<'_>) -> Result<(), String> {
+fn check_form(element: Element<'_>, signature: Element<'_>) -> Result<(), String> {
     let one = |parent: Element<'_>, name: &'static str| {
         parent
             .only(ns::DSIG, name)

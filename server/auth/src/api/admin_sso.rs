@@ -72,7 +72,7 @@ struct SsoProviders {
 }
 
 #[derive(ApiResponse)]
-enum Created {
+enum CreationResponse {
     #[oai(status = 201)]
     Provider(Json<SsoProvider>),
 }
@@ -96,12 +96,16 @@ impl AdminSsoApi {
 
     /// Adds an identity provider. For administrators.
     #[oai(path = "/admin/sso/providers", method = "post")]
-    async fn create(&self, request: &Request, body: Body<SsoProviderFields>) -> Result<Created, Error> {
+    async fn create(
+        &self,
+        request: &Request,
+        body: Body<SsoProviderFields>,
+    ) -> Result<CreationResponse, Error> {
         request::admin(&self.auth, request).await?;
         let definition = body.read()?.definition()?;
         let Auth { database, settings, saml_remote, .. } = &*self.auth;
         let provider = flow::create(database, settings, saml_remote, definition).await?;
-        Ok(Created::Provider(Json(provider)))
+        Ok(CreationResponse::Provider(Json(provider)))
     }
 
     /// An identity provider, named by its id or by `resource_` and its resource id. For administrators.

@@ -21,12 +21,13 @@ pub(super) struct CustomProvidersApi {
 
 /// All custom providers.
 #[derive(Object)]
-struct Listed {
+#[oai(rename = "Listed")]
+struct CustomProviders {
     providers: Vec<Value>,
 }
 
 #[derive(ApiResponse)]
-enum Created {
+enum CreationResponse {
     #[oai(status = 201)]
     Provider(Json<Value>),
 }
@@ -41,19 +42,19 @@ impl CustomProvidersApi {
         /// `oauth2` or `oidc`: only those.
         #[oai(name = "type")]
         kind: Query<Option<String>>,
-    ) -> Result<Json<Listed>, Error> {
+    ) -> Result<Json<CustomProviders>, Error> {
         self.admit(request).await?;
         let kind = flow::filter(kind.0.as_deref())?;
-        Ok(Json(Listed { providers: store::list(&self.auth.database, kind).await? }))
+        Ok(Json(CustomProviders { providers: store::list(&self.auth.database, kind).await? }))
     }
 
     /// Defines a custom provider. For administrators.
     #[oai(path = "/admin/custom-providers", method = "post")]
-    async fn create(&self, request: &Request, body: Body<Definition>) -> Result<Created, Error> {
+    async fn create(&self, request: &Request, body: Body<Definition>) -> Result<CreationResponse, Error> {
         self.admit(request).await?;
         let Auth { database, settings, providers, .. } = &*self.auth;
         let definition = body.read()?;
-        Ok(Created::Provider(Json(flow::create(database, settings, providers, definition).await?)))
+        Ok(CreationResponse::Provider(Json(flow::create(database, settings, providers, definition).await?)))
     }
 
     /// A custom provider. For administrators.

@@ -10,10 +10,12 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::body::Body;
-use super::paging::{Page, given};
+use super::paging::{Page, non_empty};
 use super::request;
 use super::response::Done;
-use crate::flows::oauth_server::clients::{self as flow, ClientChanges, Registered, Registrar, Registration};
+use crate::flows::oauth_server::clients::{
+    self as flow, ClientChanges, RegisteredClient, Registrar, Registration,
+};
 use crate::flows::oauth_server::require_enabled;
 use crate::limits::Bucket;
 use crate::store::oauth_clients::{self as store, OauthClient};
@@ -99,8 +101,8 @@ impl From<OauthClient> for Client {
     }
 }
 
-impl From<Registered> for Client {
-    fn from(registered: Registered) -> Self {
+impl From<RegisteredClient> for Client {
+    fn from(registered: RegisteredClient) -> Self {
         Self { client_secret: registered.secret, ..Self::from(registered.client) }
     }
 }
@@ -112,7 +114,7 @@ struct Clients {
 }
 
 #[derive(ApiResponse)]
-enum Created {
+enum CreationResponse {
     #[oai(status = 201)]
     Client(Json<Client>),
 }
@@ -124,22 +126,22 @@ pub(super) const KEYLESS: &[&str] = &["/oauth/clients/register"];
 impl OauthClientsApi {
     /// Registers the client that asks for it. Open to everybody where the settings allow it.
     #[oai(path = "/oauth/clients/register", method = "post")]
-    async fn register(&self, request: &Request, body: Body<ClientFields>) -> Result<Created, Error> {
+    async fn register(&self, request: &Request, body: Body<ClientFields>) -> Result<CreationResponse, Error> {
         require_enabled(&self.auth.settings)?;
         request::limit(&self.auth, request, Bucket::OauthClientRegistration).await?;
         flow::require_dynamic(&self.auth.settings)?;
         let registration = body.read()?.registration();
         let registered = flow::register(&self.auth.database, Registrar::Dynamic, registration).await?;
-        Ok(Created::Client(Json(registered.into())))
+        Ok(CreationResponse::Client(Json(registered.into())))
     }
 
     /// Registers a client. For administrators.
     #[oai(path = "/admin/oauth/clients", method = "post")]
-    async fn create(&self, request: &Request, body: Body<ClientFields>) -> Result<Created, Error> {
+    async fn create(&self, request: &Request, body: Body<ClientFields>) -> Result<CreationResponse, Error> {
         self.admit(request).await?;
         let registration = body.read()?.registration();
         let registered = flow::register(&self.auth.database, Registrar::Manual, registration).await?;
-        Ok(Created::Client(Json(registered.into())))
+        Ok(CreationResponse::Client(Json(registered.into())))
     }
 
     /// Clients, newest first: all, or a page of them. For administrators.
@@ -153,7 +155,7 @@ impl OauthClientsApi {
         per_page: Query<Option<String>>,
     ) -> Result<Response<Json<Clients>>, Error> {
         self.admit(request).await?;
-        let (number, size) = (given(&page), given(&per_page));
+        let (number, size) = (non_empty(&page), non_empty(&per_page));
         let page = (number.is_some() || size.is_some()).then(|| Page::parse(number, size)).transpose()?;
         let part = page.map(|page| (page.limit(), page.offset()));
         let found = store::page(&self.auth.database, part).await?;

@@ -73,11 +73,7 @@ impl OauthGrantsApi {
 
     /// Takes back what the caller has granted to a client, and ends its sessions.
     #[oai(path = "/user/oauth/grants", method = "delete")]
-    async fn revoke(
-        &self,
-        request: &Request,
-        client_id: Query<Option<String>>,
-    ) -> Result<Done, Error> {
+    async fn revoke(&self, request: &Request, client_id: Query<Option<String>>) -> Result<Done, Error> {
         let auth = &self.auth;
         let bearer = request::bearer(auth, request).await?;
         require_enabled(&auth.settings)?;

@@ -137,7 +137,7 @@ impl OauthServerApi {
 
     /// What a request for access is about. The first user who looks at it is the one who is asked.
     #[oai(path = "/oauth/authorizations/:authorization_id", method = "get")]
-    async fn look(
+    async fn view(
         &self,
         request: &Request,
         authorization_id: Path<String>,
@@ -145,7 +145,7 @@ impl OauthServerApi {
         require_enabled(&self.auth.settings)?;
         let bearer = request::bearer(&self.auth, request).await?;
         consent::check_origin(&self.auth.redirects, origin(request))?;
-        let answer = match consent::look(&self.auth.database, &bearer, &authorization_id.0).await? {
+        let answer = match consent::view(&self.auth.database, &bearer, &authorization_id.0).await? {
             ConsentStep::Granted(redirect_url) => {
                 DetailsOrRedirect::RedirectUrl(RedirectUrl { redirect_url })
             }
@@ -225,18 +225,18 @@ impl OauthServerApi {
     /// Who the user of an access token is, as far as the client may know (OpenID Connect Core, section 5.3).
     #[oai(path = "/oauth/userinfo", method = "get")]
     async fn user_info(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
-        self.tell_user_info(request).await
+        self.user_info_answer(request).await
     }
 
     /// As by GET.
     #[oai(path = "/oauth/userinfo", method = "post")]
     async fn user_info_by_post(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
-        self.tell_user_info(request).await
+        self.user_info_answer(request).await
     }
 }
 
 impl OauthServerApi {
-    async fn tell_user_info(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
+    async fn user_info_answer(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
         require_enabled(&self.auth.settings)?;
         let bearer = request::bearer(&self.auth, request).await?;
         Ok(Json(claims::user_info(&bearer)))

@@ -101,7 +101,7 @@ pub(super) fn cursor_link(request: &Request, cursor: &str) -> String {
 }
 
 /// Returns the text of a query parameter, None if it is missing or empty.
-pub(super) fn given(parameter: &Option<String>) -> Option<&str> {
+pub(super) fn non_empty(parameter: &Option<String>) -> Option<&str> {
     parameter.as_deref().filter(|text| !text.is_empty())
 }
 

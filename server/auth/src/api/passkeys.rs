@@ -109,7 +109,7 @@ impl PasskeysApi {
         body: Body<CeremonyFields>,
     ) -> Result<Json<PasskeyItem>, Error> {
         let bearer = self.bearer(request).await?;
-        passkeys::may_register(&bearer)?;
+        passkeys::require_eligible(&bearer)?;
         let answer = body.read()?.answer()?;
         let context = request::context(&self.auth, request, None)?;
         Ok(Json(passkeys::finish_registration(&context, &bearer, &answer).await?.into()))
@@ -122,7 +122,7 @@ impl PasskeysApi {
         request: &Request,
         body: Body<AuthenticationFields>,
     ) -> Result<Json<Ceremony>, Error> {
-        passkeys::must_be_enabled(&self.auth.settings)?;
+        passkeys::require_enabled(&self.auth.settings)?;
         request::limit(&self.auth, request, Bucket::Passkey).await?;
         request::captcha(&self.auth, request, &body).await?;
         let context = request::context(&self.auth, request, None)?;
@@ -136,7 +136,7 @@ impl PasskeysApi {
         request: &Request,
         body: Body<CeremonyFields>,
     ) -> Result<Response<Json<Session>>, Error> {
-        passkeys::must_be_enabled(&self.auth.settings)?;
+        passkeys::require_enabled(&self.auth.settings)?;
         let answer = body.read()?.answer()?;
         let context = request::context(&self.auth, request, None)?;
         let session = passkeys::finish_authentication(&context, &answer).await;
@@ -179,7 +179,7 @@ impl PasskeysApi {
 
 impl PasskeysApi {
     async fn bearer(&self, request: &Request) -> Result<Bearer, Error> {
-        passkeys::must_be_enabled(&self.auth.settings)?;
+        passkeys::require_enabled(&self.auth.settings)?;
         request::bearer(&self.auth, request).await
     }
 }

@@ -7,7 +7,7 @@ use poem::Request;
 use url::form_urlencoded;
 
 use super::body::Body;
-use super::fields::Proof;
+use super::fields::SecurityField;
 use crate::client::{Client, RequestedHost};
 use crate::flows::Context;
 use crate::flows::bearer::{self, Admin, Bearer};
@@ -32,11 +32,11 @@ fn caller(request: &Request) -> Result<&Caller, Error> {
 pub(super) fn client(request: &Request) -> Result<Client<'_>, Error> {
     let headers = request.headers();
     let user_agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
-    let addressed = RequestedHost {
+    let requested_host = RequestedHost {
         host: header(headers, &FORWARDED_HOST).or_else(|| header(headers, &HOST)),
         is_plain: header(headers, &FORWARDED_PROTO) == Some("http"),
     };
-    Ok(Client { user_agent, address: caller(request)?.address, addressed })
+    Ok(Client { user_agent, address: caller(request)?.address, requested_host })
 }
 
 /// Returns the user whose access token the request carries; errors as [`bearer::authenticate`].
@@ -136,7 +136,7 @@ pub(super) async fn captcha<T>(auth: &Auth, request: &Request, body: &Body<T>) -
     if auth.settings.security.captcha.is_none() || admin(auth, request).await.is_ok() {
         return Ok(());
     }
-    let token = body.read_as::<Proof>()?.token();
+    let token = body.read_as::<SecurityField>()?.token();
     auth.captchas.check(&token, client(request)?.address).await
 }
 

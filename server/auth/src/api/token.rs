@@ -74,8 +74,8 @@ impl TokenApi {
         grant_type: Query<Option<String>>,
         body: Body<Grant>,
     ) -> Result<Response<Json<Session>>, Error> {
-        let asked = grant_type.0.as_deref();
-        let Some(grant) = TOKEN_GRANTS.into_iter().find(|grant| Some(*grant) == asked) else {
+        let requested = grant_type.0.as_deref();
+        let Some(grant) = TOKEN_GRANTS.into_iter().find(|grant| Some(*grant) == requested) else {
             return Err(Code::InvalidCredentials.because("unsupported_grant_type"));
         };
         let session = self.exchange(grant, request, &body).await;

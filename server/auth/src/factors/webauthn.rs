@@ -16,13 +16,13 @@ use webauthn_rs_core::proto::{
     RegistrationState, UserVerificationPolicy,
 };
 
-use super::assertion::{Assertion, Signed};
+use super::assertion::{Assertion, AuthenticatorState};
 use super::ceremony::Ceremony;
 use super::credential::{Authenticator, Credential, Flags};
 use crate::{Error, Settings, WebauthnSettings};
 
 /// Options tell in milliseconds of 32 bits how long the browser may take.
-const LONGEST_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// This site, as authenticators know it.
 pub(crate) struct RelyingParty {
@@ -163,7 +163,7 @@ impl RelyingParty {
         state: Value,
         assertion: &Assertion,
         credential: &Credential,
-    ) -> Result<Signed, Failure> {
+    ) -> Result<AuthenticatorState, Failure> {
         let ceremony = stored(state)?;
         let site = self.site().map_err(Failure::Internal)?;
         assertion.verify(&ceremony, credential, &site.rp_id, &site.origins).map_err(Failure::Refused)
@@ -185,8 +185,8 @@ fn site(settings: &WebauthnSettings, site_url: &str) -> Result<Site, String> {
         origins => origins.iter().map(origin).collect::<Result<_, _>>()?,
     };
     let name = settings.rp_display_name.as_ref().unwrap_or(&id);
-    let patience = settings.challenge_expiry.min(LONGEST_PATIENCE);
-    let core = WebauthnCore::new_unsafe_experts_only(name, &id, origins.clone(), patience, None, None);
+    let timeout = settings.challenge_expiry.min(MAX_TIMEOUT);
+    let core = WebauthnCore::new_unsafe_experts_only(name, &id, origins.clone(), timeout, None, None);
     Ok(Site { core, rp_id: id, origins })
 }
 

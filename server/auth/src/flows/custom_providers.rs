@@ -178,14 +178,14 @@ pub(crate) async fn update(
     check_members(&definition)?;
     let found = store::find(database, identifier).await?;
     let mut provider = found.ok_or_else(not_found)?;
-    let before = provider.issuer_place(providers.custom_reach());
+    let before = provider.issuer_address(providers.custom_reach());
     check_urls(providers, &definition, provider.provider_type).await?;
     let moves = !text(&definition.issuer).is_empty() || !text(&definition.discovery_url).is_empty();
     apply(&settings.encryption, &mut provider, definition)?;
     if moves && provider.provider_type == ProviderType::Oidc {
         provider.cached_discovery = discover(providers, &provider).await?;
-        let after = provider.issuer_place(providers.custom_reach());
-        before.iter().chain(&after).for_each(|place| providers.issuers.forget(place));
+        let after = provider.issuer_address(providers.custom_reach());
+        before.iter().chain(&after).for_each(|address| providers.issuers.forget(address));
     }
     store::update(database, &provider).await?.ok_or_else(not_found)
 }
@@ -202,8 +202,8 @@ pub(crate) async fn delete(
     if !store::delete(database, identifier).await? {
         return Err(not_found());
     }
-    let place = found.issuer_place(providers.custom_reach());
-    place.iter().for_each(|place| providers.issuers.forget(place));
+    let address = found.issuer_address(providers.custom_reach());
+    address.iter().for_each(|address| providers.issuers.forget(address));
     Ok(())
 }
 
@@ -361,11 +361,11 @@ async fn check_urls(providers: &Providers, definition: &Definition, kind: Provid
 
 /// Returns the document of a provider that speaks OpenID Connect, with everything that a sign-in needs.
 async fn discover(providers: &Providers, provider: &CustomProvider) -> Result<Option<Discovery>, Error> {
-    let Some(place) = provider.issuer_place(providers.custom_reach()) else { return Ok(None) };
-    let url = place.discovery_url();
+    let Some(address) = provider.issuer_address(providers.custom_reach()) else { return Ok(None) };
+    let url = address.discovery_url();
     let failed =
         |error: ProviderError| Error::validation(format!("OIDC discovery from {url:?} failed: {error}"));
-    let document = providers.issuers.discover(&place).await.map_err(failed)?;
+    let document = providers.issuers.discover(&address).await.map_err(failed)?;
     let needed = [
         ("issuer", &document.issuer),
         ("authorization_endpoint", &document.authorization_endpoint),

@@ -10,7 +10,8 @@ use crate::flows::pkce::Challenge;
 use crate::flows::session::{self, SignIn};
 use crate::flows::{Context, identities};
 use crate::providers::{
-    AuthenticationError, Connection, Credentials, Provider, ProviderUser, Providers, apple_name, code_verifier,
+    AuthenticationError, Connection, Credentials, Provider, ProviderUser, Providers, apple_name,
+    code_verifier,
 };
 use crate::redirects;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
@@ -364,14 +365,12 @@ async fn authenticate(
     if connection.is_oauth1() {
         let credentials =
             Credentials::Oauth1 { token: &callback.oauth_token, verifier: &callback.oauth_verifier };
-        return Ok(providers.authenticate(&connection, credentials).await.map_err(
-            |error| match error {
-                AuthenticationError::Exchange(cause) => failed("Unable to retrieve access token", &cause),
-                AuthenticationError::Profile(cause) => {
-                    failed("Error getting user email from external provider", &cause)
-                }
-            },
-        )?);
+        return Ok(providers.authenticate(&connection, credentials).await.map_err(|error| match error {
+            AuthenticationError::Exchange(cause) => failed("Unable to retrieve access token", &cause),
+            AuthenticationError::Profile(cause) => {
+                failed("Error getting user email from external provider", &cause)
+            }
+        })?);
     }
     if callback.code.is_empty() {
         let message = "OAuth callback with missing authorization code missing";

@@ -52,7 +52,7 @@ impl Answer {
 }
 
 /// Errors: `passkey_disabled`.
-pub(crate) fn must_be_enabled(settings: &Settings) -> Result<(), Error> {
+pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
     match settings.passkeys.enabled {
         true => Ok(()),
         false => Err(Code::PasskeyDisabled.because("Passkeys are disabled")),
@@ -62,7 +62,7 @@ pub(crate) fn must_be_enabled(settings: &Settings) -> Result<(), Error> {
 /// A user who has shown a second factor in this session, if there is one.
 ///
 /// Errors: `insufficient_aal`.
-fn must_be_sure(bearer: &Bearer) -> Result<(), Error> {
+fn require_second_factor(bearer: &Bearer) -> Result<(), Error> {
     if bearer.user.has_verified_factor() && !bearer.is_aal2() {
         let message = "AAL2 session is required to manage passkeys when MFA is enabled";
         return Err(Code::InsufficientAal.because(message));
@@ -72,7 +72,7 @@ fn must_be_sure(bearer: &Bearer) -> Result<(), Error> {
 
 /// Errors: `no_authorization` (403) for anonymous users, `validation_failed` (422) for those of single sign-on,
 /// `insufficient_aal`.
-pub(crate) fn may_register(bearer: &Bearer) -> Result<(), Error> {
+pub(crate) fn require_eligible(bearer: &Bearer) -> Result<(), Error> {
     if bearer.is_anonymous() {
         let message = "Anonymous user not allowed to perform these actions";
         return Err(Code::NoAuthorization.at(StatusCode::FORBIDDEN, message));
@@ -81,7 +81,7 @@ pub(crate) fn may_register(bearer: &Bearer) -> Result<(), Error> {
         let message = "SSO users cannot register passkeys";
         return Err(Code::ValidationFailed.at(StatusCode::UNPROCESSABLE_ENTITY, message));
     }
-    must_be_sure(bearer)
+    require_second_factor(bearer)
 }
 
 fn too_many() -> Error {
@@ -98,12 +98,12 @@ fn refused(failure: Failure, message: &'static str) -> Error {
 
 /// Begins the registration of a passkey of the caller.
 ///
-/// Errors: as [`may_register`]; `too_many_passkeys`.
+/// Errors: as [`require_eligible`]; `too_many_passkeys`.
 pub(crate) async fn start_registration(
     context: &Context<'_>,
     bearer: &Bearer,
 ) -> Result<StartedCeremony, Error> {
-    may_register(bearer)?;
+    require_eligible(bearer)?;
     let (auth, user) = (context.auth, &bearer.user);
     let known = passkeys::list(&auth.database, user.id).await?;
     if known.len() >= auth.settings.passkeys.max_per_user {
@@ -144,7 +144,7 @@ pub(crate) async fn finish_registration(
     bearer: &Bearer,
     answer: &Answer,
 ) -> Result<Passkey, Error> {
-    may_register(bearer)?;
+    require_eligible(bearer)?;
     let user = bearer.user.id;
     let state = take(context, answer, Some(user), Ceremony::Registration).await?;
     let credential = context.auth.relying_party.finish_registration(state, &answer.credential);
@@ -199,12 +199,15 @@ pub(crate) async fn finish_authentication(context: &Context<'_>, answer: &Answer
     let owner = assertion.user().ok_or_else(failed)?;
     let held = passkeys::find(&auth.database, assertion.credential_id(), owner).await?;
     let held = held.ok_or_else(failed)?;
-    let signed = auth.relying_party.finish_authentication(state, &assertion, &held.passkey.credential);
-    let signed = signed.map_err(|failure| refused(failure, "Credential verification failed"))?;
-    may_sign_in(&held)?;
+    let authenticator = auth.relying_party.finish_authentication(state, &assertion, &held.passkey.credential);
+    let authenticator =
+        authenticator.map_err(|failure| refused(failure, "Credential verification failed"))?;
+    require_confirmed(&held)?;
     let mut connection = auth.database.client().await?;
     let work = Work::begin(&mut connection).await?;
-    if !passkeys::set_used(&work, held.passkey.id, signed.sign_count, signed.backup_state).await? {
+    if !passkeys::set_used(&work, held.passkey.id, authenticator.sign_count, authenticator.backup_state)
+        .await?
+    {
         return Err(failed());
     }
     let (actor, traits) = (Actor::User(owner), json!({ "passkey_id": held.passkey.id }));
@@ -215,7 +218,7 @@ pub(crate) async fn finish_authentication(context: &Context<'_>, answer: &Answer
     Ok(session)
 }
 
-fn may_sign_in(held: &OwnedPasskey) -> Result<(), Error> {
+fn require_confirmed(held: &OwnedPasskey) -> Result<(), Error> {
     let user = &held.account.user;
     if !user.email.is_empty() && user.email_confirmed_at.is_none() {
         return Err(Code::EmailNotConfirmed.at(StatusCode::FORBIDDEN, "Email not confirmed"));
@@ -271,7 +274,7 @@ pub(crate) async fn rename(
 ///
 /// Errors: `insufficient_aal`; `validation_failed` (404) for an unknown one.
 pub(crate) async fn delete(context: &Context<'_>, bearer: &Bearer, id: &str) -> Result<(), Error> {
-    must_be_sure(bearer)?;
+    require_second_factor(bearer)?;
     let (user, id) = (bearer.user.id, parse_id(id)?);
     remove(context, Actor::User(user), user, id, json!({ "passkey_id": id })).await
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::bearer::Bearer;
 use super::pkce::Challenge;
-use super::sign_up::{self, Registered, SignUp, begin_flow};
+use super::sign_up::{self, RegistrationOutcome, SignUp, begin_flow};
 use super::{Context, deliver};
 use crate::address::{self, Address};
 use crate::store::Work;
@@ -81,7 +81,9 @@ async fn sign_up_code(context: &Context<'_>, request: Otp) -> Result<String, Err
         challenge: request.challenge.clone(),
     };
     match sign_up::register(context, &sign_up, false).await? {
-        Registered::New(account, _) | Registered::Unconfirmed(account, _) | Registered::Taken(account)
+        RegistrationOutcome::New(account, _)
+        | RegistrationOutcome::Unconfirmed(account, _)
+        | RegistrationOutcome::Taken(account)
             if account.is_confirmed(&request.address) =>
         {
             sign_in_code(context, &account, &request).await
@@ -132,7 +134,7 @@ pub(crate) async fn recover(
     let Some(account) = account else {
         drop(work);
         drop(client);
-        context.auth.messages.pretend().await;
+        context.auth.messages.imitate_sending().await;
         return Ok(());
     };
     context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, Value::Null).await?;
@@ -221,7 +223,7 @@ pub(crate) async fn resend(
     let Some(account) = account.filter(|account| repeat.is_due(account)) else {
         drop(work);
         drop(client);
-        context.auth.messages.pretend().await;
+        context.auth.messages.imitate_sending().await;
         return Ok(String::new());
     };
     let id = account.id();

@@ -57,14 +57,16 @@ pub(crate) async fn sign_up(context: &Context<'_>, request: SignUp) -> Result<Si
     let registered = register(context, &request, true).await?;
     let settings = &context.auth.settings;
     let (account, granted) = match registered {
-        Registered::New(account, granted) | Registered::Unconfirmed(account, granted) => (account, granted),
-        Registered::Taken(account) => {
+        RegistrationOutcome::New(account, granted) | RegistrationOutcome::Unconfirmed(account, granted) => {
+            (account, granted)
+        }
+        RegistrationOutcome::Taken(account) => {
             let by = Actor::User(account.id());
             log(context, &context.auth.database, by, Action::UserRepeatedSignup, &request).await?;
             if settings.mail.autoconfirm || settings.sms.autoconfirm {
                 return Err(Code::UserAlreadyExists.because("User already registered"));
             }
-            context.auth.messages.pretend().await;
+            context.auth.messages.imitate_sending().await;
             return Ok(SignUpOutcome::User(Box::new(obfuscated(context, &request)?)));
         }
     };
@@ -140,7 +142,7 @@ pub(crate) fn address(context: &Context<'_>, email: &str, phone: &str) -> Result
 }
 
 /// What an address was found to be.
-pub(crate) enum Registered {
+pub(crate) enum RegistrationOutcome {
     /// Nobody's; it is a new account's now, with a session if one was asked for and nothing remains to be confirmed.
     New(Account, Option<Box<GrantedSession>>),
     /// That of an account that had not been confirmed yet; what it awaits was sent once more. A session as above.
@@ -155,7 +157,7 @@ pub(crate) async fn register(
     context: &Context<'_>,
     request: &SignUp,
     with_session: bool,
-) -> Result<Registered, Error> {
+) -> Result<RegistrationOutcome, Error> {
     // Hashed in any case, so that it takes as long whether the account exists or not.
     let hash = context.auth.hasher.hash(request.password.clone()).await?;
     match attempt(context, request, &hash, with_session).await {
@@ -172,7 +174,7 @@ async fn attempt(
     request: &SignUp,
     hash: &str,
     with_session: bool,
-) -> Result<Registered, Error> {
+) -> Result<RegistrationOutcome, Error> {
     let auth = context.auth;
     let existing = find(context, &request.address).await?;
     let new = new_user(context, request, hash)?;
@@ -188,7 +190,7 @@ async fn attempt(
             let current = users::find(&work, existing.id()).await?;
             let account = current.ok_or_else(refusals::conflict)?;
             if account.is_confirmed(&request.address) {
-                return Ok(Registered::Taken(account));
+                return Ok(RegistrationOutcome::Taken(account));
             }
             account
         }
@@ -208,9 +210,9 @@ async fn attempt(
     work.commit().await?;
     if is_new {
         auth.hooks.after_user_created(&account.user, &context.client).await?;
-        return Ok(Registered::New(account, granted));
+        return Ok(RegistrationOutcome::New(account, granted));
     }
-    Ok(Registered::Unconfirmed(account, granted))
+    Ok(RegistrationOutcome::Unconfirmed(account, granted))
 }
 
 async fn find(context: &Context<'_>, address: &Address) -> Result<Option<Account>, Error> {

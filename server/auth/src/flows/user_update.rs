@@ -47,7 +47,7 @@ pub(crate) struct Update {
 pub(crate) async fn update(context: &Context<'_>, bearer: &Bearer, request: Update) -> Result<User, Error> {
     let request = validate(context, request).await?;
     let user = &bearer.user;
-    check_right(context, bearer, &request)?;
+    check_permissions(context, bearer, &request)?;
     check_addresses(context, user, &request).await?;
     let hash = new_hash(context, bearer, &request).await?;
     let mut client = context.auth.database.client().await?;
@@ -82,7 +82,7 @@ async fn validate(context: &Context<'_>, mut request: Update) -> Result<Update, 
 }
 
 /// Whether this caller may make such changes at all.
-fn check_right(context: &Context<'_>, bearer: &Bearer, request: &Update) -> Result<(), Error> {
+fn check_permissions(context: &Context<'_>, bearer: &Bearer, request: &Update) -> Result<(), Error> {
     let user = &bearer.user;
     let admin_roles = &context.auth.settings.token.admin_roles;
     if request.app_metadata.is_some() && !admin_roles.contains(&user.role) {

@@ -149,7 +149,7 @@ pub(crate) async fn verify(context: &Context<'_>, purpose: &str, proof: &Proof) 
     let purpose = parse(purpose, proof)?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let verified = use_up(context, &work, purpose, proof).await?;
+    let verified = consume(context, &work, purpose, proof).await?;
     let outcome = match verified.account {
         None => Verified::PartialConfirmation,
         Some(account) => {
@@ -174,7 +174,7 @@ pub(crate) async fn follow(
     let requested = parse(purpose, &proof)?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let verified = use_up(context, &work, requested, &proof).await?;
+    let verified = consume(context, &work, requested, &proof).await?;
     let outcome = match verified.account {
         None => Verified::PartialConfirmation,
         Some(account) if hash.starts_with(pkce::PREFIX) => {
@@ -229,7 +229,7 @@ struct VerifiedCode {
     purpose: Purpose,
 }
 
-async fn use_up(
+async fn consume(
     context: &Context<'_>,
     work: &Work<'_>,
     requested: Purpose,
@@ -253,9 +253,9 @@ async fn use_up(
     if account.banned {
         return Err(refusals::user_banned());
     }
-    let kind = match matching(context, &account, requested, &hash) {
+    let kind = match matching_kind(context, &account, requested, &hash) {
         Some(kind) => kind,
-        None if is_vouched_for(context, requested, proof).await? => requested.kinds()[0],
+        None if is_accepted_elsewhere(context, requested, proof).await? => requested.kinds()[0],
         None => return Err(refusal()),
     };
     let purpose = match (requested, kind) {
@@ -306,7 +306,7 @@ async fn find_by_code(
 }
 
 /// Returns the kind of the open code of `account` that has `hash` and is not too old.
-fn matching(context: &Context<'_>, account: &Account, requested: Purpose, hash: &str) -> Option<Kind> {
+fn matching_kind(context: &Context<'_>, account: &Account, requested: Purpose, hash: &str) -> Option<Kind> {
     let settings = &context.auth.settings;
     let expiry = match requested {
         Purpose::Sms | Purpose::PhoneChange => settings.sms.otp_expiry,
@@ -317,7 +317,11 @@ fn matching(context: &Context<'_>, account: &Account, requested: Purpose, hash: 
 
 /// Returns whether somebody else says that a code sent by text message is right: the settings, for test codes, or a
 /// provider that makes codes itself.
-async fn is_vouched_for(context: &Context<'_>, requested: Purpose, proof: &Proof) -> Result<bool, Error> {
+async fn is_accepted_elsewhere(
+    context: &Context<'_>,
+    requested: Purpose,
+    proof: &Proof,
+) -> Result<bool, Error> {
     let (Purpose::Sms | Purpose::PhoneChange, Proof::Code { code, address: Address::Phone(phone) }) =
         (requested, proof)
     else {

@@ -9,7 +9,7 @@ use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::session::{self, SignIn};
 use crate::providers::{Claims, Profile};
 use crate::store::Work;
-use crate::web3::{Chain, Message, Signed};
+use crate::web3::{Chain, Message, SignedMessage};
 use crate::{Code, Error, Settings, Web3Settings};
 
 /// What identities call all wallets.
@@ -28,12 +28,12 @@ pub(crate) async fn sign_in(
 ) -> Result<Session, Error> {
     let auth = context.auth;
     let (chain, settings) = choose(context, chain)?;
-    let signed = Signed::parse(chain, message, signature).map_err(Error::validation)?;
+    let signed = SignedMessage::parse(chain, message, signature).map_err(Error::validation)?;
     if !signed.verify() {
         return Err(invalid_grant("Signature does not match address in message"));
     }
     let message = &signed.message;
-    check_place(context, chain, message)?;
+    check_domain(context, chain, message)?;
     check_time(chain, message, settings, OffsetDateTime::now_utc())?;
     let profile = profile(chain, message);
     let login = ProviderLogin {
@@ -89,7 +89,7 @@ fn choose<'a>(context: &Context<'a>, chain: &str) -> Result<(Chain, &'a Web3Sett
 }
 
 /// A message for another site must not open this one (ERC-4361, "phishing attacks").
-fn check_place(context: &Context<'_>, chain: Chain, message: &Message<'_>) -> Result<(), Error> {
+fn check_domain(context: &Context<'_>, chain: Chain, message: &Message<'_>) -> Result<(), Error> {
     let redirects = &context.auth.redirects;
     let using = format!("Signed {} message is using", chain.title());
     let is_local = message.uri.host_str() == Some("localhost");

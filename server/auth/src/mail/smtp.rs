@@ -72,7 +72,7 @@ impl Smtp {
 
     /// Hands `message` over; the server has accepted it when this returns.
     pub(super) async fn send(&self, message: &Message) -> Result<(), MailError> {
-        let _place = QueueSlot::take(self)?;
+        let _queued = QueueSlot::take(self)?;
         let attempt = tokio::time::timeout(TIMEOUT, self.deliver(message)).await;
         let result = attempt.unwrap_or_else(|_| Err(format!("no answer within {} s", TIMEOUT.as_secs())));
         result.map_err(|error| MailError::Server(format!("{}:{}", self.host, self.port), error))
@@ -91,7 +91,7 @@ impl Smtp {
                 Ok(())
             }
             // The connection has been closed already, as after every error.
-            Err(error) => Err(explained(&error)),
+            Err(error) => Err(with_cause(&error)),
         }
     }
 
@@ -114,14 +114,14 @@ impl Smtp {
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, String> {
         let tls = self.implicit_tls.then(|| self.tls.clone());
-        let place = (self.host.as_str(), self.port);
+        let server = (self.host.as_str(), self.port);
         let mut connection =
-            AsyncSmtpConnection::connect_tokio1(place, Some(TIMEOUT), &self.hello, tls, None)
+            AsyncSmtpConnection::connect_tokio1(server, Some(TIMEOUT), &self.hello, tls, None)
                 .await
-                .map_err(|error| explained(&error))?;
+                .map_err(|error| with_cause(&error))?;
         if connection.can_starttls() {
             let upgraded = connection.starttls(self.tls.clone(), &self.hello).await;
-            upgraded.map_err(|error| explained(&error))?;
+            upgraded.map_err(|error| with_cause(&error))?;
         }
         self.log_in(&mut connection).await?;
         Ok(connection)
@@ -138,7 +138,7 @@ impl Smtp {
             );
         }
         let answer = connection.auth(DEFAULT_MECHANISMS, credentials).await;
-        answer.map(drop).map_err(|error| explained(&error))
+        answer.map(drop).map_err(|error| with_cause(&error))
     }
 
     fn is_local(&self) -> bool {
@@ -147,7 +147,7 @@ impl Smtp {
 }
 
 /// Returns the error with what lies beneath it.
-fn explained(error: &lettre::transport::smtp::Error) -> String {
+fn with_cause(error: &lettre::transport::smtp::Error) -> String {
     match std::error::Error::source(error) {
         Some(cause) if !error.to_string().contains(&cause.to_string()) => format!("{error}: {cause}"),
         _ => error.to_string(),
@@ -159,9 +159,9 @@ struct QueueSlot<'a>(&'a AtomicUsize);
 
 impl QueueSlot<'_> {
     fn take(smtp: &Smtp) -> Result<QueueSlot<'_>, MailError> {
-        let place = QueueSlot(&smtp.waiting);
+        let slot = QueueSlot(&smtp.waiting);
         let before = smtp.waiting.fetch_add(1, Ordering::Relaxed);
-        if before >= QUEUE_LENGTH { Err(MailError::Busy(before)) } else { Ok(place) }
+        if before >= QUEUE_LENGTH { Err(MailError::Busy(before)) } else { Ok(slot) }
     }
 }
 

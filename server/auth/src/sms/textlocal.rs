@@ -27,11 +27,7 @@ struct Message {
     id: serde_json::Value,
 }
 
-pub(super) async fn send(
-    sender: &SmsSender,
-    account: &Textlocal,
-    sms: Sms<'_>,
-) -> Result<String, SmsError> {
+pub(super) async fn send(sender: &SmsSender, account: &Textlocal, sms: Sms<'_>) -> Result<String, SmsError> {
     let form = [
         ("sender", account.sender.as_str()),
         ("apikey", account.api_key.expose()),

@@ -30,11 +30,7 @@ struct Refusal {
 }
 
 /// Sends a message; WhatsApp ones by the account's template, where there is one.
-pub(super) async fn send(
-    sender: &SmsSender,
-    account: &Twilio,
-    sms: Sms<'_>,
-) -> Result<String, SmsError> {
+pub(super) async fn send(sender: &SmsSender, account: &Twilio, sms: Sms<'_>) -> Result<String, SmsError> {
     let mut to = format!("+{}", sms.phone);
     let mut from = account.message_service_sid.clone();
     let variables = json!({ "1": sms.code }).to_string();
@@ -83,7 +79,8 @@ pub(super) async fn check_verification(
     code: &str,
 ) -> Result<bool, SmsError> {
     let to = format!("+{phone}");
-    let message = verify(sender, account, "VerificationCheck", &[("To", to.as_str()), ("Code", code)]).await?;
+    let message =
+        verify(sender, account, "VerificationCheck", &[("To", to.as_str()), ("Code", code)]).await?;
     Ok(message.status == "approved" && message.valid)
 }
 

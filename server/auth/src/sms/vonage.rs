@@ -21,11 +21,7 @@ struct Message {
     error_text: String,
 }
 
-pub(super) async fn send(
-    sender: &SmsSender,
-    account: &Vonage,
-    sms: Sms<'_>,
-) -> Result<String, SmsError> {
+pub(super) async fn send(sender: &SmsSender, account: &Vonage, sms: Sms<'_>) -> Result<String, SmsError> {
     let mut form = vec![
         ("from", account.from.as_str()),
         ("to", sms.phone),

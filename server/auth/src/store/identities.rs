@@ -43,7 +43,8 @@ pub(crate) async fn find(
     subject: &str,
 ) -> Result<Option<Identity>, Error> {
     let document = documents::identity("i");
-    let sql = format!("select {document} from auth.identities i where i.provider = $1 and i.provider_id = $2");
+    let sql =
+        format!("select {document} from auth.identities i where i.provider = $1 and i.provider_id = $2");
     executor.into().fetch(&sql, vec![text(provider), text(subject)]).await
 }
 

@@ -138,8 +138,9 @@ pub(crate) async fn generate(
     if new.is_some() {
         auth.hooks.after_user_created(&account.user, &context.client).await?;
     }
-    let addressed = &context.client.addressed;
-    let url = action_link(&auth.settings, addressed, request.kind.mail(), &code.hash, &context.redirect_to);
+    let requested_host = &context.client.requested_host;
+    let url =
+        action_link(&auth.settings, requested_host, request.kind.mail(), &code.hash, &context.redirect_to);
     Ok(Link { user: account.user, kind: request.kind, url, code })
 }
 

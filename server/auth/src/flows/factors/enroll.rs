@@ -23,7 +23,7 @@ pub(crate) struct Enrollment {
 }
 
 /// A factor that was enrolled.
-pub(crate) struct Enrolled {
+pub(crate) struct EnrolledFactor {
     pub(crate) id: Uuid,
     pub(crate) factor_type: FactorType,
     pub(crate) totp: Option<Totp>,
@@ -45,9 +45,9 @@ pub(crate) async fn enroll(
     context: &Context<'_>,
     holder: &Holder,
     enrollment: &Enrollment,
-) -> Result<Enrolled, Error> {
+) -> Result<EnrolledFactor, Error> {
     let kind = factor_type(&enrollment.factor_type)?;
-    must_be_enrollable(context, kind)?;
+    require_enrollable(context, kind)?;
     check_name(&enrollment.friendly_name)?;
     let phone = match kind {
         FactorType::Phone if enrollment.phone.is_empty() => {
@@ -74,10 +74,10 @@ pub(crate) async fn enroll(
         phone: &phone,
     };
     store(context, holder, &factor).await?;
-    Ok(Enrolled { id, factor_type: kind, totp })
+    Ok(EnrolledFactor { id, factor_type: kind, totp })
 }
 
-fn must_be_enrollable(context: &Context<'_>, factor_type: FactorType) -> Result<(), Error> {
+fn require_enrollable(context: &Context<'_>, factor_type: FactorType) -> Result<(), Error> {
     let (code, name) = match factor_type {
         FactorType::Totp => (Code::MfaTotpEnrollNotEnabled, "TOTP"),
         FactorType::Phone => (Code::MfaPhoneEnrollNotEnabled, "Phone"),
@@ -126,7 +126,7 @@ async fn store(context: &Context<'_>, holder: &Holder, factor: &NewFactor<'_>) -
         factors::delete_unverified_phone(&work, factor.user_id, factor.phone).await?;
         others.retain(|other| other.phone != factor.phone);
     }
-    judge(context, holder, factor, &others)?;
+    check_rules(context, holder, factor, &others)?;
     factors::insert(&work, factor).await?;
     let traits = json!({ "factor_id": factor.id, "factor_type": factor.factor_type });
     let actor = Actor::User(factor.user_id);
@@ -135,7 +135,7 @@ async fn store(context: &Context<'_>, holder: &Holder, factor: &NewFactor<'_>) -
 }
 
 /// Whether the rules allow `factor` beside `others`.
-fn judge(
+fn check_rules(
     context: &Context<'_>,
     holder: &Holder,
     factor: &NewFactor<'_>,

@@ -26,7 +26,7 @@ pub(super) fn check_form(answer: &Answer) -> Result<(), Error> {
 /// Returns whether the answer is right; None if not.
 ///
 /// Errors: `validation_failed` for one of another form than browsers give it.
-pub(super) fn judge(
+pub(super) fn check(
     context: &Context<'_>,
     holder: &Holder,
     factor: &Factor,
@@ -40,15 +40,15 @@ pub(super) fn judge(
         ("create", None) if !factor.is_verified() => {
             let registered = context.auth.relying_party.finish_registration(state.clone(), response);
             registered
-                .map(|credential| Proof::Registered { credential, response: verified_members(response) })
+                .map(|credential| Proof::Registration { credential, response: verified_members(response) })
         }
         ("request", Some(credential)) => Assertion::parse(response).and_then(|assertion| {
-            if assertion.is_of_other_than(holder.user.id) {
+            if assertion.names_other_user_than(holder.user.id) {
                 return Err(Failure::OtherUser);
             }
-            let signed =
+            let authenticator =
                 context.auth.relying_party.finish_authentication(state.clone(), &assertion, credential)?;
-            Ok(Proof::Signed { signed, response: verified_members(response) })
+            Ok(Proof::Assertion { authenticator, response: verified_members(response) })
         }),
         _ => return Ok(None),
     };

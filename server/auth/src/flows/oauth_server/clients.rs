@@ -62,7 +62,7 @@ pub(crate) struct ClientChanges {
 }
 
 /// A client together with its secret, which is told this once; None for public clients.
-pub(crate) struct Registered {
+pub(crate) struct RegisteredClient {
     pub(crate) client: OauthClient,
     pub(crate) secret: Option<String>,
 }
@@ -83,7 +83,7 @@ pub(crate) async fn register(
     database: &Database,
     registrar: Registrar,
     registration: Registration,
-) -> Result<Registered, Error> {
+) -> Result<RegisteredClient, Error> {
     check_redirect_uris(&registration.redirect_uris)?;
     if !registration.grant_types.is_empty() {
         check_grant_types(&registration.grant_types)?;
@@ -112,7 +112,7 @@ pub(crate) async fn register(
         client_uri: unless_empty(registration.client_uri),
         logo_uri: unless_empty(registration.logo_uri),
     };
-    Ok(Registered { client: store::create(database, &client).await?, secret })
+    Ok(RegisteredClient { client: store::create(database, &client).await?, secret })
 }
 
 /// Returns the client with this id.
@@ -141,14 +141,14 @@ pub(crate) async fn update(
 pub(crate) async fn regenerate_secret(
     database: &Database,
     client: &OauthClient,
-) -> Result<Registered, Error> {
+) -> Result<RegisteredClient, Error> {
     if client.client_type == ClientType::Public {
         return Err(Error::validation("Cannot regenerate secret for public client"));
     }
     let secret = generate_secret();
     let changes = Changes { client_secret_hash: Some(hash(&secret)), ..Changes::default() };
     let client = store::update(database, client.id, &changes).await?.ok_or_else(not_found)?;
-    Ok(Registered { client, secret: Some(secret) })
+    Ok(RegisteredClient { client, secret: Some(secret) })
 }
 
 /// Returns the form in which secrets are stored. They are chance alone, so that a fast hash hides them well.
