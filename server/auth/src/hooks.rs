@@ -228,7 +228,7 @@ impl Hooks {
             http::call(&self.client, hook, &payload, self.timeouts).await?
         };
         if let Some(answer) = &answer {
-            refused(answer)?;
+            check_refusal(answer)?;
         }
         Ok(answer)
     }
@@ -271,7 +271,7 @@ fn parse<T: serde::de::DeserializeOwned>(answer: &[u8]) -> Result<T, Error> {
 }
 
 /// The refusal in `answer`, if it is one. One without a message is none, as upstream has it.
-fn refused(answer: &[u8]) -> Result<(), Error> {
+fn check_refusal(answer: &[u8]) -> Result<(), Error> {
     let refusal = serde_json::from_slice::<Refusal>(answer).ok().and_then(|answer| answer.error);
     let Some(detail) = refusal.filter(|detail| !detail.message.is_empty()) else { return Ok(()) };
     let status = detail.http_code.and_then(|code| StatusCode::from_u16(code).ok());

@@ -18,7 +18,7 @@ use gateway::Nodes;
 use crate::error::refusals;
 use crate::{Code, Error, LimitSettings, Rate};
 use memory::Memory;
-use shared::Shared;
+use shared::SharedCounters;
 
 /// What notes to the other nodes are about: each names the client of a refresh.
 const SUBJECT: &str = "refreshes";
@@ -122,14 +122,14 @@ impl Allowance {
 pub(crate) struct Limits {
     settings: LimitSettings,
     /// None where each process counts alone.
-    shared: Option<Shared>,
+    shared: Option<SharedCounters>,
     memory: Memory,
     nodes: Nodes,
 }
 
 impl Limits {
     pub(crate) fn new(settings: LimitSettings, database: Database, nodes: Nodes) -> Self {
-        let shared = (!settings.per_process).then(|| Shared::new(database));
+        let shared = (!settings.per_process).then(|| SharedCounters::new(database));
         Self { settings, shared, memory: Memory::default(), nodes }
     }
 
@@ -174,7 +174,7 @@ impl Limits {
 
     async fn take_from(
         &self,
-        shared: Option<&Shared>,
+        shared: Option<&SharedCounters>,
         name: &str,
         client: &str,
         allowance: Allowance,

@@ -21,6 +21,6 @@ pub(crate) use service_provider::{
 };
 
 /// Errors: `saml_provider_disabled`.
-pub(crate) fn disabled() -> Error {
+pub(crate) fn provider_disabled() -> Error {
     Code::SamlProviderDisabled.because("SAML 2.0 is disabled")
 }

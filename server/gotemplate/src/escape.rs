@@ -318,7 +318,7 @@ fn style(text: &str) -> String {
 
 /// `text` with the characters replaced that mean something in HTML.
 pub(super) fn html(text: &str) -> String {
-    replaced(text, |character| match character {
+    replace(text, |character| match character {
         '\0' => Some("\u{fffd}"),
         '"' => Some("&#34;"),
         '&' => Some("&amp;"),
@@ -332,7 +332,7 @@ pub(super) fn html(text: &str) -> String {
 
 /// As [`html`], for a value without quotes around it.
 fn unquoted(text: &str) -> String {
-    replaced(&html(text), |character| match character {
+    replace(&html(text), |character| match character {
         '\t' => Some("&#9;"),
         '\n' => Some("&#10;"),
         '\u{b}' => Some("&#11;"),
@@ -345,7 +345,7 @@ fn unquoted(text: &str) -> String {
     })
 }
 
-fn replaced(text: &str, replacement: impl Fn(char) -> Option<&'static str>) -> String {
+fn replace(text: &str, replacement: impl Fn(char) -> Option<&'static str>) -> String {
     let mut output = String::with_capacity(text.len());
     for character in text.chars() {
         match replacement(character) {

@@ -169,7 +169,7 @@ fn check_assertion(element: Element<'_>, context: &ValidationContext<'_>) -> Res
     check_issuer(issuer, context)?;
     let subject = element.only(ns::ASSERTION, "Subject").ok_or("an assertion without exactly one Subject")?;
     let mut bearers = 0;
-    for confirmation in subject.named(ns::ASSERTION, "SubjectConfirmation") {
+    for confirmation in subject.children_named(ns::ASSERTION, "SubjectConfirmation") {
         check_confirmation(confirmation, context)?;
         bearers += usize::from(confirmation.attribute("Method") == Some(BEARER));
     }
@@ -203,8 +203,8 @@ fn check_conditions(conditions: Element<'_>, context: &ValidationContext<'_>) ->
         }
     }
     check_end(conditions, "Conditions", context.now)?;
-    for restriction in conditions.named(ns::ASSERTION, "AudienceRestriction") {
-        let mut audiences = restriction.named(ns::ASSERTION, "Audience").map(Element::text);
+    for restriction in conditions.children_named(ns::ASSERTION, "AudienceRestriction") {
+        let mut audiences = restriction.children_named(ns::ASSERTION, "Audience").map(Element::text);
         if !audiences.any(|audience| audience == context.audience) {
             return Err(format!("the assertion is not for audience {:?}", context.audience));
         }

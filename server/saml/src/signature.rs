@@ -116,7 +116,7 @@ fn key(certificate: &str, now: OffsetDateTime) -> Result<bergshamra::Key, String
 
 /// Returns the signature of `element` itself, if it has one.
 fn of<'d>(element: Element<'d>) -> Result<Option<Element<'d>>, String> {
-    let mut signatures = element.named(ns::DSIG, "Signature");
+    let mut signatures = element.children_named(ns::DSIG, "Signature");
     let first = signatures.next();
     if signatures.next().is_some() {
         return Err("an element has several signatures".to_owned());
@@ -147,7 +147,8 @@ fn check_form(element: Element<'_>, signature: Element<'_>) -> Result<(), String
     }
     require_algorithm(reference, "DigestMethod", &DIGESTS)?;
     one(reference, "DigestValue")?;
-    let transforms: Vec<_> = reference.named(ns::DSIG, "Transforms").flat_map(Element::children).collect();
+    let transforms: Vec<_> =
+        reference.children_named(ns::DSIG, "Transforms").flat_map(Element::children).collect();
     let usual = |transform: &Element<'_>| {
         let name = transform.attribute("Algorithm").unwrap_or_default();
         transform.is(ns::DSIG, "Transform")

@@ -206,9 +206,7 @@ impl OauthServerApi {
             })?;
             let origin = request::client(request)?;
             let refreshed = refresh::refresh(auth, &token, Some(client.id), &origin).await?;
-            return Ok(session_answer::wrapped(refreshed.session, |session| {
-                session.into_client_tokens(None)
-            }));
+            return Ok(session_answer::wrap(refreshed.session, |session| session.into_client_tokens(None)));
         }
         let grant = CodeGrant {
             code: fields.code.unwrap_or_default(),
@@ -219,7 +217,7 @@ impl OauthServerApi {
         let context = request::context(auth, request, None)?;
         let exchanged = token::exchange(&context, &client, &grant).await?;
         let id_token = exchanged.id_token;
-        Ok(session_answer::wrapped(exchanged.session, |session| session.into_client_tokens(id_token)))
+        Ok(session_answer::wrap(exchanged.session, |session| session.into_client_tokens(id_token)))
     }
 
     /// Who the user of an access token is, as far as the client may know (OpenID Connect Core, section 5.3).

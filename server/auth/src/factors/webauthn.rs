@@ -108,13 +108,13 @@ impl RelyingParty {
 
     /// Ends the creation of a credential.
     pub(crate) fn finish_registration(&self, state: Value, response: &Value) -> Result<Credential, Failure> {
-        let ceremony = stored(state)?;
+        let ceremony = parse_ceremony(state)?;
         let response: RegisterPublicKeyCredential = from_browser(response)?;
         let core = &self.site().map_err(Failure::Internal)?.core;
         let state = registration_state(core, &ceremony).map_err(Failure::Internal)?;
         let credential = core.register_credential(&response, &state, None).map_err(Failure::Refused)?;
         let (aaguid, public_key) =
-            attested(&response.response.attestation_object).map_err(Failure::Refused)?;
+            attested_key(&response.response.attestation_object).map_err(Failure::Refused)?;
         let known = |transport: &AuthenticatorTransport| *transport != AuthenticatorTransport::Unknown;
         let transports = response.response.transports.unwrap_or_default().into_iter().filter(known);
         Ok(Credential {
@@ -164,7 +164,7 @@ impl RelyingParty {
         assertion: &Assertion,
         credential: &Credential,
     ) -> Result<AuthenticatorState, Failure> {
-        let ceremony = stored(state)?;
+        let ceremony = parse_ceremony(state)?;
         let site = self.site().map_err(Failure::Internal)?;
         assertion.verify(&ceremony, credential, &site.rp_id, &site.origins).map_err(Failure::Refused)
     }
@@ -217,7 +217,7 @@ fn to_json(value: &impl serde::Serialize) -> Result<Value, Error> {
 }
 
 /// Reads what was stored at the beginning of a ceremony.
-fn stored(state: Value) -> Result<Ceremony, Failure> {
+fn parse_ceremony(state: Value) -> Result<Ceremony, Failure> {
     serde_json::from_value(state).map_err(Failure::Unreadable)
 }
 
@@ -250,7 +250,7 @@ pub(super) fn from_browser<T: DeserializeOwned>(response: &Value) -> Result<T, F
 }
 
 /// Make and public key in an attestation object (Level 3, section 6.5).
-fn attested(attestation_object: &[u8]) -> Result<(Uuid, Vec<u8>), WebauthnError> {
+fn attested_key(attestation_object: &[u8]) -> Result<(Uuid, Vec<u8>), WebauthnError> {
     #[derive(serde::Deserialize)]
     struct AttestationObject<'a> {
         #[serde(rename = "authData", borrow)]

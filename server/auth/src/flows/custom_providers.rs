@@ -147,20 +147,20 @@ pub(crate) async fn create(
     }
     check_urls(providers, &definition, kind).await?;
     if store::view(database, text(&definition.identifier)).await?.is_some() {
-        return Err(taken());
+        return Err(already_exists());
     }
     let mut provider = blank(kind, text(&definition.identifier).to_owned());
     apply(&settings.encryption, &mut provider, definition)?;
     provider.cached_discovery = discover(providers, &provider).await?;
     store::create(database, &provider).await.map_err(|error| {
         match error.violates("custom_oauth_providers_identifier_key") {
-            true => taken(),
+            true => already_exists(),
             false => error,
         }
     })
 }
 
-fn taken() -> Error {
+fn already_exists() -> Error {
     let message = "A custom OAuth provider with this identifier already exists";
     Code::Conflict.at(http::StatusCode::BAD_REQUEST, message)
 }

@@ -153,7 +153,8 @@ async fn accept(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptanc
         input.provider == name || (!input.issuer.is_empty() && issuers.contains(&input.issuer.as_str()))
     };
     let (name, issuer, format) = if is("apple", &APPLE_ISSUERS) {
-        let issuer = detected(input, configured("apple"), "Apple", |issuer| APPLE_ISSUERS.contains(&issuer))?;
+        let issuer =
+            detect_issuer(input, configured("apple"), "Apple", |issuer| APPLE_ISSUERS.contains(&issuer))?;
         ("apple", issuer, IdTokenFormat::Apple)
     } else if is("google", &[GOOGLE]) {
         ("google", GOOGLE.to_owned(), IdTokenFormat::Google)
@@ -162,7 +163,7 @@ async fn accept(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptanc
             issuer.starts_with("https://login.microsoftonline.com/")
                 || issuer.starts_with("https://sts.windows.net/")
         };
-        ("azure", detected(input, configured("azure"), "Azure", is_tenant)?, IdTokenFormat::Azure)
+        ("azure", detect_issuer(input, configured("azure"), "Azure", is_tenant)?, IdTokenFormat::Azure)
     } else if is("facebook", &[FACEBOOK]) {
         ("facebook", FACEBOOK.to_owned(), IdTokenFormat::Facebook)
     } else if is("keycloak", &[keycloak]) {
@@ -187,7 +188,7 @@ async fn accept(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptanc
         provider: name.to_owned(),
         address: IssuerAddress {
             any_name: name == "apple",
-            ..IssuerAddress::trusted(&moved(issuer, provider))
+            ..IssuerAddress::trusted(&configured_issuer(issuer, provider))
         },
         format,
         audiences,
@@ -198,12 +199,12 @@ async fn accept(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptanc
 }
 
 /// A provider that is set up with a URL of its own issues its tokens there.
-fn moved(issuer: String, provider: &OauthProvider) -> String {
+fn configured_issuer(issuer: String, provider: &OauthProvider) -> String {
     if provider.url.is_empty() || is_azure(&issuer) { issuer } else { trim(&provider.url).to_owned() }
 }
 
 /// Returns the issuer that the token names, where a provider has several.
-fn detected(
+fn detect_issuer(
     input: &IdTokenInput,
     provider: Option<&OauthProvider>,
     title: &str,

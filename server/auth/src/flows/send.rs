@@ -100,7 +100,7 @@ pub(crate) fn random_password() -> String {
 async fn sign_in_code(context: &Context<'_>, account: &Account, request: &Otp) -> Result<String, Error> {
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let account = locked(&work, account.id()).await?;
+    let account = lock_account(&work, account.id()).await?;
     let message_id = match &request.address {
         Address::Email(_) => {
             context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, Value::Null).await?;
@@ -281,7 +281,7 @@ pub(crate) async fn reauthenticate(context: &Context<'_>, bearer: &Bearer) -> Re
     }
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let account = locked(&work, user.id).await?;
+    let account = lock_account(&work, user.id).await?;
     context.log(&work, Actor::User(account.id()), Action::UserReauthenticateRequested, Value::Null).await?;
     let mut message_id = String::new();
     if by_mail {
@@ -295,7 +295,7 @@ pub(crate) async fn reauthenticate(context: &Context<'_>, bearer: &Bearer) -> Re
 }
 
 /// Returns the account `id`, whom nobody else changes until `work` ends.
-pub(super) async fn locked(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
+pub(super) async fn lock_account(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
     let account = users::find(work, id).await?;
     account.ok_or_else(|| Code::UserNotFound.because("User not found"))
 }

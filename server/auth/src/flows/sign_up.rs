@@ -67,7 +67,7 @@ pub(crate) async fn sign_up(context: &Context<'_>, request: SignUp) -> Result<Si
                 return Err(Code::UserAlreadyExists.because("User already registered"));
             }
             context.auth.messages.imitate_sending().await;
-            return Ok(SignUpOutcome::User(Box::new(obfuscated(context, &request)?)));
+            return Ok(SignUpOutcome::User(Box::new(imitated_user(context, &request)?)));
         }
     };
     if let Some(granted) = granted {
@@ -162,8 +162,8 @@ pub(crate) async fn register(
     let hash = context.auth.hasher.hash(request.password.clone()).await?;
     match attempt(context, request, &hash, with_session).await {
         // Somebody else was faster with the same address: now it exists.
-        Err(error) if users::is_taken(&error) => {
-            attempt(context, request, &hash, with_session).await.map_err(users::name_taken)
+        Err(error) if users::is_address_conflict(&error) => {
+            attempt(context, request, &hash, with_session).await.map_err(users::as_address_conflict)
         }
         other => other,
     }
@@ -350,7 +350,7 @@ async fn log(
 }
 
 /// Returns what the answer would be if the account were new.
-fn obfuscated(context: &Context<'_>, request: &SignUp) -> Result<User, Error> {
+fn imitated_user(context: &Context<'_>, request: &SignUp) -> Result<User, Error> {
     let now = OffsetDateTime::now_utc();
     // Postgres, where the real ones come from, counts microseconds.
     let now = now.replace_nanosecond(now.microsecond() * 1000).unwrap_or(now);

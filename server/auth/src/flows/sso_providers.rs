@@ -28,7 +28,7 @@ impl Definition {
     /// Errors: `validation_failed`; `saml_provider_disabled` in builds without SAML.
     fn check(&self, settings: &Settings, is_new: bool) -> Result<(), Error> {
         if cfg!(not(feature = "saml")) {
-            return Err(sso::disabled());
+            return Err(sso::provider_disabled());
         }
         if is_new && self.kind != "saml" {
             return Err(Error::validation("Only 'saml' supported for SSO provider type"));
@@ -96,7 +96,7 @@ pub(crate) async fn create(
     let (xml, provider) = found.ok_or_else(|| Error::validation("SAML Metadata is missing"))?;
     let entity_id = provider.entity_id();
     if store::find(database, Lookup::EntityId(entity_id)).await?.is_some() {
-        return Err(known_already(entity_id));
+        return Err(saml_idp_exists(entity_id));
     }
     definition.check_domains(database, None).await?;
     let row = Row {
@@ -110,7 +110,7 @@ pub(crate) async fn create(
         name_id_format: non_empty(Some(&definition.name_id_format)),
     };
     let domains = definition.domains.as_deref().unwrap_or_default();
-    store::create(database, &row, domains).await.map_err(|error| taken(error, entity_id))
+    store::create(database, &row, domains).await.map_err(|error| as_conflict(error, entity_id))
 }
 
 /// Returns the provider that a path names by its id or, with a prefix, by its resource id.
@@ -163,7 +163,7 @@ pub(crate) async fn update(
     let mut client = database.client().await?;
     let work = Work::begin(&mut client).await?;
     let updated = store::update(&work, &row, definition.domains.as_deref()).await;
-    let updated = updated.map_err(|error| taken(error, entity_id))?.ok_or_else(not_found)?;
+    let updated = updated.map_err(|error| as_conflict(error, entity_id))?.ok_or_else(not_found)?;
     work.commit().await?;
     Ok(updated)
 }
@@ -184,15 +184,15 @@ fn not_found() -> Error {
     Code::SsoProviderNotFound.because("SSO Identity Provider not found")
 }
 
-fn known_already(entity_id: &str) -> Error {
+fn saml_idp_exists(entity_id: &str) -> Error {
     let message = format!("SAML Identity Provider with this EntityID ({entity_id}) already exists");
     Code::SamlIdpAlreadyExists.because(message)
 }
 
 /// Returns what another administrator was faster with.
-fn taken(error: Error, entity_id: &str) -> Error {
+fn as_conflict(error: Error, entity_id: &str) -> Error {
     if error.violates("saml_providers_entity_id_key") {
-        return known_already(entity_id);
+        return saml_idp_exists(entity_id);
     }
     if error.violates("sso_domains_domain_idx") {
         return Code::SsoDomainAlreadyExists

@@ -52,7 +52,7 @@ pub(crate) async fn update(context: &Context<'_>, bearer: &Bearer, request: Upda
     let hash = new_hash(context, bearer, &request).await?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let mut account = send::locked(&work, user.id).await?;
+    let mut account = send::lock_account(&work, user.id).await?;
     if let Some(hash) = &hash {
         account = set_password(context, &work, bearer, &request, hash).await?;
     }
@@ -197,7 +197,7 @@ async fn set_password(
     hash: &str,
 ) -> Result<Account, Error> {
     let id = bearer.user.id;
-    let account = send::locked(work, id).await?;
+    let account = send::lock_account(work, id).await?;
     let settings = &context.auth.settings.security;
     let nonce_counts = settings.password_change_requires_reauthentication && !request.nonce.is_empty();
     // Of several requests with one nonce, one wins: the others find it gone.

@@ -129,7 +129,7 @@ impl Proof {
 }
 
 /// What became of a code.
-pub(crate) enum Verified {
+pub(crate) enum VerificationResult {
     /// The user is signed in.
     Session(Box<Session>),
     /// The user is to exchange this for a session.
@@ -145,16 +145,20 @@ pub(crate) const HALF_CONFIRMED: &str =
 /// Uses a code up and signs its user in.
 ///
 /// Errors: `otp_expired` for one that is wrong, used, too old or nobody's; `user_banned`; `validation_failed`.
-pub(crate) async fn verify(context: &Context<'_>, purpose: &str, proof: &Proof) -> Result<Verified, Error> {
+pub(crate) async fn verify(
+    context: &Context<'_>,
+    purpose: &str,
+    proof: &Proof,
+) -> Result<VerificationResult, Error> {
     let purpose = parse(purpose, proof)?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
     let verified = consume(context, &work, purpose, proof).await?;
     let outcome = match verified.account {
-        None => Verified::PartialConfirmation,
+        None => VerificationResult::PartialConfirmation,
         Some(account) => {
             let session = sign_in(context, &work, &account).await?;
-            Verified::Session(Box::new(session))
+            VerificationResult::Session(Box::new(session))
         }
     };
     work.commit().await?;
@@ -169,18 +173,18 @@ pub(crate) async fn follow(
     context: &Context<'_>,
     purpose: &str,
     hash: &str,
-) -> Result<(Verified, &'static str), Error> {
+) -> Result<(VerificationResult, &'static str), Error> {
     let proof = Proof::Hash(hash.to_owned());
     let requested = parse(purpose, &proof)?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
     let verified = consume(context, &work, requested, &proof).await?;
     let outcome = match verified.account {
-        None => Verified::PartialConfirmation,
+        None => VerificationResult::PartialConfirmation,
         Some(account) if hash.starts_with(pkce::PREFIX) => {
-            Verified::Code(issue_code(&work, &account, requested, verified.purpose).await?)
+            VerificationResult::Code(issue_code(&work, &account, requested, verified.purpose).await?)
         }
-        Some(account) => Verified::Session(Box::new(sign_in(context, &work, &account).await?)),
+        Some(account) => VerificationResult::Session(Box::new(sign_in(context, &work, &account).await?)),
     };
     work.commit().await?;
     Ok((outcome, verified.purpose.name()))

@@ -41,10 +41,10 @@ pub(crate) fn action_link(
     let joined = set.and_then(|path| Url::parse(&base).and_then(|base| base.join(path)).ok());
     let query = format!(
         "token={}&type={}&redirect_to={}",
-        escaped(hash),
-        escaped(kind.action_type()),
+        escape(hash),
+        escape(kind.action_type()),
         // What holds none of these was escaped by whoever sent it.
-        if redirect_to.contains(['&', '=', '#']) { escaped(redirect_to) } else { redirect_to.to_owned() },
+        if redirect_to.contains(['&', '=', '#']) { escape(redirect_to) } else { redirect_to.to_owned() },
     );
     match joined {
         Some(mut url) => {
@@ -55,7 +55,7 @@ pub(crate) fn action_link(
     }
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     byte_serialize(text.as_bytes()).collect()
 }
 

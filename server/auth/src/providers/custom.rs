@@ -93,8 +93,8 @@ impl CustomProvider {
     }
 
     /// Returns the claims as the administrator wants them.
-    fn customise(&self, claims: Claims, document: &Map<String, Value>) -> Claims {
-        mapping::customise(claims, document, &self.custom_claims_allowlist, &self.attribute_mapping)
+    fn customize(&self, claims: Claims, document: &Map<String, Value>) -> Claims {
+        mapping::customize(claims, document, &self.custom_claims_allowlist, &self.attribute_mapping)
     }
 }
 
@@ -173,7 +173,7 @@ impl Providers {
                 }
                 let profile = super::IdTokenFormat::of(&address.issuer).profile(&token.claims);
                 let Profile { claims, emails } = profile.map_err(ProviderError::Unexpected)?;
-                return Ok(Profile { claims: custom.customise(claims, &token.claims), emails });
+                return Ok(Profile { claims: custom.customize(claims, &token.claims), emails });
             }
             Some(address) => self.issuers.get(&address).await?.document.userinfo_endpoint.clone(),
             None => custom.userinfo_url.clone().unwrap_or_default(),
@@ -185,6 +185,6 @@ impl Providers {
         let document = self.document(&userinfo_url, reach, &tokens.access, |request| request).await?;
         let document = document.as_object().cloned().unwrap_or_default();
         let claims = Claims::standard(&document).map_err(ProviderError::Unexpected)?;
-        Ok(mapping::of_standard_claims(custom.customise(claims, &document)))
+        Ok(mapping::of_standard_claims(custom.customize(claims, &document)))
     }
 }

@@ -131,7 +131,8 @@ fn facebook(claims: &Map<String, Value>) -> Profile {
 }
 
 fn google(claims: &Map<String, Value>) -> Profile {
-    let mut profile_claims = subject(claims).named(text(claims, "name")).pictured(text(claims, "picture"));
+    let mut profile_claims =
+        subject(claims).with_name(text(claims, "name")).with_picture(text(claims, "picture"));
     if let Some(domain) = claims.get("hd").filter(|domain| **domain != "") {
         profile_claims = profile_claims.custom("hd", domain.clone());
     }

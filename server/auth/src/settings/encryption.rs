@@ -19,7 +19,7 @@ pub struct EncryptionSettings {
 ::settings::settings! {
     /// [`EncryptionSettings`] as they are written. The first name of each is that of upstream's documentation, the second
     /// follows from its configuration.
-    pub(super) struct WrittenKeys {
+    pub(super) struct KeySettings {
         /// Encrypts secrets at rest.
         #[setting(variables = ["GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPT", "GOTRUE_SECURITY_DATABASE_ENCRYPTION_ENCRYPT"])]
         encrypts: bool = false,
@@ -46,7 +46,7 @@ pub struct EncryptionSettings {
 
 impl EncryptionSettings {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
-        let mut written = WrittenKeys::default();
+        let mut written = KeySettings::default();
         reader.apply(&mut written)?;
         let refused = |part: &str, expected: &str, found: &str| {
             Invalid::new(&format!("GOTRUE_SECURITY_DB_ENCRYPTION_{part}"), expected, &found)

@@ -42,7 +42,7 @@ pub(super) async fn send(sender: &SmsSender, account: &Twilio, sms: Sms<'_>) -> 
         }
     }
     if sms.channel == Channel::Whatsapp && !account.content_sid.is_empty() {
-        form.extend([("ContentSid", account.content_sid.as_str()), ("ContentVariables", &variables)]);
+        form.extend([("ContentSid", account.content_sid.as_str()), ("ContentVariables", variables.as_str())]);
     } else {
         form.push(("Body", sms.text));
     }
@@ -51,7 +51,7 @@ pub(super) async fn send(sender: &SmsSender, account: &Twilio, sms: Sms<'_>) -> 
     let request = sender.form(MESSAGES, &path, &form)?;
     let request = request.basic_auth(&account.account_sid, Some(account.auth_token.expose()));
     let answer = sender.answer(request).await?;
-    let message = accepted(&answer)?;
+    let message = read_message(&answer)?;
     if matches!(message.status.as_str(), "failed" | "undelivered") {
         let code = message.error_code.map(|code| code.to_string()).unwrap_or_default();
         let reason = message.error_message.unwrap_or_default();
@@ -94,10 +94,10 @@ async fn verify(
     let path = format!("/v2/Services/{}/{resource}", account.message_service_sid);
     let request = sender.form(VERIFY, &path, form)?;
     let request = request.basic_auth(&account.account_sid, Some(account.auth_token.expose()));
-    accepted(&sender.answer(request).await?)
+    read_message(&sender.answer(request).await?)
 }
 
-fn accepted(answer: &Answer) -> Result<Message, SmsError> {
+fn read_message(answer: &Answer) -> Result<Message, SmsError> {
     if matches!(answer.status.as_u16(), 200 | 201) {
         return Ok(answer.json()?);
     }

@@ -26,7 +26,7 @@ pub(super) async fn send(sender: &SmsSender, account: &Vonage, sms: Sms<'_>) -> 
         ("from", account.from.as_str()),
         ("to", sms.phone),
         ("text", sms.text),
-        ("api_key", &account.api_key),
+        ("api_key", account.api_key.as_str()),
         ("api_secret", account.api_secret.expose()),
     ];
     if !sms.text.is_ascii() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::disabled;
+use super::provider_disabled;
 use crate::{Error, Settings};
 
 /// The kinds of names that identity providers can be asked for.
@@ -121,10 +121,10 @@ impl Assertion {
 
 /// Errors: `saml_provider_disabled`.
 pub(crate) fn parse_metadata(_: &str) -> Result<IdentityProvider, Error> {
-    Err(disabled())
+    Err(provider_disabled())
 }
 
 /// Errors: `saml_provider_disabled`.
 pub(crate) fn issuer(_: &str) -> Result<String, Error> {
-    Err(disabled())
+    Err(provider_disabled())
 }

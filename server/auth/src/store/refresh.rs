@@ -143,7 +143,7 @@ const SESSION_RULES: &str = "
   when $11::boolean and exists (select from newer) then 'superseded'";
 
 /// CTE `newer`: another valid session of the same user and kind that was refreshed later.
-fn newer() -> String {
+fn newer_cte() -> String {
     let tag = |session: &str| {
         format!("case when $12::jsonb ? {session}.tag then {session}.tag else $12::jsonb ->> 0 end")
     };
@@ -165,7 +165,7 @@ fn newer() -> String {
 }
 
 /// CTE `touched`: the session after the refresh, with `assignments` besides those of every refresh.
-fn touched(assignments: &str) -> String {
+fn touched_cte(assignments: &str) -> String {
     format!(
         "touched as (
            update auth.sessions s

@@ -148,12 +148,12 @@ pub(crate) async fn find_duplicate(
 }
 
 /// Returns whether a user was not stored because somebody has the address.
-pub(crate) fn is_taken(error: &Error) -> bool {
+pub(crate) fn is_address_conflict(error: &Error) -> bool {
     error.violates("users_email_partial_key") || error.violates("users_phone_key")
 }
 
 /// Turns the violation of an address' uniqueness into the refusal that says so.
-pub(crate) fn name_taken(error: Error) -> Error {
+pub(crate) fn as_address_conflict(error: Error) -> Error {
     if error.violates("users_email_partial_key") {
         return refusals::email_exists();
     }

@@ -37,7 +37,7 @@ pub(crate) async fn update(
     let hash = new_hash(context, id, fields.password.as_deref()).await?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let account = send::locked(&work, id).await?;
+    let account = send::lock_account(&work, id).await?;
     confirm(&work, id, &fields).await?;
     if let Some(hash) = &hash {
         // Whoever knew the old one is signed out, and what they have begun is worth nothing.
@@ -60,7 +60,7 @@ pub(crate) async fn update(
     if let Some(seconds) = ban {
         changes = changes.ban(seconds);
     }
-    let account = changes.apply(&work, id).await.map_err(users::name_taken)?;
+    let account = changes.apply(&work, id).await.map_err(users::as_address_conflict)?;
     log(context, &work, admin, Action::UserModified, &account.user, &[]).await?;
     work.commit().await?;
     Ok(account.user)

@@ -37,7 +37,7 @@ pub(crate) async fn update(
     let mut connection = context.auth.database.client().await?;
     let work = Work::begin(&mut connection).await?;
     let changed = factors::update(&work, user.id, factor.id, name, &phone).await;
-    let changed = changed.map_err(taken)?.ok_or_else(factor_not_found)?;
+    let changed = changed.map_err(as_conflict)?.ok_or_else(factor_not_found)?;
     let traits = json!({ "user_id": user.id, "factor_id": factor.id, "factor_type": factor.factor_type });
     context.log(&work, admin.actor(), Action::FactorUpdated, traits).await?;
     work.commit().await?;
@@ -58,7 +58,7 @@ pub(crate) async fn delete(context: &Context<'_>, user: &User, factor: &Factor) 
 }
 
 /// Returns a name or number that another factor of the user has.
-fn taken(error: Error) -> Error {
+fn as_conflict(error: Error) -> Error {
     let unique = ["mfa_factors_user_friendly_name_unique", "unique_phone_factor_per_user"];
     match unique.into_iter().any(|constraint| error.violates(constraint)) {
         true => Code::MfaFactorNameConflict.because("Another factor of this user has that name or number"),

@@ -47,7 +47,7 @@ pub(crate) async fn begin(
     request: &Request,
 ) -> Result<String, Error> {
     let client = client(database, &request.client_id, &request.redirect_uri).await?;
-    let answer = match checked(settings, request) {
+    let answer = match check(settings, request) {
         Ok(checked) => store(database, settings, client.id, request, &checked).await,
         Err(reason) => Err(("invalid_request", reason)),
     };
@@ -92,7 +92,7 @@ struct CheckedRequest {
 }
 
 /// The reason for a refusal is for the client's developer.
-fn checked(settings: &Settings, request: &Request) -> Result<CheckedRequest, String> {
+fn check(settings: &Settings, request: &Request) -> Result<CheckedRequest, String> {
     if !matches!(request.response_type.as_str(), "" | "code") {
         return Err("only response_type=code is supported".to_owned());
     }

@@ -131,7 +131,7 @@ pub(crate) async fn update(
     client: &OauthClient,
     changes: ClientChanges,
 ) -> Result<OauthClient, Error> {
-    let changes = checked(client.client_type, changes)?;
+    let changes = check(client.client_type, changes)?;
     store::update(database, client.id, &changes).await?.ok_or_else(not_found)
 }
 
@@ -168,7 +168,7 @@ fn unless_empty(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-fn checked(client_type: ClientType, changes: ClientChanges) -> Result<Changes, Error> {
+fn check(client_type: ClientType, changes: ClientChanges) -> Result<Changes, Error> {
     let ClientChanges { redirect_uris, grant_types, client_name, client_uri, logo_uri, .. } = changes;
     let method = changes.token_endpoint_auth_method;
     let is_empty = redirect_uris.is_none()

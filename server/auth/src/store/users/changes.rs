@@ -97,7 +97,7 @@ impl<'a> Changes<'a> {
         self.set("role", "text", text(role))
     }
 
-    pub(crate) fn invited(self) -> Self {
+    pub(crate) fn set_invited(self) -> Self {
         self.assign("invited_at = now()")
     }
 
