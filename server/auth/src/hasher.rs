@@ -119,7 +119,7 @@ impl Drop for QueueSlot {
     }
 }
 
-/// What each thread does until the [`Hasher`] is gone.
+/// Runs jobs on a thread until the [`Hasher`] is gone.
 fn work(jobs: &Mutex<Receiver<Job>>) {
     lower_priority();
     loop {

@@ -95,7 +95,7 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    /// Functions are called as the login role of `database`.
+    /// Reads the hooks. Functions are called as the login role of `database`.
     ///
     /// Errors: a sentence for a URI or a secret that cannot be used.
     pub(crate) fn new(hooks: HookSettings, client: HttpClient, database: Database) -> Result<Self, String> {
@@ -270,7 +270,7 @@ fn parse<T: serde::de::DeserializeOwned>(answer: &[u8]) -> Result<T, Error> {
     })
 }
 
-/// The refusal in `answer`, if it is one. One without a message is none, as upstream has it.
+/// Checks that `answer` is no refusal. A refusal without a message is none, as upstream has it.
 fn check_refusal(answer: &[u8]) -> Result<(), Error> {
     let refusal = serde_json::from_slice::<Refusal>(answer).ok().and_then(|answer| answer.error);
     let Some(detail) = refusal.filter(|detail| !detail.message.is_empty()) else { return Ok(()) };

@@ -20,7 +20,7 @@ const PREFIX: usize = 5;
 /// Who knows of leaks.
 pub(crate) struct Leaks {
     client: HttpClient,
-    /// Ends where the digits follow. None: nobody is asked.
+    /// Ends where the digits follow. `None`: nobody is asked.
     url: Option<String>,
     fails_closed: bool,
 }

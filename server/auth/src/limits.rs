@@ -121,7 +121,7 @@ impl Allowance {
 /// The counters.
 pub(crate) struct Limits {
     settings: LimitSettings,
-    /// None where each process counts alone.
+    /// `None` where each process counts alone.
     shared: Option<SharedCounters>,
     memory: Memory,
     nodes: Nodes,
@@ -242,7 +242,7 @@ impl Limits {
 
 /// Returns whom a request counts for: the first item of the header that settings name, else the caller's address.
 ///
-/// None if the header is set but absent, as upstream has it, and for callers on this machine: either a person who
+/// `None` if the header is set but absent, as upstream has it, and for callers on this machine: either a person who
 /// tries things out, or a proxy behind which everybody has the same address.
 fn client<'a>(header: Option<&str>, headers: &'a http::HeaderMap, address: IpAddr) -> Option<Cow<'a, str>> {
     let Some(name) = header else {

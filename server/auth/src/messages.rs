@@ -36,7 +36,7 @@ pub(crate) struct Mail<'a> {
     /// The user whom it is about, as stored when the mail goes out.
     pub(crate) account: &'a Account,
     /// What the user types or follows; of [`MailKind::EmailChange`], what goes to the current address, if anything
-    /// does. None for notifications.
+    /// does. `None` for notifications.
     pub(crate) code: Option<&'a OneTimeCode>,
     /// Of [`MailKind::EmailChange`] alone: what goes to the new address, and that address.
     pub(crate) new_address: Option<(&'a OneTimeCode, &'a str)>,
@@ -212,7 +212,7 @@ impl Messages {
         data
     }
 
-    /// Labels (`ann+news@…`) do not count.
+    /// Checks that mail may go to `address`. Labels (`ann+news@…`) do not count.
     fn check_authorized(&self, address: &str) -> Result<(), Error> {
         let authorized = &self.settings.mail.authorized_addresses;
         let plain = match (address.split_once('+'), address.rsplit_once('@')) {

@@ -380,8 +380,8 @@ fn issuer_address(
     Ok(IssuerAddress { any_name: provider.name == "apple", ..IssuerAddress::trusted(issuer) })
 }
 
-/// A configured tenant is the only one whose tokens count; otherwise all tenants count, and what the configured
-/// host issues if that is not Azure's own.
+/// Returns the issuer that Azure's tokens count from. A configured tenant is the only one whose tokens count; otherwise
+/// all tenants count, and what the configured host issues if that is not Azure's own.
 fn azure_issuer(url: &str, claimed: &str) -> Result<IssuerAddress, ProviderError> {
     let expected = if url.is_empty() { String::new() } else { format!("{}/v2.0", trim(url)) };
     let is_tenant = (is_azure(&expected) || is_azure_ciam(&expected))

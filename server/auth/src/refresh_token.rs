@@ -65,6 +65,8 @@ impl RefreshToken {
         (0..LENGTH).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
     }
 
+    /// Parses a token of either format.
+    ///
     /// Errors: `validation_failed` for text that cannot be a token, without a look into the database.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         if text.len() == LENGTH && text.bytes().all(|byte| ALPHABET.contains(&byte)) {

@@ -180,7 +180,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Claim `iss` of access tokens.
+    /// Returns claim `iss` of access tokens.
     pub(crate) fn issuer(&self) -> &str {
         self.token.issuer.as_deref().unwrap_or(&self.external_url)
     }
@@ -197,7 +197,8 @@ fn named<T: Value>(
     reader.get(&format!("{table}.{name}.{part}"), &[&variable])
 }
 
-/// Upstream takes six digits for a code where the number is not from six to ten; here that is a mistake.
+/// Checks the number of digits of a code. Upstream takes six digits where the number is not from six to ten; here that
+/// is a mistake.
 fn otp_length(length: usize) -> Result<usize, &'static str> {
     if (6..=10).contains(&length) { Ok(length) } else { Err("a number of digits from 6 to 10") }
 }

@@ -48,7 +48,7 @@ pub(crate) enum Channel {
 }
 
 impl Channel {
-    /// Returns the channel of this name; None for an unknown one.
+    /// Returns the channel of this name; `None` for an unknown one.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         match name {
             "" | "sms" => Some(Self::Sms),
@@ -76,7 +76,7 @@ pub(crate) struct SmsSender {
 }
 
 impl SmsSender {
-    /// `factor_template` is the text of codes that are a second factor.
+    /// Prepares the messages. `factor_template` is the text of codes that are a second factor.
     ///
     /// Errors: a sentence for a template that cannot be read.
     pub(crate) fn new(

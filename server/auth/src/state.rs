@@ -39,13 +39,15 @@ pub(crate) struct Auth {
     pub(crate) cleanup: Cleanup,
     pub(crate) redirects: Redirects,
     pub(crate) providers: Providers,
-    /// None if settings switch SAML off.
+    /// `None` if settings switch SAML off.
     pub(crate) saml: Option<ServiceProvider>,
     pub(crate) saml_remote: IdentityProviderClient,
     pub(crate) metrics: Arc<Metrics>,
 }
 
 impl Auth {
+    /// Makes the service of `settings`.
+    ///
     /// Errors: a sentence for the operator about a setting that cannot be used.
     pub(crate) fn new(
         settings: Settings,

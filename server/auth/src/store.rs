@@ -40,7 +40,7 @@ const LOCK_TIMEOUT: &str = "5s";
 /// The nil UUID that fills columns `instance_id`.
 const NO_INSTANCE: &str = "'00000000-0000-0000-0000-000000000000'::uuid";
 
-/// Null for empty text.
+/// Returns `value` as a parameter, null if it is empty.
 pub(crate) fn text_unless_empty(value: &str) -> Parameter<'_> {
     text(Some(value).filter(|value| !value.is_empty())?)
 }

@@ -1,5 +1,5 @@
 //! Issuers other than this project whose tokens its services take (`[auth.third_party]`): their keys are fetched where
-//! OpenID Connect Discovery 1.0 has them, and again and again, since issuers change them.
+//! OpenID Connect Discovery 1.0 has them, and every now and then, since issuers change them.
 
 use std::time::Duration;
 

@@ -284,7 +284,7 @@ fn is_safe_url(url: &str) -> bool {
     }
 }
 
-/// `text` as part of a URL; with `whole`, what separates a URL's parts stays.
+/// Encodes `text` as part of a URL; with `whole`, what separates a URL's parts stays.
 fn percent_encoded(text: &str, whole: bool) -> String {
     let bytes = text.as_bytes();
     let mut encoded = String::with_capacity(text.len());
@@ -307,7 +307,7 @@ fn percent_encoded(text: &str, whole: bool) -> String {
     encoded
 }
 
-/// `text` as a value in CSS: words, numbers and colours, nothing with a meaning of its own.
+/// Returns `text` as a value in CSS: words, numbers and colours, nothing with a meaning of its own.
 fn style(text: &str) -> String {
     let safe =
         |c: char| c.is_alphanumeric() || matches!(c, ' ' | '#' | '.' | ',' | '%' | '-' | '_' | '+' | '!');
@@ -316,7 +316,7 @@ fn style(text: &str) -> String {
     if active || !text.chars().all(safe) { REFUSED.to_owned() } else { text.to_owned() }
 }
 
-/// `text` with the characters replaced that mean something in HTML.
+/// Returns `text` with the characters replaced that mean something in HTML.
 pub(super) fn html(text: &str) -> String {
     replace(text, |character| match character {
         '\0' => Some("\u{fffd}"),
@@ -330,7 +330,7 @@ pub(super) fn html(text: &str) -> String {
     })
 }
 
-/// As [`html`], for a value without quotes around it.
+/// Escapes `text` as [`html`] does, for a value without quotes around it.
 fn unquoted(text: &str) -> String {
     replace(&html(text), |character| match character {
         '\t' => Some("&#9;"),

@@ -47,7 +47,7 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, String> {
     })
 }
 
-/// Go's `fmt.Sprint`: blanks only between two arguments neither of which is a text.
+/// Does what Go's `fmt.Sprint` does: blanks only between two arguments neither of which is a text.
 pub(super) fn sprint(arguments: &[Value]) -> String {
     let mut text = String::new();
     for (position, argument) in arguments.iter().enumerate() {
@@ -149,7 +149,7 @@ fn compare(name: &str, arguments: &[Value]) -> Result<bool, String> {
     })
 }
 
-/// Go's `template.JSEscapeString`.
+/// Does what Go's `template.JSEscapeString` does.
 fn javascript(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

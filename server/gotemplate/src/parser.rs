@@ -287,7 +287,7 @@ impl Parser {
         }
     }
 
-    /// `$a :=`, `$a =` or `$a, $b :=` at the beginning of a pipeline. The variable itself comes back as an operand
+    /// Parses `$a :=`, `$a =` or `$a, $b :=` at the beginning of a pipeline. Returns the variable itself as an operand
     /// where it turns out to be one.
     fn assignment(&mut self) -> Result<(Vec<String>, bool, Option<Operand>), TemplateError> {
         let mut variables = Vec::new();

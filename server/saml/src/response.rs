@@ -24,9 +24,9 @@ pub const LONGEST_USE: std::time::Duration = std::time::Duration::from_secs(90 +
 /// What a response is held against.
 pub(super) struct ValidationContext<'a> {
     pub(super) provider: &'a IdentityProvider,
-    /// The id of the request that it answers; None if the identity provider has begun.
+    /// The id of the request that it answers; `None` if the identity provider has begun.
     pub(super) request_id: Option<&'a str>,
-    /// The id of the message that it was resolved with; None if a browser posts it.
+    /// The id of the message that it was resolved with; `None` if a browser posts it.
     pub(super) resolve_id: Option<&'a str>,
     /// Where responses are posted to.
     pub(super) consumer: &'a str,
@@ -43,7 +43,7 @@ pub(super) struct ValidationContext<'a> {
 pub struct Refusal(pub(super) String);
 
 /// Returns who claims to have sent the response `text`, before anything of it is verified; empty if it does not say, and
-/// None for what is no response.
+/// `None` for what is no response.
 pub fn issuer(text: &str) -> Option<String> {
     let document = xml::parse(text).ok()?;
     let root = Element::root(&document).filter(|root| root.is(ns::PROTOCOL, "Response"))?;
@@ -146,7 +146,7 @@ fn check_response(root: Element<'_>, signed: bool, context: &ValidationContext<'
     check_answer(root, "response", context)
 }
 
-/// What holds for responses of all kinds.
+/// Checks what responses of all kinds have in common.
 fn check_answer(element: Element<'_>, what: &str, context: &ValidationContext<'_>) -> Result<(), String> {
     check_age(element, what, context.now)?;
     if let Some(issuer) = element.child(ns::ASSERTION, "Issuer") {

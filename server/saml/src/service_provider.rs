@@ -26,11 +26,11 @@ pub struct ServiceProvider {
 pub struct Response {
     /// The document.
     pub xml: String,
-    /// The id of the message that a server has answered with it; None if a browser posts it.
+    /// The id of the message that a server has answered with it; `None` if a browser posts it.
     pub resolve_id: Option<String>,
     /// The identity provider that it should come from.
     pub provider: IdentityProvider,
-    /// The id of the request that it should answer; None if the identity provider has begun.
+    /// The id of the request that it should answer; `None` if the identity provider has begun.
     pub request_id: Option<String>,
 }
 

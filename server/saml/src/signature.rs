@@ -124,7 +124,7 @@ fn of<'d>(element: Element<'d>) -> Result<Option<Element<'d>>, String> {
     Ok(first)
 }
 
-/// Whether `signature` is one of `element`, by nothing but the usual algorithms.
+/// Checks that `signature` is one of `element`, by nothing but the usual algorithms.
 fn check_form(element: Element<'_>, signature: Element<'_>) -> Result<(), String> {
     let one = |parent: Element<'_>, name: &'static str| {
         parent
@@ -169,7 +169,7 @@ fn require_algorithm(parent: Element<'_>, name: &'static str, known: &[&str]) ->
     Err(format!("a signature with {name} {algorithm:?}, which is not taken"))
 }
 
-/// Whether `signature` was found valid, for `element` and nothing else.
+/// Checks that `signature` was found valid, for `element` and nothing else.
 fn covers(results: &[VerifyResult], element: Element<'_>, signature: Element<'_>) -> Result<(), String> {
     let mut reasons = Vec::new();
     for result in results {

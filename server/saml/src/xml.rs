@@ -103,7 +103,7 @@ impl<'d> Element<'d> {
     }
 }
 
-/// `text` for element content or a quoted attribute.
+/// Escapes `text` for element content or a quoted attribute.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -18,7 +18,7 @@ pub(super) struct AdminAuditApi {
 
 #[OpenApi]
 impl AdminAuditApi {
-    /// The audit log, newest first.
+    /// Returns the audit log, newest first.
     #[oai(path = "/admin/audit", method = "get")]
     async fn entries(
         &self,

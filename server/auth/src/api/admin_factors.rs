@@ -34,7 +34,7 @@ struct FactorFields {
 
 #[OpenApi]
 impl AdminFactorsApi {
-    /// The second factors of a user, oldest first.
+    /// Returns the second factors of a user, oldest first.
     #[oai(path = "/admin/users/:user_id/factors", method = "get")]
     async fn factors(&self, request: &Request, user_id: Path<String>) -> Result<Json<Vec<Factor>>, Error> {
         request::admin(&self.auth, request).await?;
@@ -77,7 +77,7 @@ impl AdminFactorsApi {
         admin::delete(&context, &user, factor).await.map(Json)
     }
 
-    /// The passkeys of a user, oldest first.
+    /// Returns the passkeys of a user, oldest first.
     #[oai(path = "/admin/users/:user_id/passkeys", method = "get")]
     async fn passkeys(
         &self,
@@ -107,6 +107,8 @@ impl AdminFactorsApi {
 }
 
 impl AdminFactorsApi {
+    /// Returns the user of an id in a path.
+    ///
     /// Errors: `validation_failed` (404) for what is no UUID, `user_not_found`.
     async fn user(&self, id: &str) -> Result<User, Error> {
         Ok(flows::admin::find(&self.auth.database, id).await?.user)

@@ -43,6 +43,8 @@ struct SsoProviderFields {
 }
 
 impl SsoProviderFields {
+    /// Returns the fields in the form that flows take.
+    ///
     /// Errors: `validation_failed` for text with a NUL, which Postgres cannot store.
     fn definition(self) -> Result<Definition, Error> {
         let mapping = self.attribute_mapping.unwrap_or_default();
@@ -108,7 +110,7 @@ impl AdminSsoApi {
         Ok(CreationResponse::Provider(Json(provider)))
     }
 
-    /// An identity provider, named by its id or by `resource_` and its resource id. For administrators.
+    /// Returns an identity provider, named by its id or by `resource_` and its resource id. For administrators.
     #[oai(path = "/admin/sso/providers/:idp_id", method = "get")]
     async fn get(&self, request: &Request, idp_id: Path<String>) -> Result<Json<SsoProvider>, Error> {
         request::admin(&self.auth, request).await?;

@@ -104,7 +104,7 @@ struct Empty {}
 
 #[OpenApi]
 impl AdminUsersApi {
-    /// Users, newest first, without their identities and factors.
+    /// Returns users, newest first, without their identities and factors.
     #[oai(path = "/admin/users", method = "get")]
     #[expect(clippy::too_many_arguments, reason = "the parameters of the interface")]
     async fn list(
@@ -156,7 +156,7 @@ impl AdminUsersApi {
         admin::create(&context, &admin, fields).await.map(Json)
     }
 
-    /// A user.
+    /// Returns a user.
     #[oai(path = "/admin/users/:user_id", method = "get")]
     async fn get(&self, request: &Request, user_id: Path<String>) -> Result<Json<User>, Error> {
         request::admin(&self.auth, request).await?;

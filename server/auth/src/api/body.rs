@@ -78,12 +78,14 @@ impl<T> RequestFields<T, JsonOnly> {
 }
 
 impl<T: DeserializeOwned> RequestFields<T, JsonOnly> {
+    /// Reads the body.
+    ///
     /// Errors: `bad_json` for no JSON, an empty body and fields of a wrong type.
     pub(super) fn read(&self) -> Result<T, Error> {
         self.read_as()
     }
 
-    /// Like [`read`](Self::read), but an empty body is one without fields.
+    /// Reads the body like [`read`](Self::read), but an empty one has no fields.
     pub(super) fn read_or_default(&self) -> Result<T, Error>
     where
         T: Default,
@@ -108,7 +110,7 @@ impl<T> RequestFields<T, FormOnly> {
 }
 
 impl<T: DeserializeOwned> RequestFields<T, JsonOrForm> {
-    /// Returns the fields; None for what is no JSON, or of another shape. Of a form's fields of one name the first
+    /// Returns the fields; `None` for what is no JSON, or of another shape. Of a form's fields of one name the first
     /// counts.
     pub(super) fn read(&self) -> Option<T> {
         let fields: Map<String, Value> = if self.is_json {

@@ -57,7 +57,7 @@ impl CustomProvidersApi {
         Ok(CreationResponse::Provider(Json(flow::create(database, settings, providers, definition).await?)))
     }
 
-    /// A custom provider. For administrators.
+    /// Returns a custom provider. For administrators.
     #[oai(path = "/admin/custom-providers/:identifier", method = "get")]
     async fn get(&self, request: &Request, identifier: Path<String>) -> Result<Json<Value>, Error> {
         self.admit(request).await?;

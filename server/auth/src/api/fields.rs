@@ -62,7 +62,7 @@ pub(super) struct SendAnswer {
 }
 
 impl SendAnswer {
-    /// Empty for no message.
+    /// Makes the answer to a request that has sent a message; `message_id` may be empty.
     pub(super) fn new(message_id: String) -> Self {
         Self { message_id: Some(message_id).filter(|id| !id.is_empty()) }
     }

@@ -144,7 +144,7 @@ impl OauthClientsApi {
         Ok(CreationResponse::Client(Json(registered.into())))
     }
 
-    /// Clients, newest first: all, or a page of them. For administrators.
+    /// Returns clients, newest first: all, or a page of them. For administrators.
     #[oai(path = "/admin/oauth/clients", method = "get")]
     async fn list(
         &self,
@@ -169,7 +169,7 @@ impl OauthClientsApi {
         })
     }
 
-    /// A client. For administrators.
+    /// Returns a client. For administrators.
     #[oai(path = "/admin/oauth/clients/:client_id", method = "get")]
     async fn get(&self, request: &Request, client_id: Path<String>) -> Result<Json<Client>, Error> {
         self.admit(request).await?;

@@ -62,7 +62,7 @@ impl From<Grant> for GrantAnswer {
 
 #[OpenApi]
 impl OauthGrantsApi {
-    /// The clients that the caller has admitted, the latest first.
+    /// Returns the clients that the caller has admitted, the latest first.
     #[oai(path = "/user/oauth/grants", method = "get")]
     async fn list(&self, request: &Request) -> Result<Json<Vec<GrantAnswer>>, Error> {
         let bearer = request::bearer(&self.auth, request).await?;

@@ -135,7 +135,7 @@ impl OauthServerApi {
         authorize::begin(database, settings, &access_request).await.map(Redirect::Found)
     }
 
-    /// What a request for access is about. The first user who looks at it is the one who is asked.
+    /// Returns what a request for access is about. The first user who looks at it is the one who is asked.
     #[oai(path = "/oauth/authorizations/:authorization_id", method = "get")]
     async fn view(
         &self,
@@ -220,13 +220,13 @@ impl OauthServerApi {
         Ok(session_answer::wrap(exchanged.session, |session| session.into_client_tokens(id_token)))
     }
 
-    /// Who the user of an access token is, as far as the client may know (OpenID Connect Core, section 5.3).
+    /// Returns who the user of an access token is, as far as the client may know (OpenID Connect Core, section 5.3).
     #[oai(path = "/oauth/userinfo", method = "get")]
     async fn user_info(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
         self.user_info_answer(request).await
     }
 
-    /// As by GET.
+    /// Returns the same as GET.
     #[oai(path = "/oauth/userinfo", method = "post")]
     async fn user_info_by_post(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
         self.user_info_answer(request).await

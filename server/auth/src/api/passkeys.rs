@@ -144,7 +144,7 @@ impl PasskeysApi {
         session.map(session_answer::plain)
     }
 
-    /// The caller's passkeys, oldest first.
+    /// Returns the caller's passkeys, oldest first.
     #[oai(path = "/passkeys", method = "get")]
     async fn list(&self, request: &Request) -> Result<Json<Vec<PasskeyItem>>, Error> {
         let bearer = self.bearer(request).await?;

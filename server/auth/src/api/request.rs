@@ -50,7 +50,7 @@ pub(super) async fn bearer(auth: &Auth, request: &Request) -> Result<Bearer, Err
     bearer::authenticate(&auth.verifier, &auth.database, token).await
 }
 
-/// Whoever administers users with this request; errors as [`bearer::authorize_admin`].
+/// Returns the administrator of users who sends this request; errors as [`bearer::authorize_admin`].
 pub(super) async fn admin(auth: &Auth, request: &Request) -> Result<Admin, Error> {
     let caller = caller(request)?;
     // Supabase's gateway writes the token of an opaque key into `Authorization`, and leaves legacy keys where they are.

@@ -102,7 +102,7 @@ impl SsoApi {
         Ok(if skip_redirect { SsoResponse::Url(Json(UrlAnswer { url })) } else { SsoResponse::SeeOther(url) })
     }
 
-    /// What identity providers need to know of this service.
+    /// Returns what identity providers need to know of this service.
     #[oai(path = "/sso/saml/metadata", method = "get")]
     async fn metadata(
         &self,

@@ -52,7 +52,7 @@ struct UserFields {
 
 #[OpenApi]
 impl UserApi {
-    /// The user whose access token the request carries.
+    /// Returns the user whose access token the request carries.
     #[oai(path = "/user", method = "get")]
     async fn get(&self, request: &Request) -> Result<Json<User>, Error> {
         let bearer = request::bearer(&self.auth, request).await?;

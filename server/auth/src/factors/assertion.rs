@@ -106,7 +106,8 @@ fn check_client_data(json: &[u8], ceremony: &Ceremony, origins: &[Url]) -> Resul
     }
 }
 
-/// Apps have origins that are no tuple, such as `android:apk-key-hash:…`; these must be the same to the letter.
+/// Returns whether `origin` is the `allowed` one. Apps have origins that are no tuple, such as
+/// `android:apk-key-hash:…`; these must be equal to the letter.
 fn is_same_origin(origin: &Url, allowed: &Url) -> bool {
     match origin.origin().is_tuple() {
         true => origin.origin() == allowed.origin(),

@@ -14,7 +14,7 @@ pub(crate) struct Ceremony {
     challenge: String,
     #[serde(rename = "rpId")]
     rp_id: String,
-    /// Base64 of the user's handle; None if nobody knows yet who answers.
+    /// Base64 of the user's handle; `None` if nobody knows yet who answers.
     user_id: Option<String>,
     /// Base64 of the credentials that may answer; empty if any may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -43,7 +43,7 @@ fn never() -> String {
 }
 
 impl Ceremony {
-    /// With user verification preferred, as all ceremonies here have it. `user` is the handle that authenticators know,
+    /// Makes a ceremony with user verification preferred, like all here. `user` is the handle that authenticators know,
     /// if it is known; `algorithms` is what a registration offers.
     pub(crate) fn new(
         challenge: &[u8],

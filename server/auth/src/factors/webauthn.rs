@@ -73,7 +73,7 @@ pub(crate) enum Failure {
 }
 
 impl RelyingParty {
-    /// Settings that make no relying party are told when somebody needs one: most projects never do.
+    /// Reads the settings. An error in them is kept until somebody needs a relying party: most projects never do.
     pub(crate) fn new(settings: &Settings) -> Self {
         Self { site: site(&settings.webauthn, &settings.site_url) }
     }
@@ -170,6 +170,8 @@ impl RelyingParty {
     }
 }
 
+/// Returns the site of the relying party.
+///
 /// Errors: what is wrong with the settings.
 fn site(settings: &WebauthnSettings, site_url: &str) -> Result<Site, String> {
     let site = || Url::parse(site_url).map_err(|error| format!("SITE_URL {site_url:?} is no URL: {error}"));
@@ -190,8 +192,8 @@ fn site(settings: &WebauthnSettings, site_url: &str) -> Result<Site, String> {
     Ok(Site { core, rp_id: id, origins })
 }
 
-/// `ceremony` in the form that crate `webauthn-rs-core` takes: the crate makes such states for challenges of its own
-/// alone, so one of these is made and filled again.
+/// Returns `ceremony` in the form that crate `webauthn-rs-core` takes. The crate makes such states only for challenges
+/// of its own, so this makes one of these and fills it again.
 fn registration_state(core: &WebauthnCore, ceremony: &Ceremony) -> Result<RegistrationState, Error> {
     let builder = core.new_challenge_register_builder(b"-", "-", "-").map_err(internal)?;
     let (_, template) = core.generate_challenge_register(builder).map_err(internal)?;
@@ -249,7 +251,7 @@ pub(super) fn from_browser<T: DeserializeOwned>(response: &Value) -> Result<T, F
     serde_json::from_value(response).map_err(Failure::Malformed)
 }
 
-/// Make and public key in an attestation object (Level 3, section 6.5).
+/// Returns the make and the public key in an attestation object (Level 3, section 6.5).
 fn attested_key(attestation_object: &[u8]) -> Result<(Uuid, Vec<u8>), WebauthnError> {
     #[derive(serde::Deserialize)]
     struct AttestationObject<'a> {

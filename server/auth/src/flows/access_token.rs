@@ -225,13 +225,14 @@ fn name_identity_provider(granted: &mut GrantedSession) {
     }
 }
 
-/// aal2 as soon as one of the methods is a second factor.
+/// Returns the level: aal2 as soon as one of the methods is a second factor.
 fn assurance(amr: &[Method]) -> &'static str {
     let second = |entry: &Method| matches!(entry.method.as_str(), "totp" | "mfa/phone" | "mfa/webauthn");
     if amr.iter().any(second) { "aal2" } else { "aal1" }
 }
 
-/// Sessions that lack a second factor which the user has may be allowed less than a whole token's life.
+/// Returns when the token expires. Sessions that lack a second factor which the user has may be allowed less than a
+/// whole token's life.
 fn expiry(settings: &Settings, granted: &GrantedSession, now: i64) -> i64 {
     let regular = now.saturating_add_unsigned(settings.token.expiry.as_secs());
     let lacks_factor = assurance(&granted.amr) == "aal1" && granted.user.has_verified_factor();

@@ -109,7 +109,9 @@ pub(crate) async fn call_before_user_created(login: &ProviderLogin<'_>) -> Resul
     auth.hooks.before_user_created(&user, &login.context.client).await
 }
 
-/// Errors: 500 for a provider that told no id of its user.
+/// Checks that the provider gave an id of its user.
+///
+/// Errors: 500 if it did not.
 pub(crate) fn require_subject(profile: &Profile) -> Result<(), Error> {
     if profile.subject().is_empty() {
         return Err(Error::Internal("a provider told no id of its user".to_owned()));

@@ -18,7 +18,7 @@ use crate::{Code, Error, Settings};
 /// A user who has shown a valid access token.
 pub(crate) struct Bearer {
     pub(crate) user: User,
-    /// The live session that the token was issued for; None for tokens without one.
+    /// The live session that the token was issued for; `None` for tokens without one.
     pub(crate) session: Option<Session>,
     pub(crate) is_sso_user: bool,
     claims: Arc<Verified>,
@@ -91,7 +91,7 @@ fn verify(verifier: &Verifier, token: Option<&str>) -> Result<Arc<Verified>, Err
     Ok(claims)
 }
 
-/// Whoever has shown a token that administers users.
+/// An administrator, who has shown a token that administers users.
 pub(crate) struct Admin {
     role: String,
 }

@@ -95,7 +95,7 @@ fn text(field: &Option<String>) -> &str {
     field.as_deref().unwrap_or_default()
 }
 
-/// Whether administrators may define providers.
+/// Checks that administrators may define providers.
 ///
 /// Errors: `feature_disabled`.
 pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
@@ -105,7 +105,9 @@ pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
     Err(Code::FeatureDisabled.because("Custom OAuth providers are disabled"))
 }
 
-/// Errors: `validation_failed` for an identifier without its prefix.
+/// Checks that `identifier` begins as those of custom providers do.
+///
+/// Errors: `validation_failed`.
 pub(crate) fn require_prefix(identifier: &str) -> Result<(), Error> {
     if identifier.starts_with("custom:") && !identifier.contains('\0') {
         return Ok(());
@@ -113,7 +115,7 @@ pub(crate) fn require_prefix(identifier: &str) -> Result<(), Error> {
     Err(Error::validation(format!("identifier must start with 'custom:' prefix, e.g. 'custom:{identifier}'")))
 }
 
-/// Returns the kind of provider that a filter names; None without one.
+/// Returns the kind of provider that a filter names; `None` without one.
 ///
 /// Errors: `validation_failed`.
 pub(crate) fn filter(kind: Option<&str>) -> Result<Option<ProviderType>, Error> {
@@ -122,7 +124,7 @@ pub(crate) fn filter(kind: Option<&str>) -> Result<Option<ProviderType>, Error> 
     ProviderType::parse(kind).map(Some).ok_or_else(wrong)
 }
 
-/// Errors: `custom_provider_not_found`.
+/// Returns the refusal `custom_provider_not_found`.
 pub(crate) fn not_found() -> Error {
     Code::CustomProviderNotFound.because("Custom OAuth provider not found")
 }
@@ -304,7 +306,7 @@ fn require_fields(definition: &Definition, kind: ProviderType) -> Result<(), Err
     }
 }
 
-/// Returns the form that the table insists on.
+/// Returns whether `text` has the form that the table insists on.
 fn is_identifier(text: &str) -> bool {
     let ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     (2..=50).contains(&text.len())
@@ -313,7 +315,7 @@ fn is_identifier(text: &str) -> bool {
         && text.bytes().all(|byte| ends(Some(byte)) || byte == b':' || byte == b'-')
 }
 
-/// What can be said of the fields without asking anybody.
+/// Checks the fields as far as that needs no request.
 fn check_members(definition: &Definition) -> Result<(), Error> {
     if text(&definition.name).chars().count() > 100 {
         return Err(Error::validation("name must not be longer than 100 characters"));

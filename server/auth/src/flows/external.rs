@@ -27,7 +27,7 @@ pub(crate) struct AuthorizeRequest<'a> {
     pub(crate) provider: &'a str,
     /// Scopes to ask for, separated by commas; for custom providers by spaces.
     pub(crate) scopes: &'a str,
-    /// What the client exchanges the code with in the end; None for a session in the fragment.
+    /// What the client exchanges the code with in the end; `None` for a session in the fragment.
     pub(crate) challenge: Result<Option<Challenge>, Error>,
     /// The hash of an invitation that the user accepts.
     pub(crate) invite_token: &'a str,
@@ -268,7 +268,7 @@ fn unknown_state() -> Error {
     Code::BadOauthState.because("OAuth state not found or expired")
 }
 
-/// With PKCE, a user is noted when the flow is completed; without, the flow is gone by then.
+/// Checks that `flow` has not been completed. With PKCE, it has a user then; without, it is gone.
 fn require_unused(flow: &FlowState) -> Result<(), Error> {
     if flow.user_id.is_some() {
         return Err(Code::FlowStateAlreadyUsed.because("State has already been used"));

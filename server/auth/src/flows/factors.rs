@@ -61,7 +61,9 @@ fn factor_not_found() -> Error {
     Code::MfaFactorNotFound.because("Factor not found")
 }
 
-/// Errors: `validation_failed` for a name that no factor can have.
+/// Checks that a factor can have this name.
+///
+/// Errors: `validation_failed`.
 fn check_name(name: &str) -> Result<(), Error> {
     if name.len() > LONGEST_NAME || name.contains('\0') {
         return Err(Error::validation(format!("friendly_name must be at most {LONGEST_NAME} bytes of text")));
@@ -84,6 +86,8 @@ fn allowed(settings: &Settings, factor_type: FactorType) -> FactorSettings {
     }
 }
 
+/// Checks that factors of this type can be verified.
+///
 /// Errors: `mfa_<kind>_verify_not_enabled`.
 pub(crate) fn require_verifiable(settings: &Settings, factor_type: FactorType) -> Result<(), Error> {
     let (code, name) = match factor_type {

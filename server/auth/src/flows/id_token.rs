@@ -30,6 +30,8 @@ pub(crate) struct IdTokenInput {
 }
 
 impl IdTokenInput {
+    /// Checks that the fields belong together.
+    ///
     /// Errors: OAuth-style for a missing token, and for neither a provider nor a client and an issuer.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.id_token.is_empty() {
@@ -42,7 +44,7 @@ impl IdTokenInput {
     }
 }
 
-/// There is nobody to link an identity to.
+/// Returns the refusal of a request to link an identity that names no user.
 pub(crate) fn linking_needs_bearer() -> Error {
     invalid_request("Linking requires a valid user access token in Authorization")
 }
@@ -115,7 +117,7 @@ fn invalid_request(description: impl Into<std::borrow::Cow<'static, str>>) -> Er
     Error::oauth("invalid request", description)
 }
 
-/// Whom the token is for, and whether it was asked for by whoever shows it.
+/// Checks whom the token is for, and that the client who sends it has asked for it.
 fn check(acceptance: &Acceptance, token: &IdToken, nonce: &str) -> Result<(), Error> {
     if token.text("sub").is_empty() {
         return Err(invalid_request("Missing sub claim in id_token"));
@@ -198,7 +200,7 @@ async fn accept(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptanc
     })
 }
 
-/// A provider that is set up with a URL of its own issues its tokens there.
+/// Returns where `provider` issues its tokens: at its own URL if it is set up with one.
 fn configured_issuer(issuer: String, provider: &OauthProvider) -> String {
     if provider.url.is_empty() || is_azure(&issuer) { issuer } else { trim(&provider.url).to_owned() }
 }
@@ -225,7 +227,7 @@ fn detect_issuer(
     Ok(issuer)
 }
 
-/// Returns an issuer that settings allow although no provider has it.
+/// Accepts an issuer that settings allow although no provider has it.
 fn allowed_issuer(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptance, Error> {
     let allowed = &context.auth.settings.providers.allowed_id_token_issuers;
     if input.issuer.is_empty() || !allowed.contains(&input.issuer) {

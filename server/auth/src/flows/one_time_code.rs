@@ -17,7 +17,7 @@ impl OneTimeCode {
         Self::of(address, digits.collect(), pkce)
     }
 
-    /// `code` as the one that is sent to `address`.
+    /// Makes `code` the one that is sent to `address`.
     pub(crate) fn of(address: &str, code: String, pkce: bool) -> Self {
         let prefix = if pkce { pkce::PREFIX } else { "" };
         Self { hash: format!("{prefix}{}", hash(address, &code)), code }

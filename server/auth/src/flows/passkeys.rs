@@ -39,6 +39,8 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Reads the fields of an answer.
+    ///
     /// Errors: `validation_failed` for what is missing or no UUID.
     pub(crate) fn parse(challenge: &str, credential: Option<Value>) -> Result<Self, Error> {
         if challenge.is_empty() {
@@ -51,6 +53,8 @@ impl Answer {
     }
 }
 
+/// Checks that passkeys are on.
+///
 /// Errors: `passkey_disabled`.
 pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
     match settings.passkeys.enabled {
@@ -59,7 +63,7 @@ pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
     }
 }
 
-/// A user who has shown a second factor in this session, if there is one.
+/// Checks that the user has shown a second factor in this session, if there is one.
 ///
 /// Errors: `insufficient_aal`.
 fn require_second_factor(bearer: &Bearer) -> Result<(), Error> {
@@ -70,6 +74,8 @@ fn require_second_factor(bearer: &Bearer) -> Result<(), Error> {
     Ok(())
 }
 
+/// Checks that the user may register a passkey.
+///
 /// Errors: `no_authorization` (403) for anonymous users, `validation_failed` (422) for those of single sign-on,
 /// `insufficient_aal`.
 pub(crate) fn require_eligible(bearer: &Bearer) -> Result<(), Error> {

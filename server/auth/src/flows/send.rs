@@ -58,7 +58,9 @@ fn check_enabled(context: &Context<'_>, request: &Otp) -> Result<(), Error> {
     }
 }
 
-/// Errors: `email_provider_disabled` (422) where nobody signs in by mail.
+/// Checks that users may sign in by mail.
+///
+/// Errors: `email_provider_disabled` (422).
 pub(crate) fn require_magic_link(settings: &Settings) -> Result<(), Error> {
     let providers = &settings.providers;
     let disabled = |message| Err(Code::EmailProviderDisabled.at(StatusCode::UNPROCESSABLE_ENTITY, message));
@@ -92,7 +94,7 @@ async fn sign_up_code(context: &Context<'_>, request: Otp) -> Result<String, Err
     }
 }
 
-/// 48 letters and digits, 285 bits of chance.
+/// Returns 48 letters and digits, 285 bits of chance.
 pub(crate) fn random_password() -> String {
     rand::rng().sample_iter(Alphanumeric).take(48).map(char::from).collect()
 }
@@ -153,6 +155,8 @@ pub(crate) enum Repeat {
 }
 
 impl Repeat {
+    /// Parses the name of what is sent again.
+    ///
     /// Errors: `validation_failed` for an unknown name.
     pub(crate) fn parse(name: &str) -> Result<Self, Error> {
         match name {

@@ -83,7 +83,7 @@ pub(crate) async fn sign_up(context: &Context<'_>, request: SignUp) -> Result<Si
     Ok(SignUpOutcome::User(Box::new(user)))
 }
 
-/// What comes before anything else: whether sign-ups are open, and whether `password` may become somebody's.
+/// Checks that sign-ups are open, and that `password` may become somebody's: before anything else.
 ///
 /// Errors: `signup_disabled`, `validation_failed`, `weak_password`.
 pub(crate) async fn check(context: &Context<'_>, password: &str) -> Result<(), Error> {
@@ -91,6 +91,8 @@ pub(crate) async fn check(context: &Context<'_>, password: &str) -> Result<(), E
     check_password(context, password).await
 }
 
+/// Checks that `password` may become somebody's.
+///
 /// Errors: `validation_failed`, `weak_password`.
 pub(super) async fn check_password(context: &Context<'_>, password: &str) -> Result<(), Error> {
     if password.is_empty() {
@@ -99,6 +101,8 @@ pub(super) async fn check_password(context: &Context<'_>, password: &str) -> Res
     passwords::check_new(&context.auth.settings.passwords, &context.auth.leaks, password).await
 }
 
+/// Checks that sign-ups are open.
+///
 /// Errors: `signup_disabled`.
 pub(crate) fn check_open(context: &Context<'_>) -> Result<(), Error> {
     if context.auth.settings.disable_signup { Err(refusals::signup_disabled()) } else { Ok(()) }

@@ -113,7 +113,7 @@ pub(crate) struct SamlCallback {
 /// Why and from where a user comes.
 struct Origin {
     provider: SsoProvider,
-    /// The request that the response should answer; None if the identity provider has begun.
+    /// The request that the response should answer; `None` if the identity provider has begun.
     request_id: Option<String>,
     redirect_to: String,
     flow_state_id: Option<Uuid>,
@@ -190,6 +190,8 @@ enum SamlMessage {
 }
 
 impl SamlMessage {
+    /// Reads the message of a callback.
+    ///
     /// Errors: `validation_failed`.
     fn of(callback: &SamlCallback) -> Result<Self, Error> {
         match (callback.artifact.as_str(), callback.response.as_str()) {
@@ -234,7 +236,8 @@ async fn origin(
     })
 }
 
-/// Returns a sign-in that the identity provider has begun; its relay state may say where the user wants to go.
+/// Returns where a sign-in comes from that the identity provider has begun; its relay state may say where the user
+/// wants to go.
 async fn unsolicited(database: &Database, relay_state: &str, message: &SamlMessage) -> Result<Origin, Error> {
     let is_place = relay_state.is_empty() || relay_state.starts_with('/') || Url::parse(relay_state).is_ok();
     if !is_place {
@@ -353,7 +356,7 @@ async fn sign_in(
     Ok(url)
 }
 
-/// Returns the flow that the user left with, locked; None if the identity provider has begun.
+/// Returns the flow that the user left with, locked; `None` if the identity provider has begun.
 ///
 /// Errors: `flow_state_already_used`.
 async fn unused_flow(work: &Work<'_>, origin: &Origin) -> Result<Option<FlowState>, Error> {

@@ -25,6 +25,8 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
+    /// Checks the fields.
+    ///
     /// Errors: `validation_failed`; `saml_provider_disabled` in builds without SAML.
     fn check(&self, settings: &Settings, is_new: bool) -> Result<(), Error> {
         if cfg!(not(feature = "saml")) {
@@ -51,7 +53,7 @@ impl Definition {
         Ok(())
     }
 
-    /// Returns the metadata that was sent, or that the URL leads to which was sent; None if there is neither.
+    /// Returns the metadata that was sent, or that the URL leads to which was sent; `None` if there is neither.
     ///
     /// Errors: `saml_metadata_fetch_failed`, `validation_failed`.
     async fn metadata(
@@ -67,6 +69,8 @@ impl Definition {
         Ok(Some((text, provider)))
     }
 
+    /// Checks that no other provider has one of the domains.
+    ///
     /// Errors: `sso_domain_already_exists`.
     async fn check_domains(&self, database: &Database, own: Option<Uuid>) -> Result<(), Error> {
         let Some(domains) = self.domains.as_deref().filter(|domains| !domains.is_empty()) else {
@@ -189,7 +193,7 @@ fn saml_idp_exists(entity_id: &str) -> Error {
     Code::SamlIdpAlreadyExists.because(message)
 }
 
-/// Returns what another administrator was faster with.
+/// Turns the violation of a uniqueness, because another administrator was faster, into the refusal that says so.
 fn as_conflict(error: Error, entity_id: &str) -> Error {
     if error.violates("saml_providers_entity_id_key") {
         return saml_idp_exists(entity_id);

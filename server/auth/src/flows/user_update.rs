@@ -81,7 +81,7 @@ async fn validate(context: &Context<'_>, mut request: Update) -> Result<Update, 
     Ok(request)
 }
 
-/// Whether this caller may make such changes at all.
+/// Checks that this caller may make such changes at all.
 fn check_permissions(context: &Context<'_>, bearer: &Bearer, request: &Update) -> Result<(), Error> {
     let user = &bearer.user;
     let admin_roles = &context.auth.settings.token.admin_roles;
@@ -188,7 +188,7 @@ fn nonce_not_valid() -> Error {
     Code::ReauthenticationNotValid.because("Nonce has expired or is invalid")
 }
 
-/// Sets the password. Whoever knew the old one is signed out, and what they have begun is worth nothing.
+/// Sets the password. Sessions that began with the old one end, and so do flows.
 async fn set_password(
     context: &Context<'_>,
     work: &Work<'_>,

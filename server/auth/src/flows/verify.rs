@@ -228,7 +228,7 @@ async fn issue_code(
 }
 
 struct VerifiedCode {
-    /// None while another address has to confirm, too.
+    /// `None` while another address has to confirm, too.
     account: Option<Account>,
     purpose: Purpose,
 }

@@ -66,7 +66,9 @@ fn invalid_grant(description: impl Into<std::borrow::Cow<'static, str>>) -> Erro
     Error::oauth("invalid_grant", description)
 }
 
-/// Errors: `web3_provider_disabled` where no wallets sign in at all.
+/// Checks that wallets may sign in at all.
+///
+/// Errors: `web3_provider_disabled`.
 pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
     let providers = &settings.providers;
     if providers.ethereum.enabled || providers.solana.enabled {
@@ -88,7 +90,7 @@ fn choose<'a>(context: &Context<'a>, chain: &str) -> Result<(Chain, &'a Web3Sett
     Err(Code::Web3ProviderDisabled.because(format!("{} Web3 provider is disabled", chain.title())))
 }
 
-/// A message for another site must not open this one (ERC-4361, "phishing attacks").
+/// Checks that the message is for this site: one for another must not open this one (ERC-4361, "phishing attacks").
 fn check_domain(context: &Context<'_>, chain: Chain, message: &Message<'_>) -> Result<(), Error> {
     let redirects = &context.auth.redirects;
     let using = format!("Signed {} message is using", chain.title());

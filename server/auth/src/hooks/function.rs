@@ -38,7 +38,7 @@ pub(super) async fn call(database: &Database, uri: &str, payload: &[u8]) -> Resu
     }
 }
 
-/// Schema and function in `uri`.
+/// Returns schema and function of `uri`.
 pub(super) fn name(uri: &str) -> Option<(&str, &str)> {
     let path = uri.strip_prefix(SCHEME)?.strip_prefix("//")?;
     let mut parts = path.split('/').skip(1);

@@ -97,12 +97,12 @@ impl SharedCounters {
     }
 }
 
-/// Nobody else's code runs where the counters are.
+/// Returns a transaction in which no code but the service's own can run.
 fn transaction<'a>() -> Transaction<'a> {
     Transaction::anonymous().isolation(Isolation::ReadCommitted).leaves_session_unchanged()
 }
 
-/// A header may be as long as somebody likes; its hash is not.
+/// Returns the text that the counters know `client` by: its hash if it is long, because a header may be of any length.
 fn client_key(client: &str) -> Cow<'_, str> {
     if client.len() <= LONGEST_NAME && !client.contains('\0') {
         return Cow::Borrowed(client);

@@ -41,6 +41,8 @@ pub(super) struct Smtp {
 }
 
 impl Smtp {
+    /// Prepares the way to the server of `settings`.
+    ///
     /// Errors: a sentence for certificates that cannot be read.
     pub(super) fn new(settings: &SmtpSettings, external_url: &str) -> Result<Self, String> {
         let mut tls = TlsParameters::builder(settings.host.clone());

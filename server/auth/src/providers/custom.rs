@@ -74,7 +74,7 @@ fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Secret, D
 }
 
 impl CustomProvider {
-    /// Returns where its issuer is; None for one that speaks OAuth 2 alone.
+    /// Returns where its issuer is; `None` for one that speaks OAuth 2 alone.
     pub(crate) fn issuer_address(&self, reach: Reach) -> Option<IssuerAddress> {
         let issuer = self.issuer.clone().filter(|_| self.provider_type == ProviderType::Oidc)?;
         let discovery_url = self.discovery_url.clone().filter(|url| !url.is_empty());
@@ -120,7 +120,8 @@ impl Providers {
         if self.custom_anywhere { Ok(()) } else { resolve_public(&url).await }
     }
 
-    /// This project as the client of `custom`, with its `secret`. `scopes`, separated by spaces, replace the configured ones.
+    /// Returns this project as the client of `custom`, with its `secret`. `scopes`, separated by spaces, replace the
+    /// configured ones.
     pub(super) async fn custom_client(
         &self,
         custom: &CustomProvider,

@@ -17,7 +17,7 @@ impl Documents<'_> {
         self.documents.get(index).unwrap_or(&Value::Null)
     }
 
-    /// Text at `pointer` (RFC 6901) of the first document; numbers are ids and become text.
+    /// Returns the text at `pointer` (RFC 6901) of the first document; numbers are ids and become text.
     fn text(&self, pointer: &str) -> String {
         text(self.document(0), pointer)
     }
@@ -46,7 +46,7 @@ fn list<'a>(document: &'a Value, pointer: &str) -> &'a [Value] {
     document.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// First and last name with one space between them.
+/// Returns first and last name with one space between them.
 fn full_name(first: &str, last: &str) -> String {
     format!("{first} {last}").trim().to_owned()
 }
@@ -132,7 +132,7 @@ pub(super) fn gitlab(from: &Documents<'_>) -> Result<Profile, String> {
     Ok(Profile { claims, emails: further.chain(main).collect() })
 }
 
-/// Google's userinfo, for the case that it sent no ID token.
+/// Reads Google's userinfo, for the case that it sent no ID token.
 pub(super) fn google(from: &Documents<'_>) -> Result<Profile, String> {
     let claims = from.claims("/id").with_name(&from.text("/name")).with_picture(&from.text("/picture"));
     let document = from.document(0);
@@ -254,7 +254,7 @@ pub(super) fn twitter(from: &Documents<'_>) -> Result<Profile, String> {
     Ok(Profile::with_email(claims, Email::primary(&from.text("/email"), true)))
 }
 
-/// WorkOS sends the profile together with the access token.
+/// Reads WorkOS' profile, which comes together with the access token.
 pub(super) fn workos(from: &Documents<'_>) -> Result<Profile, String> {
     let profile = |part: &str| from.text(&format!("/profile/{part}"));
     let claims = Claims::of(from.issuer, &profile("id"))
@@ -301,7 +301,7 @@ pub(crate) fn of_standard_claims(claims: Claims) -> Profile {
     Profile::with_email(claims, email)
 }
 
-/// Apple's `user` parameter, which it sends at the first sign-in alone: the name, which is in no ID token.
+/// Reads Apple's `user` parameter, which it sends at the first sign-in alone: the name, which is in no ID token.
 pub(crate) fn apple_name(parameter: &str) -> Result<String, String> {
     let user: Value = serde_json::from_str(parameter).map_err(|error| error.to_string())?;
     if !user.is_object() {

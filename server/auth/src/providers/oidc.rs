@@ -85,7 +85,7 @@ impl IdToken {
         self.claims.get(claim).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Claim `aud`.
+    /// Returns claim `aud`.
     pub(crate) fn audiences(&self) -> Vec<String> {
         self.claims.get("aud").and_then(audiences).unwrap_or_default()
     }
@@ -264,7 +264,7 @@ impl Issuers {
         Ok(token)
     }
 
-    /// Keys that are newer than `generation`, fetched by one of those who ask.
+    /// Returns keys that are newer than `generation`; one of those who ask fetches them for all.
     async fn newer_keys(&self, issuer: &Issuer, generation: u64) -> Result<Verifier, ProviderError> {
         let mut keys = issuer.keys.write().await;
         if let Some(verifier) = keys.verifier.clone().filter(|_| keys.generation > generation) {
@@ -287,7 +287,7 @@ fn key(address: &IssuerAddress) -> String {
     format!("{:?} {} {}", address.reach, address.issuer, address.discovery_url())
 }
 
-/// `alg` in a token's header; empty if there is none.
+/// Returns `alg` of a token's header; empty if there is none.
 fn algorithm(token: &str) -> String {
     let header = token.split('.').next().and_then(|header| URL_SAFE_NO_PAD.decode(header).ok());
     let header = header.and_then(|header| serde_json::from_slice::<Map<String, Value>>(&header).ok());

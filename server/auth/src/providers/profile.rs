@@ -201,7 +201,7 @@ fn without_nul(value: &mut Value) {
     }
 }
 
-/// Claim `aud`: one name or several.
+/// Reads claim `aud`: one name or several.
 pub(crate) fn audiences(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::String(name) => Some(vec![name.clone()]),

@@ -53,7 +53,7 @@ impl EndpointUrl {
     }
 }
 
-/// `url` without a slash at its end.
+/// Returns `url` without a slash at its end.
 pub(crate) fn trim(url: &str) -> &str {
     url.strip_suffix('/').unwrap_or(url)
 }

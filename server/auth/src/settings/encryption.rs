@@ -78,13 +78,13 @@ impl EncryptionSettings {
 pub struct EncryptionKey([u8; 32]);
 
 impl EncryptionKey {
-    /// Reads base64url without padding. None unless that is 32 bytes.
+    /// Reads base64url without padding. `None` unless that is 32 bytes.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
         Some(Self(bytes.try_into().ok()?))
     }
 
-    /// The key itself.
+    /// Returns the key itself.
     pub(crate) const fn expose(&self) -> &[u8; 32] {
         &self.0
     }

@@ -144,7 +144,7 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    /// None for an unknown name.
+    /// Parses a name; `None` for an unknown one.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "author" => Self::Author,

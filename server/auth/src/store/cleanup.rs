@@ -27,13 +27,14 @@ struct Statement {
 }
 
 impl Cleanup {
-    /// Without statements unless the settings ask for it.
+    /// Prepares the statements; none unless the settings ask for them.
     pub(crate) fn new(settings: &Settings) -> Self {
         let statements = if settings.cleanup_enabled { statements(settings) } else { Vec::new() };
         Self { statements, next: AtomicUsize::new(0), running: Mutex::new(()) }
     }
 
-    /// Runs the next of the statements, unless another request is at it. Whoever asks is not to fail because of it.
+    /// Runs the next of the statements, unless another request is at it. Its failure is no failure of the request that
+    /// calls this.
     pub(crate) async fn run(&self, database: &Database) {
         let Ok(_running) = self.running.try_lock() else { return };
         let turn = self.next.fetch_add(1, Ordering::Relaxed).checked_rem(self.statements.len());

@@ -23,7 +23,7 @@ pub(crate) enum Status {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Authorization {
     pub(crate) authorization_id: String,
-    /// Who asks; None if the client was deleted.
+    /// Who asks; `None` if the client was deleted.
     pub(crate) client: Option<OauthClient>,
     pub(crate) client_id: Uuid,
     /// Who is asked: the first user who has looked at the request.

@@ -16,7 +16,7 @@ pub(crate) enum ClientType {
 }
 
 impl ClientType {
-    /// None for an unknown name.
+    /// Parses a name; `None` for an unknown one.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         [Self::Public, Self::Confidential].into_iter().find(|client_type| client_type.name() == name)
     }
@@ -39,7 +39,7 @@ pub(crate) enum AuthMethod {
 }
 
 impl AuthMethod {
-    /// None for an unknown name.
+    /// Parses a name; `None` for an unknown one.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let all = [Self::None, Self::ClientSecretBasic, Self::ClientSecretPost];
         all.into_iter().find(|method| method.name() == name)
@@ -66,7 +66,7 @@ impl AuthMethod {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct OauthClient {
     pub(crate) id: Uuid,
-    /// None or empty for public clients.
+    /// `None` or empty for public clients.
     pub(crate) client_secret_hash: Option<String>,
     /// `manual` or `dynamic`.
     pub(crate) registration_type: String,
@@ -118,7 +118,7 @@ pub(crate) struct NewOauthClient {
     pub(crate) logo_uri: Option<String>,
 }
 
-/// What is to change of a client; what is None stays.
+/// What is to change of a client; what is `None` stays.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Changes {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ pub(crate) struct Changes {
     pub(crate) redirect_uris: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) grant_types: Option<String>,
-    /// `Some(None)` takes it away; likewise below.
+    /// `Some(`None`)` takes it away; likewise below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) client_name: Option<Option<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,7 +167,7 @@ pub(crate) async fn create(
     created.ok_or_else(|| Error::Internal("an OAuth client was not stored".to_owned()))
 }
 
-/// Changes the client `id`; returns what it is then, None if it is gone.
+/// Changes the client `id`; returns what it is then, `None` if it is gone.
 pub(crate) async fn update(
     executor: impl Into<Executor<'_>>,
     id: Uuid,
@@ -197,7 +197,7 @@ pub(crate) struct Page {
     pub(crate) total: u64,
 }
 
-/// Clients, newest first: all, or at most `limit` after the first `offset`.
+/// Returns clients, newest first: all, or at most `limit` after the first `offset`.
 pub(crate) async fn page(executor: impl Into<Executor<'_>>, part: Option<(i64, i64)>) -> Result<Page, Error> {
     let sql = format!(
         "select jsonb_build_object(

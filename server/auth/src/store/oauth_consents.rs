@@ -22,7 +22,7 @@ pub(crate) struct Grant {
     pub(crate) granted_at: Option<String>,
 }
 
-/// Returns the scopes that `user` has granted to `client`, separated by blanks; None if none are.
+/// Returns the scopes that `user` has granted to `client`, separated by blanks; `None` if none are.
 pub(crate) async fn scopes(work: &Work<'_>, user: Uuid, client: Uuid) -> Result<Option<String>, Error> {
     let sql = "select to_jsonb(c.scopes) from auth.oauth_consents c
        where c.user_id = $1::uuid and c.client_id = $2::uuid and c.revoked_at is null";

@@ -28,7 +28,7 @@ impl Ceremony {
     }
 }
 
-/// Stores what a ceremony of `user` (None if nobody knows yet whose) will be judged by. Returns until when, in Unix
+/// Stores what a ceremony of `user` (`None` if nobody knows yet whose) will be judged by. Returns until when, in Unix
 /// seconds.
 pub(crate) async fn start(
     executor: impl Into<Executor<'_>>,
@@ -61,7 +61,7 @@ pub(crate) struct StartedCeremony {
     pub(crate) is_expired: bool,
 }
 
-/// Takes a ceremony away, so that one of several answers to it counts. None if it was taken, or is not such a one of
+/// Takes a ceremony away, so that one of several answers to it counts. `None` if it was taken, or is not such a one of
 /// `user`.
 pub(crate) async fn take(
     executor: impl Into<Executor<'_>>,
@@ -165,7 +165,7 @@ pub(crate) async fn set_used(
     Ok(Executor::from(work).execute(sql, parameters).await? == 1)
 }
 
-/// Gives passkey `id` of `user` a name. None if there is none.
+/// Gives passkey `id` of `user` a name. `None` if there is none.
 pub(crate) async fn rename(
     work: &Work<'_>,
     user: Uuid,

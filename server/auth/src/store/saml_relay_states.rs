@@ -12,7 +12,7 @@ pub(crate) struct RelayState {
     pub(crate) sso_provider_id: Uuid,
     /// What the response has to refer to.
     pub(crate) request_id: String,
-    /// Where the user is sent in the end; None or empty for the site.
+    /// Where the user is sent in the end; `None` or empty for the site.
     pub(crate) redirect_to: Option<String>,
     pub(crate) flow_state_id: Option<Uuid>,
     /// Seconds since it began.

@@ -133,7 +133,7 @@ pub(crate) struct Row<'a> {
     pub(crate) resource_id: Option<&'a str>,
     pub(crate) disabled: Option<bool>,
     pub(crate) entity_id: &'a str,
-    /// None leaves the metadata that is there.
+    /// `None` leaves the metadata that is there.
     pub(crate) metadata_xml: Option<&'a str>,
     pub(crate) metadata_url: Option<&'a str>,
     pub(crate) attribute_mapping: &'a AttributeMapping,

@@ -26,11 +26,11 @@ use crate::session::Session;
 use crate::user::User;
 use crate::{EncryptionSettings, Error, Settings};
 
-/// A user, together with what is nobody else's business.
+/// A user, together with what no answer may hold.
 #[derive(Deserialize)]
 pub(crate) struct Account {
     pub(crate) user: User,
-    /// None or empty for a user without a password.
+    /// `None` or empty for a user without a password.
     pub(crate) encrypted_password: Option<String>,
     pub(crate) banned: bool,
     /// How many of two addresses have confirmed the change of the e-mail address.
@@ -56,7 +56,7 @@ impl Account {
         }
     }
 
-    /// Returns the hash of the password, decrypted. None for a user without one.
+    /// Returns the hash of the password, decrypted. `None` for a user without one.
     ///
     /// Errors: as [`EncryptionSettings::open`].
     pub(crate) fn password_hash(

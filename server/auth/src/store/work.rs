@@ -32,7 +32,7 @@ impl<'c> Work<'c> {
         Ok(self.transaction.commit().await?)
     }
 
-    /// Has the statement watched that `running` runs.
+    /// Runs the statement `running` under the watch of the statistics.
     async fn watch<T>(
         &self,
         sql: &str,

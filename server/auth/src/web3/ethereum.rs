@@ -6,7 +6,7 @@ use sha3::{Digest, Keccak256};
 
 use super::message::Message;
 
-/// r, s and the recovery byte: 65 bytes.
+/// Parses a signature: r, s and the recovery byte, 65 bytes.
 pub(super) fn signature(text: &str) -> Result<Vec<u8>, String> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     if digits.len() != 130 {

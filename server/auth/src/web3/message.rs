@@ -36,7 +36,8 @@ impl Chain {
         }
     }
 
-    /// Ethereum's networks have numbers (EIP-155), Solana's have names, and its messages may do without.
+    /// Checks the name of a network. Ethereum's networks have numbers (EIP-155), Solana's have names, and its messages
+    /// may do without.
     fn check_network(self, network: &str) -> Result<(), &'static str> {
         let valid = match self {
             Self::Ethereum => network.parse::<i64>().is_ok_and(|number| number > 0),
@@ -106,7 +107,7 @@ impl<'a> Message<'a> {
         fields.complete(raw, domain, address, statement).map_err(|reason| fail(&reason))
     }
 
-    /// Host and port in the URI, as they are written there.
+    /// Returns host and port of the URI, as they are written there.
     pub(crate) fn authority(&self) -> &'a str {
         let rest = self.uri_text.split_once("://").map_or("", |(_, rest)| rest);
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -194,12 +195,13 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Returns an absolute URI or an absolute path, without white space.
+/// Returns whether `text` is an absolute URI or an absolute path, without white space.
 fn is_request_uri(text: &str) -> bool {
     (Url::parse(text).is_ok() || text.starts_with('/')) && !text.contains(char::is_whitespace)
 }
 
-/// `localhost` or a name of at least two labels whose last is of letters only, with or without a port.
+/// Returns whether `text` is `localhost` or a name of at least two labels whose last is of letters only, with or
+/// without a port.
 fn is_domain(text: &str) -> bool {
     let (name, port) = text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
     let is_port =

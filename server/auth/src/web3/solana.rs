@@ -6,7 +6,7 @@ use ed25519_dalek::{Signature, VerifyingKey};
 
 use super::message::Message;
 
-/// 64 bytes in either base64 alphabet, with or without padding.
+/// Parses a signature: 64 bytes in either base64 alphabet, with or without padding.
 pub(super) fn signature(text: &str) -> Result<Vec<u8>, String> {
     if text.len() != 86 && text.len() != 88 {
         return Err("signature must be 64 bytes encoded as base64 with or without padding".to_owned());
@@ -32,8 +32,8 @@ fn key(address: &str) -> Option<(VerifyingKey, [u8; 32])> {
     Some((VerifyingKey::from_bytes(&bytes).ok()?, bytes))
 }
 
-/// Solana's off-chain message, version 0: signing domain, version, application domain, format (ASCII), number of
-/// signers, signer, length, text. None for text that is too long for it.
+/// Returns Solana's off-chain message, version 0: signing domain, version, application domain, format (ASCII), number
+/// of signers, signer, length, text. `None` if the text is too long for it.
 fn envelope(message: &Message<'_>, key: &[u8; 32]) -> Option<Vec<u8>> {
     let mut domain = [0; 32];
     for (place, byte) in domain.iter_mut().zip(message.domain.bytes()) {

@@ -29,6 +29,8 @@ pub(crate) enum LinkType {
 }
 
 impl LinkType {
+    /// Parses the name of a type.
+    ///
     /// Errors: `validation_failed` for an unknown name.
     pub(crate) fn parse(name: &str) -> Result<Self, Error> {
         Ok(match name {

@@ -88,7 +88,7 @@ async fn confirm(work: &Work<'_>, id: Uuid, fields: &UserFields) -> Result<(), E
     Ok(())
 }
 
-/// Every address has its identity.
+/// Gives every new address its identity.
 async fn put_identities(work: &Work<'_>, account: &Account, fields: &UserFields) -> Result<(), Error> {
     if !fields.email.is_empty() {
         let data = json!({ "email": fields.email, "email_verified": fields.confirm_email });
@@ -101,7 +101,7 @@ async fn put_identities(work: &Work<'_>, account: &Account, fields: &UserFields)
     Ok(())
 }
 
-/// An anonymous user who gets a confirmed address is anonymous no more.
+/// Returns the changes that set the addresses. An anonymous user who gets a confirmed one is not anonymous any more.
 fn addresses<'a>(account: &Account, fields: &'a UserFields) -> Changes<'a> {
     let mut changes = Changes::new();
     let by_email = !fields.email.is_empty() && fields.confirm_email;

@@ -57,7 +57,7 @@ pub(crate) async fn delete(context: &Context<'_>, user: &User, factor: &Factor) 
     Ok(removed)
 }
 
-/// Returns a name or number that another factor of the user has.
+/// Turns the violation of a name's or number's uniqueness into the refusal that says so.
 fn as_conflict(error: Error) -> Error {
     let unique = ["mfa_factors_user_friendly_name_unique", "unique_phone_factor_per_user"];
     match unique.into_iter().any(|constraint| error.violates(constraint)) {

@@ -102,7 +102,7 @@ fn totp(context: &Context<'_>, holder: &Holder, issuer: &str) -> Result<Totp, Er
     Ok(Totp { qr_code, secret: secret.to_base32(), uri })
 }
 
-/// Host of the site, with its port if it has one.
+/// Returns the host of the site, with its port if it has one.
 fn site_host(site_url: &str) -> Result<String, Error> {
     let site = url::Url::parse(site_url);
     let site = site.map_err(|error| Error::Internal(format!("SITE_URL {site_url:?} is no URL: {error}")))?;
@@ -134,7 +134,7 @@ async fn store(context: &Context<'_>, holder: &Holder, factor: &NewFactor<'_>) -
     work.commit().await
 }
 
-/// Whether the rules allow `factor` beside `others`.
+/// Checks that the rules allow `factor` beside `others`.
 fn check_rules(
     context: &Context<'_>,
     holder: &Holder,

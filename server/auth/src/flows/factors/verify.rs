@@ -118,7 +118,8 @@ async fn open_challenge(context: &Context<'_>, factor: &Factor, id: Uuid) -> Res
     Ok(challenge)
 }
 
-/// What a client has to do is what it does about an expired one.
+/// Returns the refusal of a challenge that was answered before. Its code is that of an expired one, because clients do
+/// the same about both.
 fn already_used(challenge: Uuid) -> Error {
     let message = format!("MFA challenge {challenge} has already been verified, create a new challenge.");
     Code::MfaChallengeExpired.because(message)

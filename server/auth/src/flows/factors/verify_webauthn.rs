@@ -9,7 +9,9 @@ use crate::flows::Context;
 use crate::store::factors::Challenge;
 use crate::user::Factor;
 
-/// Errors: `validation_failed` for an answer that lacks something.
+/// Checks that the answer is complete.
+///
+/// Errors: `validation_failed`.
 pub(super) fn check_form(answer: &Answer) -> Result<(), Error> {
     let Some(webauthn) = &answer.webauthn else {
         return Err(Error::validation("WebAuthn config required"));
@@ -23,7 +25,7 @@ pub(super) fn check_form(answer: &Answer) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns whether the answer is right; None if not.
+/// Returns what the answer proves, or `None` if it is wrong.
 ///
 /// Errors: `validation_failed` for one of another form than browsers give it.
 pub(super) fn check(

@@ -91,7 +91,9 @@ struct CheckedRequest {
     challenge: Challenge,
 }
 
-/// The reason for a refusal is for the client's developer.
+/// Checks the fields of a request.
+///
+/// Errors: a sentence for the client's developer.
 fn check(settings: &Settings, request: &Request) -> Result<CheckedRequest, String> {
     if !matches!(request.response_type.as_str(), "" | "code") {
         return Err("only response_type=code is supported".to_owned());
@@ -124,7 +126,8 @@ fn check(settings: &Settings, request: &Request) -> Result<CheckedRequest, Strin
     Ok(CheckedRequest { scope: scopes.join(" "), challenge })
 }
 
-/// RFC 8707, section 2: an absolute URI without a fragment; with a query only if there is need, of which there is none.
+/// Checks that `resource` is an absolute URI without a fragment and without a query (RFC 8707, section 2, allows one
+/// only if there is need, of which there is none).
 fn check_resource(resource: &str) -> Result<(), String> {
     if resource.is_empty() {
         return Ok(());

@@ -61,13 +61,15 @@ pub(crate) struct ClientChanges {
     token_endpoint_auth_method: Option<String>,
 }
 
-/// A client together with its secret, which is told this once; None for public clients.
+/// A client together with its secret, which is told this once; `None` for public clients.
 pub(crate) struct RegisteredClient {
     pub(crate) client: OauthClient,
     pub(crate) secret: Option<String>,
 }
 
-/// Errors: `oauth_dynamic_client_registration_disabled` if clients may not register themselves.
+/// Checks that clients may register themselves.
+///
+/// Errors: `oauth_dynamic_client_registration_disabled`.
 pub(crate) fn require_dynamic(settings: &Settings) -> Result<(), Error> {
     if settings.oauth_server.allow_dynamic_registration {
         return Ok(());
@@ -260,7 +262,7 @@ fn check_name(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Consent pages link to these addresses, so that nothing but a web page's address will do.
+/// Checks that `uri` is the address of a web page: consent pages link to it.
 fn check_page(field: &str, uri: &str) -> Result<(), Error> {
     if uri.is_empty() {
         return Ok(());
@@ -290,12 +292,14 @@ fn check_redirect_uris(uris: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Text that browsers silently repair, so that they see another address than the one that was checked.
+/// Returns whether browsers silently repair text with this character, so that they see another address than the one
+/// that was checked.
 fn is_repaired(character: char) -> bool {
     character.is_control() || character.is_whitespace() || matches!(character, '\\' | '<' | '>' | '"')
 }
 
-/// RFC 6749, section 3.1.2, and RFC 8252, section 7: web pages with TLS, this machine, and schemes of apps.
+/// Checks that `uri` is a web page with TLS, on this machine, or of an app's scheme (RFC 6749, section 3.1.2, and RFC
+/// 8252, section 7).
 fn check_redirect_uri(uri: &str) -> Result<(), &'static str> {
     if uri.is_empty() {
         return Err("redirect URI cannot be empty");

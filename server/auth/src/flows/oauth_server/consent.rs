@@ -20,6 +20,8 @@ pub(crate) enum ConsentDecision {
 }
 
 impl ConsentDecision {
+    /// Parses a decision.
+    ///
     /// Errors: `validation_failed` for an unknown name.
     pub(crate) fn parse(name: &str) -> Result<Self, Error> {
         match name {

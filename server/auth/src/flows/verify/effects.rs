@@ -11,7 +11,7 @@ use crate::store::users::{self, Account, Changes};
 use crate::store::{Work, sessions};
 use crate::{Error, MailKind};
 
-/// Does what a code of `kind` for `purpose` is there for. None while another address has to confirm, too.
+/// Does what a code of `kind` for `purpose` is there for. `None` while another address has to confirm, too.
 pub(super) async fn apply(
     context: &Context<'_>,
     work: &Work<'_>,

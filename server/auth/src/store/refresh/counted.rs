@@ -35,7 +35,7 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// CTEs that find the session if the token's signature is right, up to `ruling`, one row with the verdict.
+/// Returns the CTEs that find the session if the token's signature is right, up to `ruling`, one row with the verdict.
 fn ruling() -> String {
     format!(
         "signer as (

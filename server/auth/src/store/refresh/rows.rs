@@ -21,7 +21,7 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
     format!("with {}, {} {}", ruling(), changes(), answer(token))
 });
 
-/// CTEs that find the token with all that matters to it, up to `ruling`, one row with the verdict.
+/// Returns the CTEs that find the token with all that matters to it, up to `ruling`, one row with the verdict.
 fn ruling() -> String {
     format!(
         "token as (
@@ -57,7 +57,7 @@ fn ruling() -> String {
     )
 }
 
-/// CTEs that carry out what `ruling` says.
+/// Returns the CTEs that carry out what `ruling` says.
 fn changes() -> String {
     let log =
         |name, action, actors| audit::entry(name, action, actors, "$5::boolean", "host($4::inet)", "null");

@@ -59,12 +59,12 @@ impl<'a> Changes<'a> {
         self.assign("email_confirmed_at = null")
     }
 
-    /// Empty for none.
+    /// Sets the e-mail address; an empty one removes it.
     pub(crate) fn email(self, email: &'a str) -> Self {
         self.set("email", "text", text_unless_empty(email))
     }
 
-    /// Empty for none.
+    /// Sets the phone number; an empty one removes it.
     pub(crate) fn phone(self, phone: &'a str) -> Self {
         self.set("phone", "text", text_unless_empty(phone))
     }
@@ -101,7 +101,7 @@ impl<'a> Changes<'a> {
         self.assign("invited_at = now()")
     }
 
-    /// No code was ever sent: the next may follow at once.
+    /// Forgets when codes were sent, so that the next may follow at once.
     pub(crate) fn unsend_all(self) -> Self {
         self.assign(
             "confirmation_sent_at = null, recovery_sent_at = null, email_change_sent_at = null,
@@ -113,7 +113,7 @@ impl<'a> Changes<'a> {
         self.set("is_anonymous", "boolean", owned(anonymous))
     }
 
-    /// No sign-in for that many seconds from now; zero lifts the ban.
+    /// Bans the user for that many seconds from now; zero lifts the ban.
     pub(crate) fn ban(self, seconds: f64) -> Self {
         if seconds == 0.0 {
             return self.assign("banned_until = null");
