@@ -5,12 +5,11 @@
 //! scheduler (`docs/decisions/0024-hashes-yield.md`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::error::refusals;
 use crate::hashes::Hash;
@@ -30,8 +29,8 @@ type Job = Box<dyn FnOnce() + Send>;
 /// Hashes passwords and compares them with hashes. Its threads end when it is dropped.
 pub(crate) struct Hasher {
     queue: Sender<Job>,
-    /// The number of hashes that are being computed or waiting.
-    pending: Arc<AtomicUsize>,
+    /// A slot for each hash that is being computed or waiting.
+    slots: Arc<Semaphore>,
     queue_length: usize,
     cost: u32,
 }
@@ -46,13 +45,14 @@ impl Hasher {
             let started = thread::Builder::new().name("password-hash".to_owned()).spawn(move || work(&jobs));
             started.map_err(|error| format!("cannot start a thread for the hashes of passwords: {error}"))?;
         }
-        let queue_length = settings.queue_length.max(1);
-        Ok(Self { queue, pending: Arc::default(), queue_length, cost: settings.bcrypt_cost })
+        let queue_length = settings.queue_length.clamp(1, Semaphore::MAX_PERMITS);
+        let slots = Arc::new(Semaphore::new(queue_length));
+        Ok(Self { queue, slots, queue_length, cost: settings.bcrypt_cost })
     }
 
     /// Returns how many hashes are being computed or waiting, and how many may be.
     pub(crate) fn load(&self) -> (usize, usize) {
-        (self.pending.load(Ordering::Relaxed), self.queue_length)
+        (self.queue_length - self.slots.available_permits(), self.queue_length)
     }
 
     /// Returns the bcrypt hash of `password`.
@@ -81,7 +81,8 @@ impl Hasher {
     }
 
     async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
-        let slot = self.acquire_slot()?;
+        let slot = Arc::clone(&self.slots).try_acquire_owned();
+        let slot = slot.map_err(|_| refusals::over_request_rate_limit())?;
         let (sender, result) = oneshot::channel();
         let job = Box::new(move || {
             // A job whose caller has gone is skipped, and holds its slot until its turn; one whose caller goes now holds it
@@ -99,23 +100,6 @@ impl Hasher {
         });
         self.queue.send(job).map_err(|_| Error::Internal("no thread is left for hashes".to_owned()))?;
         result.await.map_err(|_| Error::Internal("the hash of a password was not computed".to_owned()))
-    }
-
-    fn acquire_slot(&self) -> Result<QueueSlot, Error> {
-        let slot = QueueSlot(Arc::clone(&self.pending));
-        if self.pending.fetch_add(1, Ordering::Relaxed) >= self.queue_length {
-            return Err(refusals::over_request_rate_limit());
-        }
-        Ok(slot)
-    }
-}
-
-/// A slot in the queue, released when dropped.
-struct QueueSlot(Arc<AtomicUsize>);
-
-impl Drop for QueueSlot {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -10,7 +10,7 @@ mod shared;
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use database::Database;
 use gateway::Nodes;
@@ -141,7 +141,7 @@ impl Limits {
                 && let Ok(client) = std::str::from_utf8(client)
             {
                 let allowance = Bucket::Refresh.allowance(&limits.settings);
-                limits.memory.take(&allowance.key(Bucket::Refresh.name()), client, allowance);
+                limits.memory.take(&allowance.key(Bucket::Refresh.name()), client, allowance, Instant::now());
             }
         });
     }
@@ -182,14 +182,14 @@ impl Limits {
         let key = allowance.key(name);
         match shared {
             Some(shared) => shared.take(&key, client, allowance).await,
-            None => Ok(self.memory.take(&key, client, allowance)),
+            None => Ok(self.memory.take(&key, client, allowance, Instant::now())),
         }
     }
 
     async fn count_for(&self, key: &str, client: &str, number: f64, window: Duration) -> Result<bool, Error> {
         match &self.shared {
             Some(shared) => shared.count_for(key, client, number, window).await,
-            None => Ok(self.memory.count_for(key, client, number, window)),
+            None => Ok(self.memory.count_for(key, client, number, window, Instant::now())),
         }
     }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{Executor, Work, documents, interval, owned, text, text_unless_empty};
@@ -263,8 +263,7 @@ pub(crate) async fn set_credential(
     let sql = "update auth.mfa_factors
        set web_authn_credential = $2::jsonb, web_authn_aaguid = $3::uuid, updated_at = now()
        where id = $1::uuid and status <> 'verified'";
-    let document = serde_json::to_string(credential).map_err(|error| Error::Internal(error.to_string()))?;
-    let parameters = vec![owned(id), text(&document), owned(credential.authenticator.aaguid)];
+    let parameters = vec![owned(id), owned(json!(credential)), owned(credential.authenticator.aaguid)];
     Ok(Executor::from(work).execute(sql, parameters).await? == 1)
 }
 

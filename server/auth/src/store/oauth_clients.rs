@@ -1,6 +1,7 @@
 //! Rows of `auth.oauth_clients`: applications that users may sign in to with their accounts here.
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use uuid::Uuid;
 
 use super::{Executor, documents, owned};
@@ -163,7 +164,7 @@ pub(crate) async fn create(
          returning {document}",
         document = documents::oauth_client("c"),
     );
-    let created = executor.into().fetch(&sql, vec![json(client)?]).await?;
+    let created = executor.into().fetch(&sql, vec![owned(json!(client))]).await?;
     created.ok_or_else(|| Error::Internal("an OAuth client was not stored".to_owned()))
 }
 
@@ -180,7 +181,7 @@ pub(crate) async fn update(
          where c.id = $1::uuid and c.deleted_at is null returning {document}",
         document = documents::oauth_client("c"),
     );
-    executor.into().fetch(&sql, vec![owned(id), json(changes)?]).await
+    executor.into().fetch(&sql, vec![owned(id), owned(json!(changes))]).await
 }
 
 /// Deletes the client `id`; its row stays, since users' grants tell of it.
@@ -214,10 +215,4 @@ pub(crate) async fn page(executor: impl Into<Executor<'_>>, part: Option<(i64, i
     let (limit, offset) = part.unzip();
     let page = executor.into().fetch(&sql, vec![limit.and_then(owned), offset.and_then(owned)]).await?;
     page.ok_or_else(|| Error::Internal("a page of OAuth clients was not answered".to_owned()))
-}
-
-/// Returns a JSON document in text format.
-fn json(value: &impl Serialize) -> Result<super::Parameter<'static>, Error> {
-    let json = serde_json::to_string(value).map_err(|error| Error::Internal(error.to_string()))?;
-    Ok(owned(json))
 }
