@@ -188,7 +188,8 @@ fn nonce_not_valid() -> Error {
     Code::ReauthenticationNotValid.because("Nonce has expired or is invalid")
 }
 
-/// Sets the password. Sessions that began with the old one end, and so do flows.
+/// Sets the password. All other sessions end, and codes that were sent are worth nothing: somebody else may have known
+/// the old one.
 async fn set_password(
     context: &Context<'_>,
     work: &Work<'_>,
