@@ -7,7 +7,7 @@ pub(crate) struct Client<'a> {
     pub(crate) user_agent: Option<&'a str>,
     pub(crate) address: IpAddr,
     /// By which name it reached this server.
-    pub(crate) addressed: RequestedHost<'a>,
+    pub(crate) requested_host: RequestedHost<'a>,
 }
 
 /// The host and scheme that a client says it has reached this server by. Clients can say anything here.

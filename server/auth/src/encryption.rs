@@ -34,7 +34,7 @@ pub(crate) struct DecryptedSecret<'a> {
 }
 
 impl EncryptionSettings {
-    /// `secret` as the row `id` is to store it: encrypted if there is a key for that.
+    /// Returns `secret` as the row `id` stores it: encrypted if there is a key for that.
     pub(crate) fn seal(&self, id: Uuid, secret: &str) -> Result<String, Error> {
         let Some((key_id, key)) = &self.current else { return Ok(secret.to_owned()) };
         let nonce: [u8; 12] = rand::random();
@@ -79,7 +79,7 @@ fn cipher(id: Uuid, key: &EncryptionKey) -> Result<Aes256Gcm, Error> {
     Ok(Aes256Gcm::new(&derived.into()))
 }
 
-/// Returns the parts of an encrypted secret; None for text that is not one.
+/// Returns the parts of an encrypted secret; `None` for text that is not one.
 fn parse(stored: &str) -> Option<(EncryptedSecret, [u8; 12], Vec<u8>)> {
     if !stored.starts_with('{') {
         return None;

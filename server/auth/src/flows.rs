@@ -22,7 +22,6 @@ pub(crate) mod refresh;
 pub(crate) mod send;
 pub(crate) mod session;
 pub(crate) mod sign_in;
-pub(crate) mod sign_out;
 pub(crate) mod sign_up;
 pub(crate) mod sso;
 pub(crate) mod sso_providers;

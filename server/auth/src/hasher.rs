@@ -5,15 +5,15 @@
 //! scheduler (`docs/decisions/0024-hashes-yield.md`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::error::refusals;
-use crate::{Error, PasswordSettings, hashes};
+use crate::hashes::Hash;
+use crate::{Error, PasswordSettings};
 
 /// A well-formed hash of the usual cost that no known password has. Unknown users are compared with it, so that
 /// they take as long as known ones.
@@ -29,8 +29,8 @@ type Job = Box<dyn FnOnce() + Send>;
 /// Hashes passwords and compares them with hashes. Its threads end when it is dropped.
 pub(crate) struct Hasher {
     queue: Sender<Job>,
-    /// The number of hashes that are being computed or waiting.
-    pending: Arc<AtomicUsize>,
+    /// A slot for each hash that is being computed or waiting.
+    slots: Arc<Semaphore>,
     queue_length: usize,
     cost: u32,
 }
@@ -45,13 +45,14 @@ impl Hasher {
             let started = thread::Builder::new().name("password-hash".to_owned()).spawn(move || work(&jobs));
             started.map_err(|error| format!("cannot start a thread for the hashes of passwords: {error}"))?;
         }
-        let queue_length = settings.queue_length.max(1);
-        Ok(Self { queue, pending: Arc::default(), queue_length, cost: settings.bcrypt_cost })
+        let queue_length = settings.queue_length.clamp(1, Semaphore::MAX_PERMITS);
+        let slots = Arc::new(Semaphore::new(queue_length));
+        Ok(Self { queue, slots, queue_length, cost: settings.bcrypt_cost })
     }
 
     /// Returns how many hashes are being computed or waiting, and how many may be.
     pub(crate) fn load(&self) -> (usize, usize) {
-        (self.pending.load(Ordering::Relaxed), self.queue_length)
+        (self.queue_length - self.slots.available_permits(), self.queue_length)
     }
 
     /// Returns the bcrypt hash of `password`.
@@ -70,7 +71,7 @@ impl Hasher {
     pub(crate) async fn verify(&self, password: String, hash: Option<&str>) -> Result<bool, Error> {
         let hash = hash.filter(|hash| hash.starts_with('$'));
         let (known, hash) = (hash.is_some(), hash.unwrap_or(NOBODY).to_owned());
-        match self.run(move || hashes::verify(&hash, password.as_bytes())).await? {
+        match self.run(move || Hash::parse(&hash)?.verify(password.as_bytes())).await? {
             Ok(matches) => Ok(matches && known),
             Err(error) => {
                 tracing::warn!(%error, "a stored password hash cannot be read");
@@ -80,7 +81,8 @@ impl Hasher {
     }
 
     async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
-        let slot = self.acquire_slot()?;
+        let slot = Arc::clone(&self.slots).try_acquire_owned();
+        let slot = slot.map_err(|_| refusals::over_request_rate_limit())?;
         let (sender, result) = oneshot::channel();
         let job = Box::new(move || {
             // A job whose caller has gone is skipped, and holds its slot until its turn; one whose caller goes now holds it
@@ -99,28 +101,11 @@ impl Hasher {
         self.queue.send(job).map_err(|_| Error::Internal("no thread is left for hashes".to_owned()))?;
         result.await.map_err(|_| Error::Internal("the hash of a password was not computed".to_owned()))
     }
-
-    fn acquire_slot(&self) -> Result<QueueSlot, Error> {
-        let slot = QueueSlot(Arc::clone(&self.pending));
-        if self.pending.fetch_add(1, Ordering::Relaxed) >= self.queue_length {
-            return Err(refusals::over_request_rate_limit());
-        }
-        Ok(slot)
-    }
 }
 
-/// A slot in the queue, released when dropped.
-struct QueueSlot(Arc<AtomicUsize>);
-
-impl Drop for QueueSlot {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// What each thread does until the [`Hasher`] is gone.
+/// Runs jobs on a thread until the [`Hasher`] is gone.
 fn work(jobs: &Mutex<Receiver<Job>>) {
-    step_back();
+    lower_priority();
     loop {
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
@@ -129,7 +114,7 @@ fn work(jobs: &Mutex<Receiver<Job>>) {
 }
 
 /// Lowers the priority of the calling thread, where threads have one of their own: elsewhere it is the process's.
-fn step_back() {
+fn lower_priority() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(NICENESS) {
         tracing::debug!(%error, "hashes of passwords are computed at the ordinary priority");

@@ -60,14 +60,7 @@ impl<'a> Hash<'a> {
     }
 }
 
-/// Returns whether `password` has the hash `text`. Takes long: not for async threads.
-///
-/// Errors: a sentence for a hash that [`Hash::parse`] refuses.
-pub(crate) fn verify(text: &str, password: &[u8]) -> Result<bool, String> {
-    Hash::parse(text)?.verify(password)
-}
-
-/// Returns the parameters `a=1,b=2` of a hash.
+/// Returns the parameter `name` of a hash's `a=1,b=2`.
 fn parameter<'a>(list: &'a str, name: &str) -> Option<&'a str> {
     list.split(',').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
@@ -77,7 +70,7 @@ fn number<T: std::str::FromStr>(list: &str, name: &str) -> Result<T, String> {
     number.ok_or_else(|| format!("parameter {name} is missing or not a number"))
 }
 
-/// `i$v=19$m=65536,t=2,p=1$salt$hash`
+/// Parses `i$v=19$m=65536,t=2,p=1$salt$hash`.
 fn argon2(text: &str) -> Result<Hash<'_>, String> {
     let parts: Vec<&str> = text.split('$').collect();
     let [kind, version, parameters, salt, hash] = parts.as_slice() else {
@@ -109,7 +102,7 @@ fn argon2(text: &str) -> Result<Hash<'_>, String> {
     Ok(Hash::Argon2 { algorithm, parameters, salt, hash })
 }
 
-/// `v=1,n=14,r=8,p=1,ss=…,sk=…$salt$hash`
+/// Parses `v=1,n=14,r=8,p=1,ss=…,sk=…$salt$hash`.
 fn firebase(text: &str) -> Result<Hash<'_>, String> {
     let (parameters, rest) = text.split_once('$').ok_or("the salt is missing")?;
     let (salt, hash) = rest.split_once('$').ok_or("the hash is missing")?;

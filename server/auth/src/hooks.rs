@@ -91,18 +91,18 @@ pub(crate) struct Hooks {
     hooks: HookSettings,
     client: HttpClient,
     database: Database,
-    patience: HookTimeouts,
+    timeouts: HookTimeouts,
 }
 
 impl Hooks {
-    /// Functions are called as the login role of `database`.
+    /// Reads the hooks. Functions are called as the login role of `database`.
     ///
     /// Errors: a sentence for a URI or a secret that cannot be used.
     pub(crate) fn new(hooks: HookSettings, client: HttpClient, database: Database) -> Result<Self, String> {
         for (name, hook) in &hooks.0 {
             check(hook).map_err(|error| format!("hook {}: {error}", name.setting()))?;
         }
-        Ok(Self { hooks, client, database, patience: HookTimeouts::default() })
+        Ok(Self { hooks, client, database, timeouts: HookTimeouts::default() })
     }
 
     /// Returns whether the hook `name` is switched on.
@@ -132,9 +132,6 @@ impl Hooks {
         method: &str,
         client: &Client<'_>,
     ) -> Result<Value, Error> {
-        if !self.is_on(HookName::CustomAccessToken) {
-            return Ok(claims);
-        }
         let payload = json!({ "user_id": user, "claims": claims, "authentication_method": method });
         let answer = self.call(HookName::CustomAccessToken, payload, client).await?;
         let mut answer: Value = answer.as_deref().map(parse).transpose()?.unwrap_or_default();
@@ -153,8 +150,7 @@ impl Hooks {
     ) -> Result<AttemptDecision, Error> {
         const REJECTED: &str = "Further password verification attempts will be rejected.";
         let payload = json!({ "user_id": user, "valid": valid });
-        let verdict = self.judge(HookName::PasswordVerificationAttempt, payload, client).await?;
-        Ok(verdict.decision(REJECTED))
+        self.attempt(HookName::PasswordVerificationAttempt, payload, REJECTED, client).await
     }
 
     /// Asks about an attempt to verify a factor of kind `kind` that was right or not.
@@ -167,7 +163,7 @@ impl Hooks {
     ) -> Result<AttemptDecision, Error> {
         const REJECTED: &str = "Further MFA verification attempts will be rejected.";
         let payload = json!({ "user_id": user, "factor_id": factor, "factor_type": kind, "valid": valid });
-        Ok(self.judge(HookName::MfaVerificationAttempt, payload, client).await?.decision(REJECTED))
+        self.attempt(HookName::MfaVerificationAttempt, payload, REJECTED, client).await
     }
 
     /// Lets the hook send a mail to `user`. Errors: what it answered.
@@ -197,14 +193,17 @@ impl Hooks {
         self.call(HookName::SendSms, payload, client).await.map(drop)
     }
 
-    async fn judge(
+    /// Asks about an attempt. `rejection` is what users are told whom the hook rejects without a message.
+    async fn attempt(
         &self,
         name: HookName,
         payload: Value,
+        rejection: &str,
         client: &Client<'_>,
-    ) -> Result<AttemptResponse, Error> {
+    ) -> Result<AttemptDecision, Error> {
         let answer = self.call(name, payload, client).await?;
-        answer.as_deref().map(parse).transpose().map(Option::unwrap_or_default)
+        let response: AttemptResponse = answer.as_deref().map(parse).transpose()?.unwrap_or_default();
+        Ok(response.decision(rejection))
     }
 
     /// Calls the hook `name`, if it is switched on, and returns what it answers, if anything.
@@ -226,10 +225,10 @@ impl Hooks {
         let answer = if hook.uri.starts_with(function::SCHEME) {
             function::call(&self.database, &hook.uri, &payload).await?
         } else {
-            http::call(&self.client, hook, &payload, self.patience).await?
+            http::call(&self.client, hook, &payload, self.timeouts).await?
         };
         if let Some(answer) = &answer {
-            refused(answer)?;
+            check_refusal(answer)?;
         }
         Ok(answer)
     }
@@ -271,8 +270,8 @@ fn parse<T: serde::de::DeserializeOwned>(answer: &[u8]) -> Result<T, Error> {
     })
 }
 
-/// The refusal in `answer`, if it is one. One without a message is none, as upstream has it.
-fn refused(answer: &[u8]) -> Result<(), Error> {
+/// Checks that `answer` is no refusal. A refusal without a message is none, as upstream has it.
+fn check_refusal(answer: &[u8]) -> Result<(), Error> {
     let refusal = serde_json::from_slice::<Refusal>(answer).ok().and_then(|answer| answer.error);
     let Some(detail) = refusal.filter(|detail| !detail.message.is_empty()) else { return Ok(()) };
     let status = detail.http_code.and_then(|code| StatusCode::from_u16(code).ok());

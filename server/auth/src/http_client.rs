@@ -316,7 +316,7 @@ fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Whether the name in `url` leads to public addresses only, at this moment; [`Reach::Public`] checks again when it
+/// Checks that the name in `url` leads to public addresses only, at this moment; [`Reach::Public`] checks again when it
 /// connects.
 ///
 /// Errors: a sentence for the administrator who sent the URL.

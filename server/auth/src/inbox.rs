@@ -178,15 +178,15 @@ fn identifier(name: &str) -> &str {
 }
 
 fn asset(kind: &'static str, content: &'static str, policy: &'static str) -> Response {
-    answered(StatusCode::OK, kind, content.as_bytes().to_vec(), policy)
+    response(StatusCode::OK, kind, content.as_bytes().to_vec(), policy)
 }
 
 fn json(document: &Value) -> Response {
-    answered(StatusCode::OK, "application/json", document.to_string().into_bytes(), PAGE_POLICY)
+    response(StatusCode::OK, "application/json", document.to_string().into_bytes(), PAGE_POLICY)
 }
 
 fn text(content: Vec<u8>) -> Response {
-    answered(StatusCode::OK, "text/plain; charset=utf-8", content, PAGE_POLICY)
+    response(StatusCode::OK, "text/plain; charset=utf-8", content, PAGE_POLICY)
 }
 
 /// Returns the HTML of a mail. Its links open beside it.
@@ -194,15 +194,15 @@ fn page(raw: &[u8]) -> Response {
     let message = MessageParser::default().parse(raw);
     let html = message.as_ref().and_then(|message| message.body_html(0)).unwrap_or_default();
     let html = html.replacen("<head>", "<head><base target=\"_blank\">", 1);
-    answered(StatusCode::OK, "text/html; charset=utf-8", html.into_bytes(), MAIL_POLICY)
+    response(StatusCode::OK, "text/html; charset=utf-8", html.into_bytes(), MAIL_POLICY)
 }
 
 fn refusal(status: StatusCode, reason: &str) -> Response {
     let body = json!({ "error": reason }).to_string().into_bytes();
-    answered(status, "application/json", body, PAGE_POLICY)
+    response(status, "application/json", body, PAGE_POLICY)
 }
 
-fn answered(status: StatusCode, kind: &'static str, body: Vec<u8>, policy: &'static str) -> Response {
+fn response(status: StatusCode, kind: &'static str, body: Vec<u8>, policy: &'static str) -> Response {
     let mut response = Response::builder().status(status).body(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));

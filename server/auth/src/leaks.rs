@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use data_encoding::HEXUPPER;
 use reqwest::Method;
 use sha1::{Digest as _, Sha1};
 
@@ -19,7 +20,7 @@ const PREFIX: usize = 5;
 /// Who knows of leaks.
 pub(crate) struct Leaks {
     client: HttpClient,
-    /// Ends where the digits follow. None: nobody is asked.
+    /// Ends where the digits follow. `None`: nobody is asked.
     url: Option<String>,
     fails_closed: bool,
 }
@@ -37,7 +38,7 @@ impl Leaks {
     /// want such passwords refused.
     ///
     /// Errors: 500 then.
-    pub(crate) async fn know(&self, password: &str) -> Result<bool, Error> {
+    pub(crate) async fn contains(&self, password: &str) -> Result<bool, Error> {
         let Some(url) = &self.url else { return Ok(false) };
         match self.ask(url, password).await {
             Ok(leaked) => Ok(leaked),
@@ -54,8 +55,7 @@ impl Leaks {
     }
 
     async fn ask(&self, url: &str, password: &str) -> Result<bool, HttpError> {
-        let hash: String =
-            Sha1::digest(password.as_bytes()).iter().map(|byte| format!("{byte:02X}")).collect();
+        let hash = HEXUPPER.encode(&Sha1::digest(password));
         let (prefix, suffix) = hash.split_at(PREFIX);
         let request = self.client.request(Method::GET, &format!("{url}{prefix}"), Reach::Anywhere)?;
         // Padding keeps the length of the answer from telling the digits.
@@ -91,7 +91,7 @@ mod tests {
             leaked_check_url: format!("{}/range/", mock.url),
             ..PasswordSettings::default()
         };
-        let leaked = Leaks::new(&settings, HttpClient::new().unwrap()).know("password").await;
+        let leaked = Leaks::new(&settings, HttpClient::new().unwrap()).contains("password").await;
         assert_eq!(mock.only().path, "/range/5BAA6");
         leaked.map_err(|error| error.status().as_u16())
     }
@@ -113,6 +113,6 @@ mod tests {
     async fn nobody_is_asked_where_the_check_is_off() {
         let settings =
             PasswordSettings { leaked_check_url: "http://127.0.0.1:1/".to_owned(), ..Default::default() };
-        assert!(!Leaks::new(&settings, HttpClient::new().unwrap()).know("password").await.unwrap());
+        assert!(!Leaks::new(&settings, HttpClient::new().unwrap()).contains("password").await.unwrap());
     }
 }

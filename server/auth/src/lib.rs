@@ -75,7 +75,8 @@ impl<E: Endpoint> Endpoint for Service<E> {
 }
 
 /// Returns the service, with paths relative to where it is mounted (`/auth/v1`). `database` must be logged in as
-/// `supabase_auth_admin`, the owner of schema `auth`. `nodes` count refreshes together. Expects a [`gateway::Caller`] in every request's extensions.
+/// `supabase_auth_admin`, the owner of schema `auth`. `nodes` count refreshes together. Expects a [`gateway::Caller`]
+/// in every request's extensions.
 ///
 /// Errors: [`InvalidSettings`] for a hook, a sender, a template or a SAML key that cannot be used.
 pub fn service(

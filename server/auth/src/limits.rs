@@ -10,7 +10,7 @@ mod shared;
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use database::Database;
 use gateway::Nodes;
@@ -18,7 +18,7 @@ use gateway::Nodes;
 use crate::error::refusals;
 use crate::{Code, Error, LimitSettings, Rate};
 use memory::Memory;
-use shared::Shared;
+use shared::SharedCounters;
 
 /// What notes to the other nodes are about: each names the client of a refresh.
 const SUBJECT: &str = "refreshes";
@@ -121,15 +121,15 @@ impl Allowance {
 /// The counters.
 pub(crate) struct Limits {
     settings: LimitSettings,
-    /// None where each process counts alone.
-    shared: Option<Shared>,
+    /// `None` where each process counts alone.
+    shared: Option<SharedCounters>,
     memory: Memory,
     nodes: Nodes,
 }
 
 impl Limits {
     pub(crate) fn new(settings: LimitSettings, database: Database, nodes: Nodes) -> Self {
-        let shared = (!settings.per_process).then(|| Shared::new(database));
+        let shared = (!settings.per_process).then(|| SharedCounters::new(database));
         Self { settings, shared, memory: Memory::default(), nodes }
     }
 
@@ -141,7 +141,7 @@ impl Limits {
                 && let Ok(client) = std::str::from_utf8(client)
             {
                 let allowance = Bucket::Refresh.allowance(&limits.settings);
-                limits.memory.take(&allowance.key(Bucket::Refresh.name()), client, allowance);
+                limits.memory.take(&allowance.key(Bucket::Refresh.name()), client, allowance, Instant::now());
             }
         });
     }
@@ -174,7 +174,7 @@ impl Limits {
 
     async fn take_from(
         &self,
-        shared: Option<&Shared>,
+        shared: Option<&SharedCounters>,
         name: &str,
         client: &str,
         allowance: Allowance,
@@ -182,14 +182,14 @@ impl Limits {
         let key = allowance.key(name);
         match shared {
             Some(shared) => shared.take(&key, client, allowance).await,
-            None => Ok(self.memory.take(&key, client, allowance)),
+            None => Ok(self.memory.take(&key, client, allowance, Instant::now())),
         }
     }
 
     async fn count_for(&self, key: &str, client: &str, number: f64, window: Duration) -> Result<bool, Error> {
         match &self.shared {
             Some(shared) => shared.count_for(key, client, number, window).await,
-            None => Ok(self.memory.count_for(key, client, number, window)),
+            None => Ok(self.memory.count_for(key, client, number, window, Instant::now())),
         }
     }
 
@@ -242,7 +242,7 @@ impl Limits {
 
 /// Returns whom a request counts for: the first item of the header that settings name, else the caller's address.
 ///
-/// None if the header is set but absent, as upstream has it, and for callers on this machine: either a person who
+/// `None` if the header is set but absent, as upstream has it, and for callers on this machine: either a person who
 /// tries things out, or a proxy behind which everybody has the same address.
 fn client<'a>(header: Option<&str>, headers: &'a http::HeaderMap, address: IpAddr) -> Option<Cow<'a, str>> {
     let Some(name) = header else {

@@ -9,10 +9,12 @@ mod templates;
 
 use std::path::PathBuf;
 
+use gotemplate::Value;
+use lettre::Message;
+
+use crate::Settings;
 use crate::http_client::HttpClient;
 use crate::settings::MailKind;
-use crate::{MailSettings, Settings};
-use gotemplate::Value;
 
 use folder::Folder;
 pub(crate) use folder::{KEPT, files};
@@ -58,17 +60,35 @@ enum Transport {
     Nowhere,
 }
 
+impl Transport {
+    fn new(settings: &Settings) -> Result<Self, String> {
+        Ok(match (&settings.mail.smtp, &settings.mail.folder) {
+            (Some(smtp), _) => Self::Smtp(Box::new(Smtp::new(smtp, &settings.external_url)?)),
+            (None, Some(folder)) => Self::Folder(Folder::new(folder.clone())),
+            (None, None) => Self::Nowhere,
+        })
+    }
+
+    /// Hands `message` over. Returns when the mail server or the file system has it.
+    async fn send(&self, message: &Message) -> Result<(), MailError> {
+        match self {
+            Self::Smtp(smtp) => smtp.send(message).await,
+            Self::Folder(folder) => folder.keep(message).await,
+            Self::Nowhere => Err(MailError::Nowhere),
+        }
+    }
+}
+
 impl Mailer {
     /// Prepares what `settings` say. Connects to nobody yet.
     ///
     /// Errors: a sentence for a sender's address or header that cannot be used, and for certificates that cannot be
     /// read.
     pub(crate) fn new(settings: &Settings, client: HttpClient) -> Result<Self, String> {
-        let mail = &settings.mail;
         Ok(Self {
-            templates: Templates::new(mail, &settings.site_url, client),
+            templates: Templates::new(&settings.mail, &settings.site_url, client),
             sender: Sender::new(settings)?,
-            transport: transport(mail, &settings.external_url)?,
+            transport: Transport::new(settings)?,
         })
     }
 
@@ -86,30 +106,29 @@ impl Mailer {
     pub(crate) async fn send(&self, kind: MailKind, to: &str, variables: &Value) -> Result<(), MailError> {
         let (subject, html) = self.templates.render(kind, variables).await;
         let message = self.sender.message(kind, to, subject, html)?;
-        match &self.transport {
-            Transport::Smtp(smtp) => smtp.send(&message).await,
-            Transport::Folder(folder) => folder.keep(&message).await,
-            Transport::Nowhere => {
+        match self.transport.send(&message).await {
+            Err(MailError::Nowhere) => {
                 tracing::warn!(
                     kind = kind.name(),
                     "a mail is dropped: neither a mail server nor a folder is set"
                 );
                 Ok(())
             }
+            outcome => outcome,
         }
     }
 }
 
-/// Sends mails that others have written.
-pub(crate) struct Post {
+/// Sends mails whose content is given by the caller.
+pub(crate) struct ForeignMailer {
     sender: Sender,
     transport: Transport,
 }
 
-impl Post {
-    /// As [`Mailer::new`].
+impl ForeignMailer {
+    /// Prepares what `settings` say, as [`Mailer::new`] does.
     pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
-        let transport = transport(&settings.mail, &settings.external_url)?;
+        let transport = Transport::new(settings)?;
         Ok(Self { sender: Sender::new(settings)?, transport })
     }
 
@@ -117,21 +136,8 @@ impl Post {
     ///
     /// Errors: [`MailError`]; also where neither is set, so that whoever wrote it may try again later.
     pub(crate) async fn send(&self, letter: &ForeignMail) -> Result<(), MailError> {
-        let message = self.sender.letter(letter)?;
-        match &self.transport {
-            Transport::Smtp(smtp) => smtp.send(&message).await,
-            Transport::Folder(folder) => folder.keep(&message).await,
-            Transport::Nowhere => Err(MailError::Nowhere),
-        }
+        self.transport.send(&self.sender.letter(letter)?).await
     }
-}
-
-fn transport(settings: &MailSettings, external_url: &str) -> Result<Transport, String> {
-    Ok(match (&settings.smtp, &settings.folder) {
-        (Some(smtp), _) => Transport::Smtp(Box::new(Smtp::new(smtp, external_url)?)),
-        (None, Some(folder)) => Transport::Folder(Folder::new(folder.clone())),
-        (None, None) => Transport::Nowhere,
-    })
 }
 
 #[cfg(test)]

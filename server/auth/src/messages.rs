@@ -36,7 +36,7 @@ pub(crate) struct Mail<'a> {
     /// The user whom it is about, as stored when the mail goes out.
     pub(crate) account: &'a Account,
     /// What the user types or follows; of [`MailKind::EmailChange`], what goes to the current address, if anything
-    /// does. None for notifications.
+    /// does. `None` for notifications.
     pub(crate) code: Option<&'a OneTimeCode>,
     /// Of [`MailKind::EmailChange`] alone: what goes to the new address, and that address.
     pub(crate) new_address: Option<(&'a OneTimeCode, &'a str)>,
@@ -66,23 +66,23 @@ pub(crate) struct TextMessage<'a> {
 pub(crate) struct Messages {
     settings: Settings,
     mailer: Mailer,
-    texter: SmsSender,
+    sms_sender: SmsSender,
     hooks: Arc<Hooks>,
     limits: Arc<Limits>,
     metrics: Arc<Metrics>,
-    pace: SendingTime,
+    sending_time: SendingTime,
 }
 
 impl Messages {
     pub(crate) fn new(
         settings: Settings,
         mailer: Mailer,
-        texter: SmsSender,
+        sms_sender: SmsSender,
         hooks: Arc<Hooks>,
         limits: Arc<Limits>,
         metrics: Arc<Metrics>,
     ) -> Self {
-        Self { settings, mailer, texter, hooks, limits, metrics, pace: SendingTime::default() }
+        Self { settings, mailer, sms_sender, hooks, limits, metrics, sending_time: SendingTime::default() }
     }
 
     /// Sends `mail`; a notification only if it is switched on.
@@ -118,7 +118,7 @@ impl Messages {
                 sent.map_err(|error| refusal(mail.kind, &letter.to, error))?;
             }
         }
-        self.pace.note(begun.elapsed());
+        self.sending_time.note(begun.elapsed());
         Ok(())
     }
 
@@ -176,7 +176,7 @@ impl Messages {
     }
 
     fn link(&self, mail: &Mail<'_>, hash: &str) -> String {
-        action_link(&self.settings, &mail.client.addressed, mail.kind, hash, mail.redirect_to)
+        action_link(&self.settings, &mail.client.requested_host, mail.kind, hash, mail.redirect_to)
     }
 
     /// Returns what the hook needs to write the mails itself. With two addresses, token and hash of each are crossed,
@@ -185,7 +185,7 @@ impl Messages {
         let mut data = EmailData {
             email_action_type: mail.kind.action_type(),
             redirect_to: mail.redirect_to.to_owned(),
-            site_url: link_base(&self.settings, &mail.client.addressed).into_owned(),
+            site_url: link_base(&self.settings, &mail.client.requested_host).into_owned(),
             ..EmailData::default()
         };
         match (mail.new_address, mail.code) {
@@ -212,7 +212,7 @@ impl Messages {
         data
     }
 
-    /// Labels (`ann+news@…`) do not count.
+    /// Checks that mail may go to `address`. Labels (`ann+news@…`) do not count.
     fn check_authorized(&self, address: &str) -> Result<(), Error> {
         let authorized = &self.settings.mail.authorized_addresses;
         let plain = match (address.split_once('+'), address.rsplit_once('@')) {
@@ -241,14 +241,14 @@ impl Messages {
             self.metrics.text(sent.is_ok());
             return sent.map(|()| String::new());
         }
-        let text = self.texter.text(message.code, message.is_factor).map_err(|error| {
+        let text = self.sms_sender.text(message.code, message.is_factor).map_err(|error| {
             tracing::error!(error, "the template of text messages cannot be filled in");
             Code::UnexpectedFailure.because("error generating sms template")
         })?;
         let channel = Channel::parse(message.channel)
             .ok_or_else(|| Error::validation("Invalid channel, supported values are 'sms' or 'whatsapp'"))?;
         let sms = Sms { phone: message.phone, text: &text, code: message.code, channel };
-        let sent = self.texter.send(sms).await;
+        let sent = self.sms_sender.send(sms).await;
         self.metrics.text(sent.is_ok());
         match sent {
             Ok(id) => Ok(id),
@@ -265,10 +265,10 @@ impl Messages {
     ///
     /// Errors: 500 if the provider cannot be asked.
     pub(crate) async fn provider_accepts(&self, phone: &str, code: &str) -> Result<bool, Error> {
-        if self.hooks.is_on(HookName::SendSms) || !self.texter.makes_codes() {
+        if self.hooks.is_on(HookName::SendSms) || !self.sms_sender.makes_codes() {
             return Ok(false);
         }
-        match self.texter.check(phone, code).await {
+        match self.sms_sender.check(phone, code).await {
             // Unknown and used codes are among what Twilio refuses.
             Err(SmsError::Refused(_)) => Ok(false),
             answer => {
@@ -283,8 +283,8 @@ impl Messages {
     }
 
     /// Takes about as long as sending a mail does, so that nobody learns by the time that none was sent.
-    pub(crate) async fn pretend(&self) {
-        tokio::time::sleep(self.pace.usual()).await;
+    pub(crate) async fn imitate_sending(&self) {
+        tokio::time::sleep(self.sending_time.usual()).await;
     }
 }
 

@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 
 use crate::Settings;
-use crate::mail::{ForeignMail, MailError, Post};
+use crate::mail::{ForeignMail, ForeignMailer, MailError};
 
 /// Largest body of a request in bytes.
 const BODY_LIMIT: usize = 256 * 1024;
@@ -23,7 +23,7 @@ const MOST_RECIPIENTS: usize = 50;
 
 /// Takes mails and sends them.
 pub(crate) struct Outbox {
-    post: Post,
+    mailer: ForeignMailer,
     key: String,
 }
 
@@ -47,7 +47,7 @@ enum Recipients {
 
 impl Outbox {
     pub(crate) fn new(settings: &Settings, key: String) -> Result<Self, String> {
-        Ok(Self { post: Post::new(settings)?, key })
+        Ok(Self { mailer: ForeignMailer::new(settings)?, key })
     }
 
     async fn send(&self, request: &mut Request) -> Result<Uuid, (StatusCode, String)> {
@@ -73,7 +73,7 @@ impl Outbox {
         }
         let Mail { reply_to, subject, text, html, .. } = mail;
         let letter = ForeignMail { id: id.unwrap_or_else(Uuid::new_v4), to, reply_to, subject, text, html };
-        self.post.send(&letter).await.map_err(refusal)?;
+        self.mailer.send(&letter).await.map_err(refusal)?;
         Ok(letter.id)
     }
 }

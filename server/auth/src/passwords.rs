@@ -41,7 +41,7 @@ pub(crate) async fn weakness(
     password: &str,
 ) -> Result<Option<WeakPassword>, Error> {
     let weakness = settings.weakness(password);
-    if !leaks.know(password).await? {
+    if !leaks.contains(password).await? {
         return Ok(weakness);
     }
     let mut weakness = weakness.unwrap_or_default();

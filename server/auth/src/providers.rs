@@ -9,15 +9,17 @@ mod oidc;
 mod profile;
 mod table;
 
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use http::StatusCode;
 use reqwest::header::ACCEPT;
 use reqwest::{Method, RequestBuilder};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::Sha256;
 
 pub(crate) use custom::{CustomProvider, ProviderType, with_openid};
-pub(crate) use id_token::Wording;
+pub(crate) use id_token::IdTokenFormat;
 pub(crate) use mapping::apple_name;
 pub(crate) use oauth2::code_verifier;
 pub(crate) use oidc::{Discovery, IdToken, IssuerAddress, Issuers, claimed_issuer};
@@ -32,7 +34,7 @@ use crate::{OauthProvider, ProviderSettings, Secret};
 use mapping::Documents;
 use oauth1::Consumer;
 use oauth2::{Client, Tokens};
-use table::{Addition, Source};
+use table::{RequestExtra, Source};
 
 /// The version of Notion's API that the mapping was written for.
 const NOTION_VERSION: &str = "2021-08-16";
@@ -91,7 +93,7 @@ impl Providers {
         }
     }
 
-    /// Returns the provider of the table with its `settings`. `scopes`, separated by commas, are asked for in addition.
+    /// Returns the provider of the table with its `settings`. `scopes`, separated by commas, are asked for in extra.
     ///
     /// Errors: what the settings lack, as upstream says it.
     pub(crate) fn known(
@@ -222,26 +224,26 @@ impl Providers {
         };
         match provider.source {
             Source::TokenAnswer { mapping } => read(std::slice::from_ref(&tokens.answer), mapping),
-            Source::Documents { paths, mapping, addition } => {
+            Source::Documents { paths, mapping, extra } => {
                 let mut documents = Vec::with_capacity(paths.len());
                 for path in paths {
-                    let add = |request| connection.add(addition, request, &tokens.access);
+                    let add = |request| connection.add_extra(extra, request, &tokens.access);
                     let url = format!("{base}{path}");
                     documents.push(self.document(&url, Reach::Anywhere, &tokens.access, add).await?);
                 }
                 read(&documents, mapping)
             }
-            Source::IdToken { fallback: Some((place, mapping)), .. } if tokens.id.is_empty() => {
-                let address = place.below(url);
+            Source::IdToken { fallback: Some((endpoint, mapping)), .. } if tokens.id.is_empty() => {
+                let address = endpoint.below(url);
                 let document =
                     self.document(&address, Reach::Anywhere, &tokens.access, |request| request).await?;
                 let documents = [document];
                 mapping(&Documents { issuer: &address, documents: &documents })
                     .map_err(ProviderError::Unexpected)
             }
-            Source::IdToken { issuer, wording, .. } => {
-                let place = issuer_place(provider, issuer, url, &tokens.id)?;
-                let token = self.issuers.verify(&place, &tokens.id).await?;
+            Source::IdToken { issuer, format, .. } => {
+                let address = issuer_address(provider, issuer, url, &tokens.id)?;
+                let token = self.issuers.verify(&address, &tokens.id).await?;
                 if !token.audiences().contains(&connection.client.id) {
                     let reason = "the ID token is not for this client";
                     return Err(ProviderError::Unexpected(reason.to_owned()));
@@ -250,7 +252,7 @@ impl Providers {
                     let reason = "the access token is not the one that the ID token was issued with";
                     return Err(ProviderError::Unexpected(reason.to_owned()));
                 }
-                wording.profile(&token.claims).map_err(ProviderError::Unexpected)
+                format.profile(&token.claims).map_err(ProviderError::Unexpected)
             }
             Source::Oauth1 { .. } => {
                 Err(ProviderError::Unexpected("the provider speaks OAuth 1.0a alone".to_owned()))
@@ -266,14 +268,7 @@ impl Providers {
         access: &str,
         add: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Value, ProviderError> {
-        let failed = |cause| ProviderError::Http { url: url.to_owned(), cause };
-        let request = self.http.request(Method::GET, url, reach).map_err(failed)?;
-        let request = add(request.bearer_auth(access).header(ACCEPT, "application/json"));
-        let answer = self.http.send(request).await.map_err(failed)?;
-        if !answer.status.is_success() {
-            return Err(ProviderError::Status { url: url.to_owned(), status: answer.status });
-        }
-        answer.json().map_err(failed)
+        get_json(&self.http, url, reach, |request| add(request.bearer_auth(access))).await
     }
 
     async fn oauth1_authenticate(
@@ -302,6 +297,22 @@ impl Providers {
         let profile = profile.await.map_err(AuthenticationError::Profile)?;
         Ok(ProviderUser { profile, access_token: token.token, refresh_token: String::new() })
     }
+}
+
+/// Returns the JSON document at `url`; `add` completes the request.
+async fn get_json<T: DeserializeOwned>(
+    http: &HttpClient,
+    url: &str,
+    reach: Reach,
+    add: impl FnOnce(RequestBuilder) -> RequestBuilder,
+) -> Result<T, ProviderError> {
+    let failed = |cause| ProviderError::Http { url: url.to_owned(), cause };
+    let request = http.request(Method::GET, url, reach).map_err(failed)?;
+    let answer = http.send(add(request).header(ACCEPT, "application/json")).await.map_err(failed)?;
+    if !answer.status.is_success() {
+        return Err(ProviderError::Status { url: url.to_owned(), status: answer.status });
+    }
+    answer.json().map_err(failed)
 }
 
 /// What a user comes back from a provider with.
@@ -336,19 +347,17 @@ impl Connection {
         Consumer { key: &self.client.id, secret: &self.client.secret }
     }
 
-    fn add(&self, addition: Addition, request: RequestBuilder, access: &str) -> RequestBuilder {
-        match addition {
-            Addition::Nothing => request,
-            Addition::NotionVersion => request.header("Notion-Version", NOTION_VERSION),
-            Addition::ClientId => request.header("Client-Id", &self.client.id),
-            Addition::SecretProof => {
+    fn add_extra(&self, extra: RequestExtra, request: RequestBuilder, access: &str) -> RequestBuilder {
+        match extra {
+            RequestExtra::None => request,
+            RequestExtra::NotionVersion => request.header("Notion-Version", NOTION_VERSION),
+            RequestExtra::ClientId => request.header("Client-Id", &self.client.id),
+            RequestExtra::SecretProof => {
                 let secret = self.client.secret.expose().as_bytes();
                 // HMAC takes keys of any length.
                 let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else { return request };
                 mac.update(access.as_bytes());
-                let digest = mac.finalize().into_bytes();
-                let proof = digest.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
-                request.query(&[("appsecret_proof", proof)])
+                request.query(&[("appsecret_proof", HEXLOWER.encode(&mac.finalize().into_bytes()))])
             }
         }
     }
@@ -356,7 +365,7 @@ impl Connection {
 
 /// Returns whose keys an ID token that came with a code is checked with. `issuer` is the table's, empty where each
 /// tenant has one of its own.
-fn issuer_place(
+fn issuer_address(
     provider: &Provider,
     issuer: &str,
     url: &str,
@@ -365,15 +374,15 @@ fn issuer_place(
     let claimed = claimed_issuer(token)
         .ok_or_else(|| ProviderError::Unexpected("the provider sent no ID token".to_owned()))?;
     if provider.name == "azure" {
-        return azure_place(url, &claimed);
+        return azure_issuer(url, &claimed);
     }
     let issuer = if url.is_empty() { issuer } else { trim(url) };
     Ok(IssuerAddress { any_name: provider.name == "apple", ..IssuerAddress::trusted(issuer) })
 }
 
-/// A configured tenant is the only one whose tokens count; otherwise all tenants count, and what the configured
-/// host issues if that is not Azure's own.
-fn azure_place(url: &str, claimed: &str) -> Result<IssuerAddress, ProviderError> {
+/// Returns the issuer that Azure's tokens count from. A configured tenant is the only one whose tokens count; otherwise
+/// all tenants count, and what the configured host issues if that is not Azure's own.
+fn azure_issuer(url: &str, claimed: &str) -> Result<IssuerAddress, ProviderError> {
     let expected = if url.is_empty() { String::new() } else { format!("{}/v2.0", trim(url)) };
     let is_tenant = (is_azure(&expected) || is_azure_ciam(&expected))
         && !["common", "organizations", "consumers"]
@@ -400,7 +409,7 @@ mod tests {
     const TENANT: &str = "https://login.microsoftonline.com/tenant";
 
     fn accepts(url: &str, issuer: &str) -> bool {
-        azure_place(url, issuer).is_ok_and(|place| place.issuer == issuer && !place.any_name)
+        azure_issuer(url, issuer).is_ok_and(|address| address.issuer == issuer && !address.any_name)
     }
 
     #[test]

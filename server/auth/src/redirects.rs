@@ -18,7 +18,8 @@ pub(crate) struct Redirects {
 }
 
 impl Redirects {
-    /// Patterns that are none are left out, with a warning: they would allow nothing.
+    /// Reads the patterns that `settings` allow. Patterns that cannot be read are left out, with a warning: they would
+    /// allow nothing.
     pub(crate) fn new(settings: &Settings) -> Self {
         let allowed = settings.uri_allow_list.iter().filter_map(|pattern| {
             let glob = Glob::parse(pattern);
@@ -72,7 +73,7 @@ impl Redirects {
     }
 }
 
-/// Same scheme, host and port; on this machine any port.
+/// Returns whether both have the same scheme, host and port; on this machine any port.
 fn is_same_site(site: &Url, other: &Url) -> bool {
     site.scheme() == other.scheme()
         && site.host_str() == other.host_str()
@@ -94,8 +95,8 @@ fn is_loopback_address(host: &str) -> bool {
     host.parse().is_ok_and(|address: IpAddr| address.to_canonical().is_loopback())
 }
 
-/// Addresses are none; names only if they consist of letters, digits, dots and hyphens, at least where they are looked
-/// up (other schemes are an app's own).
+/// Returns whether the host is a name of letters, digits, dots and hyphens, at least where names are looked up (other
+/// schemes are an app's own). Addresses are not.
 fn host_is_plain(text: &str, parsed: &Url) -> bool {
     let written = written_host(text);
     if !written.is_empty() && written.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -123,9 +124,10 @@ fn written_host(text: &str) -> &str {
     }
 }
 
-/// `url` with `members` in its query, where they replace those of the same name, and `fragment` as its fragment.
+/// Returns `url` with `members` in its query, where they replace those of the same name, and `fragment` as its
+/// fragment.
 ///
-/// Errors: a defect if `url` is none, which [`Redirects`] never lets through.
+/// Errors: a defect if `url` cannot be parsed, which [`Redirects`] never lets through.
 pub(crate) fn extend(
     url: &str,
     members: &[(&str, String)],

@@ -5,6 +5,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use rand::RngExt;
 use sha2::{Digest, Sha256};
@@ -40,11 +41,11 @@ pub(crate) struct CountedToken {
 impl CountedToken {
     /// Returns what the signature is of.
     pub(crate) fn signed_hex(&self) -> String {
-        hex(&self.signed)
+        HEXLOWER.encode(&self.signed)
     }
 
     pub(crate) fn signature_hex(&self) -> String {
-        hex(&self.signature)
+        HEXLOWER.encode(&self.signature)
     }
 
     /// Returns whether the key of its session, as [`Key::as_str`] tells it, has made the signature.
@@ -57,10 +58,6 @@ impl CountedToken {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 impl RefreshToken {
     /// Returns a new token of the first format, from the operating system's randomness.
     pub(crate) fn generate() -> String {
@@ -68,6 +65,8 @@ impl RefreshToken {
         (0..LENGTH).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
     }
 
+    /// Parses a token of either format.
+    ///
     /// Errors: `validation_failed` for text that cannot be a token, without a look into the database.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         if text.len() == LENGTH && text.bytes().all(|byte| ALPHABET.contains(&byte)) {

@@ -34,7 +34,7 @@ pub(crate) struct TokenCounter {
 
 impl std::fmt::Debug for TokenCounter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Counted").field("counter", &self.counter).finish_non_exhaustive()
+        f.debug_struct("TokenCounter").field("counter", &self.counter).finish_non_exhaustive()
     }
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct GrantedSession {
     pub(crate) session: Session,
     /// Newest first.
     pub(crate) amr: Vec<Method>,
-    /// None for the one of the second format that the session stands at.
+    /// `None` for the one of the second format that the session stands at.
     pub(crate) refresh_token: Option<String>,
 }
 
@@ -81,6 +81,8 @@ impl LogoutScope {
         }
     }
 
+    /// Parses the name of a scope; global without one.
+    ///
     /// Errors: `validation_failed` for an unknown name.
     pub(crate) fn parse(name: Option<&str>) -> Result<Self, Error> {
         match name.unwrap_or_default() {

@@ -197,15 +197,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Has links lead to the service below the API at `api_url`, unless a setting says where clients reach it.
-    /// [`Self::read`] leaves this open, since the port of the API is known later.
-    pub fn set_api_url(&mut self, api_url: &str) {
-        if self.external_url.is_empty() {
-            self.external_url = format!("{api_url}/auth/v1");
-        }
-    }
-
-    /// Claim `iss` of access tokens.
+    /// Returns claim `iss` of access tokens.
     pub(crate) fn issuer(&self) -> &str {
         self.token.issuer.as_deref().unwrap_or(&self.external_url)
     }
@@ -222,7 +214,8 @@ fn named<T: Value>(
     reader.get(&format!("{table}.{name}.{part}"), &[&variable])
 }
 
-/// Upstream takes six digits for a code where the number is not from six to ten; here that is a mistake.
+/// Checks the number of digits of a code. Upstream takes six digits where the number is not from six to ten; here that
+/// is a mistake.
 fn otp_length(length: usize) -> Result<usize, &'static str> {
     if (6..=10).contains(&length) { Ok(length) } else { Err("a number of digits from 6 to 10") }
 }

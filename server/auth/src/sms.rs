@@ -8,7 +8,7 @@ mod vonage;
 use reqwest::{Method, RequestBuilder};
 
 use crate::http_client::{Answer, HttpClient, HttpError, Reach};
-use crate::{Messagebird, SmsProvider, SmsSettings, Textlocal, Twilio, TwilioVerify, Vonage};
+use crate::{SmsProvider, SmsSettings};
 use gotemplate::{Format, Template, Value};
 
 /// Why a message did not go out, in the provider's words or ours.
@@ -48,7 +48,7 @@ pub(crate) enum Channel {
 }
 
 impl Channel {
-    /// Returns the channel of this name; None for an unknown one.
+    /// Returns the channel of this name; `None` for an unknown one.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         match name {
             "" | "sms" => Some(Self::Sms),
@@ -76,7 +76,7 @@ pub(crate) struct SmsSender {
 }
 
 impl SmsSender {
-    /// `factor_template` is the text of codes that are a second factor.
+    /// Prepares the messages. `factor_template` is the text of codes that are a second factor.
     ///
     /// Errors: a sentence for a template that cannot be read.
     pub(crate) fn new(
@@ -116,43 +116,18 @@ impl SmsSender {
             return Err(SmsError::Channel(sms.channel.name().to_owned(), title(provider)));
         }
         match provider {
-            SmsProvider::Twilio(Twilio {
-                account_sid, auth_token, message_service_sid, content_sid, ..
-            }) => {
-                let account =
-                    twilio::Account { sid: account_sid, token: auth_token, service: message_service_sid };
-                twilio::send(self, account, content_sid, sms).await
-            }
-            SmsProvider::TwilioVerify(TwilioVerify {
-                account_sid, auth_token, message_service_sid, ..
-            }) => {
-                let account =
-                    twilio::Account { sid: account_sid, token: auth_token, service: message_service_sid };
-                twilio::send_verification(self, account, sms).await
-            }
-            SmsProvider::Messagebird(Messagebird { access_key, originator, .. }) => {
-                messagebird::send(self, access_key, originator, sms).await
-            }
-            SmsProvider::Textlocal(Textlocal { api_key, sender, .. }) => {
-                textlocal::send(self, api_key, sender, sms).await
-            }
-            SmsProvider::Vonage(Vonage { api_key, api_secret, from, .. }) => {
-                vonage::send(self, (api_key, api_secret), from, sms).await
-            }
+            SmsProvider::Twilio(account) => twilio::send(self, account, sms).await,
+            SmsProvider::TwilioVerify(account) => twilio::send_verification(self, account, sms).await,
+            SmsProvider::Messagebird(account) => messagebird::send(self, account, sms).await,
+            SmsProvider::Textlocal(account) => textlocal::send(self, account, sms).await,
+            SmsProvider::Vonage(account) => vonage::send(self, account, sms).await,
         }
     }
 
     /// Returns whether the provider has sent `code` to `phone`; false where it makes no codes.
     pub(crate) async fn check(&self, phone: &str, code: &str) -> Result<bool, SmsError> {
         match &self.provider {
-            Some(SmsProvider::TwilioVerify(TwilioVerify {
-                account_sid,
-                auth_token,
-                message_service_sid,
-                ..
-            })) => {
-                let account =
-                    twilio::Account { sid: account_sid, token: auth_token, service: message_service_sid };
+            Some(SmsProvider::TwilioVerify(account)) => {
                 twilio::check_verification(self, account, phone, code).await
             }
             _ => Ok(false),

@@ -20,7 +20,7 @@ pub(crate) use service_provider::{
     parse_metadata,
 };
 
-/// Errors: `saml_provider_disabled`.
-pub(crate) fn disabled() -> Error {
+/// Returns the refusal `saml_provider_disabled`.
+pub(crate) fn provider_disabled() -> Error {
     Code::SamlProviderDisabled.because("SAML 2.0 is disabled")
 }

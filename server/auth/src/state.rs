@@ -39,13 +39,15 @@ pub(crate) struct Auth {
     pub(crate) cleanup: Cleanup,
     pub(crate) redirects: Redirects,
     pub(crate) providers: Providers,
-    /// None if settings switch SAML off.
+    /// `None` if settings switch SAML off.
     pub(crate) saml: Option<ServiceProvider>,
     pub(crate) saml_remote: IdentityProviderClient,
     pub(crate) metrics: Arc<Metrics>,
 }
 
 impl Auth {
+    /// Makes the service of `settings`.
+    ///
     /// Errors: a sentence for the operator about a setting that cannot be used.
     pub(crate) fn new(
         settings: Settings,
@@ -58,7 +60,7 @@ impl Auth {
         limits.listen();
         let hooks = Arc::new(Hooks::new(settings.hooks.clone(), client.clone(), database.clone())?);
         let mailer = Mailer::new(&settings, client.clone())?;
-        let texter = SmsSender::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
+        let sms_sender = SmsSender::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
         let metrics = Arc::<Metrics>::default();
         Ok(Self {
             hasher: Hasher::new(&settings.passwords)?,
@@ -66,7 +68,7 @@ impl Auth {
             messages: Messages::new(
                 settings.clone(),
                 mailer,
-                texter,
+                sms_sender,
                 Arc::clone(&hooks),
                 Arc::clone(&limits),
                 Arc::clone(&metrics),

@@ -15,6 +15,7 @@ pub(crate) mod oauth_clients;
 pub(crate) mod oauth_consents;
 pub(crate) mod one_time_tokens;
 pub(crate) mod passkeys;
+mod pending_code;
 pub(crate) mod refresh;
 pub(crate) mod saml_relay_states;
 pub(crate) mod sessions;
@@ -39,7 +40,7 @@ const LOCK_TIMEOUT: &str = "5s";
 /// The nil UUID that fills columns `instance_id`.
 const NO_INSTANCE: &str = "'00000000-0000-0000-0000-000000000000'::uuid";
 
-/// Null for empty text.
+/// Returns `value` as a parameter, null if it is empty.
 pub(crate) fn text_unless_empty(value: &str) -> Parameter<'_> {
     text(Some(value).filter(|value| !value.is_empty())?)
 }

@@ -54,7 +54,7 @@ pub(crate) struct Mock {
 }
 
 impl Mock {
-    /// Returns a server that gives `answers` one after the other, and the last one again and again.
+    /// Returns a server that gives `answers` one after the other, and repeats the last one.
     pub(crate) async fn start(answers: Vec<MockResponse>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());
@@ -67,7 +67,7 @@ impl Mock {
         Self { url, received, task }
     }
 
-    /// Everything that was asked so far.
+    /// Returns all requests so far.
     pub(crate) fn received(&self) -> Vec<ReceivedRequest> {
         self.received.lock().unwrap().clone()
     }

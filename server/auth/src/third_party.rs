@@ -1,5 +1,5 @@
 //! Issuers other than this project whose tokens its services take (`[auth.third_party]`): their keys are fetched where
-//! OpenID Connect Discovery 1.0 has them, and again and again, since issuers change them.
+//! OpenID Connect Discovery 1.0 has them, and every now and then, since issuers change them.
 
 use std::time::Duration;
 
@@ -57,8 +57,8 @@ impl ThirdParties {
 
     async fn fetch_keys(&self, issuer: &Issuer) -> Result<(), ProviderError> {
         // Auth0 ends its name with a slash where others do not; nothing else may differ.
-        let place = IssuerAddress { any_name: true, ..IssuerAddress::trusted(issuer.name()) };
-        let document = self.http.discover(&place).await?;
+        let address = IssuerAddress { any_name: true, ..IssuerAddress::trusted(issuer.name()) };
+        let document = self.http.discover(&address).await?;
         if document.issuer.trim_end_matches('/') != issuer.name() {
             let found = document.issuer;
             return Err(ProviderError::Unexpected(format!(
@@ -66,7 +66,7 @@ impl ThirdParties {
                 issuer.name()
             )));
         }
-        let published = self.http.keys(&document, &place).await?;
+        let published = self.http.keys(&document, &address).await?;
         if issuer.publish(&published) == 0 {
             return Err(ProviderError::Unexpected("none of its keys verifies signatures".to_owned()));
         }

@@ -163,8 +163,8 @@ fn nullable_timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Null
 const EARLIEST: &str = "0001-01-01T00:00:00Z";
 const LATEST: &str = "9999-12-31T23:59:59Z";
 
-/// Postgres writes timestamps with the offset of its session; clients get UTC. What RFC 3339 cannot tell becomes the
-/// nearest moment that it can: administrators ban users until `infinity`.
+/// Reads a timestamp of Postgres, which writes it with the offset of its session, as UTC. What RFC 3339 cannot express
+/// becomes the nearest moment that it can: administrators ban users until `infinity`.
 pub(crate) fn timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     if text == "-infinity" || text.ends_with(" BC") {

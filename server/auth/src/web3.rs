@@ -7,8 +7,6 @@ mod solana;
 
 pub(crate) use message::Message;
 
-use message::Dialect;
-
 /// A blockchain whose wallets may sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Chain {
@@ -46,13 +44,13 @@ const LONGEST: usize = 20 << 10;
 
 /// A message whose text is in order and whose signature has the right form, but which is not yet verified.
 #[derive(Debug)]
-pub(crate) struct Signed<'a> {
+pub(crate) struct SignedMessage<'a> {
     chain: Chain,
     pub(crate) message: Message<'a>,
     signature: Vec<u8>,
 }
 
-impl<'a> Signed<'a> {
+impl<'a> SignedMessage<'a> {
     /// Reads `message` and `signature`: 0x and 130 hexadecimal digits for Ethereum, base64 of 64 bytes for Solana.
     ///
     /// Errors: a sentence for the developer of the client, as upstream's.
@@ -63,11 +61,11 @@ impl<'a> Signed<'a> {
         if message.len() > LONGEST {
             return Err("message must not exceed 20KB".to_owned());
         }
-        let (signature, dialect) = match chain {
-            Chain::Ethereum => (ethereum::signature(signature)?, Dialect::Ethereum),
-            Chain::Solana => (solana::signature(signature)?, Dialect::Solana),
+        let signature = match chain {
+            Chain::Ethereum => ethereum::signature(signature)?,
+            Chain::Solana => solana::signature(signature)?,
         };
-        Ok(Signed { chain, message: Message::parse(message, dialect)?, signature })
+        Ok(SignedMessage { chain, message: Message::parse(message, chain)?, signature })
     }
 
     /// Returns whether the account that the message names has signed it.

@@ -284,7 +284,7 @@ fn is_safe_url(url: &str) -> bool {
     }
 }
 
-/// `text` as part of a URL; with `whole`, what separates a URL's parts stays.
+/// Encodes `text` as part of a URL; with `whole`, what separates a URL's parts stays.
 fn percent_encoded(text: &str, whole: bool) -> String {
     let bytes = text.as_bytes();
     let mut encoded = String::with_capacity(text.len());
@@ -307,7 +307,7 @@ fn percent_encoded(text: &str, whole: bool) -> String {
     encoded
 }
 
-/// `text` as a value in CSS: words, numbers and colours, nothing with a meaning of its own.
+/// Returns `text` as a value in CSS: words, numbers and colours, nothing with a meaning of its own.
 fn style(text: &str) -> String {
     let safe =
         |c: char| c.is_alphanumeric() || matches!(c, ' ' | '#' | '.' | ',' | '%' | '-' | '_' | '+' | '!');
@@ -316,9 +316,9 @@ fn style(text: &str) -> String {
     if active || !text.chars().all(safe) { REFUSED.to_owned() } else { text.to_owned() }
 }
 
-/// `text` with the characters replaced that mean something in HTML.
+/// Returns `text` with the characters replaced that mean something in HTML.
 pub(super) fn html(text: &str) -> String {
-    replaced(text, |character| match character {
+    replace(text, |character| match character {
         '\0' => Some("\u{fffd}"),
         '"' => Some("&#34;"),
         '&' => Some("&amp;"),
@@ -330,9 +330,9 @@ pub(super) fn html(text: &str) -> String {
     })
 }
 
-/// As [`html`], for a value without quotes around it.
+/// Escapes `text` as [`html`] does, for a value without quotes around it.
 fn unquoted(text: &str) -> String {
-    replaced(&html(text), |character| match character {
+    replace(&html(text), |character| match character {
         '\t' => Some("&#9;"),
         '\n' => Some("&#10;"),
         '\u{b}' => Some("&#11;"),
@@ -345,7 +345,7 @@ fn unquoted(text: &str) -> String {
     })
 }
 
-fn replaced(text: &str, replacement: impl Fn(char) -> Option<&'static str>) -> String {
+fn replace(text: &str, replacement: impl Fn(char) -> Option<&'static str>) -> String {
     let mut output = String::with_capacity(text.len());
     for character in text.chars() {
         match replacement(character) {

@@ -33,7 +33,7 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, String> {
             let [a, b] = two(arguments)?;
             Value::Bool(!a.equals(b).ok_or("incompatible types for comparison")?)
         }
-        "lt" | "le" | "gt" | "ge" => Value::Bool(ordered(name, arguments)?),
+        "lt" | "le" | "gt" | "ge" => Value::Bool(compare(name, arguments)?),
         "print" => Value::String(text()),
         "println" => {
             let words: Vec<String> = arguments.iter().map(Value::to_string).collect();
@@ -47,7 +47,7 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, String> {
     })
 }
 
-/// Go's `fmt.Sprint`: blanks only between two arguments neither of which is a text.
+/// Does what Go's `fmt.Sprint` does: blanks only between two arguments neither of which is a text.
 pub(super) fn sprint(arguments: &[Value]) -> String {
     let mut text = String::new();
     for (position, argument) in arguments.iter().enumerate() {
@@ -138,7 +138,7 @@ fn equal(arguments: &[Value]) -> Result<bool, String> {
     Ok(false)
 }
 
-fn ordered(name: &str, arguments: &[Value]) -> Result<bool, String> {
+fn compare(name: &str, arguments: &[Value]) -> Result<bool, String> {
     let [a, b] = two(arguments)?;
     let order = a.order(b).ok_or("incompatible types for comparison")?;
     Ok(match name {
@@ -149,7 +149,7 @@ fn ordered(name: &str, arguments: &[Value]) -> Result<bool, String> {
     })
 }
 
-/// Go's `template.JSEscapeString`.
+/// Does what Go's `template.JSEscapeString` does.
 fn javascript(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -43,13 +43,13 @@ pub(super) enum Token {
 
 /// A token and its line.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Located {
+pub(super) struct LocatedToken {
     pub(super) token: Token,
     pub(super) line: usize,
 }
 
 /// Splits `source` into tokens, without comments and with white space trimmed at `{{-` and `-}}`.
-pub(super) fn tokens(source: &str) -> Result<Vec<Located>, TemplateError> {
+pub(super) fn tokens(source: &str) -> Result<Vec<LocatedToken>, TemplateError> {
     let mut lexer = Lexer { source, position: 0, tokens: Vec::new() };
     let mut trim = false;
     loop {
@@ -79,7 +79,7 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Located>, TemplateError> {
 struct Lexer<'s> {
     source: &'s str,
     position: usize,
-    tokens: Vec<Located>,
+    tokens: Vec<LocatedToken>,
 }
 
 impl<'s> Lexer<'s> {
@@ -93,7 +93,7 @@ impl<'s> Lexer<'s> {
 
     fn push(&mut self, token: Token) {
         let line = self.line();
-        self.tokens.push(Located { token, line });
+        self.tokens.push(LocatedToken { token, line });
     }
 
     fn error(&self, reason: impl Into<String>) -> TemplateError {
@@ -189,12 +189,12 @@ impl<'s> Lexer<'s> {
     }
 
     fn quoted(&self, rest: &str) -> Result<(Token, usize), TemplateError> {
-        let (text, length) = self.unescaped(rest, '"')?;
+        let (text, length) = self.unescape(rest, '"')?;
         Ok((Token::String(text), length))
     }
 
     fn character(&self, rest: &str) -> Result<(Token, usize), TemplateError> {
-        let (text, length) = self.unescaped(rest, '\'')?;
+        let (text, length) = self.unescape(rest, '\'')?;
         let mut characters = text.chars();
         match (characters.next(), characters.next()) {
             (Some(character), None) => Ok((Token::Int(i64::from(u32::from(character))), length)),
@@ -203,7 +203,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// Returns the text from a quote to the next one, with Go's escapes resolved, and how many bytes it takes.
-    fn unescaped(&self, rest: &str, quote: char) -> Result<(String, usize), TemplateError> {
+    fn unescape(&self, rest: &str, quote: char) -> Result<(String, usize), TemplateError> {
         let mut text = String::new();
         let mut characters = rest.char_indices().skip(1);
         while let Some((index, character)) = characters.next() {

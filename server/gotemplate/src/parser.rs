@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
-use super::lexer::{Located, Token};
+use super::lexer::{LocatedToken, Token};
 use super::{TemplateError, Value, functions};
 
 /// How deep blocks and parentheses may be nested.
@@ -58,18 +58,18 @@ pub(super) enum Operand {
 }
 
 /// A template's tree, and those of the templates that it defines.
-pub(super) struct Parsed {
+pub(super) struct ParsedTemplate {
     pub(super) nodes: Vec<Node>,
     pub(super) defined: BTreeMap<String, Vec<Node>>,
 }
 
 /// Reads the tree of `tokens`.
-pub(super) fn parse(tokens: Vec<Located>) -> Result<Parsed, TemplateError> {
+pub(super) fn parse(tokens: Vec<LocatedToken>) -> Result<ParsedTemplate, TemplateError> {
     let mut parser =
         Parser { tokens: tokens.into_iter().peekable(), line: 1, depth: 0, defined: BTreeMap::new() };
     let (nodes, end) = parser.nodes()?;
     match end {
-        End::Source => Ok(Parsed { nodes, defined: parser.defined }),
+        End::Source => Ok(ParsedTemplate { nodes, defined: parser.defined }),
         _ => Err(parser.error("there is nothing to end here")),
     }
 }
@@ -84,7 +84,7 @@ enum End {
 }
 
 struct Parser {
-    tokens: Peekable<IntoIter<Located>>,
+    tokens: Peekable<IntoIter<LocatedToken>>,
     line: usize,
     depth: usize,
     defined: BTreeMap<String, Vec<Node>>,
@@ -111,7 +111,7 @@ impl Parser {
         }
     }
 
-    fn deeper(&mut self) -> Result<(), TemplateError> {
+    fn enter(&mut self) -> Result<(), TemplateError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(self.error(format!("more than {MAX_DEPTH} levels of blocks or parentheses")));
@@ -120,7 +120,7 @@ impl Parser {
     }
 
     fn nodes(&mut self) -> Result<(Vec<Node>, End), TemplateError> {
-        self.deeper()?;
+        self.enter()?;
         let mut nodes = Vec::new();
         let end = loop {
             match self.next() {
@@ -202,7 +202,7 @@ impl Parser {
                 _ => return Err(self.error("expected {{ end }} after {{ else }}")),
             },
             End::ElseBlock(inner) if keyword != "range" => {
-                self.deeper()?;
+                self.enter()?;
                 let node = self.control(&inner)?;
                 self.depth -= 1;
                 vec![node]
@@ -267,11 +267,11 @@ impl Parser {
                 Some(Token::Space) => self.skip_space(),
                 Some(Token::Pipe) => {
                     self.next();
-                    commands.push(self.checked(std::mem::take(&mut command))?);
+                    commands.push(self.check(std::mem::take(&mut command))?);
                 }
                 Some(token) if token == end => {
                     self.next();
-                    commands.push(self.checked(command)?);
+                    commands.push(self.check(command)?);
                     return Ok(Pipeline { line, variables, declares, commands });
                 }
                 _ => command.push(self.operand()?),
@@ -279,7 +279,7 @@ impl Parser {
         }
     }
 
-    fn checked(&self, command: Vec<Operand>) -> Result<Vec<Operand>, TemplateError> {
+    fn check(&self, command: Vec<Operand>) -> Result<Vec<Operand>, TemplateError> {
         match command.as_slice() {
             [] => Err(self.error("a value is missing")),
             [Operand::Function(_), ..] | [_] => Ok(command),
@@ -287,7 +287,7 @@ impl Parser {
         }
     }
 
-    /// `$a :=`, `$a =` or `$a, $b :=` at the beginning of a pipeline. The variable itself comes back as an operand
+    /// Parses `$a :=`, `$a =` or `$a, $b :=` at the beginning of a pipeline. Returns the variable itself as an operand
     /// where it turns out to be one.
     fn assignment(&mut self) -> Result<(Vec<String>, bool, Option<Operand>), TemplateError> {
         let mut variables = Vec::new();
@@ -336,7 +336,7 @@ impl Parser {
             }
             Some(Token::Variable(name)) => Operand::Variable(name, self.fields()),
             Some(Token::OpenParenthesis) => {
-                self.deeper()?;
+                self.enter()?;
                 let pipeline = self.pipeline(&Token::CloseParenthesis)?;
                 self.depth -= 1;
                 Operand::Parentheses(Box::new(pipeline), self.fields())

@@ -129,7 +129,7 @@ fn number(text: &str) -> Result<(Option<usize>, &str), String> {
     number.map(|number| (Some(number), &text[end..])).ok_or_else(|| "a width is too large".to_owned())
 }
 
-/// Go writes exponents with a sign and at least two digits.
+/// Writes an exponent as Go does, with a sign and at least two digits.
 fn exponent(text: &str) -> String {
     match text.split_once('e') {
         Some((digits, exponent)) => {
@@ -140,7 +140,7 @@ fn exponent(text: &str) -> String {
     }
 }
 
-/// Go's `strconv.Quote`.
+/// Does what Go's `strconv.Quote` does.
 fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {

@@ -52,7 +52,7 @@ impl Value {
         }
     }
 
-    /// For messages.
+    /// Returns the name of the type, for messages.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::Nil => "nil",
@@ -82,7 +82,7 @@ impl Value {
         }
     }
 
-    /// As a number, whole or not.
+    /// Returns the value as a number, whole or not.
     pub(super) fn number(&self) -> Option<f64> {
         match self {
             // Beyond 2^53 neighbours fall together, as they do in JSON.
@@ -141,7 +141,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// Go's `%v` of a floating-point number: the fewest digits that mean it, with an exponent below 1e-4 and from 1e6 on.
+/// Writes a floating-point number as Go's `%v` does: the fewest digits that mean it, with an exponent below 1e-4 and
+/// from 1e6 on.
 fn shortest(number: f64) -> String {
     if !number.is_finite() {
         let sign = if number < 0.0 { "-" } else { "+" };

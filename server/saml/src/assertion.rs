@@ -62,14 +62,14 @@ impl Assertion {
             Some(Name { format, value: name.text() })
         });
         let attributes = element
-            .named(ns::ASSERTION, "AttributeStatement")
-            .flat_map(|statement| statement.named(ns::ASSERTION, "Attribute"));
+            .children_named(ns::ASSERTION, "AttributeStatement")
+            .flat_map(|statement| statement.children_named(ns::ASSERTION, "Attribute"));
         let attributes = attributes.map(|attribute| Attribute {
             name: attribute.attribute("Name").unwrap_or_default().to_owned(),
             friendly_name: attribute.attribute("FriendlyName").unwrap_or_default().to_owned(),
-            values: attribute.named(ns::ASSERTION, "AttributeValue").map(Element::text).collect(),
+            values: attribute.children_named(ns::ASSERTION, "AttributeValue").map(Element::text).collect(),
         });
-        let mut statements = element.named(ns::ASSERTION, "AuthnStatement");
+        let mut statements = element.children_named(ns::ASSERTION, "AuthnStatement");
         Self {
             id: element.attribute("ID").unwrap_or_default().to_owned(),
             name,

@@ -32,9 +32,11 @@ pub(super) fn decrypt(encrypted: Element<'_>, key: &SoftwareKey) -> Result<Strin
     if !CIPHERS.contains(&name) {
         return Err(format!("data encrypted with {name:?}, which is not taken"));
     }
-    let within = data.named(ns::DSIG, "KeyInfo").flat_map(|info| info.named(ns::ENC, "EncryptedKey"));
+    let within = data
+        .children_named(ns::DSIG, "KeyInfo")
+        .flat_map(|info| info.children_named(ns::ENC, "EncryptedKey"));
     let mut last = "no EncryptedKey".to_owned();
-    for encrypted_key in within.chain(encrypted.named(ns::ENC, "EncryptedKey")) {
+    for encrypted_key in within.chain(encrypted.children_named(ns::ENC, "EncryptedKey")) {
         match unwrap(encrypted_key, key) {
             Ok(session_key) => return open(data, name, &session_key),
             Err(reason) => last = reason,

@@ -46,7 +46,7 @@ impl IdentityProvider {
         if entity_id.is_empty() {
             return Err(invalid("does not contain an EntityID"));
         }
-        let mut roles = entity.named(ns::METADATA, "IDPSSODescriptor");
+        let mut roles = entity.children_named(ns::METADATA, "IDPSSODescriptor");
         let role = roles.next().ok_or_else(|| invalid("does not contain any IDPSSODescriptor"))?;
         if roles.next().is_some() {
             return Err(invalid("contains multiple IDPSSODescriptors"));
@@ -116,25 +116,25 @@ fn entity(root: Element<'_>) -> Result<Element<'_>, InvalidMetadata> {
     if !root.is(ns::METADATA, "EntitiesDescriptor") {
         return Err(invalid("is neither an EntityDescriptor nor an EntitiesDescriptor"));
     }
-    let mut entities = root.named(ns::METADATA, "EntityDescriptor");
+    let mut entities = root.children_named(ns::METADATA, "EntityDescriptor");
     let found = entities.find(|entity| entity.child(ns::METADATA, "IDPSSODescriptor").is_some());
     found.ok_or_else(|| invalid("does not contain any entity with an IDPSSODescriptor"))
 }
 
 /// Returns where the first service of this name is that is reached by `binding`; empty if there is none.
 fn location<'d>(role: Element<'d>, name: &'d str, binding: &str) -> &'d str {
-    let mut services = role.named(ns::METADATA, name);
+    let mut services = role.children_named(ns::METADATA, name);
     let found = services.find(|service| service.attribute("Binding") == Some(binding));
     found.and_then(|service| service.attribute("Location")).unwrap_or_default()
 }
 
 /// Returns the certificates for signatures, and those for everything.
 fn certificates(role: Element<'_>) -> Vec<String> {
-    role.named(ns::METADATA, "KeyDescriptor")
+    role.children_named(ns::METADATA, "KeyDescriptor")
         .filter(|key| matches!(key.attribute("use").unwrap_or_default(), "" | "signing"))
         .filter_map(|key| key.child(ns::DSIG, "KeyInfo"))
-        .flat_map(|info| info.named(ns::DSIG, "X509Data"))
-        .flat_map(|data| data.named(ns::DSIG, "X509Certificate"))
+        .flat_map(|info| info.children_named(ns::DSIG, "X509Data"))
+        .flat_map(|data| data.children_named(ns::DSIG, "X509Certificate"))
         .map(Element::compact_text)
         .filter(|certificate| !certificate.is_empty())
         .collect()

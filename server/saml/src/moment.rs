@@ -7,7 +7,7 @@ use time::{OffsetDateTime, PrimitiveDateTime, UtcOffset};
 
 const DAY: u64 = 24 * 3600;
 
-/// `xs:dateTime`; in UTC if it names no offset (SAML 2.0 Core, section 1.3.3).
+/// Parses `xs:dateTime`; in UTC if it names no offset (SAML 2.0 Core, section 1.3.3).
 pub(super) fn parse(text: &str) -> Option<OffsetDateTime> {
     let text = text.trim();
     if let Ok(moment) = OffsetDateTime::parse(text, &Rfc3339) {
@@ -24,7 +24,7 @@ pub(super) fn format(moment: OffsetDateTime) -> String {
     moment.replace_nanosecond(0).unwrap_or(moment).format(&Rfc3339).unwrap_or_default()
 }
 
-/// `xs:duration`, with months of 30 and years of 365 days. None for what is none and for a negative one.
+/// Parses `xs:duration`, with months of 30 and years of 365 days. `None` for other text and for a negative one.
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let text = text.trim().strip_prefix('P')?;
     let (date, clock) = match text.split_once('T') {

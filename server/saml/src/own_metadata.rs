@@ -26,7 +26,7 @@ const ENCRYPTION_METHODS: [&str; 7] = [
 ];
 
 impl ServiceProvider {
-    /// Returns the document at `now`, to be fetched again and again or to be `downloaded`.
+    /// Returns the document at `now`, to be fetched regularly or to be `downloaded`.
     pub fn metadata(&self, now: OffsetDateTime, downloaded: bool) -> String {
         let until = moment::format(now + LIFE);
         let entity_until = if downloaded { moment::format(now + DOWNLOAD_LIFE) } else { until.clone() };

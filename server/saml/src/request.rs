@@ -42,7 +42,7 @@ pub struct AuthnRequest {
 
 impl ServiceProvider {
     /// Returns a signed request to `provider`, from which the user comes back with `relay_state`. `name_format` is the
-    /// kind of name that is asked for; a persistent one if it is None.
+    /// kind of name that is asked for; a persistent one if it is `None`.
     ///
     /// Errors: [`RequestError`].
     pub fn request(

@@ -7,7 +7,7 @@ use time::{Duration, OffsetDateTime};
 use super::assertion::Assertion;
 use super::key_pair::KeyPair;
 use super::metadata::IdentityProvider;
-use super::signature::Trusted;
+use super::signature::TrustedKeys;
 use super::xml::{self, Element, ns};
 use super::{encryption, moment};
 
@@ -22,11 +22,11 @@ const MAX_SKEW: Duration = Duration::seconds(180);
 pub const LONGEST_USE: std::time::Duration = std::time::Duration::from_secs(90 + 180 + 60);
 
 /// What a response is held against.
-pub(super) struct Expected<'a> {
+pub(super) struct ValidationContext<'a> {
     pub(super) provider: &'a IdentityProvider,
-    /// The id of the request that it answers; None if the identity provider has begun.
+    /// The id of the request that it answers; `None` if the identity provider has begun.
     pub(super) request_id: Option<&'a str>,
-    /// The id of the message that it was resolved with; None if a browser posts it.
+    /// The id of the message that it was resolved with; `None` if a browser posts it.
     pub(super) resolve_id: Option<&'a str>,
     /// Where responses are posted to.
     pub(super) consumer: &'a str,
@@ -43,7 +43,7 @@ pub(super) struct Expected<'a> {
 pub struct Refusal(pub(super) String);
 
 /// Returns who claims to have sent the response `text`, before anything of it is verified; empty if it does not say, and
-/// None for what is no response.
+/// `None` for what is no response.
 pub fn issuer(text: &str) -> Option<String> {
     let document = xml::parse(text).ok()?;
     let root = Element::root(&document).filter(|root| root.is(ns::PROTOCOL, "Response"))?;
@@ -55,10 +55,10 @@ pub fn issuer(text: &str) -> Option<String> {
 ///
 /// A response with more than one assertion is refused, and so is one with an assertion or a signature anywhere else than
 /// where they belong: it is what forged responses are made of (signature wrapping), and no provider sends such.
-pub(super) fn accept(text: &str, expected: &Expected<'_>) -> Result<Assertion, String> {
+pub(super) fn accept(text: &str, context: &ValidationContext<'_>) -> Result<Assertion, String> {
     let document = xml::parse(text)?;
     let root = Element::root(&document).ok_or("an empty document")?;
-    let around = expected.resolve_id.map(|id| artifact_response(root, id, expected)).transpose()?;
+    let around = context.resolve_id.map(|id| artifact_response(root, id, context)).transpose()?;
     let response = around.map_or(Some(root), |around| around.only(ns::PROTOCOL, "Response"));
     let response = response.filter(|response| response.is(ns::PROTOCOL, "Response"));
     let response = response.ok_or("the document is no samlp:Response")?;
@@ -67,31 +67,31 @@ pub(super) fn accept(text: &str, expected: &Expected<'_>) -> Result<Assertion, S
     if plain + encrypted != 1 || root.count(ns::PROTOCOL, "Response") != 1 {
         return Err(format!("expected one assertion, found {plain} and {encrypted} encrypted ones"));
     }
-    let trusted = Trusted::new(expected.provider.certificates(), expected.now)?;
+    let trusted = TrustedKeys::new(context.provider.certificates(), context.now)?;
     let assertion = response.only(ns::ASSERTION, "Assertion");
     // From the inside out: a signature covers everything in its element.
     let elements: Vec<_> = assertion.into_iter().chain([response]).chain(around).collect();
     let signed = trusted.verify(text, &document, root, &elements)?;
     let is_response = |(element, signed): (&Element<'_>, &bool)| element.node() == response.node() && *signed;
-    check_response(response, elements.iter().zip(&signed).any(is_response), expected)?;
+    check_response(response, elements.iter().zip(&signed).any(is_response), context)?;
     let any_signed = signed.contains(&true);
     if let Some(element) = assertion {
         if !any_signed {
             return Err("neither the response nor the assertion is signed".to_owned());
         }
-        check_assertion(element, expected)?;
+        check_assertion(element, context)?;
         return Ok(Assertion::read(element));
     }
     let element = response.only(ns::ASSERTION, "EncryptedAssertion");
     let element = element.ok_or("the assertion is not directly within the response")?;
-    accept_encrypted(element, any_signed, &trusted, expected)
+    accept_encrypted(element, any_signed, &trusted, context)
 }
 
 /// Returns what a server has answered message `id` with, within its envelope.
 fn artifact_response<'d>(
     root: Element<'d>,
     id: &str,
-    expected: &Expected<'_>,
+    context: &ValidationContext<'_>,
 ) -> Result<Element<'d>, String> {
     let envelope = Some(root).filter(|root| root.is(ns::SOAP, "Envelope"));
     let body = envelope.and_then(|envelope| envelope.only(ns::SOAP, "Body"));
@@ -100,7 +100,7 @@ fn artifact_response<'d>(
     if answer.attribute("InResponseTo") != Some(id) {
         return Err("the answer's InResponseTo is not the message that it answers".to_owned());
     }
-    check_answer(answer, "answer", expected)?;
+    check_answer(answer, "answer", context)?;
     Ok(answer)
 }
 
@@ -108,8 +108,8 @@ fn artifact_response<'d>(
 fn accept_encrypted(
     element: Element<'_>,
     response_signed: bool,
-    trusted: &Trusted,
-    expected: &Expected<'_>,
+    trusted: &TrustedKeys,
+    context: &ValidationContext<'_>,
 ) -> Result<Assertion, String> {
     let mut reason =
         "the assertion is encrypted, and GOTRUE_SAML_ALLOW_ENCRYPTED_ASSERTIONS is off".to_owned();
@@ -128,29 +128,29 @@ fn accept_encrypted(
     if !response_signed && !signed.contains(&true) {
         return Err("neither the response nor the encrypted assertion is signed".to_owned());
     }
-    check_assertion(root, expected)?;
+    check_assertion(root, context)?;
     Ok(Assertion::read(root))
 }
 
-fn check_response(root: Element<'_>, signed: bool, expected: &Expected<'_>) -> Result<(), String> {
+fn check_response(root: Element<'_>, signed: bool, context: &ValidationContext<'_>) -> Result<(), String> {
     let destination = root.attribute("Destination").unwrap_or_default();
     // A signed response must name its recipient.
-    if (signed || !destination.is_empty()) && destination != expected.consumer {
-        return Err(format!("expected Destination {:?}, found {destination:?}", expected.consumer));
+    if (signed || !destination.is_empty()) && destination != context.consumer {
+        return Err(format!("expected Destination {:?}, found {destination:?}", context.consumer));
     }
-    if let Some(request) = expected.request_id
+    if let Some(request) = context.request_id
         && root.attribute("InResponseTo") != Some(request)
     {
         return Err("the response's InResponseTo is not the request that it came back for".to_owned());
     }
-    check_answer(root, "response", expected)
+    check_answer(root, "response", context)
 }
 
-/// What holds for responses of all kinds.
-fn check_answer(element: Element<'_>, what: &str, expected: &Expected<'_>) -> Result<(), String> {
-    check_age(element, what, expected.now)?;
+/// Checks what responses of all kinds have in common.
+fn check_answer(element: Element<'_>, what: &str, context: &ValidationContext<'_>) -> Result<(), String> {
+    check_age(element, what, context.now)?;
     if let Some(issuer) = element.child(ns::ASSERTION, "Issuer") {
-        check_issuer(issuer, expected)?;
+        check_issuer(issuer, context)?;
     }
     let status =
         element.child(ns::PROTOCOL, "Status").and_then(|status| status.child(ns::PROTOCOL, "StatusCode"));
@@ -160,60 +160,60 @@ fn check_answer(element: Element<'_>, what: &str, expected: &Expected<'_>) -> Re
     }
 }
 
-fn check_assertion(element: Element<'_>, expected: &Expected<'_>) -> Result<(), String> {
+fn check_assertion(element: Element<'_>, context: &ValidationContext<'_>) -> Result<(), String> {
     if element.attribute("ID").unwrap_or_default().is_empty() {
         return Err("an assertion without an ID".to_owned());
     }
-    check_age(element, "assertion", expected.now)?;
+    check_age(element, "assertion", context.now)?;
     let issuer = element.only(ns::ASSERTION, "Issuer").ok_or("an assertion without an Issuer")?;
-    check_issuer(issuer, expected)?;
+    check_issuer(issuer, context)?;
     let subject = element.only(ns::ASSERTION, "Subject").ok_or("an assertion without exactly one Subject")?;
     let mut bearers = 0;
-    for confirmation in subject.named(ns::ASSERTION, "SubjectConfirmation") {
-        check_confirmation(confirmation, expected)?;
+    for confirmation in subject.children_named(ns::ASSERTION, "SubjectConfirmation") {
+        check_confirmation(confirmation, context)?;
         bearers += usize::from(confirmation.attribute("Method") == Some(BEARER));
     }
     if bearers == 0 {
         return Err("an assertion without a bearer's SubjectConfirmation".to_owned());
     }
     let conditions = element.only(ns::ASSERTION, "Conditions").ok_or("an assertion without Conditions")?;
-    check_conditions(conditions, expected)
+    check_conditions(conditions, context)
 }
 
-fn check_confirmation(confirmation: Element<'_>, expected: &Expected<'_>) -> Result<(), String> {
+fn check_confirmation(confirmation: Element<'_>, context: &ValidationContext<'_>) -> Result<(), String> {
     let data = confirmation.only(ns::ASSERTION, "SubjectConfirmationData");
     let data = data.ok_or("a SubjectConfirmation without data")?;
-    if let Some(request) = expected.request_id
+    if let Some(request) = context.request_id
         && data.attribute("InResponseTo") != Some(request)
     {
         return Err("the assertion's InResponseTo is not the request that it came back for".to_owned());
     }
     let recipient = data.attribute("Recipient").unwrap_or_default();
-    if recipient != expected.consumer {
-        return Err(format!("expected Recipient {:?}, found {recipient:?}", expected.consumer));
+    if recipient != context.consumer {
+        return Err(format!("expected Recipient {:?}, found {recipient:?}", context.consumer));
     }
-    check_end(data, "SubjectConfirmationData", expected.now)
+    check_end(data, "SubjectConfirmationData", context.now)
 }
 
-fn check_conditions(conditions: Element<'_>, expected: &Expected<'_>) -> Result<(), String> {
+fn check_conditions(conditions: Element<'_>, context: &ValidationContext<'_>) -> Result<(), String> {
     if let Some(text) = conditions.attribute("NotBefore") {
         let begin = moment::parse(text).ok_or("Conditions with a NotBefore that is no time")?;
-        if begin.saturating_sub(MAX_SKEW) > expected.now {
+        if begin.saturating_sub(MAX_SKEW) > context.now {
             return Err(format!("the assertion is not valid before {text}"));
         }
     }
-    check_end(conditions, "Conditions", expected.now)?;
-    for restriction in conditions.named(ns::ASSERTION, "AudienceRestriction") {
-        let mut audiences = restriction.named(ns::ASSERTION, "Audience").map(Element::text);
-        if !audiences.any(|audience| audience == expected.audience) {
-            return Err(format!("the assertion is not for audience {:?}", expected.audience));
+    check_end(conditions, "Conditions", context.now)?;
+    for restriction in conditions.children_named(ns::ASSERTION, "AudienceRestriction") {
+        let mut audiences = restriction.children_named(ns::ASSERTION, "Audience").map(Element::text);
+        if !audiences.any(|audience| audience == context.audience) {
+            return Err(format!("the assertion is not for audience {:?}", context.audience));
         }
     }
     Ok(())
 }
 
-fn check_issuer(issuer: Element<'_>, expected: &Expected<'_>) -> Result<(), String> {
-    let (found, entity) = (issuer.text(), expected.provider.entity_id());
+fn check_issuer(issuer: Element<'_>, context: &ValidationContext<'_>) -> Result<(), String> {
+    let (found, entity) = (issuer.text(), context.provider.entity_id());
     if found == entity { Ok(()) } else { Err(format!("expected Issuer {entity:?}, found {found:?}")) }
 }
 
@@ -288,7 +288,7 @@ mod tests {
 
     /// Returns the id of the assertion, the user and the address in `text`, if it counts.
     fn judge(text: &str) -> Result<(String, String, String), String> {
-        let expected = Expected {
+        let context = ValidationContext {
             provider: &PROVIDER,
             request_id: Some("q"),
             resolve_id: None,
@@ -297,7 +297,7 @@ mod tests {
             keys: Vec::new(),
             now: moment::parse(NOW).unwrap(),
         };
-        let assertion = accept(text, &expected)?;
+        let assertion = accept(text, &context)?;
         Ok((assertion.id().to_owned(), assertion.user_id(), assertion.email().to_owned()))
     }
 

@@ -5,7 +5,7 @@ use time::OffsetDateTime;
 use super::assertion::Assertion;
 use super::key_pair::KeyPair;
 use super::metadata::IdentityProvider;
-use super::response::{self, Expected, Refusal};
+use super::response::{self, Refusal, ValidationContext};
 
 /// A service provider.
 pub struct ServiceProvider {
@@ -26,11 +26,11 @@ pub struct ServiceProvider {
 pub struct Response {
     /// The document.
     pub xml: String,
-    /// The id of the message that a server has answered with it; None if a browser posts it.
+    /// The id of the message that a server has answered with it; `None` if a browser posts it.
     pub resolve_id: Option<String>,
     /// The identity provider that it should come from.
     pub provider: IdentityProvider,
-    /// The id of the request that it should answer; None if the identity provider has begun.
+    /// The id of the request that it should answer; `None` if the identity provider has begun.
     pub request_id: Option<String>,
 }
 
@@ -43,7 +43,7 @@ impl ServiceProvider {
     /// [SAML's Web Browser SSO Profile]: https://docs.oasis-open.org/security/saml/v2.0/saml-profiles-2.0-os.pdf
     pub fn accept(&self, response: &Response, now: OffsetDateTime) -> Result<Assertion, Refusal> {
         let keys = if self.allow_encrypted_assertions { self.keys().collect() } else { Vec::new() };
-        let expected = Expected {
+        let context = ValidationContext {
             provider: &response.provider,
             request_id: response.request_id.as_deref(),
             resolve_id: response.resolve_id.as_deref(),
@@ -52,7 +52,7 @@ impl ServiceProvider {
             keys,
             now,
         };
-        response::accept(&response.xml, &expected).map_err(Refusal)
+        response::accept(&response.xml, &context).map_err(Refusal)
     }
 
     /// Returns the key and the one that will replace it.

@@ -41,9 +41,9 @@ const CANONICAL_FORMS: [&str; 6] = [
 const MOST_TRANSFORMS: usize = 2;
 
 /// The keys that an identity provider signs with.
-pub(super) struct Trusted(DsigContext);
+pub(super) struct TrustedKeys(DsigContext);
 
-impl Trusted {
+impl TrustedKeys {
     /// Returns the keys of `certificates`, DER in base64, that are valid at `now`.
     ///
     /// Errors: a sentence for the log if there is none.
@@ -80,7 +80,7 @@ impl Trusted {
         for element in elements {
             let signature = of(*element)?;
             if let Some(signature) = signature {
-                judge(*element, signature)?;
+                check_form(*element, signature)?;
             }
             expected.push(signature);
         }
@@ -116,7 +116,7 @@ fn key(certificate: &str, now: OffsetDateTime) -> Result<bergshamra::Key, String
 
 /// Returns the signature of `element` itself, if it has one.
 fn of<'d>(element: Element<'d>) -> Result<Option<Element<'d>>, String> {
-    let mut signatures = element.named(ns::DSIG, "Signature");
+    let mut signatures = element.children_named(ns::DSIG, "Signature");
     let first = signatures.next();
     if signatures.next().is_some() {
         return Err("an element has several signatures".to_owned());
@@ -124,8 +124,8 @@ fn of<'d>(element: Element<'d>) -> Result<Option<Element<'d>>, String> {
     Ok(first)
 }
 
-/// Whether `signature` is one of `element`, by nothing but the usual algorithms.
-fn judge(element: Element<'_>, signature: Element<'_>) -> Result<(), String> {
+/// Checks that `signature` is one of `element`, by nothing but the usual algorithms.
+fn check_form(element: Element<'_>, signature: Element<'_>) -> Result<(), String> {
     let one = |parent: Element<'_>, name: &'static str| {
         parent
             .only(ns::DSIG, name)
@@ -147,7 +147,8 @@ fn judge(element: Element<'_>, signature: Element<'_>) -> Result<(), String> {
     }
     require_algorithm(reference, "DigestMethod", &DIGESTS)?;
     one(reference, "DigestValue")?;
-    let transforms: Vec<_> = reference.named(ns::DSIG, "Transforms").flat_map(Element::children).collect();
+    let transforms: Vec<_> =
+        reference.children_named(ns::DSIG, "Transforms").flat_map(Element::children).collect();
     let usual = |transform: &Element<'_>| {
         let name = transform.attribute("Algorithm").unwrap_or_default();
         transform.is(ns::DSIG, "Transform")
@@ -168,7 +169,7 @@ fn require_algorithm(parent: Element<'_>, name: &'static str, known: &[&str]) ->
     Err(format!("a signature with {name} {algorithm:?}, which is not taken"))
 }
 
-/// Whether `signature` was found valid, for `element` and nothing else.
+/// Checks that `signature` was found valid, for `element` and nothing else.
 fn covers(results: &[VerifyResult], element: Element<'_>, signature: Element<'_>) -> Result<(), String> {
     let mut reasons = Vec::new();
     for result in results {

@@ -63,18 +63,22 @@ impl<'d> Element<'d> {
     }
 
     /// Returns the children of this name.
-    pub(super) fn named(self, namespace: &'d str, name: &'d str) -> impl Iterator<Item = Element<'d>> {
+    pub(super) fn children_named(
+        self,
+        namespace: &'d str,
+        name: &'d str,
+    ) -> impl Iterator<Item = Element<'d>> {
         self.children().filter(move |child| child.is(namespace, name))
     }
 
     /// Returns the first child of this name.
     pub(super) fn child(self, namespace: &'d str, name: &'d str) -> Option<Self> {
-        self.named(namespace, name).next()
+        self.children_named(namespace, name).next()
     }
 
     /// Returns the child of this name, if there is exactly one.
     pub(super) fn only(self, namespace: &'d str, name: &'d str) -> Option<Self> {
-        let mut found = self.named(namespace, name);
+        let mut found = self.children_named(namespace, name);
         found.next().filter(|_| found.next().is_none())
     }
 
@@ -99,7 +103,7 @@ impl<'d> Element<'d> {
     }
 }
 
-/// `text` for element content or a quoted attribute.
+/// Escapes `text` for element content or a quoted attribute.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -7,7 +7,7 @@ use poem_openapi::OpenApi;
 use poem_openapi::param::Query;
 use poem_openapi::payload::{Json, Response};
 
-use super::paging::{Page, given};
+use super::paging::{Page, non_empty};
 use super::request;
 use crate::store::audit::{self, Entry, Scope};
 use crate::{Auth, Error};
@@ -18,7 +18,7 @@ pub(super) struct AdminAuditApi {
 
 #[OpenApi]
 impl AdminAuditApi {
-    /// The audit log, newest first.
+    /// Returns the audit log, newest first.
     #[oai(path = "/admin/audit", method = "get")]
     async fn entries(
         &self,
@@ -31,8 +31,8 @@ impl AdminAuditApi {
         per_page: Query<Option<String>>,
     ) -> Result<Response<Json<Vec<Entry>>>, Error> {
         request::admin(&self.auth, request).await?;
-        let page = Page::parse(given(&page), given(&per_page))?;
-        let query = given(&query).map(parse).transpose()?.filter(|(_, text)| !text.is_empty());
+        let page = Page::parse(non_empty(&page), non_empty(&per_page))?;
+        let query = non_empty(&query).map(parse).transpose()?.filter(|(_, text)| !text.is_empty());
         let found = audit::page(&self.auth.database, query, page.limit(), page.offset()).await?;
         Ok(Response::new(Json(found.entries))
             .header("link", page.links(request, found.total))

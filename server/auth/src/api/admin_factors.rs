@@ -9,9 +9,11 @@ use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 
 use super::body::Body;
-use super::passkeys::{PasskeyItem, RemovedPasskey};
+use super::passkeys::PasskeyItem;
 use super::request;
+use super::response::Done;
 use crate::flows;
+use crate::flows::factors;
 use crate::flows::factors::admin::{self, FactorChange};
 use crate::flows::passkeys;
 use crate::store;
@@ -32,7 +34,7 @@ struct FactorFields {
 
 #[OpenApi]
 impl AdminFactorsApi {
-    /// The second factors of a user, oldest first.
+    /// Returns the second factors of a user, oldest first.
     #[oai(path = "/admin/users/:user_id/factors", method = "get")]
     async fn factors(&self, request: &Request, user_id: Path<String>) -> Result<Json<Vec<Factor>>, Error> {
         request::admin(&self.auth, request).await?;
@@ -50,7 +52,7 @@ impl AdminFactorsApi {
     ) -> Result<Json<Factor>, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let user = self.user(&user_id.0).await?;
-        let factor = admin::find(&user, &factor_id.0)?;
+        let factor = factors::find(&user, &factor_id.0)?;
         let fields = body.read()?;
         let change = FactorChange {
             friendly_name: fields.friendly_name.unwrap_or_default(),
@@ -70,12 +72,12 @@ impl AdminFactorsApi {
     ) -> Result<Json<Factor>, Error> {
         request::admin(&self.auth, request).await?;
         let user = self.user(&user_id.0).await?;
-        let factor = admin::find(&user, &factor_id.0)?;
+        let factor = factors::find(&user, &factor_id.0)?;
         let context = request::context(&self.auth, request, None)?;
         admin::delete(&context, &user, factor).await.map(Json)
     }
 
-    /// The passkeys of a user, oldest first.
+    /// Returns the passkeys of a user, oldest first.
     #[oai(path = "/admin/users/:user_id/passkeys", method = "get")]
     async fn passkeys(
         &self,
@@ -95,16 +97,18 @@ impl AdminFactorsApi {
         request: &Request,
         user_id: Path<String>,
         passkey_id: Path<String>,
-    ) -> Result<RemovedPasskey, Error> {
+    ) -> Result<Done, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let user = self.user(&user_id.0).await?;
         let context = request::context(&self.auth, request, None)?;
         passkeys::delete_of(&context, &admin, user.id, &passkey_id.0).await?;
-        Ok(RemovedPasskey::NoContent)
+        Ok(Done::NoContent)
     }
 }
 
 impl AdminFactorsApi {
+    /// Returns the user of an id in a path.
+    ///
     /// Errors: `validation_failed` (404) for what is no UUID, `user_not_found`.
     async fn user(&self, id: &str) -> Result<User, Error> {
         Ok(flows::admin::find(&self.auth.database, id).await?.user)

@@ -43,6 +43,8 @@ struct SsoProviderFields {
 }
 
 impl SsoProviderFields {
+    /// Returns the fields in the form that flows take.
+    ///
     /// Errors: `validation_failed` for text with a NUL, which Postgres cannot store.
     fn definition(self) -> Result<Definition, Error> {
         let mapping = self.attribute_mapping.unwrap_or_default();
@@ -72,7 +74,7 @@ struct SsoProviders {
 }
 
 #[derive(ApiResponse)]
-enum Created {
+enum CreationResponse {
     #[oai(status = 201)]
     Provider(Json<SsoProvider>),
 }
@@ -96,13 +98,19 @@ impl AdminSsoApi {
 
     /// Adds an identity provider. For administrators.
     #[oai(path = "/admin/sso/providers", method = "post")]
-    async fn create(&self, request: &Request, body: Body<SsoProviderFields>) -> Result<Created, Error> {
+    async fn create(
+        &self,
+        request: &Request,
+        body: Body<SsoProviderFields>,
+    ) -> Result<CreationResponse, Error> {
         request::admin(&self.auth, request).await?;
         let definition = body.read()?.definition()?;
-        flow::create(&self.auth, definition).await.map(|created| Created::Provider(Json(created)))
+        let Auth { database, settings, saml_remote, .. } = &*self.auth;
+        let provider = flow::create(database, settings, saml_remote, definition).await?;
+        Ok(CreationResponse::Provider(Json(provider)))
     }
 
-    /// An identity provider, named by its id or by `resource_` and its resource id. For administrators.
+    /// Returns an identity provider, named by its id or by `resource_` and its resource id. For administrators.
     #[oai(path = "/admin/sso/providers/:idp_id", method = "get")]
     async fn get(&self, request: &Request, idp_id: Path<String>) -> Result<Json<SsoProvider>, Error> {
         request::admin(&self.auth, request).await?;
@@ -119,13 +127,14 @@ impl AdminSsoApi {
     ) -> Result<Json<SsoProvider>, Error> {
         request::admin(&self.auth, request).await?;
         let definition = body.read()?.definition()?;
-        flow::update(&self.auth, &idp_id.0, definition).await.map(Json)
+        let Auth { database, settings, saml_remote, .. } = &*self.auth;
+        flow::update(database, settings, saml_remote, &idp_id.0, definition).await.map(Json)
     }
 
     /// Removes an identity provider. For administrators.
     #[oai(path = "/admin/sso/providers/:idp_id", method = "delete")]
     async fn delete(&self, request: &Request, idp_id: Path<String>) -> Result<Json<SsoProvider>, Error> {
         request::admin(&self.auth, request).await?;
-        flow::delete(&self.auth, &idp_id.0).await.map(Json)
+        flow::delete(&self.auth.database, &idp_id.0).await.map(Json)
     }
 }

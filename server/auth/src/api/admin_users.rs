@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::body::Body;
 use super::fields::object;
 use super::listed_user::ListedUser;
-use super::paging::{self, Cursor, Page, given};
+use super::paging::{self, Cursor, Page, non_empty};
 use super::request;
 use crate::flows::admin;
 use crate::flows::admin::UserFields;
@@ -99,11 +99,12 @@ struct Pagination {
 
 /// Nothing.
 #[derive(Object)]
-struct Nothing {}
+#[oai(rename = "Nothing")]
+struct Empty {}
 
 #[OpenApi]
 impl AdminUsersApi {
-    /// Users, newest first, without their identities and factors.
+    /// Returns users, newest first, without their identities and factors.
     #[oai(path = "/admin/users", method = "get")]
     #[expect(clippy::too_many_arguments, reason = "the parameters of the interface")]
     async fn list(
@@ -132,10 +133,13 @@ impl AdminUsersApi {
             filter: &filter,
             ascending: is_ascending(sort.0.as_deref())?,
         };
-        if self.auth.settings.cursor_pagination && given(&page).is_none() && given(&per_page).is_none() {
-            return self.list_after(request, &selection, given(&limit), given(&cursor)).await;
+        if self.auth.settings.cursor_pagination
+            && non_empty(&page).is_none()
+            && non_empty(&per_page).is_none()
+        {
+            return self.list_after(request, &selection, non_empty(&limit), non_empty(&cursor)).await;
         }
-        let page = Page::parse(given(&page), given(&per_page))?;
+        let page = Page::parse(non_empty(&page), non_empty(&per_page))?;
         let found = users::page(&self.auth.database, &selection, page.limit(), page.offset()).await?;
         let links = page.links(request, found.total);
         Ok(answer(found.users, &selection, None)
@@ -152,7 +156,7 @@ impl AdminUsersApi {
         admin::create(&context, &admin, fields).await.map(Json)
     }
 
-    /// A user.
+    /// Returns a user.
     #[oai(path = "/admin/users/:user_id", method = "get")]
     async fn get(&self, request: &Request, user_id: Path<String>) -> Result<Json<User>, Error> {
         request::admin(&self.auth, request).await?;
@@ -181,13 +185,13 @@ impl AdminUsersApi {
         request: &Request,
         user_id: Path<String>,
         body: Body<DeleteFields>,
-    ) -> Result<Json<Nothing>, Error> {
+    ) -> Result<Json<Empty>, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let account = admin::find(&self.auth.database, &user_id).await?;
         let soft = body.read_or_default()?.should_soft_delete.unwrap_or_default();
         let context = request::context(&self.auth, request, None)?;
         admin::delete(&context, &admin, &account, soft).await?;
-        Ok(Json(Nothing {}))
+        Ok(Json(Empty {}))
     }
 }
 

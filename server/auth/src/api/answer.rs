@@ -131,7 +131,7 @@ fn render(error: &Error, version: ApiVersion, request_id: Option<&str>) -> Respo
     response
 }
 
-/// Returns what the project's own SQL has raised, in Postgres' terms.
+/// Returns the answer to what the project's own SQL has raised, in Postgres' terms.
 fn render_raised(status: StatusCode, raised: &ServerError) -> Response {
     let mut body = json!({ "code": raised.code, "message": raised.message });
     for (member, text) in [("hint", &raised.hint), ("detail", &raised.detail)] {

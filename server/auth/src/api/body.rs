@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 use url::form_urlencoded;
 
 use super::request;
-use crate::Error;
 use crate::error::refusals;
+use crate::{Code, Error};
 
 /// Largest body in bytes.
 const LIMIT: usize = 1 << 20;
@@ -78,12 +78,14 @@ impl<T> RequestFields<T, JsonOnly> {
 }
 
 impl<T: DeserializeOwned> RequestFields<T, JsonOnly> {
+    /// Reads the body.
+    ///
     /// Errors: `bad_json` for no JSON, an empty body and fields of a wrong type.
     pub(super) fn read(&self) -> Result<T, Error> {
         self.read_as()
     }
 
-    /// Like [`read`](Self::read), but an empty body is one without fields.
+    /// Reads the body like [`read`](Self::read), but an empty one has no fields.
     pub(super) fn read_or_default(&self) -> Result<T, Error>
     where
         T: Default,
@@ -108,7 +110,7 @@ impl<T> RequestFields<T, FormOnly> {
 }
 
 impl<T: DeserializeOwned> RequestFields<T, JsonOrForm> {
-    /// Returns the fields; None for what is no JSON, or of another shape. Of a form's fields of one name the first
+    /// Returns the fields; `None` for what is no JSON, or of another shape. Of a form's fields of one name the first
     /// counts.
     pub(super) fn read(&self) -> Option<T> {
         let fields: Map<String, Value> = if self.is_json {
@@ -148,7 +150,10 @@ impl<'a, T: Type, F: Format> ApiExtractor<'a> for RequestFields<T, F> {
         let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let is_json = kind.is_some_and(|kind| kind.to_ascii_lowercase().contains("application/json"));
         let bytes = body.take()?.into_bytes_limit(LIMIT).await.map_err(|error| match error {
-            poem::error::ReadBodyError::PayloadTooLarge => refusals::body_too_large(LIMIT),
+            poem::error::ReadBodyError::PayloadTooLarge => {
+                let message = format!("Request body too large (max {LIMIT} bytes)");
+                Code::RequestEntityTooLarge.because(message)
+            }
             other => refusals::bad_json(other),
         })?;
         Ok(Self { bytes, is_json, shape: PhantomData })

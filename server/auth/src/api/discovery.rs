@@ -59,13 +59,13 @@ pub(super) const KEYLESS: &[&str] = &["/.well-known/*"];
 
 #[OpenApi]
 impl DiscoveryApi {
-    /// This service as an OpenID provider.
+    /// Describes this service as an OpenID provider.
     #[oai(path = "/.well-known/openid-configuration", method = "get")]
     async fn openid_configuration(&self) -> Response<Json<Metadata>> {
         self.metadata()
     }
 
-    /// This service as an OAuth server: the same document, while it is one.
+    /// Describes this service as an OAuth server: the same document, while it is one.
     #[oai(path = "/.well-known/oauth-authorization-server", method = "get")]
     async fn oauth_authorization_server(&self) -> Result<Response<Json<Metadata>>, Error> {
         require_enabled(&self.auth.settings)?;

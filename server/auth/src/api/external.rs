@@ -7,7 +7,7 @@ use poem_openapi::param::Query;
 use poem_openapi::{Object, OpenApi};
 
 use super::body::FormFields;
-use super::redirect::Redirect;
+use super::response::Redirect;
 use super::{answer, request};
 use crate::flows::custom_providers::RESERVED;
 use crate::flows::external::{self, AuthorizeRequest, ProviderCallback};
@@ -64,7 +64,7 @@ impl ExternalApi {
             scopes: scopes.0.as_deref().unwrap_or_default(),
             challenge,
             invite_token: invite_token.0.as_deref().unwrap_or_default(),
-            parameters: forwarded(request),
+            parameters: forwarded_parameters(request),
             target: None,
         };
         external::authorize(&context, authorize).await.map(Redirect::Found)
@@ -115,7 +115,7 @@ fn callback(field: impl Fn(&str) -> String) -> ProviderCallback {
 
 /// Returns the parameters that a provider gets: the first of each name, without those that are this service's business.
 /// A `nonce` is the client's.
-pub(super) fn forwarded(request: &Request) -> Vec<(String, String)> {
+pub(super) fn forwarded_parameters(request: &Request) -> Vec<(String, String)> {
     let mut parameters: Vec<(String, String)> = Vec::new();
     for (name, value) in request::query(request) {
         let lowercase = name.to_lowercase();

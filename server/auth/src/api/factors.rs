@@ -168,15 +168,15 @@ impl FactorsApi {
         let factor = holder.factor(&factor_id.0)?;
         request::limit(&self.auth, request, Bucket::FactorChallenge).await?;
         let context = request::context(&self.auth, request, None)?;
-        let challenge = match factors::factor_type(&factor.factor_type)? {
+        let factor_type = factors::factor_type(&factor.factor_type)?;
+        factors::require_verifiable(&self.auth.settings, factor_type)?;
+        let challenge = match factor_type {
             FactorType::Totp => challenge::totp(&context, &holder, factor).await?,
             FactorType::Phone => {
-                factors::must_be_verifiable(&self.auth, FactorType::Phone)?;
                 let channel = body.read()?.channel.unwrap_or_default();
                 challenge::phone(&context, &holder, factor, &channel).await?
             }
             FactorType::Webauthn => {
-                factors::must_be_verifiable(&self.auth, FactorType::Webauthn)?;
                 body.read()?;
                 challenge::webauthn(&context, &holder, factor).await?
             }

@@ -16,11 +16,11 @@ pub(super) struct Security {
 
 /// The field of a body that [`Security`] is in.
 #[derive(Deserialize)]
-pub(super) struct Proof {
+pub(super) struct SecurityField {
     gotrue_meta_security: Option<Security>,
 }
 
-impl Proof {
+impl SecurityField {
     /// Returns the captcha's token; empty without one.
     pub(super) fn token(self) -> String {
         self.gotrue_meta_security.and_then(|security| security.captcha_token).unwrap_or_default()
@@ -55,14 +55,14 @@ pub(super) fn has_nul(value: &Value) -> bool {
 
 /// Nothing, or the id of the text message that went out.
 #[derive(Object)]
-#[oai(skip_serializing_if_is_none)]
-pub(super) struct Sent {
+#[oai(rename = "Sent", skip_serializing_if_is_none)]
+pub(super) struct SendAnswer {
     /// The message's id at its provider.
     message_id: Option<String>,
 }
 
-impl Sent {
-    /// Empty for no message.
+impl SendAnswer {
+    /// Makes the answer to a request that has sent a message; `message_id` may be empty.
     pub(super) fn new(message_id: String) -> Self {
         Self { message_id: Some(message_id).filter(|id| !id.is_empty()) }
     }

@@ -8,7 +8,7 @@ use poem_openapi::payload::Json;
 use poem_openapi::{ApiResponse, Object, OpenApi};
 use uuid::Uuid;
 
-use super::external::forwarded;
+use super::external::forwarded_parameters;
 use super::request;
 use crate::error::refusals;
 use crate::flows::external::{self, AuthorizeRequest};
@@ -69,7 +69,7 @@ impl IdentitiesApi {
             scopes: scopes.0.as_deref().unwrap_or_default(),
             challenge: Challenge::parse(code_challenge.0.as_deref(), code_challenge_method.0.as_deref()),
             invite_token: "",
-            parameters: forwarded(request),
+            parameters: forwarded_parameters(request),
             target: Some(bearer.user.id),
         };
         let url = external::authorize(&context, authorize).await?;

@@ -10,9 +10,12 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::body::Body;
-use super::paging::{Page, given};
+use super::paging::{Page, non_empty};
 use super::request;
-use crate::flows::oauth_server::clients::{self as flow, Registered, Registrar, Registration, Update};
+use super::response::Done;
+use crate::flows::oauth_server::clients::{
+    self as flow, ClientChanges, RegisteredClient, Registrar, Registration,
+};
 use crate::flows::oauth_server::require_enabled;
 use crate::limits::Bucket;
 use crate::store::oauth_clients::{self as store, OauthClient};
@@ -51,32 +54,6 @@ impl ClientFields {
             client_name: self.client_name.unwrap_or_default(),
             client_uri: self.client_uri.unwrap_or_default(),
             logo_uri: self.logo_uri.unwrap_or_default(),
-        }
-    }
-}
-
-/// What is to change of a client; what is missing stays.
-#[derive(Object, Deserialize)]
-struct ClientChanges {
-    redirect_uris: Option<Vec<String>>,
-    grant_types: Option<Vec<String>>,
-    /// An empty text takes it away; likewise below.
-    client_name: Option<String>,
-    client_uri: Option<String>,
-    logo_uri: Option<String>,
-    /// Only within the client's type.
-    token_endpoint_auth_method: Option<String>,
-}
-
-impl ClientChanges {
-    fn update(self) -> Update {
-        Update {
-            redirect_uris: self.redirect_uris,
-            grant_types: self.grant_types,
-            client_name: self.client_name,
-            client_uri: self.client_uri,
-            logo_uri: self.logo_uri,
-            token_endpoint_auth_method: self.token_endpoint_auth_method,
         }
     }
 }
@@ -124,8 +101,8 @@ impl From<OauthClient> for Client {
     }
 }
 
-impl From<Registered> for Client {
-    fn from(registered: Registered) -> Self {
+impl From<RegisteredClient> for Client {
+    fn from(registered: RegisteredClient) -> Self {
         Self { client_secret: registered.secret, ..Self::from(registered.client) }
     }
 }
@@ -137,15 +114,9 @@ struct Clients {
 }
 
 #[derive(ApiResponse)]
-enum Created {
+enum CreationResponse {
     #[oai(status = 201)]
     Client(Json<Client>),
-}
-
-#[derive(ApiResponse)]
-enum DeletedClient {
-    #[oai(status = 204)]
-    NoContent,
 }
 
 /// Paths that need no API key: clients that register have no key yet.
@@ -155,25 +126,25 @@ pub(super) const KEYLESS: &[&str] = &["/oauth/clients/register"];
 impl OauthClientsApi {
     /// Registers the client that asks for it. Open to everybody where the settings allow it.
     #[oai(path = "/oauth/clients/register", method = "post")]
-    async fn register(&self, request: &Request, body: Body<ClientFields>) -> Result<Created, Error> {
+    async fn register(&self, request: &Request, body: Body<ClientFields>) -> Result<CreationResponse, Error> {
         require_enabled(&self.auth.settings)?;
         request::limit(&self.auth, request, Bucket::OauthClientRegistration).await?;
         flow::require_dynamic(&self.auth.settings)?;
         let registration = body.read()?.registration();
         let registered = flow::register(&self.auth.database, Registrar::Dynamic, registration).await?;
-        Ok(Created::Client(Json(registered.into())))
+        Ok(CreationResponse::Client(Json(registered.into())))
     }
 
     /// Registers a client. For administrators.
     #[oai(path = "/admin/oauth/clients", method = "post")]
-    async fn create(&self, request: &Request, body: Body<ClientFields>) -> Result<Created, Error> {
+    async fn create(&self, request: &Request, body: Body<ClientFields>) -> Result<CreationResponse, Error> {
         self.admit(request).await?;
         let registration = body.read()?.registration();
         let registered = flow::register(&self.auth.database, Registrar::Manual, registration).await?;
-        Ok(Created::Client(Json(registered.into())))
+        Ok(CreationResponse::Client(Json(registered.into())))
     }
 
-    /// Clients, newest first: all, or a page of them. For administrators.
+    /// Returns clients, newest first: all, or a page of them. For administrators.
     #[oai(path = "/admin/oauth/clients", method = "get")]
     async fn list(
         &self,
@@ -184,7 +155,7 @@ impl OauthClientsApi {
         per_page: Query<Option<String>>,
     ) -> Result<Response<Json<Clients>>, Error> {
         self.admit(request).await?;
-        let (number, size) = (given(&page), given(&per_page));
+        let (number, size) = (non_empty(&page), non_empty(&per_page));
         let page = (number.is_some() || size.is_some()).then(|| Page::parse(number, size)).transpose()?;
         let part = page.map(|page| (page.limit(), page.offset()));
         let found = store::page(&self.auth.database, part).await?;
@@ -198,7 +169,7 @@ impl OauthClientsApi {
         })
     }
 
-    /// A client. For administrators.
+    /// Returns a client. For administrators.
     #[oai(path = "/admin/oauth/clients/:client_id", method = "get")]
     async fn get(&self, request: &Request, client_id: Path<String>) -> Result<Json<Client>, Error> {
         self.admit(request).await?;
@@ -215,16 +186,16 @@ impl OauthClientsApi {
     ) -> Result<Json<Client>, Error> {
         self.admit(request).await?;
         let client = flow::find(&self.auth.database, &client_id.0).await?;
-        Ok(Json(flow::update(&self.auth.database, &client, body.read()?.update()).await?.into()))
+        Ok(Json(flow::update(&self.auth.database, &client, body.read()?).await?.into()))
     }
 
     /// Deletes a client: it gets no tokens any more. For administrators.
     #[oai(path = "/admin/oauth/clients/:client_id", method = "delete")]
-    async fn delete(&self, request: &Request, client_id: Path<String>) -> Result<DeletedClient, Error> {
+    async fn delete(&self, request: &Request, client_id: Path<String>) -> Result<Done, Error> {
         self.admit(request).await?;
         let client = flow::find(&self.auth.database, &client_id.0).await?;
         store::delete(&self.auth.database, client.id).await?;
-        Ok(DeletedClient::NoContent)
+        Ok(Done::NoContent)
     }
 
     /// Gives a confidential client a new secret. For administrators.

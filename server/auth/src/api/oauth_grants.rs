@@ -5,10 +5,11 @@ use std::sync::Arc;
 use poem::Request;
 use poem_openapi::param::Query;
 use poem_openapi::payload::Json;
-use poem_openapi::{ApiResponse, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use uuid::Uuid;
 
 use super::request;
+use super::response::Done;
 use crate::flows::oauth_server::{require_enabled, scopes};
 use crate::store::oauth_clients::OauthClient;
 use crate::store::oauth_consents::{self, Grant};
@@ -59,15 +60,9 @@ impl From<Grant> for GrantAnswer {
     }
 }
 
-#[derive(ApiResponse)]
-enum RevokedGrant {
-    #[oai(status = 204)]
-    NoContent,
-}
-
 #[OpenApi]
 impl OauthGrantsApi {
-    /// The clients that the caller has admitted, the latest first.
+    /// Returns the clients that the caller has admitted, the latest first.
     #[oai(path = "/user/oauth/grants", method = "get")]
     async fn list(&self, request: &Request) -> Result<Json<Vec<GrantAnswer>>, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
@@ -78,11 +73,7 @@ impl OauthGrantsApi {
 
     /// Takes back what the caller has granted to a client, and ends its sessions.
     #[oai(path = "/user/oauth/grants", method = "delete")]
-    async fn revoke(
-        &self,
-        request: &Request,
-        client_id: Query<Option<String>>,
-    ) -> Result<RevokedGrant, Error> {
+    async fn revoke(&self, request: &Request, client_id: Query<Option<String>>) -> Result<Done, Error> {
         let auth = &self.auth;
         let bearer = request::bearer(auth, request).await?;
         require_enabled(&auth.settings)?;
@@ -95,7 +86,7 @@ impl OauthGrantsApi {
         let revoked =
             oauth_consents::revoke(&auth.database, &auth.settings, bearer.user.id, id, &client).await?;
         if revoked {
-            return Ok(RevokedGrant::NoContent);
+            return Ok(Done::NoContent);
         }
         Err(Code::OauthConsentNotFound.because("No active grant found for this client"))
     }

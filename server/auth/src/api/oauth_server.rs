@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::body::{Body, FormOrJson};
 use super::oauth_grants::ClientDetails;
-use super::redirect::Redirect;
+use super::response::Redirect;
 use super::{request, session_answer};
 use crate::flows::access_token::ClientTokens;
 use crate::flows::oauth_server::authorize::{self, Request as AccessRequest};
@@ -119,7 +119,8 @@ impl OauthServerApi {
         /// Comes back in the ID token.
         nonce: Query<Option<String>>,
     ) -> Result<Redirect, Error> {
-        require_enabled(&self.auth.settings)?;
+        let Auth { database, settings, .. } = &*self.auth;
+        require_enabled(settings)?;
         let access_request = AccessRequest {
             client_id: client_id.0.unwrap_or_default(),
             redirect_uri: redirect_uri.0.unwrap_or_default(),
@@ -131,12 +132,12 @@ impl OauthServerApi {
             code_challenge_method: code_challenge_method.0.unwrap_or_default(),
             nonce: nonce.0.unwrap_or_default(),
         };
-        authorize::begin(&self.auth, &access_request).await.map(Redirect::Found)
+        authorize::begin(database, settings, &access_request).await.map(Redirect::Found)
     }
 
-    /// What a request for access is about. The first user who looks at it is the one who is asked.
+    /// Returns what a request for access is about. The first user who looks at it is the one who is asked.
     #[oai(path = "/oauth/authorizations/:authorization_id", method = "get")]
-    async fn look(
+    async fn view(
         &self,
         request: &Request,
         authorization_id: Path<String>,
@@ -144,7 +145,7 @@ impl OauthServerApi {
         require_enabled(&self.auth.settings)?;
         let bearer = request::bearer(&self.auth, request).await?;
         consent::check_origin(&self.auth.redirects, origin(request))?;
-        let answer = match consent::look(&self.auth.database, &bearer, &authorization_id.0).await? {
+        let answer = match consent::view(&self.auth.database, &bearer, &authorization_id.0).await? {
             ConsentStep::Granted(redirect_url) => {
                 DetailsOrRedirect::RedirectUrl(RedirectUrl { redirect_url })
             }
@@ -205,9 +206,7 @@ impl OauthServerApi {
             })?;
             let origin = request::client(request)?;
             let refreshed = refresh::refresh(auth, &token, Some(client.id), &origin).await?;
-            return Ok(session_answer::wrapped(refreshed.session, |session| {
-                session.into_client_tokens(None)
-            }));
+            return Ok(session_answer::wrap(refreshed.session, |session| session.into_client_tokens(None)));
         }
         let grant = CodeGrant {
             code: fields.code.unwrap_or_default(),
@@ -218,24 +217,24 @@ impl OauthServerApi {
         let context = request::context(auth, request, None)?;
         let exchanged = token::exchange(&context, &client, &grant).await?;
         let id_token = exchanged.id_token;
-        Ok(session_answer::wrapped(exchanged.session, |session| session.into_client_tokens(id_token)))
+        Ok(session_answer::wrap(exchanged.session, |session| session.into_client_tokens(id_token)))
     }
 
-    /// Who the user of an access token is, as far as the client may know (OpenID Connect Core, section 5.3).
+    /// Returns who the user of an access token is, as far as the client may know (OpenID Connect Core, section 5.3).
     #[oai(path = "/oauth/userinfo", method = "get")]
     async fn user_info(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
-        self.tell_user_info(request).await
+        self.user_info_answer(request).await
     }
 
-    /// As by GET.
+    /// Returns the same as GET.
     #[oai(path = "/oauth/userinfo", method = "post")]
     async fn user_info_by_post(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
-        self.tell_user_info(request).await
+        self.user_info_answer(request).await
     }
 }
 
 impl OauthServerApi {
-    async fn tell_user_info(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
+    async fn user_info_answer(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
         require_enabled(&self.auth.settings)?;
         let bearer = request::bearer(&self.auth, request).await?;
         Ok(Json(claims::user_info(&bearer)))

@@ -41,7 +41,8 @@ impl Page {
         i64::try_from((self.number - 1).saturating_mul(self.size)).unwrap_or(i64::MAX)
     }
 
-    /// Header `Link` of the page if the list has `total` elements: to the next page, if there is one, and the last.
+    /// Returns header `Link` of the page if the list has `total` elements: to the next page, if there is one, and the
+    /// last.
     pub(super) fn links(self, request: &Request, total: u64) -> String {
         let last = total.div_ceil(self.size);
         let page = |number: u64| with_parameter(request, "page", &number.to_string());
@@ -67,6 +68,8 @@ impl Cursor {
         Self { created_at: created_at.unwrap_or("-infinity").to_owned(), id }
     }
 
+    /// Parses a cursor.
+    ///
     /// Errors: `validation_failed` for text that is not of [`encode`](Self::encode).
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
         let cursor = URL_SAFE_NO_PAD.decode(text).ok().and_then(|json| serde_json::from_slice(&json).ok());
@@ -87,7 +90,7 @@ impl Cursor {
     }
 }
 
-/// Elements of a page that a cursor leads to: query parameter `limit`, at most a thousand.
+/// Reads query parameter `limit`, the number of elements on a page that a cursor leads to; at most a thousand.
 ///
 /// Errors: `validation_failed` for what is no whole number above zero.
 pub(super) fn cursor_limit(limit: Option<&str>) -> Result<usize, Error> {
@@ -95,17 +98,17 @@ pub(super) fn cursor_limit(limit: Option<&str>) -> Result<usize, Error> {
     usize::try_from(limit).map_err(|error| Error::Internal(error.to_string()))
 }
 
-/// Header `Link` to the page that begins after `cursor`.
+/// Returns header `Link` to the page that begins after `cursor`.
 pub(super) fn cursor_link(request: &Request, cursor: &str) -> String {
     format!("<{}>; rel=\"next\"", with_parameter(request, "cursor", cursor))
 }
 
-/// Returns the text of a query parameter, None if it is missing or empty.
-pub(super) fn given(parameter: &Option<String>) -> Option<&str> {
+/// Returns the text of a query parameter, `None` if it is missing or empty.
+pub(super) fn non_empty(parameter: &Option<String>) -> Option<&str> {
     parameter.as_deref().filter(|text| !text.is_empty())
 }
 
-/// Path and query of `request` with this value of the parameter `name`; parameters in the order of their names.
+/// Returns path and query of `request` with this value of the parameter `name`; parameters in the order of their names.
 fn with_parameter(request: &Request, name: &str, value: &str) -> String {
     let uri = request.uri();
     let query = uri.query().unwrap_or_default();

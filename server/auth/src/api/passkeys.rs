@@ -5,13 +5,14 @@ use std::sync::Arc;
 use poem::Request;
 use poem_openapi::param::Path;
 use poem_openapi::payload::{Json, Response};
-use poem_openapi::{ApiResponse, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::body::Body;
 use super::fields::Security;
+use super::response::Done;
 use super::{request, session_answer};
 use crate::flows::access_token::Session;
 use crate::flows::bearer::Bearer;
@@ -90,14 +91,6 @@ struct PasskeyFields {
     friendly_name: Option<String>,
 }
 
-/// Done, and there is nothing to tell.
-#[derive(ApiResponse)]
-pub(super) enum RemovedPasskey {
-    /// It is gone.
-    #[oai(status = 204)]
-    NoContent,
-}
-
 #[OpenApi]
 impl PasskeysApi {
     /// Begins the registration of a passkey.
@@ -116,7 +109,7 @@ impl PasskeysApi {
         body: Body<CeremonyFields>,
     ) -> Result<Json<PasskeyItem>, Error> {
         let bearer = self.bearer(request).await?;
-        passkeys::may_register(&bearer)?;
+        passkeys::require_eligible(&bearer)?;
         let answer = body.read()?.answer()?;
         let context = request::context(&self.auth, request, None)?;
         Ok(Json(passkeys::finish_registration(&context, &bearer, &answer).await?.into()))
@@ -129,7 +122,7 @@ impl PasskeysApi {
         request: &Request,
         body: Body<AuthenticationFields>,
     ) -> Result<Json<Ceremony>, Error> {
-        passkeys::must_be_enabled(&self.auth.settings)?;
+        passkeys::require_enabled(&self.auth.settings)?;
         request::limit(&self.auth, request, Bucket::Passkey).await?;
         request::captcha(&self.auth, request, &body).await?;
         let context = request::context(&self.auth, request, None)?;
@@ -143,7 +136,7 @@ impl PasskeysApi {
         request: &Request,
         body: Body<CeremonyFields>,
     ) -> Result<Response<Json<Session>>, Error> {
-        passkeys::must_be_enabled(&self.auth.settings)?;
+        passkeys::require_enabled(&self.auth.settings)?;
         let answer = body.read()?.answer()?;
         let context = request::context(&self.auth, request, None)?;
         let session = passkeys::finish_authentication(&context, &answer).await;
@@ -151,7 +144,7 @@ impl PasskeysApi {
         session.map(session_answer::plain)
     }
 
-    /// The caller's passkeys, oldest first.
+    /// Returns the caller's passkeys, oldest first.
     #[oai(path = "/passkeys", method = "get")]
     async fn list(&self, request: &Request) -> Result<Json<Vec<PasskeyItem>>, Error> {
         let bearer = self.bearer(request).await?;
@@ -168,7 +161,7 @@ impl PasskeysApi {
         body: Body<PasskeyFields>,
     ) -> Result<Json<PasskeyItem>, Error> {
         let bearer = self.bearer(request).await?;
-        let id = passkeys::id(&passkey_id.0)?;
+        let id = passkeys::parse_id(&passkey_id.0)?;
         let name = body.read()?.friendly_name.unwrap_or_default();
         let context = request::context(&self.auth, request, None)?;
         Ok(Json(passkeys::rename(&context, &bearer, id, &name).await?.into()))
@@ -176,17 +169,17 @@ impl PasskeysApi {
 
     /// Removes a passkey of the caller.
     #[oai(path = "/passkeys/:passkey_id", method = "delete")]
-    async fn delete(&self, request: &Request, passkey_id: Path<String>) -> Result<RemovedPasskey, Error> {
+    async fn delete(&self, request: &Request, passkey_id: Path<String>) -> Result<Done, Error> {
         let bearer = self.bearer(request).await?;
         let context = request::context(&self.auth, request, None)?;
         passkeys::delete(&context, &bearer, &passkey_id.0).await?;
-        Ok(RemovedPasskey::NoContent)
+        Ok(Done::NoContent)
     }
 }
 
 impl PasskeysApi {
     async fn bearer(&self, request: &Request) -> Result<Bearer, Error> {
-        passkeys::must_be_enabled(&self.auth.settings)?;
+        passkeys::require_enabled(&self.auth.settings)?;
         request::bearer(&self.auth, request).await
     }
 }

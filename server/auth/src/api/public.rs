@@ -111,7 +111,7 @@ impl PublicApi {
         })
     }
 
-    /// The public keys that verify access tokens (RFC 7517).
+    /// Returns the public keys that verify access tokens (RFC 7517).
     #[oai(path = "/.well-known/jwks.json", method = "get")]
     async fn jwks(&self) -> Response<Json<Value>> {
         Response::new(Json(self.auth.keys.jwks().clone())).header(CACHE_CONTROL, "public, max-age=600")

@@ -7,7 +7,7 @@ use poem::Request;
 use url::form_urlencoded;
 
 use super::body::Body;
-use super::fields::Proof;
+use super::fields::SecurityField;
 use crate::client::{Client, RequestedHost};
 use crate::flows::Context;
 use crate::flows::bearer::{self, Admin, Bearer};
@@ -32,11 +32,11 @@ fn caller(request: &Request) -> Result<&Caller, Error> {
 pub(super) fn client(request: &Request) -> Result<Client<'_>, Error> {
     let headers = request.headers();
     let user_agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
-    let addressed = RequestedHost {
+    let requested_host = RequestedHost {
         host: header(headers, &FORWARDED_HOST).or_else(|| header(headers, &HOST)),
         is_plain: header(headers, &FORWARDED_PROTO) == Some("http"),
     };
-    Ok(Client { user_agent, address: caller(request)?.address, addressed })
+    Ok(Client { user_agent, address: caller(request)?.address, requested_host })
 }
 
 /// Returns the user whose access token the request carries; errors as [`bearer::authenticate`].
@@ -47,10 +47,10 @@ pub(super) async fn bearer(auth: &Auth, request: &Request) -> Result<Bearer, Err
         BearerSource::Authorization => authorization(request, caller),
         BearerSource::LegacyKey | BearerSource::OpaqueKey => None,
     };
-    bearer::authenticate(auth, token).await
+    bearer::authenticate(&auth.verifier, &auth.database, token).await
 }
 
-/// Whoever administers users with this request; errors as [`bearer::authorize_admin`].
+/// Returns the administrator of users who sends this request; errors as [`bearer::authorize_admin`].
 pub(super) async fn admin(auth: &Auth, request: &Request) -> Result<Admin, Error> {
     let caller = caller(request)?;
     // Supabase's gateway writes the token of an opaque key into `Authorization`, and leaves legacy keys where they are.
@@ -59,7 +59,7 @@ pub(super) async fn admin(auth: &Auth, request: &Request) -> Result<Admin, Error
         BearerSource::OpaqueKey => caller.bearer.as_deref(),
         BearerSource::LegacyKey => None,
     };
-    bearer::authorize_admin(auth, token).await
+    bearer::authorize_admin(&auth.verifier, &auth.database, &auth.settings, token).await
 }
 
 /// Returns the token of `Authorization`, if that has upstream's form: `Bearer`, one space, and a text without any.
@@ -136,7 +136,7 @@ pub(super) async fn captcha<T>(auth: &Auth, request: &Request, body: &Body<T>) -
     if auth.settings.security.captcha.is_none() || admin(auth, request).await.is_ok() {
         return Ok(());
     }
-    let token = body.read_as::<Proof>()?.token();
+    let token = body.read_as::<SecurityField>()?.token();
     auth.captchas.check(&token, client(request)?.address).await
 }
 

@@ -107,7 +107,7 @@ enum ListResponse {
 
 #[OpenApi]
 impl ScimApi {
-    /// What is supported of SCIM.
+    /// Returns what is supported of SCIM.
     #[oai(path = "/scim/v2/ServiceProviderConfig", method = "get")]
     async fn config(&self) -> Result<ConfigResponse, Error> {
         self.require_enabled()?;
@@ -135,7 +135,7 @@ impl ScimApi {
         })))
     }
 
-    /// The types of resources.
+    /// Returns the types of resources.
     #[oai(path = "/scim/v2/ResourceTypes", method = "get")]
     async fn resource_types(
         &self,
@@ -145,7 +145,7 @@ impl ScimApi {
         self.list(filter.0.is_some())
     }
 
-    /// The schemas of resources.
+    /// Returns the schemas of resources.
     #[oai(path = "/scim/v2/Schemas", method = "get")]
     async fn schemas(
         &self,

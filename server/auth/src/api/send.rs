@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::body::Body;
-use super::fields::{Security, Sent, object};
+use super::fields::{Security, SendAnswer, object};
 use super::request;
 use crate::address::{self, Address};
 use crate::flows::pkce::Challenge;
@@ -74,7 +74,7 @@ struct ResendFields {
 impl SendApi {
     /// Sends a code that signs its reader in.
     #[oai(path = "/otp", method = "post")]
-    async fn otp(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<Sent>, Error> {
+    async fn otp(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<SendAnswer>, Error> {
         request::limit(&self.auth, request, Bucket::Otp).await?;
         request::captcha(&self.auth, request, &body).await?;
         let fields = body.read()?;
@@ -93,7 +93,7 @@ impl SendApi {
 
     /// Mails a link that signs its reader in.
     #[oai(path = "/magiclink", method = "post")]
-    async fn magic_link(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<Sent>, Error> {
+    async fn magic_link(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<SendAnswer>, Error> {
         request::limit(&self.auth, request, Bucket::MagicLink).await?;
         request::captcha(&self.auth, request, &body).await?;
         send::require_magic_link(&self.auth.settings)?;
@@ -109,7 +109,7 @@ impl SendApi {
 
     /// Mails a link that lets somebody in who forgot the password. Says nothing of whether there is such a user.
     #[oai(path = "/recover", method = "post")]
-    async fn recover(&self, request: &Request, body: Body<RecoverFields>) -> Result<Json<Sent>, Error> {
+    async fn recover(&self, request: &Request, body: Body<RecoverFields>) -> Result<Json<SendAnswer>, Error> {
         let auth = &self.auth;
         request::limit(auth, request, Bucket::Recover).await?;
         request::captcha(auth, request, &body).await?;
@@ -126,12 +126,12 @@ impl SendApi {
         let challenge = Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?;
         let context = request::context(auth, request, None)?;
         send::recover(&context, email, challenge).await?;
-        Ok(Json(Sent::new(String::new())))
+        Ok(Json(SendAnswer::new(String::new())))
     }
 
     /// Sends a confirmation once more. Says nothing of whether anybody awaits it.
     #[oai(path = "/resend", method = "post")]
-    async fn resend(&self, request: &Request, body: Body<ResendFields>) -> Result<Json<Sent>, Error> {
+    async fn resend(&self, request: &Request, body: Body<ResendFields>) -> Result<Json<SendAnswer>, Error> {
         let auth = &self.auth;
         request::limit(auth, request, Bucket::Resend).await?;
         request::captcha(auth, request, &body).await?;
@@ -142,15 +142,15 @@ impl SendApi {
         let context = request::context(auth, request, None)?;
         let (email, phone) = (fields.email.unwrap_or_default(), fields.phone.unwrap_or_default());
         let address = repeat.address(&context, &email, &phone)?;
-        send::resend(&context, repeat, address, challenge).await.map(Sent::new).map(Json)
+        send::resend(&context, repeat, address, challenge).await.map(SendAnswer::new).map(Json)
     }
 
     /// Sends the caller a code that, together with a new password, proves that they are still there.
     #[oai(path = "/reauthenticate", method = "get")]
-    async fn reauthenticate(&self, request: &Request) -> Result<Json<Sent>, Error> {
+    async fn reauthenticate(&self, request: &Request) -> Result<Json<SendAnswer>, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
         let context = request::context(&self.auth, request, Some(&bearer))?;
-        send::reauthenticate(&context, &bearer).await.map(Sent::new).map(Json)
+        send::reauthenticate(&context, &bearer).await.map(SendAnswer::new).map(Json)
     }
 }
 
@@ -160,7 +160,7 @@ impl SendApi {
         request: &Request,
         address: Address,
         fields: OtpFields,
-    ) -> Result<Json<Sent>, Error> {
+    ) -> Result<Json<SendAnswer>, Error> {
         let method = fields.code_challenge_method;
         let otp = Otp {
             address,
@@ -170,6 +170,6 @@ impl SendApi {
             challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
         };
         let context = request::context(&self.auth, request, None)?;
-        send::otp(&context, otp).await.map(Sent::new).map(Json)
+        send::otp(&context, otp).await.map(SendAnswer::new).map(Json)
     }
 }

@@ -5,13 +5,13 @@ use poem_openapi::payload::{Json, Response};
 
 use crate::flows::access_token::Session;
 
-/// `session` in the shape that `wrap` gives it, kept out of caches (RFC 6749, section 5.1), with headers that let
-/// operators follow the session without reading it.
-pub(super) fn wrapped<T>(session: Session, wrap: impl FnOnce(Session) -> T) -> Response<Json<T>> {
+/// Returns the answer with `session` in the shape that `shape` gives it: kept out of caches (RFC 6749, section 5.1),
+/// with headers that let operators follow the session without reading it.
+pub(super) fn wrap<T>(session: Session, shape: impl FnOnce(Session) -> T) -> Response<Json<T>> {
     let (user, id) = (session.user().id.to_string(), session.id().to_string());
     let prefix = session.refresh_token_prefix().to_owned();
     let counter = session.counter();
-    let answer = Response::new(Json(wrap(session)))
+    let answer = Response::new(Json(shape(session)))
         .header(CACHE_CONTROL, "no-store")
         .header("sb-auth-user-id", user)
         .header("sb-auth-session-id", id)
@@ -22,7 +22,7 @@ pub(super) fn wrapped<T>(session: Session, wrap: impl FnOnce(Session) -> T) -> R
     }
 }
 
-/// `session` itself, as [`wrapped`].
+/// Returns the answer with `session` as it is; see [`wrap`].
 pub(super) fn plain(session: Session) -> Response<Json<Session>> {
-    wrapped(session, |session| session)
+    wrap(session, |session| session)
 }

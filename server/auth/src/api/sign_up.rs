@@ -80,7 +80,7 @@ impl SignUpApi {
             }
             request::limit(auth, request, Bucket::AnonymousUsers).await?;
             let session = sign_up::anonymously(&context, data).await?;
-            return Ok(session_answer::wrapped(session, SessionOrUser::Session));
+            return Ok(session_answer::wrap(session, SessionOrUser::Session));
         }
         request::limit(auth, request, Bucket::Signup).await?;
         let password = fields.password.unwrap_or_default();
@@ -94,7 +94,7 @@ impl SignUpApi {
             challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
         };
         Ok(match sign_up::sign_up(&context, registration).await? {
-            SignUpOutcome::Session(session) => session_answer::wrapped(*session, SessionOrUser::Session),
+            SignUpOutcome::Session(session) => session_answer::wrap(*session, SessionOrUser::Session),
             SignUpOutcome::User(user) => Response::new(Json(SessionOrUser::User(*user))),
         })
     }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::body::{Body, FormFields};
 use super::fields::Security;
-use super::redirect::Redirect;
+use super::response::Redirect;
 use super::{answer, request};
 use crate::flows::sso::{self, SamlCallback, SsoRequest};
 use crate::limits::Bucket;
@@ -86,7 +86,7 @@ impl SsoApi {
     #[oai(path = "/sso", method = "post")]
     async fn sign_in(&self, request: &Request, body: Body<SsoFields>) -> Result<SsoResponse, Error> {
         let auth = &self.auth;
-        sso::require_enabled(auth)?;
+        sso::require_enabled(auth.saml.as_ref())?;
         request::limit(auth, request, Bucket::Sso).await?;
         request::captcha(auth, request, &body).await?;
         let fields = body.read()?;
@@ -102,14 +102,14 @@ impl SsoApi {
         Ok(if skip_redirect { SsoResponse::Url(Json(UrlAnswer { url })) } else { SsoResponse::SeeOther(url) })
     }
 
-    /// What identity providers need to know of this service.
+    /// Returns what identity providers need to know of this service.
     #[oai(path = "/sso/saml/metadata", method = "get")]
     async fn metadata(
         &self,
         /// `true` for a document to keep.
         download: Query<Option<String>>,
     ) -> Result<Metadata, Error> {
-        let service = sso::require_enabled(&self.auth)?;
+        let service = sso::require_enabled(self.auth.saml.as_ref())?;
         let downloaded = download.0.as_deref() == Some("true");
         let document = service.metadata(downloaded);
         let name = downloaded.then(|| "attachment; filename=\"metadata.xml\"".to_owned());
@@ -124,7 +124,7 @@ impl SsoApi {
         form: FormFields<AssertionFields>,
     ) -> Result<Redirect, Error> {
         let auth = &self.auth;
-        sso::require_enabled(auth)?;
+        sso::require_enabled(auth.saml.as_ref())?;
         request::limit(auth, request, Bucket::SamlAssertion).await?;
         let callback = SamlCallback {
             relay_state: form.text_or_parameter(request, "RelayState"),

@@ -74,8 +74,8 @@ impl TokenApi {
         grant_type: Query<Option<String>>,
         body: Body<Grant>,
     ) -> Result<Response<Json<Session>>, Error> {
-        let asked = grant_type.0.as_deref();
-        let Some(grant) = TOKEN_GRANTS.into_iter().find(|grant| Some(*grant) == asked) else {
+        let requested = grant_type.0.as_deref();
+        let Some(grant) = TOKEN_GRANTS.into_iter().find(|grant| Some(*grant) == requested) else {
             return Err(Code::InvalidCredentials.because("unsupported_grant_type"));
         };
         let session = self.exchange(grant, request, &body).await;
@@ -95,20 +95,27 @@ impl TokenApi {
         match grant {
             "password" => {
                 request::captcha(&self.auth, request, body).await?;
-                self.password(request, self.counted(request, Bucket::Token, body).await?).await
+                self.password(request, self.count_and_read(request, Bucket::Token, body).await?).await
             }
             "refresh_token" => {
-                self.refresh_token(request, self.counted(request, Bucket::Refresh, body).await?).await
+                self.refresh_token(request, self.count_and_read(request, Bucket::Refresh, body).await?).await
             }
-            "pkce" => self.pkce(request, self.counted(request, Bucket::Token, body).await?).await,
-            "id_token" => self.id_token(request, self.counted(request, Bucket::Token, body).await?).await,
+            "pkce" => self.pkce(request, self.count_and_read(request, Bucket::Token, body).await?).await,
+            "id_token" => {
+                self.id_token(request, self.count_and_read(request, Bucket::Token, body).await?).await
+            }
             _ => self.web3(request, body).await,
         }
     }
 
     /// Returns the fields of a request that is counted whatever they are: else guesses would be free that break the
     /// form.
-    async fn counted(&self, request: &Request, bucket: Bucket, body: &Body<Grant>) -> Result<Grant, Error> {
+    async fn count_and_read(
+        &self,
+        request: &Request,
+        bucket: Bucket,
+        body: &Body<Grant>,
+    ) -> Result<Grant, Error> {
         request::limit(&self.auth, request, bucket).await?;
         body.read()
     }

@@ -5,18 +5,19 @@ use std::sync::Arc;
 use poem::Request;
 use poem_openapi::param::Query;
 use poem_openapi::payload::Json;
-use poem_openapi::{ApiResponse, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::body::Body;
 use super::fields::object;
 use super::request;
+use super::response::Done;
 use crate::flows::pkce::Challenge;
-use crate::flows::sign_out;
 use crate::flows::user_update::{self, Update};
 use crate::limits::Bucket;
 use crate::session::LogoutScope;
+use crate::store::sessions;
 use crate::user::User;
 use crate::{Auth, Error};
 
@@ -49,16 +50,9 @@ struct UserFields {
     code_challenge_method: Option<String>,
 }
 
-/// Done, and there is nothing to tell.
-#[derive(ApiResponse)]
-enum LogoutResponse {
-    #[oai(status = 204)]
-    NoContent,
-}
-
 #[OpenApi]
 impl UserApi {
-    /// The user whose access token the request carries.
+    /// Returns the user whose access token the request carries.
     #[oai(path = "/user", method = "get")]
     async fn get(&self, request: &Request) -> Result<Json<User>, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
@@ -98,10 +92,11 @@ impl UserApi {
         request: &Request,
         /// `global` (the default): all; `local`: this one; `others`: all but this one.
         scope: Query<Option<String>>,
-    ) -> Result<LogoutResponse, Error> {
+    ) -> Result<Done, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
         let scope = LogoutScope::parse(scope.0.as_deref())?;
-        sign_out::sign_out(&self.auth, &bearer, scope, &request::client(request)?).await?;
-        Ok(LogoutResponse::NoContent)
+        let (Auth { database, settings, .. }, client) = (&*self.auth, request::client(request)?);
+        sessions::end(database, settings, bearer.user.id, bearer.session_id(), scope, &client).await?;
+        Ok(Done::NoContent)
     }
 }

@@ -12,7 +12,7 @@ use super::body::Body;
 use super::{answer, request, session_answer};
 use crate::flows::access_token::Session;
 use crate::flows::pkce;
-use crate::flows::verify::{self, HALF_CONFIRMED, Proof, Verified};
+use crate::flows::verify::{self, HALF_CONFIRMED, Proof, VerificationResult};
 use crate::limits::Bucket;
 use crate::redirects;
 use crate::{Auth, Error};
@@ -95,8 +95,10 @@ impl VerifyApi {
         let verified = verify::verify(&context, &kind, &proof).await;
         auth.metrics.sign_in("code", &verified);
         Ok(match verified? {
-            Verified::Session(session) => session_answer::wrapped(*session, SessionOrConfirmation::Session),
-            Verified::PartialConfirmation | Verified::Code(_) => {
+            VerificationResult::Session(session) => {
+                session_answer::wrap(*session, SessionOrConfirmation::Session)
+            }
+            VerificationResult::PartialConfirmation | VerificationResult::Code(_) => {
                 Response::new(Json(SessionOrConfirmation::PartialConfirmation(PartialConfirmation {
                     msg: HALF_CONFIRMED.to_owned(),
                     code: "200".to_owned(),
@@ -130,13 +132,13 @@ impl VerifyApi {
         let verified = verify::follow(&context, &kind, &token).await;
         auth.metrics.sign_in("link", &verified);
         let location = match verified {
-            Ok((Verified::Session(session), purpose)) => {
+            Ok((VerificationResult::Session(session), purpose)) => {
                 let mut fragment = session.fragment();
                 fragment.push(("type", purpose.to_owned()));
                 redirects::extend(target, &[], &fragment)?
             }
-            Ok((Verified::Code(code), _)) => redirects::extend(target, &[("code", code)], &[])?,
-            Ok((Verified::PartialConfirmation, _)) => {
+            Ok((VerificationResult::Code(code), _)) => redirects::extend(target, &[("code", code)], &[])?,
+            Ok((VerificationResult::PartialConfirmation, _)) => {
                 let message = [("message", HALF_CONFIRMED.to_owned())];
                 redirects::extend(target, &in_query(&message), &[message.as_slice(), &[sb]].concat())?
             }

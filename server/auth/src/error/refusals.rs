@@ -6,37 +6,32 @@ use http::StatusCode;
 
 use super::{Code, Error};
 
-/// The body is not JSON, or not of the right shape.
+/// Returns the refusal of a body that is not JSON, or not of the right shape.
 pub(crate) fn bad_json(cause: impl std::fmt::Display) -> Error {
     Code::BadJson.because(format!("Could not parse request body as JSON: {cause}"))
 }
 
-/// The body is larger than `limit` bytes.
-pub(crate) fn body_too_large(limit: usize) -> Error {
-    Code::RequestEntityTooLarge.because(format!("Request body too large (max {limit} bytes)"))
-}
-
-/// The request took too long.
+/// Returns the refusal of a request that took too long.
 pub(crate) fn request_timeout() -> Error {
     Code::RequestTimeout.because("Processing this request timed out, please retry after a moment.")
 }
 
-/// Others are changing the same session.
+/// Returns the refusal of a request while others change the same session.
 pub(crate) fn conflict() -> Error {
     Code::Conflict.because("Too many concurrent token refresh requests on the same session or refresh token")
 }
 
-/// Too many requests of one client, or too many sign-ins that wait for their hash.
+/// Returns the refusal of too many requests of one client, or of too many sign-ins that wait for their hash.
 pub(crate) fn over_request_rate_limit() -> Error {
     Code::OverRequestRateLimit.because("Request rate limit reached")
 }
 
-/// Another mail to this user so soon; `wait` is what remains to be waited.
+/// Returns the refusal of another mail to this user so soon; `wait` is what remains to be waited.
 pub(crate) fn mail_too_soon(wait: Duration) -> Error {
     Code::OverEmailSendRateLimit.because(too_soon(wait))
 }
 
-/// Another text message to this user so soon; `wait` is what remains to be waited.
+/// Returns the refusal of another text message to this user so soon; `wait` is what remains to be waited.
 pub(crate) fn sms_too_soon(wait: Duration) -> Error {
     Code::OverSmsSendRateLimit.because(too_soon(wait))
 }
@@ -45,62 +40,42 @@ fn too_soon(wait: Duration) -> String {
     format!("For security purposes, you can only request this after {} seconds.", wait.as_secs().max(1))
 }
 
-/// Unknown user or wrong password; deliberately not told apart.
+/// Returns the refusal of an unknown user or a wrong password: deliberately the same.
 pub(crate) fn invalid_credentials() -> Error {
     Code::InvalidCredentials.because("Invalid login credentials")
 }
 
-/// No bearer token.
-pub(crate) fn no_authorization() -> Error {
-    Code::NoAuthorization.because("This endpoint requires a valid Bearer token")
-}
-
-/// The user of an access token is banned.
+/// Returns the refusal for an access token whose user is banned.
 pub(crate) fn user_banned() -> Error {
     Code::UserBanned.because("User is banned")
 }
 
-/// New users are not taken.
+/// Returns the refusal where new users are not taken.
 pub(crate) fn signup_disabled() -> Error {
     Code::SignupDisabled.because("Signups not allowed for this instance")
 }
 
-/// Somebody else has this e-mail address.
+/// Returns the refusal of an e-mail address that somebody else has.
 pub(crate) fn email_exists() -> Error {
     Code::EmailExists.because("A user with this email address has already been registered")
 }
 
-/// Somebody else has this phone number.
+/// Returns the refusal of a phone number that somebody else has.
 pub(crate) fn phone_exists() -> Error {
     Code::PhoneExists.because("A user with this phone number has already been registered")
 }
 
-/// A code that is wrong, used or too old, or that belongs to nobody; deliberately not told apart.
-pub(crate) fn otp_expired() -> Error {
-    Code::OtpExpired.because("Token has expired or is invalid")
-}
-
-/// A link that is wrong, used or too old.
-pub(crate) fn link_expired() -> Error {
-    Code::OtpExpired.because("Email link is invalid or has expired")
-}
-
-/// An id in a path that is not a UUID.
+/// Returns the refusal of an id in a path that is not a UUID.
 pub(crate) fn id_not_uuid(message: &'static str) -> Error {
     Code::ValidationFailed.at(StatusCode::NOT_FOUND, message)
 }
 
-/// The user changes through single sign-on alone.
-pub(crate) fn user_sso_managed() -> Error {
-    Code::UserSsoManaged.because("Updating email, phone, password of a SSO account only possible via SSO")
-}
-
-/// The user of an access token is gone.
+/// Returns the refusal for an access token whose user is gone.
 pub(crate) fn user_gone() -> Error {
     Code::UserNotFound.at(StatusCode::FORBIDDEN, "User from sub claim in JWT does not exist")
 }
 
-/// The session of an access token is gone.
+/// Returns the refusal for an access token whose session is gone.
 pub(crate) fn session_gone() -> Error {
     Code::SessionNotFound.because("Session from session_id claim in JWT does not exist")
 }

@@ -55,7 +55,6 @@ codes! {
         CurrentPasswordInvalid "current_password_invalid",
         EmailAddressNotAuthorized "email_address_not_authorized",
         EmailAddressInvalid "email_address_invalid",
-        EmailAddressNotProvided "email_address_not_provided",
         SamlMetadataFetchFailed "saml_metadata_fetch_failed",
         SsoDomainAlreadyExists "sso_domain_already_exists",
         SamlEntityIdMismatch "saml_entity_id_mismatch",
@@ -95,8 +94,7 @@ codes! {
         CustomProviderNotFound "custom_provider_not_found",
         OauthClientNotFound "oauth_client_not_found",
         OauthAuthorizationNotFound "oauth_authorization_not_found",
-        OauthConsentNotFound "oauth_consent_not_found",
-        WebauthnCredentialNotFound "webauthn_credential_not_found";
+        OauthConsentNotFound "oauth_consent_not_found";
     409:
         Conflict "conflict";
     413:

@@ -15,7 +15,7 @@ use super::credential::Credential;
 use super::webauthn::{Failure, from_browser};
 
 /// What an authenticator says when it has signed.
-pub(crate) struct Signed {
+pub(crate) struct AuthenticatorState {
     pub(crate) sign_count: u32,
     pub(crate) backup_state: bool,
 }
@@ -39,7 +39,7 @@ impl Assertion {
     }
 
     /// Returns whether the authenticator tells of a user other than `id`.
-    pub(crate) fn is_of_other_than(&self, id: Uuid) -> bool {
+    pub(crate) fn names_other_user_than(&self, id: Uuid) -> bool {
         let tells = self.0.get_user_unique_id().is_some_and(|handle| !handle.is_empty());
         tells && self.user() != Some(id)
     }
@@ -52,7 +52,7 @@ impl Assertion {
         credential: &Credential,
         rp_id: &str,
         origins: &[Url],
-    ) -> Result<Signed, WebauthnError> {
+    ) -> Result<AuthenticatorState, WebauthnError> {
         let response = &self.0.response;
         if self.credential_id() != credential.id || !ceremony.allows(&credential.id) {
             return Err(WebauthnError::CredentialNotFound);
@@ -84,31 +84,33 @@ impl Assertion {
         if (parsed.counter > 0 || known > 0) && parsed.counter <= known {
             return Err(WebauthnError::CredentialPossibleCompromise);
         }
-        Ok(Signed { sign_count: parsed.counter, backup_state: parsed.backup_state })
+        Ok(AuthenticatorState { sign_count: parsed.counter, backup_state: parsed.backup_state })
     }
 }
 
 fn check_client_data(json: &[u8], ceremony: &Ceremony, origins: &[Url]) -> Result<(), WebauthnError> {
-    let said: CollectedClientData = serde_json::from_slice(json).map_err(WebauthnError::ParseJSONFailure)?;
-    if said.type_ != "webauthn.get" {
+    let client_data: CollectedClientData =
+        serde_json::from_slice(json).map_err(WebauthnError::ParseJSONFailure)?;
+    if client_data.type_ != "webauthn.get" {
         return Err(WebauthnError::InvalidClientDataType);
     }
-    if !ceremony.is_of(&said.challenge) {
+    if !ceremony.has_challenge(&client_data.challenge) {
         return Err(WebauthnError::MismatchedChallenge);
     }
-    if !origins.iter().any(|allowed| is_same_origin(&said.origin, allowed)) {
+    if !origins.iter().any(|allowed| is_same_origin(&client_data.origin, allowed)) {
         return Err(WebauthnError::InvalidRPOrigin);
     }
-    match said.cross_origin {
+    match client_data.cross_origin {
         Some(true) => Err(WebauthnError::CredentialCrossOrigin),
         _ => Ok(()),
     }
 }
 
-/// Apps have origins that are no tuple, such as `android:apk-key-hash:…`; these must be the same to the letter.
-fn is_same_origin(said: &Url, allowed: &Url) -> bool {
-    match said.origin().is_tuple() {
-        true => said.origin() == allowed.origin(),
-        false => said == allowed,
+/// Returns whether `origin` is the `allowed` one. Apps have origins that are no tuple, such as
+/// `android:apk-key-hash:…`; these must be equal to the letter.
+fn is_same_origin(origin: &Url, allowed: &Url) -> bool {
+    match origin.origin().is_tuple() {
+        true => origin.origin() == allowed.origin(),
+        false => origin == allowed,
     }
 }

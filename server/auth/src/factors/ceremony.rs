@@ -14,7 +14,7 @@ pub(crate) struct Ceremony {
     challenge: String,
     #[serde(rename = "rpId")]
     rp_id: String,
-    /// Base64 of the user's handle; None if nobody knows yet who answers.
+    /// Base64 of the user's handle; `None` if nobody knows yet who answers.
     user_id: Option<String>,
     /// Base64 of the credentials that may answer; empty if any may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -43,7 +43,7 @@ fn never() -> String {
 }
 
 impl Ceremony {
-    /// With user verification preferred, as all ceremonies here have it. `user` is the handle that authenticators know,
+    /// Makes a ceremony with user verification preferred, like all here. `user` is the handle that authenticators know,
     /// if it is known; `algorithms` is what a registration offers.
     pub(crate) fn new(
         challenge: &[u8],
@@ -70,7 +70,7 @@ impl Ceremony {
     }
 
     /// Returns whether `challenge`, as a browser has signed it, is this ceremony's.
-    pub(crate) fn is_of(&self, challenge: &[u8]) -> bool {
+    pub(crate) fn has_challenge(&self, challenge: &[u8]) -> bool {
         !challenge.is_empty() && BASE64_URL_SAFE_NO_PAD.encode(challenge) == self.challenge
     }
 
@@ -105,7 +105,11 @@ mod tests {
             "credParams": [{ "type": "public-key", "alg": -8 }, { "type": "public-key", "alg": -257 }]
         });
         let read: Ceremony = serde_json::from_value(theirs).unwrap();
-        assert!(read.is_of(&(1..=16).collect::<Vec<u8>>()) && !read.is_of(&[]) && !read.is_of(&[1]));
+        assert!(
+            read.has_challenge(&(1..=16).collect::<Vec<u8>>())
+                && !read.has_challenge(&[])
+                && !read.has_challenge(&[1])
+        );
         assert!(read.allows(&[1, 2, 3]) && !read.allows(&[3]) && !read.demands_verification());
         assert_eq!(read.algorithms().collect::<Vec<_>>(), [-8, -257]);
         let ours = Ceremony::new(&[1; 4], "example.com", Some("ada"), &[], &[-7]);

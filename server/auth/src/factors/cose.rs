@@ -23,7 +23,8 @@ pub(crate) enum PublicKey {
 }
 
 impl PublicKey {
-    /// None for what is no key, and for an algorithm or a curve that upstream does not offer either.
+    /// Parses a key in COSE. `None` for text that is no key, and for an algorithm or a curve that upstream does not
+    /// offer either.
     pub(crate) fn parse(cbor: &[u8]) -> Option<Self> {
         let Ok(Value::Map(members)) = serde_cbor_2::from_slice(cbor) else { return None };
         let members = Members(members);
@@ -61,7 +62,7 @@ fn plain(algorithm: &'static dyn VerificationAlgorithm, bytes: Vec<u8>) -> Publi
     PublicKey::Plain { algorithm, bytes }
 }
 
-/// RFC 8812, table 1, and RFC 8230, table 1.
+/// Returns the parameters of an RSA `algorithm` (RFC 8812, table 1, and RFC 8230, table 1).
 fn rsa(algorithm: i128) -> Option<&'static RsaParameters> {
     Some(match algorithm {
         -257 => &RSA_PKCS1_2048_8192_SHA256,
@@ -93,7 +94,8 @@ impl Members {
         Some(bytes)
     }
 
-    /// Returns the point of an elliptic curve, uncompressed (SEC 1, section 2.3.3). None on another curve than `curve`.
+    /// Returns the point of an elliptic curve, uncompressed (SEC 1, section 2.3.3). `None` on another curve than
+    /// `curve`.
     fn point(&self, curve: i128) -> Option<Vec<u8>> {
         if self.number(-1)? != curve {
             return None;

@@ -89,7 +89,7 @@ mod base64_uuid {
         serializer.serialize_str(&BASE64_STANDARD.encode(id))
     }
 
-    /// Nil for what is not 16 bytes: some authenticators have no AAGUID.
+    /// Reads an AAGUID; nil for what is not 16 bytes: some authenticators have none.
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Uuid, D::Error> {
         let text = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
         let bytes = BASE64_STANDARD.decode(text).map_err(serde::de::Error::custom)?;

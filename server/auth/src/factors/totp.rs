@@ -38,7 +38,7 @@ impl Secret {
         Self(rand::random::<[u8; 20]>().into())
     }
 
-    /// Reads base32, whatever its case and padding. None for anything else.
+    /// Reads base32, whatever its case and padding. `None` for anything else.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim().trim_end_matches('=').to_ascii_uppercase();
         BASE32_NOPAD.decode(text.as_bytes()).ok().map(Secret)
@@ -61,7 +61,7 @@ impl Secret {
     }
 
     /// Returns the step whose code `code` is: that of `now`, or one before or after for clocks that differ and for
-    /// people who type slowly. None if it is the code of none of these.
+    /// people who type slowly. `None` if it is the code of none of these.
     pub(crate) fn verify(&self, code: &str, now: OffsetDateTime) -> Option<u64> {
         let now = u64::try_from(now.unix_timestamp()).ok()? / STEP;
         let code = code.trim().as_bytes();
@@ -88,7 +88,7 @@ impl Secret {
     }
 }
 
-/// Returns a QR code of `text` as an SVG document. None if it is too long for one.
+/// Returns a QR code of `text` as an SVG document. `None` if it is too long for one.
 ///
 /// Clients put `data:image/svg+xml;utf-8,` in front without escaping anything, so the document must do without `#`.
 pub(crate) fn qr_code(text: &str) -> Option<String> {
@@ -107,7 +107,7 @@ mod tests {
         OffsetDateTime::from_unix_timestamp(seconds).unwrap()
     }
 
-    /// The last six digits of the vectors in RFC 6238, appendix B.
+    /// Compares with the last six digits of the vectors in RFC 6238, appendix B.
     #[test]
     fn codes_are_those_of_the_standard() {
         let secret = Secret(b"12345678901234567890".to_vec());

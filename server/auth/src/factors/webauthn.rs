@@ -16,13 +16,13 @@ use webauthn_rs_core::proto::{
     RegistrationState, UserVerificationPolicy,
 };
 
-use super::assertion::{Assertion, Signed};
+use super::assertion::{Assertion, AuthenticatorState};
 use super::ceremony::Ceremony;
 use super::credential::{Authenticator, Credential, Flags};
 use crate::{Error, Settings, WebauthnSettings};
 
 /// Options tell in milliseconds of 32 bits how long the browser may take.
-const LONGEST_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// This site, as authenticators know it.
 pub(crate) struct RelyingParty {
@@ -73,7 +73,7 @@ pub(crate) enum Failure {
 }
 
 impl RelyingParty {
-    /// Settings that make no relying party are told when somebody needs one: most projects never do.
+    /// Reads the settings. An error in them is kept until somebody needs a relying party: most projects never do.
     pub(crate) fn new(settings: &Settings) -> Self {
         Self { site: site(&settings.webauthn, &settings.site_url) }
     }
@@ -108,13 +108,13 @@ impl RelyingParty {
 
     /// Ends the creation of a credential.
     pub(crate) fn finish_registration(&self, state: Value, response: &Value) -> Result<Credential, Failure> {
-        let ceremony = stored(state)?;
+        let ceremony = parse_ceremony(state)?;
         let response: RegisterPublicKeyCredential = from_browser(response)?;
         let core = &self.site().map_err(Failure::Internal)?.core;
         let state = registration_state(core, &ceremony).map_err(Failure::Internal)?;
         let credential = core.register_credential(&response, &state, None).map_err(Failure::Refused)?;
         let (aaguid, public_key) =
-            attested(&response.response.attestation_object).map_err(Failure::Refused)?;
+            attested_key(&response.response.attestation_object).map_err(Failure::Refused)?;
         let known = |transport: &AuthenticatorTransport| *transport != AuthenticatorTransport::Unknown;
         let transports = response.response.transports.unwrap_or_default().into_iter().filter(known);
         Ok(Credential {
@@ -163,13 +163,15 @@ impl RelyingParty {
         state: Value,
         assertion: &Assertion,
         credential: &Credential,
-    ) -> Result<Signed, Failure> {
-        let ceremony = stored(state)?;
+    ) -> Result<AuthenticatorState, Failure> {
+        let ceremony = parse_ceremony(state)?;
         let site = self.site().map_err(Failure::Internal)?;
         assertion.verify(&ceremony, credential, &site.rp_id, &site.origins).map_err(Failure::Refused)
     }
 }
 
+/// Returns the site of the relying party.
+///
 /// Errors: what is wrong with the settings.
 fn site(settings: &WebauthnSettings, site_url: &str) -> Result<Site, String> {
     let site = || Url::parse(site_url).map_err(|error| format!("SITE_URL {site_url:?} is no URL: {error}"));
@@ -185,13 +187,13 @@ fn site(settings: &WebauthnSettings, site_url: &str) -> Result<Site, String> {
         origins => origins.iter().map(origin).collect::<Result<_, _>>()?,
     };
     let name = settings.rp_display_name.as_ref().unwrap_or(&id);
-    let patience = settings.challenge_expiry.min(LONGEST_PATIENCE);
-    let core = WebauthnCore::new_unsafe_experts_only(name, &id, origins.clone(), patience, None, None);
+    let timeout = settings.challenge_expiry.min(MAX_TIMEOUT);
+    let core = WebauthnCore::new_unsafe_experts_only(name, &id, origins.clone(), timeout, None, None);
     Ok(Site { core, rp_id: id, origins })
 }
 
-/// `ceremony` in the form that crate `webauthn-rs-core` takes: the crate makes such states for challenges of its own
-/// alone, so one of these is made and filled again.
+/// Returns `ceremony` in the form that crate `webauthn-rs-core` takes. The crate makes such states only for challenges
+/// of its own, so this makes one of these and fills it again.
 fn registration_state(core: &WebauthnCore, ceremony: &Ceremony) -> Result<RegistrationState, Error> {
     let builder = core.new_challenge_register_builder(b"-", "-", "-").map_err(internal)?;
     let (_, template) = core.generate_challenge_register(builder).map_err(internal)?;
@@ -217,7 +219,7 @@ fn to_json(value: &impl serde::Serialize) -> Result<Value, Error> {
 }
 
 /// Reads what was stored at the beginning of a ceremony.
-fn stored(state: Value) -> Result<Ceremony, Failure> {
+fn parse_ceremony(state: Value) -> Result<Ceremony, Failure> {
     serde_json::from_value(state).map_err(Failure::Unreadable)
 }
 
@@ -249,8 +251,8 @@ pub(super) fn from_browser<T: DeserializeOwned>(response: &Value) -> Result<T, F
     serde_json::from_value(response).map_err(Failure::Malformed)
 }
 
-/// Make and public key in an attestation object (Level 3, section 6.5).
-fn attested(attestation_object: &[u8]) -> Result<(Uuid, Vec<u8>), WebauthnError> {
+/// Returns the make and the public key in an attestation object (Level 3, section 6.5).
+fn attested_key(attestation_object: &[u8]) -> Result<(Uuid, Vec<u8>), WebauthnError> {
     #[derive(serde::Deserialize)]
     struct AttestationObject<'a> {
         #[serde(rename = "authData", borrow)]

@@ -4,10 +4,12 @@ use poem_openapi::Object;
 use serde::Serialize;
 use serde_json::Value;
 use time::OffsetDateTime;
+use tokens::Keys;
 use uuid::Uuid;
 
 use crate::client::Client;
 use crate::error::WeakPassword;
+use crate::hooks::Hooks;
 use crate::refresh_token;
 use crate::session::{GrantedSession, Method};
 use crate::user::User;
@@ -181,7 +183,7 @@ pub(crate) async fn issue(
         }
         (None, None) => return Err(Error::Internal("a session has no refresh token".to_owned())),
     };
-    let access_token = sign(auth, &claims, method, client).await?;
+    let access_token = sign(&auth.keys, &auth.hooks, &claims, method, client).await?;
     Ok(Session {
         access_token,
         token_type: "bearer".to_owned(),
@@ -198,13 +200,18 @@ pub(crate) async fn issue(
 }
 
 /// Signs `claims`, rewritten by the hook if there is one.
-async fn sign(auth: &Auth, claims: &Claims<'_>, method: &str, client: &Client<'_>) -> Result<String, Error> {
-    let signed = if auth.settings.hooks.get(HookName::CustomAccessToken).is_some() {
+async fn sign(
+    keys: &Keys,
+    hooks: &Hooks,
+    claims: &Claims<'_>,
+    method: &str,
+    client: &Client<'_>,
+) -> Result<String, Error> {
+    let signed = if hooks.is_on(HookName::CustomAccessToken) {
         let plain = serde_json::to_value(claims).map_err(|error| Error::Internal(error.to_string()))?;
-        let claims = auth.hooks.customize_access_token(claims.sub, plain, method, client).await?;
-        auth.keys.sign(&claims)
+        keys.sign(&hooks.customize_access_token(claims.sub, plain, method, client).await?)
     } else {
-        auth.keys.sign(claims)
+        keys.sign(claims)
     };
     signed.map_err(|error| Error::Internal(error.to_string()))
 }
@@ -218,13 +225,14 @@ fn name_identity_provider(granted: &mut GrantedSession) {
     }
 }
 
-/// aal2 as soon as one of the methods is a second factor.
+/// Returns the level: aal2 as soon as one of the methods is a second factor.
 fn assurance(amr: &[Method]) -> &'static str {
     let second = |entry: &Method| matches!(entry.method.as_str(), "totp" | "mfa/phone" | "mfa/webauthn");
     if amr.iter().any(second) { "aal2" } else { "aal1" }
 }
 
-/// Sessions that lack a second factor which the user has may be allowed less than a whole token's life.
+/// Returns when the token expires. Sessions that lack a second factor which the user has may be allowed less than a
+/// whole token's life.
 fn expiry(settings: &Settings, granted: &GrantedSession, now: i64) -> i64 {
     let regular = now.saturating_add_unsigned(settings.token.expiry.as_secs());
     let lacks_factor = assurance(&granted.amr) == "aal1" && granted.user.has_verified_factor();

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::error::refusals;
 use crate::flows::linking::{self, LinkingDecision};
-use crate::flows::{Context, deliver};
+use crate::flows::{Context, deliver, sign_up};
 use crate::providers::Profile;
 use crate::store::accounts;
 use crate::store::audit::{Action, Actor};
@@ -14,7 +14,7 @@ use crate::store::identities::{self, NewIdentity};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account, Changes, NewUser};
 use crate::store::{Executor, Work};
-use crate::{Code, Error, MailKind};
+use crate::{Code, Error, HookName, MailKind};
 
 /// A login at a provider, before it belongs to an account.
 pub(crate) struct ProviderLogin<'a> {
@@ -98,7 +98,7 @@ impl ProviderLogin<'_> {
 pub(crate) async fn call_before_user_created(login: &ProviderLogin<'_>) -> Result<(), Error> {
     let auth = login.context.auth;
     require_subject(login.profile)?;
-    if auth.settings.hooks.get(crate::HookName::BeforeUserCreated).is_none() {
+    if !auth.hooks.is_on(HookName::BeforeUserCreated) {
         return Ok(());
     }
     let LinkingDecision::Create { address } = login.decide(&auth.database).await? else { return Ok(()) };
@@ -109,7 +109,9 @@ pub(crate) async fn call_before_user_created(login: &ProviderLogin<'_>) -> Resul
     auth.hooks.before_user_created(&user, &login.context.client).await
 }
 
-/// Errors: 500 for a provider that told no id of its user.
+/// Checks that the provider gave an id of its user.
+///
+/// Errors: 500 if it did not.
 pub(crate) fn require_subject(profile: &Profile) -> Result<(), Error> {
     if profile.subject().is_empty() {
         return Err(Error::Internal("a provider told no id of its user".to_owned()));
@@ -164,7 +166,7 @@ pub(crate) async fn resolve(work: &Work<'_>, login: &ProviderLogin<'_>) -> Resul
     let account = take_over(work, account.id(), identity, &data).await?;
     if login.proves(&account, auth.settings.mail.autoconfirm) {
         log(work, &account, Action::UserSignedUp, login).await?;
-        let account = confirm(work, account.id()).await?;
+        let account = sign_up::confirm_email(work, account.id()).await?;
         return Ok(ResolvedAccount { account, created, refusal: None });
     }
     let (account, refusal) = demand_proof(work, account, login).await?;
@@ -213,13 +215,6 @@ pub(crate) async fn take_over(
     identities::delete_others(work, user, identity).await?;
     Changes::new().encrypted_password("").replace_user_metadata(data).apply(work, user).await?;
     users::derive_providers(work, user).await
-}
-
-/// Confirms the user's address and makes all open codes worthless.
-pub(crate) async fn confirm(work: &Work<'_>, user: Uuid) -> Result<Account, Error> {
-    one_time_tokens::clear_all(work, user).await?;
-    let verified = json!({ "email_verified": true });
-    Changes::new().confirm_email().merge_user_metadata(&verified).apply(work, user).await
 }
 
 async fn log(
@@ -281,6 +276,6 @@ pub(crate) async fn accept_invitation(
     let identity = store_identity(work, invited.id(), login).await?;
     let account = take_over(work, invited.id(), identity, &data).await?;
     log(work, &account, Action::InviteAccepted, login).await?;
-    let account = confirm(work, invited.id()).await?;
+    let account = sign_up::confirm_email(work, invited.id()).await?;
     Ok(ResolvedAccount { account, created: false, refusal: None })
 }

@@ -63,7 +63,7 @@ fn unknown() -> Error {
     Code::UserNotFound.because("User not found")
 }
 
-/// `value` without blanks around it, if a column of at most 255 characters can hold it; empty for none.
+/// Returns `value` without blanks around it, if a column of at most 255 characters can hold it; it may be empty.
 ///
 /// Errors: `validation_failed`.
 fn name<'a>(field: &str, value: &'a str) -> Result<&'a str, Error> {

@@ -1,11 +1,11 @@
 //! The user and the rights of an access token.
 
 use std::sync::Arc;
-use tokens::Verifier;
 
+use database::Database;
 use http::StatusCode;
 use time::OffsetDateTime;
-use tokens::Verified;
+use tokens::{Verified, Verifier};
 use uuid::Uuid;
 
 use crate::error::refusals;
@@ -13,12 +13,12 @@ use crate::session::Session;
 use crate::store::audit::Actor;
 use crate::store::{sessions, users};
 use crate::user::User;
-use crate::{Auth, Code, Error, Settings};
+use crate::{Code, Error, Settings};
 
 /// A user who has shown a valid access token.
 pub(crate) struct Bearer {
     pub(crate) user: User,
-    /// The live session that the token was issued for; None for tokens without one.
+    /// The live session that the token was issued for; `None` for tokens without one.
     pub(crate) session: Option<Session>,
     pub(crate) is_sso_user: bool,
     claims: Arc<Verified>,
@@ -47,7 +47,7 @@ impl Bearer {
 
     /// Returns whether the token's role administers users, in which case its audience means nothing.
     pub(crate) fn is_admin(&self, settings: &Settings) -> bool {
-        self.claims.role().is_some_and(|role| settings.token.admin_roles.iter().any(|admin| admin == role))
+        self.claims.role().is_some_and(|role| is_admin_role(settings, role))
     }
 }
 
@@ -55,15 +55,18 @@ impl Bearer {
 ///
 /// Errors, in this order: `no_authorization` (401), `bad_jwt` (403; 400 for a `sub` that is no UUID),
 /// `user_not_found`, `session_not_found`, `user_banned` (403).
-pub(crate) async fn authenticate(auth: &Auth, token: Option<&str>) -> Result<Bearer, Error> {
-    let claims = verify(&auth.verifier, token)?;
+pub(crate) async fn authenticate(
+    verifier: &Verifier,
+    database: &Database,
+    token: Option<&str>,
+) -> Result<Bearer, Error> {
+    let claims = verify(verifier, token)?;
     let subject = claims.subject().filter(|subject| !subject.is_empty());
     let subject = subject.ok_or_else(|| Code::BadJwt.because("invalid claim: missing sub claim"))?;
     let subject = Uuid::parse_str(subject)
         .map_err(|_| Code::BadJwt.at(StatusCode::BAD_REQUEST, "invalid claim: sub claim must be a UUID"))?;
     let session = session_id(&claims)?;
-    let found =
-        users::find_bearer(&auth.database, subject, session).await?.ok_or_else(refusals::user_gone)?;
+    let found = users::find_bearer(database, subject, session).await?.ok_or_else(refusals::user_gone)?;
     if session.is_some() && found.session.is_none() {
         return Err(refusals::session_gone());
     }
@@ -74,7 +77,8 @@ pub(crate) async fn authenticate(auth: &Auth, token: Option<&str>) -> Result<Bea
 }
 
 fn verify(verifier: &Verifier, token: Option<&str>) -> Result<Arc<Verified>, Error> {
-    let token = token.filter(|token| !token.is_empty()).ok_or_else(refusals::no_authorization)?;
+    let missing = || Code::NoAuthorization.because("This endpoint requires a valid Bearer token");
+    let token = token.filter(|token| !token.is_empty()).ok_or_else(missing)?;
     let refused = |error: tokens::Error| {
         Code::BadJwt.because(format!("invalid JWT: unable to parse or verify signature, {error}"))
     };
@@ -87,7 +91,7 @@ fn verify(verifier: &Verifier, token: Option<&str>) -> Result<Arc<Verified>, Err
     Ok(claims)
 }
 
-/// Whoever has shown a token that administers users.
+/// An administrator, who has shown a token that administers users.
 pub(crate) struct Admin {
     role: String,
 }
@@ -102,13 +106,17 @@ impl Admin {
 /// Checks that `token` administers users. It needs no user; if it names a session, that must be alive and valid.
 ///
 /// Errors: `no_authorization` (401), `bad_jwt`, `not_admin`, `session_not_found`, `session_expired` (403).
-pub(crate) async fn authorize_admin(auth: &Auth, token: Option<&str>) -> Result<Admin, Error> {
-    let claims = verify(&auth.verifier, token)?;
-    let role = claims.role().filter(|role| auth.settings.token.admin_roles.iter().any(|admin| admin == role));
+pub(crate) async fn authorize_admin(
+    verifier: &Verifier,
+    database: &Database,
+    settings: &Settings,
+    token: Option<&str>,
+) -> Result<Admin, Error> {
+    let claims = verify(verifier, token)?;
+    let role = claims.role().filter(|role| is_admin_role(settings, role));
     let role = role.ok_or_else(|| Code::NotAdmin.because("User not allowed"))?.to_owned();
     if let Some(session) = session_id(&claims)? {
-        let validity = sessions::validity(&auth.database, &auth.settings, session).await?;
-        match validity {
+        match sessions::validity(database, settings, session).await? {
             None => return Err(refusals::session_gone()),
             Some(false) => {
                 let message = "Session is expired";
@@ -118,6 +126,10 @@ pub(crate) async fn authorize_admin(auth: &Auth, token: Option<&str>) -> Result<
         }
     }
     Ok(Admin { role })
+}
+
+fn is_admin_role(settings: &Settings, role: &str) -> bool {
+    settings.token.admin_roles.iter().any(|admin| admin == role)
 }
 
 fn session_id(claims: &Verified) -> Result<Option<Uuid>, Error> {

@@ -49,7 +49,9 @@ pub(crate) async fn exchange(context: &Context<'_>, code: &str, verifier: &str) 
     ))
 }
 
-/// Errors: `flow_state_expired`. A magic link is often opened late, so its flow counts from then.
+/// Checks that `flow` is not too old. A magic link is often opened late, so its flow counts from then.
+///
+/// Errors: `flow_state_expired`.
 fn check_age(context: &Context<'_>, flow: &FlowState) -> Result<(), Error> {
     let expiry = context.auth.settings.providers.flow_state_expiry.as_secs_f64().max(300.0);
     let opened = flow.code_age.filter(|_| flow.authentication_method == "magiclink");

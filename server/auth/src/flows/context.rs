@@ -7,7 +7,7 @@ use crate::store::Executor;
 use crate::store::audit::{self, Action, Actor};
 use crate::{Auth, Error};
 
-/// What flows want to know of a request besides its fields.
+/// A request, apart from its fields.
 pub(crate) struct Context<'a> {
     pub(crate) auth: &'a Auth,
     pub(crate) client: Client<'a>,

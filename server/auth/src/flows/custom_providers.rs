@@ -1,15 +1,16 @@
 //! Providers that administrators define: what is checked before one is stored.
 
-use database::Database;
 use std::collections::BTreeMap;
 
+use database::Database;
+use poem_openapi::Object;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::providers::Providers;
-use crate::providers::{CustomProvider, Discovery, ProviderError, ProviderType, with_openid};
+use crate::providers::{CustomProvider, Discovery, ProviderError, ProviderType, Providers, with_openid};
 use crate::store::custom_providers as store;
-use crate::{Auth, Code, EncryptionSettings, Error, Secret, Settings};
+use crate::{Code, EncryptionSettings, Error, Secret, Settings};
 
 /// Parameters that are this service's own business (RFC 6749 and RFC 7636), so that neither clients nor
 /// administrators may set them.
@@ -45,32 +46,56 @@ const PROTECTED: [&str; 13] = [
 /// Longest address in characters.
 const LONGEST_URL: usize = 2048;
 
-/// What an administrator sends. Absent and empty fields keep what they were, or what is usual.
-#[derive(Debug, Default)]
+/// A provider as an administrator defines it.
+#[derive(Debug, Default, Object, Deserialize)]
+#[oai(rename = "ProviderFields")]
 pub(crate) struct Definition {
-    pub(crate) provider_type: String,
-    pub(crate) identifier: String,
-    pub(crate) name: String,
-    pub(crate) client_id: String,
-    pub(crate) client_secret: String,
-    pub(crate) acceptable_client_ids: Option<Vec<String>>,
-    pub(crate) scopes: Option<Vec<String>>,
-    pub(crate) pkce_enabled: Option<bool>,
-    pub(crate) attribute_mapping: Option<BTreeMap<String, Value>>,
-    pub(crate) custom_claims_allowlist: Option<Vec<String>>,
-    pub(crate) authorization_params: Option<BTreeMap<String, Value>>,
-    pub(crate) enabled: Option<bool>,
-    pub(crate) email_optional: Option<bool>,
-    pub(crate) issuer: String,
-    pub(crate) discovery_url: String,
-    pub(crate) skip_nonce_check: Option<bool>,
-    pub(crate) authorization_url: String,
-    pub(crate) token_url: String,
-    pub(crate) userinfo_url: String,
-    pub(crate) jwks_uri: String,
+    /// `oauth2` or `oidc`.
+    provider_type: Option<String>,
+    /// What clients and identities call it: `custom:…`.
+    identifier: Option<String>,
+    /// What people call it.
+    name: Option<String>,
+    client_id: Option<String>,
+    /// Never told again.
+    client_secret: Option<String>,
+    /// Further audiences of ID tokens.
+    acceptable_client_ids: Option<Vec<String>>,
+    scopes: Option<Vec<String>>,
+    /// Whether a code challenge is sent (RFC 7636). Default true.
+    pkce_enabled: Option<bool>,
+    /// Claims that take another claim's value, by name, or a fixed one.
+    attribute_mapping: Option<BTreeMap<String, Value>>,
+    /// Claims that identities keep beside the usual ones.
+    custom_claims_allowlist: Option<Vec<String>>,
+    /// Parameters that users are always sent with.
+    authorization_params: Option<BTreeMap<String, Value>>,
+    /// Default true.
+    enabled: Option<bool>,
+    /// Whether users without an e-mail address are taken. Default false.
+    email_optional: Option<bool>,
+    /// oidc: claim `iss` of ID tokens.
+    issuer: Option<String>,
+    /// oidc: where the document is, if not below the issuer.
+    discovery_url: Option<String>,
+    /// oidc: takes ID tokens without looking at their nonce. Default false.
+    skip_nonce_check: Option<bool>,
+    /// oauth2: where users are sent.
+    authorization_url: Option<String>,
+    /// oauth2: where codes are exchanged.
+    token_url: Option<String>,
+    /// oauth2: what describes the user.
+    userinfo_url: Option<String>,
+    /// oauth2: the provider's keys.
+    jwks_uri: Option<String>,
 }
 
-/// Whether administrators may define providers.
+/// Returns the text of a field that may be missing: an empty one means the same.
+fn text(field: &Option<String>) -> &str {
+    field.as_deref().unwrap_or_default()
+}
+
+/// Checks that administrators may define providers.
 ///
 /// Errors: `feature_disabled`.
 pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
@@ -80,7 +105,9 @@ pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
     Err(Code::FeatureDisabled.because("Custom OAuth providers are disabled"))
 }
 
-/// Errors: `validation_failed` for an identifier without its prefix.
+/// Checks that `identifier` begins as those of custom providers do.
+///
+/// Errors: `validation_failed`.
 pub(crate) fn require_prefix(identifier: &str) -> Result<(), Error> {
     if identifier.starts_with("custom:") && !identifier.contains('\0') {
         return Ok(());
@@ -88,7 +115,7 @@ pub(crate) fn require_prefix(identifier: &str) -> Result<(), Error> {
     Err(Error::validation(format!("identifier must start with 'custom:' prefix, e.g. 'custom:{identifier}'")))
 }
 
-/// Returns the kind of provider that a filter names; None without one.
+/// Returns the kind of provider that a filter names; `None` without one.
 ///
 /// Errors: `validation_failed`.
 pub(crate) fn filter(kind: Option<&str>) -> Result<Option<ProviderType>, Error> {
@@ -97,7 +124,7 @@ pub(crate) fn filter(kind: Option<&str>) -> Result<Option<ProviderType>, Error> 
     ProviderType::parse(kind).map(Some).ok_or_else(wrong)
 }
 
-/// Errors: `custom_provider_not_found`.
+/// Returns the refusal `custom_provider_not_found`.
 pub(crate) fn not_found() -> Error {
     Code::CustomProviderNotFound.because("Custom OAuth provider not found")
 }
@@ -105,32 +132,37 @@ pub(crate) fn not_found() -> Error {
 /// Stores a new provider, after its addresses, and for OpenID Connect its document, were looked at.
 ///
 /// Errors: `validation_failed`, `over_custom_provider_quota`, `conflict` (400) for an identifier that is taken.
-pub(crate) async fn create(auth: &Auth, definition: Definition) -> Result<Value, Error> {
-    let kind = ProviderType::parse(&definition.provider_type)
+pub(crate) async fn create(
+    database: &Database,
+    settings: &Settings,
+    providers: &Providers,
+    definition: Definition,
+) -> Result<Value, Error> {
+    let kind = ProviderType::parse(text(&definition.provider_type))
         .ok_or_else(|| Error::validation("provider_type must be either 'oauth2' or 'oidc'"))?;
     require_fields(&definition, kind)?;
     check_members(&definition)?;
-    let most = auth.settings.providers.custom_oauth_max;
-    if most > 0 && store::count(&auth.database).await? >= most {
+    let most = settings.providers.custom_oauth_max;
+    if most > 0 && store::count(database).await? >= most {
         let message = "Maximum number of custom OAuth/OIDC providers reached";
         return Err(Code::OverCustomProviderQuota.because(message));
     }
-    check_urls(&auth.providers, &definition, kind).await?;
-    if store::view(&auth.database, &definition.identifier).await?.is_some() {
-        return Err(taken());
+    check_urls(providers, &definition, kind).await?;
+    if store::view(database, text(&definition.identifier)).await?.is_some() {
+        return Err(already_exists());
     }
-    let mut provider = blank(kind, definition.identifier.clone());
-    apply(&auth.settings.encryption, &mut provider, definition)?;
-    provider.cached_discovery = discover(&auth.providers, &provider).await?;
-    let created = store::create(&auth.database, &provider).await;
-    created.map_err(
-        |error| {
-            if error.violates("custom_oauth_providers_identifier_key") { taken() } else { error }
-        },
-    )
+    let mut provider = blank(kind, text(&definition.identifier).to_owned());
+    apply(&settings.encryption, &mut provider, definition)?;
+    provider.cached_discovery = discover(providers, &provider).await?;
+    store::create(database, &provider).await.map_err(|error| {
+        match error.violates("custom_oauth_providers_identifier_key") {
+            true => already_exists(),
+            false => error,
+        }
+    })
 }
 
-fn taken() -> Error {
+fn already_exists() -> Error {
     let message = "A custom OAuth provider with this identifier already exists";
     Code::Conflict.at(http::StatusCode::BAD_REQUEST, message)
 }
@@ -138,20 +170,26 @@ fn taken() -> Error {
 /// Changes the provider `identifier`.
 ///
 /// Errors: `custom_provider_not_found`, `validation_failed`.
-pub(crate) async fn update(auth: &Auth, identifier: &str, definition: Definition) -> Result<Value, Error> {
+pub(crate) async fn update(
+    database: &Database,
+    settings: &Settings,
+    providers: &Providers,
+    identifier: &str,
+    definition: Definition,
+) -> Result<Value, Error> {
     check_members(&definition)?;
-    let found = store::find(&auth.database, identifier).await?;
+    let found = store::find(database, identifier).await?;
     let mut provider = found.ok_or_else(not_found)?;
-    let before = provider.issuer_place(auth.providers.custom_reach());
-    check_urls(&auth.providers, &definition, provider.provider_type).await?;
-    let moves = !definition.issuer.is_empty() || !definition.discovery_url.is_empty();
-    apply(&auth.settings.encryption, &mut provider, definition)?;
+    let before = provider.issuer_address(providers.custom_reach());
+    check_urls(providers, &definition, provider.provider_type).await?;
+    let moves = !text(&definition.issuer).is_empty() || !text(&definition.discovery_url).is_empty();
+    apply(&settings.encryption, &mut provider, definition)?;
     if moves && provider.provider_type == ProviderType::Oidc {
-        provider.cached_discovery = discover(&auth.providers, &provider).await?;
-        let after = provider.issuer_place(auth.providers.custom_reach());
-        before.iter().chain(&after).for_each(|place| auth.providers.issuers.forget(place));
+        provider.cached_discovery = discover(providers, &provider).await?;
+        let after = provider.issuer_address(providers.custom_reach());
+        before.iter().chain(&after).for_each(|address| providers.issuers.forget(address));
     }
-    store::update(&auth.database, &provider).await?.ok_or_else(not_found)
+    store::update(database, &provider).await?.ok_or_else(not_found)
 }
 
 /// Removes the provider `identifier`.
@@ -166,8 +204,8 @@ pub(crate) async fn delete(
     if !store::delete(database, identifier).await? {
         return Err(not_found());
     }
-    let place = found.issuer_place(providers.custom_reach());
-    place.iter().for_each(|place| providers.issuers.forget(place));
+    let address = found.issuer_address(providers.custom_reach());
+    address.iter().for_each(|address| providers.issuers.forget(address));
     Ok(())
 }
 
@@ -204,20 +242,16 @@ fn apply(
     definition: Definition,
 ) -> Result<(), Error> {
     let is_oidc = provider.provider_type == ProviderType::Oidc;
-    let text = |known: &mut String, new: String| {
-        if !new.is_empty() {
-            *known = new;
-        }
-    };
-    let place = |known: &mut Option<String>, new: String, counts: bool| {
-        if counts && !new.is_empty() {
+    let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let url = |known: &mut Option<String>, new: Option<String>, counts: bool| {
+        if let Some(new) = non_empty(new).filter(|_| counts) {
             *known = Some(new);
         }
     };
-    text(&mut provider.name, definition.name);
-    text(&mut provider.client_id, definition.client_id);
-    if !definition.client_secret.is_empty() {
-        provider.client_secret = encryption.seal(provider.id, &definition.client_secret)?.into();
+    set(&mut provider.name, non_empty(definition.name));
+    set(&mut provider.client_id, non_empty(definition.client_id));
+    if let Some(secret) = non_empty(definition.client_secret) {
+        provider.client_secret = encryption.seal(provider.id, &secret)?.into();
     }
     set(&mut provider.acceptable_client_ids, definition.acceptable_client_ids);
     set(&mut provider.scopes, definition.scopes);
@@ -231,12 +265,12 @@ fn apply(
     set(&mut provider.authorization_params, definition.authorization_params.map(Map::from_iter));
     set(&mut provider.enabled, definition.enabled);
     set(&mut provider.email_optional, definition.email_optional);
-    place(&mut provider.issuer, definition.issuer, is_oidc);
-    place(&mut provider.discovery_url, definition.discovery_url, is_oidc);
-    place(&mut provider.authorization_url, definition.authorization_url, !is_oidc);
-    place(&mut provider.token_url, definition.token_url, !is_oidc);
-    place(&mut provider.userinfo_url, definition.userinfo_url, !is_oidc);
-    place(&mut provider.jwks_uri, definition.jwks_uri, !is_oidc);
+    url(&mut provider.issuer, definition.issuer, is_oidc);
+    url(&mut provider.discovery_url, definition.discovery_url, is_oidc);
+    url(&mut provider.authorization_url, definition.authorization_url, !is_oidc);
+    url(&mut provider.token_url, definition.token_url, !is_oidc);
+    url(&mut provider.userinfo_url, definition.userinfo_url, !is_oidc);
+    url(&mut provider.jwks_uri, definition.jwks_uri, !is_oidc);
     Ok(())
 }
 
@@ -247,13 +281,13 @@ fn set<T>(known: &mut T, new: Option<T>) {
 }
 
 fn require_fields(definition: &Definition, kind: ProviderType) -> Result<(), Error> {
-    let require = |value: &str, name: &str, of: &str| match value {
+    let require = |value: &Option<String>, name: &str, of: &str| match text(value) {
         "" => Err(Error::validation(format!("{name} is required{of}"))),
         _ => Ok(()),
     };
     require(&definition.identifier, "identifier", "")?;
-    require_prefix(&definition.identifier)?;
-    if !is_identifier(&definition.identifier) {
+    require_prefix(text(&definition.identifier))?;
+    if !is_identifier(text(&definition.identifier)) {
         return Err(Error::validation(
             "identifier must be 2 to 50 characters of a-z, 0-9, ':' and '-', beginning and ending with a letter or digit",
         ));
@@ -272,7 +306,7 @@ fn require_fields(definition: &Definition, kind: ProviderType) -> Result<(), Err
     }
 }
 
-/// Returns the form that the table insists on.
+/// Returns whether `text` has the form that the table insists on.
 fn is_identifier(text: &str) -> bool {
     let ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     (2..=50).contains(&text.len())
@@ -281,12 +315,12 @@ fn is_identifier(text: &str) -> bool {
         && text.bytes().all(|byte| ends(Some(byte)) || byte == b':' || byte == b'-')
 }
 
-/// What can be said of the fields without asking anybody.
+/// Checks the fields as far as that needs no request.
 fn check_members(definition: &Definition) -> Result<(), Error> {
-    if definition.name.chars().count() > 100 {
+    if text(&definition.name).chars().count() > 100 {
         return Err(Error::validation("name must not be longer than 100 characters"));
     }
-    if definition.client_id.chars().count() > 512 {
+    if text(&definition.client_id).chars().count() > 512 {
         return Err(Error::validation("client_id must not be longer than 512 characters"));
     }
     for (name, value) in definition.authorization_params.iter().flatten() {
@@ -309,7 +343,7 @@ fn check_members(definition: &Definition) -> Result<(), Error> {
 }
 
 async fn check_urls(providers: &Providers, definition: &Definition, kind: ProviderType) -> Result<(), Error> {
-    let urls: &[&String] = match kind {
+    let urls: &[&Option<String>] = match kind {
         ProviderType::Oidc => &[&definition.issuer, &definition.discovery_url],
         ProviderType::Oauth2 => &[
             &definition.authorization_url,
@@ -318,7 +352,7 @@ async fn check_urls(providers: &Providers, definition: &Definition, kind: Provid
             &definition.jwks_uri,
         ],
     };
-    for url in urls.iter().filter(|url| !url.is_empty()) {
+    for url in urls.iter().map(|url| text(url)).filter(|url| !url.is_empty()) {
         if url.chars().count() > LONGEST_URL {
             return Err(Error::validation(format!("URL must not be longer than {LONGEST_URL} characters")));
         }
@@ -329,11 +363,11 @@ async fn check_urls(providers: &Providers, definition: &Definition, kind: Provid
 
 /// Returns the document of a provider that speaks OpenID Connect, with everything that a sign-in needs.
 async fn discover(providers: &Providers, provider: &CustomProvider) -> Result<Option<Discovery>, Error> {
-    let Some(place) = provider.issuer_place(providers.custom_reach()) else { return Ok(None) };
-    let url = place.discovery_url();
+    let Some(address) = provider.issuer_address(providers.custom_reach()) else { return Ok(None) };
+    let url = address.discovery_url();
     let failed =
         |error: ProviderError| Error::validation(format!("OIDC discovery from {url:?} failed: {error}"));
-    let document = providers.issuers.discover(&place).await.map_err(failed)?;
+    let document = providers.issuers.discover(&address).await.map_err(failed)?;
     let needed = [
         ("issuer", &document.issuer),
         ("authorization_endpoint", &document.authorization_endpoint),

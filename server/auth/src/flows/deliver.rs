@@ -9,9 +9,9 @@ use crate::messages::{Mail, OneTimeCode, TextMessage};
 use crate::store::one_time_tokens::{self, Kind, PendingCode};
 use crate::store::users::{Account, Changes};
 use crate::store::{Executor, Work};
-use crate::{Error, MailKind};
+use crate::{Error, HookName, MailKind};
 
-/// Returns how many seconds remain until something that may happen once in `frequency` may happen again.
+/// Returns how long it takes until something that may happen once in `frequency` may happen again.
 fn remaining(pending: &PendingCode, frequency: Duration) -> Option<Duration> {
     let elapsed = Duration::try_from_secs_f64(pending.age?).unwrap_or_default();
     frequency.checked_sub(elapsed).filter(|wait| !wait.is_zero())
@@ -160,7 +160,7 @@ pub(crate) async fn text_message(
     Ok(SentMessage { account, message_id })
 }
 
-/// Whether text messages may go by `channel`.
+/// Checks that text messages may go by `channel`.
 ///
 /// Errors: `validation_failed`.
 pub(crate) fn check_channel(context: &Context<'_>, channel: &str) -> Result<(), Error> {
@@ -172,7 +172,7 @@ pub(crate) fn check_channel(context: &Context<'_>, channel: &str) -> Result<(), 
         "whatsapp" => by_whatsapp,
         _ => false,
     };
-    if known || settings.hooks.get(crate::HookName::SendSms).is_some() {
+    if known || context.auth.hooks.is_on(HookName::SendSms) {
         return Ok(());
     }
     Err(Error::validation(

@@ -10,13 +10,14 @@ use crate::flows::pkce::Challenge;
 use crate::flows::session::{self, SignIn};
 use crate::flows::{Context, identities};
 use crate::providers::{
-    AuthenticationError, Connection, Credentials, Provider, ProviderUser, apple_name, code_verifier,
+    AuthenticationError, Connection, Credentials, Provider, ProviderUser, Providers, apple_name,
+    code_verifier,
 };
 use crate::redirects;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::{Work, custom_providers, oauth_client_states};
-use crate::{Auth, Code, Error, Secret};
+use crate::{Auth, Code, Error, Secret, Settings};
 
 /// How long a provider that uses PKCE may take to send the user back, in seconds.
 const CLIENT_STATE_LIFE: f64 = 300.0;
@@ -26,7 +27,7 @@ pub(crate) struct AuthorizeRequest<'a> {
     pub(crate) provider: &'a str,
     /// Scopes to ask for, separated by commas; for custom providers by spaces.
     pub(crate) scopes: &'a str,
-    /// What the client exchanges the code with in the end; None for a session in the fragment.
+    /// What the client exchanges the code with in the end; `None` for a session in the fragment.
     pub(crate) challenge: Result<Option<Challenge>, Error>,
     /// The hash of an invitation that the user accepts.
     pub(crate) invite_token: &'a str,
@@ -43,23 +44,21 @@ pub(crate) async fn authorize(
     context: &Context<'_>,
     authorize: AuthorizeRequest<'_>,
 ) -> Result<String, Error> {
-    let auth = context.auth;
-    let connection = connect(auth, authorize.provider, authorize.scopes).await;
+    let Auth { database, settings, providers, .. } = context.auth;
+    let connection = connect(database, settings, providers, authorize.provider, authorize.scopes).await;
     let connection = connection.map_err(|reason| unsupported(Code::ValidationFailed, reason))?;
     if !authorize.invite_token.is_empty() {
         // No text in Postgres contains a NUL.
         let token = authorize.invite_token;
         let invited = match token.contains('\0') {
             true => None,
-            false => one_time_tokens::find_user(&auth.database, &[Kind::Confirmation], token).await?,
+            false => one_time_tokens::find_user(database, &[Kind::Confirmation], token).await?,
         };
         invited.ok_or_else(|| Code::UserNotFound.because("User identified by token not found"))?;
     }
     let verifier = connection.wants_pkce().then(code_verifier);
     let client_state = match &verifier {
-        Some(verifier) => {
-            Some(oauth_client_states::create(&auth.database, &connection.name, verifier).await?)
-        }
+        Some(verifier) => Some(oauth_client_states::create(database, &connection.name, verifier).await?),
         None => None,
     };
     let challenge = authorize.challenge?;
@@ -76,16 +75,20 @@ pub(crate) async fn authorize(
         email_optional: connection.email_optional,
         ..NewFlowState::default()
     };
-    let flow = flow_states::create(&auth.database, &new).await?;
-    let state = flow.id.to_string();
-    let url =
-        auth.providers.authorize_url(&connection, &state, verifier.as_deref(), authorize.parameters).await;
+    let state = flow_states::create(database, &new).await?.id.to_string();
+    let url = providers.authorize_url(&connection, &state, verifier.as_deref(), authorize.parameters).await;
     url.map_err(|error| failed("Unable to begin the sign-in at the external provider", &error))
 }
 
 /// Returns the provider `name`, ready for users.
-async fn connect(auth: &Auth, name: &str, scopes: &str) -> Result<Connection, String> {
-    let (settings, name) = (&auth.settings, name.to_lowercase());
+async fn connect(
+    database: &Database,
+    settings: &Settings,
+    providers: &Providers,
+    name: &str,
+    scopes: &str,
+) -> Result<Connection, String> {
+    let name = name.to_lowercase();
     let callback = |base: &str| format!("{}/callback", base.trim_end_matches('/'));
     if name.starts_with("custom:") {
         if !settings.providers.custom_oauth {
@@ -94,7 +97,7 @@ async fn connect(auth: &Auth, name: &str, scopes: &str) -> Result<Connection, St
         if name.contains('\0') {
             return Err("custom provider not found".to_owned());
         }
-        let found = custom_providers::find(&auth.database, &name).await;
+        let found = custom_providers::find(database, &name).await;
         let found = found.map_err(|_| format!("error finding custom provider {name}"))?;
         let custom = found.ok_or_else(|| format!("custom provider {name} not found"))?;
         if !custom.enabled {
@@ -110,7 +113,7 @@ async fn connect(auth: &Auth, name: &str, scopes: &str) -> Result<Connection, St
             "" => settings.external_url.as_str(),
             own => own,
         };
-        let connection = auth.providers.custom(custom, secret, scopes, &callback(base)).await;
+        let connection = providers.custom(custom, secret, scopes, &callback(base)).await;
         return connection.map_err(|error| {
             tracing::warn!(provider = name, %error, "a custom provider cannot be used");
             format!("custom provider {name} cannot be reached or is not set up correctly")
@@ -119,7 +122,7 @@ async fn connect(auth: &Auth, name: &str, scopes: &str) -> Result<Connection, St
     let provider = Provider::find(&name).ok_or_else(|| format!("Provider {name} could not be found"))?;
     let configured = settings.providers.oauth.get(&name);
     let callback = callback(&settings.external_url);
-    auth.providers.known(provider, configured, scopes, &callback).map_err(str::to_owned)
+    providers.known(provider, configured, scopes, &callback).map_err(str::to_owned)
 }
 
 fn unsupported(code: Code, reason: String) -> Error {
@@ -213,7 +216,7 @@ pub(crate) async fn handle_callback(
     callback: &ProviderCallback,
 ) -> Result<CallbackRedirect, Error> {
     let site = &auth.settings.site_url;
-    let flow = match find_flow(auth, &callback.state).await {
+    let flow = match find_flow(&auth.database, &auth.settings, &callback.state).await {
         Ok(flow) => flow,
         Err(error) => {
             let url = redirects::extend(site, &error_members(&error), &[])?;
@@ -247,14 +250,14 @@ pub(crate) async fn handle_callback(
     Ok(CallbackRedirect { url, is_lost: false, error })
 }
 
-async fn find_flow(auth: &Auth, state: &str) -> Result<FlowState, Error> {
+async fn find_flow(database: &Database, settings: &Settings, state: &str) -> Result<FlowState, Error> {
     if state.is_empty() {
         return Err(Code::BadOauthCallback.because("OAuth state parameter missing"));
     }
     let id = Uuid::parse_str(state)
         .map_err(|_| Code::BadOauthState.because("OAuth state parameter is invalid"))?;
-    let flow = flow_states::find_by_id(&auth.database, id).await?.ok_or_else(unknown_state)?;
-    if flow.age > auth.settings.providers.flow_state_expiry.as_secs_f64() {
+    let flow = flow_states::find_by_id(database, id).await?.ok_or_else(unknown_state)?;
+    if flow.age > settings.providers.flow_state_expiry.as_secs_f64() {
         return Err(Code::BadOauthState.because("OAuth state has expired"));
     }
     require_unused(&flow)?;
@@ -265,7 +268,7 @@ fn unknown_state() -> Error {
     Code::BadOauthState.because("OAuth state not found or expired")
 }
 
-/// With PKCE, a user is noted when the flow is completed; without, the flow is gone by then.
+/// Checks that `flow` has not been completed. With PKCE, it has a user then; without, it is gone.
 fn require_unused(flow: &FlowState) -> Result<(), Error> {
     if flow.user_id.is_some() {
         return Err(Code::FlowStateAlreadyUsed.because("State has already been used"));
@@ -351,7 +354,8 @@ async fn authenticate(
     flow: &FlowState,
     callback: &ProviderCallback,
 ) -> Result<ProviderUser, CallbackFailure> {
-    let connection = connect(auth, &flow.provider_type, "").await;
+    let Auth { database, settings, providers, .. } = auth;
+    let connection = connect(database, settings, providers, &flow.provider_type, "").await;
     let connection = connection.map_err(|reason| unsupported(Code::OauthProviderNotSupported, reason));
     if !callback.error.is_empty() {
         let (error, description) = (callback.error.clone(), callback.error_description.clone());
@@ -361,23 +365,21 @@ async fn authenticate(
     if connection.is_oauth1() {
         let credentials =
             Credentials::Oauth1 { token: &callback.oauth_token, verifier: &callback.oauth_verifier };
-        return Ok(auth.providers.authenticate(&connection, credentials).await.map_err(
-            |error| match error {
-                AuthenticationError::Exchange(cause) => failed("Unable to retrieve access token", &cause),
-                AuthenticationError::Profile(cause) => {
-                    failed("Error getting user email from external provider", &cause)
-                }
-            },
-        )?);
+        return Ok(providers.authenticate(&connection, credentials).await.map_err(|error| match error {
+            AuthenticationError::Exchange(cause) => failed("Unable to retrieve access token", &cause),
+            AuthenticationError::Profile(cause) => {
+                failed("Error getting user email from external provider", &cause)
+            }
+        })?);
     }
     if callback.code.is_empty() {
         let message = "OAuth callback with missing authorization code missing";
         return Err(Code::BadOauthCallback.because(message).into());
     }
-    let verifier = take_verifier(&auth.database, flow, &connection).await?;
+    let verifier = take_verifier(database, flow, &connection).await?;
     let credentials = Credentials::Code { code: &callback.code, verifier: verifier.as_deref() };
     let provider_user =
-        auth.providers.authenticate(&connection, credentials).await.map_err(|error| match error {
+        providers.authenticate(&connection, credentials).await.map_err(|error| match error {
             AuthenticationError::Exchange(cause) => {
                 let beginning: String = callback.code.chars().take(4).collect();
                 failed(format!("Unable to exchange external code: {beginning}"), &cause)

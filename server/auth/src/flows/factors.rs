@@ -15,7 +15,7 @@ use crate::factors::FactorType;
 use crate::factors::webauthn::Owner;
 use crate::flows::bearer::Bearer;
 use crate::user::{Factor, User};
-use crate::{Auth, Code, Error, FactorSettings, Settings};
+use crate::{Code, Error, FactorSettings, Settings};
 
 /// Longest name of a factor in bytes. Postgres cannot index much more.
 const LONGEST_NAME: usize = 1024;
@@ -45,17 +45,30 @@ impl Holder {
     ///
     /// Errors: `validation_failed` (404) for what is no UUID, `mfa_factor_not_found` for a factor of somebody else.
     pub(crate) fn factor(&self, id: &str) -> Result<&Factor, Error> {
-        let id = factor_id(id)?;
-        self.user.factors.iter().find(|factor| factor.id == id).ok_or_else(factor_not_found)
+        find(&self.user, id)
     }
 }
 
-fn factor_id(id: &str) -> Result<Uuid, Error> {
-    id.parse().map_err(|_| refusals::id_not_uuid("factor_id must be an UUID"))
+/// Returns the factor of `user` with `id` as it stands in a path.
+///
+/// Errors: `validation_failed` (404) for what is no UUID, `mfa_factor_not_found`.
+pub(crate) fn find<'a>(user: &'a User, id: &str) -> Result<&'a Factor, Error> {
+    let id: Uuid = id.parse().map_err(|_| refusals::id_not_uuid("factor_id must be an UUID"))?;
+    user.factors.iter().find(|factor| factor.id == id).ok_or_else(factor_not_found)
 }
 
 fn factor_not_found() -> Error {
     Code::MfaFactorNotFound.because("Factor not found")
+}
+
+/// Checks that a factor can have this name.
+///
+/// Errors: `validation_failed`.
+fn check_name(name: &str) -> Result<(), Error> {
+    if name.len() > LONGEST_NAME || name.contains('\0') {
+        return Err(Error::validation(format!("friendly_name must be at most {LONGEST_NAME} bytes of text")));
+    }
+    Ok(())
 }
 
 pub(crate) fn factor_type(name: &str) -> Result<FactorType, Error> {
@@ -73,14 +86,16 @@ fn allowed(settings: &Settings, factor_type: FactorType) -> FactorSettings {
     }
 }
 
+/// Checks that factors of this type can be verified.
+///
 /// Errors: `mfa_<kind>_verify_not_enabled`.
-pub(crate) fn must_be_verifiable(auth: &Auth, factor_type: FactorType) -> Result<(), Error> {
+pub(crate) fn require_verifiable(settings: &Settings, factor_type: FactorType) -> Result<(), Error> {
     let (code, name) = match factor_type {
         FactorType::Totp => (Code::MfaTotpVerifyNotEnabled, "TOTP"),
         FactorType::Phone => (Code::MfaPhoneVerifyNotEnabled, "Phone"),
         FactorType::Webauthn => (Code::MfaWebauthnVerifyNotEnabled, "WebAuthn"),
     };
-    match allowed(&auth.settings, factor_type).verify {
+    match allowed(settings, factor_type).verify {
         true => Ok(()),
         false => Err(code.because(format!("MFA verification is disabled for {name}"))),
     }

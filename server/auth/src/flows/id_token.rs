@@ -1,5 +1,6 @@
 //! Sign-in with an ID token that the client has got from its issuer (OpenID Connect Core 1.0, section 2).
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
@@ -9,8 +10,8 @@ use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::session::{self, SignIn};
 use crate::flows::{Context, identities};
 use crate::providers::{
-    APPLE_ISSUERS, FACEBOOK, GOOGLE, IdToken, IssuerAddress, KAKAO, SNAPCHAT, VERCEL_MARKETPLACE, Wording,
-    claimed_issuer, is_azure, trim,
+    APPLE_ISSUERS, FACEBOOK, GOOGLE, IdToken, IdTokenFormat, IssuerAddress, KAKAO, SNAPCHAT,
+    VERCEL_MARKETPLACE, claimed_issuer, is_azure, trim,
 };
 use crate::store::{Work, custom_providers};
 use crate::{Code, Error, OauthProvider};
@@ -29,6 +30,8 @@ pub(crate) struct IdTokenInput {
 }
 
 impl IdTokenInput {
+    /// Checks that the fields belong together.
+    ///
     /// Errors: OAuth-style for a missing token, and for neither a provider nor a client and an issuer.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.id_token.is_empty() {
@@ -41,7 +44,7 @@ impl IdTokenInput {
     }
 }
 
-/// There is nobody to link an identity to.
+/// Returns the refusal of a request to link an identity that names no user.
 pub(crate) fn linking_needs_bearer() -> Error {
     invalid_request("Linking requires a valid user access token in Authorization")
 }
@@ -50,8 +53,8 @@ pub(crate) fn linking_needs_bearer() -> Error {
 struct Acceptance {
     /// What identities call the provider.
     provider: String,
-    place: IssuerAddress,
-    wording: Wording,
+    address: IssuerAddress,
+    format: IdTokenFormat,
     /// Audiences of tokens that are for this project.
     audiences: Vec<String>,
     skip_nonce_check: bool,
@@ -69,13 +72,13 @@ pub(crate) async fn sign_in(
 ) -> Result<Session, Error> {
     let auth = context.auth;
     let acceptance = accept(context, input).await?;
-    let token = auth.providers.issuers.verify(&acceptance.place, &input.id_token).await;
+    let token = auth.providers.issuers.verify(&acceptance.address, &input.id_token).await;
     let bad = |cause: &dyn std::fmt::Display| {
         tracing::info!(%cause, provider = acceptance.provider, "an ID token was refused");
         invalid_request("Bad ID token")
     };
     let token = token.map_err(|cause| bad(&cause))?;
-    let profile = acceptance.wording.profile(&token.claims).map_err(|cause| bad(&cause))?;
+    let profile = acceptance.format.profile(&token.claims).map_err(|cause| bad(&cause))?;
     if !input.access_token.is_empty() && !token.belongs_to(&input.access_token) {
         return Err(bad(&"at_hash does not fit the access token"));
     }
@@ -114,7 +117,7 @@ fn invalid_request(description: impl Into<std::borrow::Cow<'static, str>>) -> Er
     Error::oauth("invalid request", description)
 }
 
-/// Whom the token is for, and whether it was asked for by whoever shows it.
+/// Checks whom the token is for, and that the client who sends it has asked for it.
 fn check(acceptance: &Acceptance, token: &IdToken, nonce: &str) -> Result<(), Error> {
     if token.text("sub").is_empty() {
         return Err(invalid_request("Missing sub claim in id_token"));
@@ -133,8 +136,7 @@ fn check(acceptance: &Acceptance, token: &IdToken, nonce: &str) -> Result<(), Er
             Err(invalid_request("Passed nonce and nonce in id_token should either both exist or not."))
         }
         (hash, nonce) => {
-            let digest = Sha256::digest(nonce);
-            let expected = digest.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+            let expected = HEXLOWER.encode(&Sha256::digest(nonce));
             let same = bool::from(expected.as_bytes().ct_eq(hash.as_bytes()));
             if same { Ok(()) } else { Err(Error::oauth("invalid nonce", "Nonces mismatch")) }
         }
@@ -152,27 +154,28 @@ async fn accept(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptanc
     let is = |name: &str, issuers: &[&str]| {
         input.provider == name || (!input.issuer.is_empty() && issuers.contains(&input.issuer.as_str()))
     };
-    let (name, issuer, wording) = if is("apple", &APPLE_ISSUERS) {
-        let issuer = detected(input, configured("apple"), "Apple", |issuer| APPLE_ISSUERS.contains(&issuer))?;
-        ("apple", issuer, Wording::Apple)
+    let (name, issuer, format) = if is("apple", &APPLE_ISSUERS) {
+        let issuer =
+            detect_issuer(input, configured("apple"), "Apple", |issuer| APPLE_ISSUERS.contains(&issuer))?;
+        ("apple", issuer, IdTokenFormat::Apple)
     } else if is("google", &[GOOGLE]) {
-        ("google", GOOGLE.to_owned(), Wording::Google)
+        ("google", GOOGLE.to_owned(), IdTokenFormat::Google)
     } else if input.provider == "azure" || is_azure(&input.issuer) {
         let is_tenant = |issuer: &str| {
             issuer.starts_with("https://login.microsoftonline.com/")
                 || issuer.starts_with("https://sts.windows.net/")
         };
-        ("azure", detected(input, configured("azure"), "Azure", is_tenant)?, Wording::Azure)
+        ("azure", detect_issuer(input, configured("azure"), "Azure", is_tenant)?, IdTokenFormat::Azure)
     } else if is("facebook", &[FACEBOOK]) {
-        ("facebook", FACEBOOK.to_owned(), Wording::Facebook)
+        ("facebook", FACEBOOK.to_owned(), IdTokenFormat::Facebook)
     } else if is("keycloak", &[keycloak]) {
-        ("keycloak", keycloak.to_owned(), Wording::of(keycloak))
+        ("keycloak", keycloak.to_owned(), IdTokenFormat::of(keycloak))
     } else if is("kakao", &[KAKAO]) {
-        ("kakao", KAKAO.to_owned(), Wording::Kakao)
+        ("kakao", KAKAO.to_owned(), IdTokenFormat::Kakao)
     } else if is("vercel_marketplace", &[VERCEL_MARKETPLACE]) {
-        ("vercel_marketplace", VERCEL_MARKETPLACE.to_owned(), Wording::VercelMarketplace)
+        ("vercel_marketplace", VERCEL_MARKETPLACE.to_owned(), IdTokenFormat::VercelMarketplace)
     } else if is("snapchat", &[SNAPCHAT]) {
-        ("snapchat", SNAPCHAT.to_owned(), Wording::Snapchat)
+        ("snapchat", SNAPCHAT.to_owned(), IdTokenFormat::Snapchat)
     } else {
         return allowed_issuer(context, input);
     };
@@ -185,11 +188,11 @@ async fn accept(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptanc
     }
     Ok(Acceptance {
         provider: name.to_owned(),
-        place: IssuerAddress {
+        address: IssuerAddress {
             any_name: name == "apple",
-            ..IssuerAddress::trusted(&moved(issuer, provider))
+            ..IssuerAddress::trusted(&configured_issuer(issuer, provider))
         },
-        wording,
+        format,
         audiences,
         // Facebook's limited login has no nonce to check.
         skip_nonce_check: provider.skip_nonce_check || name == "facebook",
@@ -197,13 +200,13 @@ async fn accept(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptanc
     })
 }
 
-/// A provider that is set up with a URL of its own issues its tokens there.
-fn moved(issuer: String, provider: &OauthProvider) -> String {
+/// Returns where `provider` issues its tokens: at its own URL if it is set up with one.
+fn configured_issuer(issuer: String, provider: &OauthProvider) -> String {
     if provider.url.is_empty() || is_azure(&issuer) { issuer } else { trim(&provider.url).to_owned() }
 }
 
 /// Returns the issuer that the token names, where a provider has several.
-fn detected(
+fn detect_issuer(
     input: &IdTokenInput,
     provider: Option<&OauthProvider>,
     title: &str,
@@ -224,7 +227,7 @@ fn detected(
     Ok(issuer)
 }
 
-/// Returns an issuer that settings allow although no provider has it.
+/// Accepts an issuer that settings allow although no provider has it.
 fn allowed_issuer(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptance, Error> {
     let allowed = &context.auth.settings.providers.allowed_id_token_issuers;
     if input.issuer.is_empty() || !allowed.contains(&input.issuer) {
@@ -233,8 +236,8 @@ fn allowed_issuer(context: &Context<'_>, input: &IdTokenInput) -> Result<Accepta
     }
     Ok(Acceptance {
         provider: input.issuer.clone(),
-        place: IssuerAddress::trusted(&input.issuer),
-        wording: Wording::of(&input.issuer),
+        address: IssuerAddress::trusted(&input.issuer),
+        format: IdTokenFormat::of(&input.issuer),
         audiences: vec![input.client_id.clone()],
         skip_nonce_check: false,
         email_optional: false,
@@ -256,15 +259,15 @@ async fn custom(context: &Context<'_>, identifier: &str) -> Result<Acceptance, E
     if !custom.enabled {
         return Err(Code::ProviderDisabled.because(format!("Custom provider {identifier:?} is disabled")));
     }
-    let place = custom.issuer_place(auth.providers.custom_reach());
-    let place =
-        place.ok_or_else(|| Error::validation(format!("Provider {identifier:?} is not an OIDC provider")))?;
+    let address = custom.issuer_address(auth.providers.custom_reach());
+    let address = address
+        .ok_or_else(|| Error::validation(format!("Provider {identifier:?} is not an OIDC provider")))?;
     let mut audiences = vec![custom.client_id.clone()];
     audiences.extend(custom.acceptable_client_ids);
     Ok(Acceptance {
         provider: identifier.to_owned(),
-        wording: Wording::of(&place.issuer),
-        place,
+        format: IdTokenFormat::of(&address.issuer),
+        address,
         audiences,
         skip_nonce_check: custom.skip_nonce_check,
         email_optional: custom.email_optional,

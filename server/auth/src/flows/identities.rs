@@ -7,14 +7,14 @@ use crate::address::Address;
 use crate::error::refusals;
 use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::bearer::Bearer;
-use crate::flows::{Context, deliver};
+use crate::flows::{Context, deliver, sign_up};
 use crate::store::audit::{Action, Actor};
 use crate::store::users::{self, Account, Changes};
 use crate::store::{Work, accounts, identities, one_time_tokens};
 use crate::user::{Identity, User};
 use crate::{Code, Error, MailKind};
 
-/// Whether linking identities by hand is on.
+/// Checks that linking identities by hand is on.
 ///
 /// Errors: `manual_linking_disabled`.
 pub(crate) fn require_manual_linking(context: &Context<'_>) -> Result<(), Error> {
@@ -80,7 +80,7 @@ async fn take_address(
         let refusal = Code::EmailNotConfirmed.at(http::StatusCode::UNPROCESSABLE_ENTITY, message);
         return Ok(ResolvedAccount { account, created: false, refusal: Some(refusal) });
     }
-    account::confirm(work, user).await?;
+    sign_up::confirm_email(work, user).await?;
     let account = Changes::new().anonymous(false).apply(work, user).await?;
     Ok(ResolvedAccount { account, created: false, refusal: None })
 }
@@ -138,7 +138,7 @@ fn removable(user: &User, id: Uuid) -> Result<&Identity, Error> {
 }
 
 /// Gives the user the address of the best identity, unless one of the identities has the user's current one. Codes
-/// that were sent before are worth nothing then. None if all that the identities offer are other users' addresses.
+/// that were sent before are worth nothing then. `None` if all that the identities offer are other users' addresses.
 async fn promote_address(
     context: &Context<'_>,
     work: &Work<'_>,
@@ -174,7 +174,7 @@ fn is_verified(identity: &Identity) -> bool {
     identity.identity_data.get("email_verified") == Some(&true.into())
 }
 
-/// Identities with a verified address first, those without any last; of equals the oldest first.
+/// Sorts identities: those with a verified address first, those without any last; of equals the oldest first.
 fn by_trust(identities: &[Identity]) -> Vec<&Identity> {
     let mut sorted: Vec<&Identity> = identities.iter().collect();
     // They come oldest first, and the sort is stable.

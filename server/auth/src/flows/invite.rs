@@ -40,7 +40,7 @@ pub(crate) async fn invite(
     };
     let traits = json!({ "user_id": account.id(), "user_email": email });
     context.log(&work, admin.actor(), Action::UserInvited, traits).await?;
-    let account = Changes::new().invited().apply(&work, account.id()).await?;
+    let account = Changes::new().set_invited().apply(&work, account.id()).await?;
     let account = deliver::mail(context, &work, account, MailKind::Invite, false).await?;
     work.commit().await?;
     if known.is_none() {

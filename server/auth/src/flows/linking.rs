@@ -24,8 +24,8 @@ pub(crate) enum LinkingDecision {
     Ambiguous,
 }
 
-/// Providers of one domain vouch for the same accounts: those of single sign-on for their own alone, all others for
-/// those of the domain that `settings` name, or of the default one.
+/// Returns the domain of a provider. Providers of one domain vouch for the same accounts: those of single sign-on for
+/// their own alone, all others for those of the domain that `settings` name, or of the default one.
 pub(crate) fn domain<'a>(provider: &'a str, settings: &'a BTreeMap<String, String>) -> &'a str {
     if provider.starts_with("sso:") {
         return provider;

@@ -13,7 +13,9 @@ pub(crate) mod token;
 
 use crate::{Code, Error, Settings};
 
-/// Errors: `feature_disabled` unless the settings make this service an OAuth server.
+/// Checks that the settings make this service an OAuth server.
+///
+/// Errors: `feature_disabled`.
 pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
     if settings.oauth_server.enabled {
         return Ok(());

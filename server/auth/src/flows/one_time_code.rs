@@ -1,7 +1,6 @@
 //! Codes that users get by mail or text message.
 
-use std::fmt::Write as _;
-
+use data_encoding::HEXLOWER;
 use rand::RngExt;
 use sha2::{Digest, Sha224};
 use subtle::ConstantTimeEq;
@@ -18,7 +17,7 @@ impl OneTimeCode {
         Self::of(address, digits.collect(), pkce)
     }
 
-    /// `code` as the one that is sent to `address`.
+    /// Makes `code` the one that is sent to `address`.
     pub(crate) fn of(address: &str, code: String, pkce: bool) -> Self {
         let prefix = if pkce { pkce::PREFIX } else { "" };
         Self { hash: format!("{prefix}{}", hash(address, &code)), code }
@@ -27,11 +26,7 @@ impl OneTimeCode {
 
 /// Returns what is stored of a code: hexadecimal SHA-224 of the address that it was sent to and the code.
 pub(crate) fn hash(address: &str, code: &str) -> String {
-    let digest = Sha224::new().chain_update(address).chain_update(code).finalize();
-    digest.iter().fold(String::with_capacity(56), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    HEXLOWER.encode(&Sha224::new().chain_update(address).chain_update(code).finalize())
 }
 
 impl PendingCode {

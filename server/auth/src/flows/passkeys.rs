@@ -39,6 +39,8 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Reads the fields of an answer.
+    ///
     /// Errors: `validation_failed` for what is missing or no UUID.
     pub(crate) fn parse(challenge: &str, credential: Option<Value>) -> Result<Self, Error> {
         if challenge.is_empty() {
@@ -51,18 +53,20 @@ impl Answer {
     }
 }
 
+/// Checks that passkeys are on.
+///
 /// Errors: `passkey_disabled`.
-pub(crate) fn must_be_enabled(settings: &Settings) -> Result<(), Error> {
+pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
     match settings.passkeys.enabled {
         true => Ok(()),
         false => Err(Code::PasskeyDisabled.because("Passkeys are disabled")),
     }
 }
 
-/// A user who has shown a second factor in this session, if there is one.
+/// Checks that the user has shown a second factor in this session, if there is one.
 ///
 /// Errors: `insufficient_aal`.
-fn must_be_sure(bearer: &Bearer) -> Result<(), Error> {
+fn require_second_factor(bearer: &Bearer) -> Result<(), Error> {
     if bearer.user.has_verified_factor() && !bearer.is_aal2() {
         let message = "AAL2 session is required to manage passkeys when MFA is enabled";
         return Err(Code::InsufficientAal.because(message));
@@ -70,9 +74,11 @@ fn must_be_sure(bearer: &Bearer) -> Result<(), Error> {
     Ok(())
 }
 
+/// Checks that the user may register a passkey.
+///
 /// Errors: `no_authorization` (403) for anonymous users, `validation_failed` (422) for those of single sign-on,
 /// `insufficient_aal`.
-pub(crate) fn may_register(bearer: &Bearer) -> Result<(), Error> {
+pub(crate) fn require_eligible(bearer: &Bearer) -> Result<(), Error> {
     if bearer.is_anonymous() {
         let message = "Anonymous user not allowed to perform these actions";
         return Err(Code::NoAuthorization.at(StatusCode::FORBIDDEN, message));
@@ -81,7 +87,7 @@ pub(crate) fn may_register(bearer: &Bearer) -> Result<(), Error> {
         let message = "SSO users cannot register passkeys";
         return Err(Code::ValidationFailed.at(StatusCode::UNPROCESSABLE_ENTITY, message));
     }
-    must_be_sure(bearer)
+    require_second_factor(bearer)
 }
 
 fn too_many() -> Error {
@@ -98,12 +104,12 @@ fn refused(failure: Failure, message: &'static str) -> Error {
 
 /// Begins the registration of a passkey of the caller.
 ///
-/// Errors: as [`may_register`]; `too_many_passkeys`.
+/// Errors: as [`require_eligible`]; `too_many_passkeys`.
 pub(crate) async fn start_registration(
     context: &Context<'_>,
     bearer: &Bearer,
 ) -> Result<StartedCeremony, Error> {
-    may_register(bearer)?;
+    require_eligible(bearer)?;
     let (auth, user) = (context.auth, &bearer.user);
     let known = passkeys::list(&auth.database, user.id).await?;
     if known.len() >= auth.settings.passkeys.max_per_user {
@@ -144,7 +150,7 @@ pub(crate) async fn finish_registration(
     bearer: &Bearer,
     answer: &Answer,
 ) -> Result<Passkey, Error> {
-    may_register(bearer)?;
+    require_eligible(bearer)?;
     let user = bearer.user.id;
     let state = take(context, answer, Some(user), Ceremony::Registration).await?;
     let credential = context.auth.relying_party.finish_registration(state, &answer.credential);
@@ -199,12 +205,15 @@ pub(crate) async fn finish_authentication(context: &Context<'_>, answer: &Answer
     let owner = assertion.user().ok_or_else(failed)?;
     let held = passkeys::find(&auth.database, assertion.credential_id(), owner).await?;
     let held = held.ok_or_else(failed)?;
-    let signed = auth.relying_party.finish_authentication(state, &assertion, &held.passkey.credential);
-    let signed = signed.map_err(|failure| refused(failure, "Credential verification failed"))?;
-    may_sign_in(&held)?;
+    let authenticator = auth.relying_party.finish_authentication(state, &assertion, &held.passkey.credential);
+    let authenticator =
+        authenticator.map_err(|failure| refused(failure, "Credential verification failed"))?;
+    require_confirmed(&held)?;
     let mut connection = auth.database.client().await?;
     let work = Work::begin(&mut connection).await?;
-    if !passkeys::set_used(&work, held.passkey.id, signed.sign_count, signed.backup_state).await? {
+    if !passkeys::set_used(&work, held.passkey.id, authenticator.sign_count, authenticator.backup_state)
+        .await?
+    {
         return Err(failed());
     }
     let (actor, traits) = (Actor::User(owner), json!({ "passkey_id": held.passkey.id }));
@@ -215,7 +224,7 @@ pub(crate) async fn finish_authentication(context: &Context<'_>, answer: &Answer
     Ok(session)
 }
 
-fn may_sign_in(held: &OwnedPasskey) -> Result<(), Error> {
+fn require_confirmed(held: &OwnedPasskey) -> Result<(), Error> {
     let user = &held.account.user;
     if !user.email.is_empty() && user.email_confirmed_at.is_none() {
         return Err(Code::EmailNotConfirmed.at(StatusCode::FORBIDDEN, "Email not confirmed"));
@@ -236,7 +245,7 @@ fn not_found() -> Error {
 /// Returns the id of a passkey as it stands in a path.
 ///
 /// Errors: `validation_failed` (404).
-pub(crate) fn id(id: &str) -> Result<Uuid, Error> {
+pub(crate) fn parse_id(id: &str) -> Result<Uuid, Error> {
     id.parse().map_err(|_| not_found())
 }
 
@@ -271,9 +280,9 @@ pub(crate) async fn rename(
 ///
 /// Errors: `insufficient_aal`; `validation_failed` (404) for an unknown one.
 pub(crate) async fn delete(context: &Context<'_>, bearer: &Bearer, id: &str) -> Result<(), Error> {
-    must_be_sure(bearer)?;
-    let (user, actor) = (bearer.user.id, Actor::User(bearer.user.id));
-    remove(context, actor, user, id, |id| json!({ "passkey_id": id })).await
+    require_second_factor(bearer)?;
+    let (user, id) = (bearer.user.id, parse_id(id)?);
+    remove(context, Actor::User(user), user, id, json!({ "passkey_id": id })).await
 }
 
 /// Removes the passkey of `user` with `id` as it stands in a path, as an administrator.
@@ -285,22 +294,22 @@ pub(crate) async fn delete_of(
     user: Uuid,
     id: &str,
 ) -> Result<(), Error> {
-    remove(context, admin.actor(), user, id, |id| json!({ "user_id": user, "passkey_id": id })).await
+    let id = parse_id(id)?;
+    remove(context, admin.actor(), user, id, json!({ "user_id": user, "passkey_id": id })).await
 }
 
 async fn remove(
     context: &Context<'_>,
     actor: Actor<'_>,
     user: Uuid,
-    path_id: &str,
-    traits: impl FnOnce(Uuid) -> Value,
+    id: Uuid,
+    traits: Value,
 ) -> Result<(), Error> {
-    let id = id(path_id)?;
     let mut connection = context.auth.database.client().await?;
     let work = Work::begin(&mut connection).await?;
     if !passkeys::delete(&work, user, id).await? {
         return Err(not_found());
     }
-    context.log(&work, actor, Action::PasskeyDeleted, traits(id)).await?;
+    context.log(&work, actor, Action::PasskeyDeleted, traits).await?;
     work.commit().await
 }

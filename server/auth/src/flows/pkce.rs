@@ -35,7 +35,7 @@ impl Method {
 }
 
 impl Challenge {
-    /// Returns the challenge of a request; None if the request uses no PKCE.
+    /// Returns the challenge of a request; `None` if the request uses no PKCE.
     ///
     /// Errors: `validation_failed` for only one of the two, an unknown method, fewer than 43 or more than 128
     /// characters, and characters that RFC 7636 does not know.
@@ -65,7 +65,7 @@ impl Challenge {
         &self.text
     }
 
-    /// `s256` or `plain`.
+    /// Returns `s256` or `plain`.
     pub(crate) fn method(&self) -> &'static str {
         match self.method {
             Method::S256 => "s256",

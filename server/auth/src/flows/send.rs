@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::bearer::Bearer;
 use super::pkce::Challenge;
-use super::sign_up::{self, Registered, SignUp, begin_flow};
+use super::sign_up::{self, RegistrationOutcome, SignUp, begin_flow};
 use super::{Context, deliver};
 use crate::address::{self, Address};
 use crate::store::Work;
@@ -41,7 +41,7 @@ pub(crate) async fn otp(context: &Context<'_>, request: Otp) -> Result<String, E
     }
     check_enabled(context, &request)?;
     match existing {
-        Some(account) if is_confirmed(&account, &request.address) => {
+        Some(account) if account.is_confirmed(&request.address) => {
             sign_in_code(context, &account, &request).await
         }
         _ => sign_up_code(context, request).await,
@@ -58,7 +58,9 @@ fn check_enabled(context: &Context<'_>, request: &Otp) -> Result<(), Error> {
     }
 }
 
-/// Errors: `email_provider_disabled` (422) where nobody signs in by mail.
+/// Checks that users may sign in by mail.
+///
+/// Errors: `email_provider_disabled` (422).
 pub(crate) fn require_magic_link(settings: &Settings) -> Result<(), Error> {
     let providers = &settings.providers;
     let disabled = |message| Err(Code::EmailProviderDisabled.at(StatusCode::UNPROCESSABLE_ENTITY, message));
@@ -66,13 +68,6 @@ pub(crate) fn require_magic_link(settings: &Settings) -> Result<(), Error> {
         (false, _) => disabled("Email logins are disabled"),
         (true, false) => disabled("Login with magic link is disabled"),
         (true, true) => Ok(()),
-    }
-}
-
-fn is_confirmed(account: &Account, address: &Address) -> bool {
-    match address {
-        Address::Email(_) => account.user.email_confirmed_at.is_some(),
-        Address::Phone(_) => account.user.phone_confirmed_at.is_some(),
     }
 }
 
@@ -88,8 +83,10 @@ async fn sign_up_code(context: &Context<'_>, request: Otp) -> Result<String, Err
         challenge: request.challenge.clone(),
     };
     match sign_up::register(context, &sign_up, false).await? {
-        Registered::New(account, _) | Registered::Unconfirmed(account, _) | Registered::Taken(account)
-            if is_confirmed(&account, &request.address) =>
+        RegistrationOutcome::New(account, _)
+        | RegistrationOutcome::Unconfirmed(account, _)
+        | RegistrationOutcome::Taken(account)
+            if account.is_confirmed(&request.address) =>
         {
             sign_in_code(context, &account, &request).await
         }
@@ -97,7 +94,7 @@ async fn sign_up_code(context: &Context<'_>, request: Otp) -> Result<String, Err
     }
 }
 
-/// 48 letters and digits, 285 bits of chance.
+/// Returns 48 letters and digits, 285 bits of chance.
 pub(crate) fn random_password() -> String {
     rand::rng().sample_iter(Alphanumeric).take(48).map(char::from).collect()
 }
@@ -105,7 +102,7 @@ pub(crate) fn random_password() -> String {
 async fn sign_in_code(context: &Context<'_>, account: &Account, request: &Otp) -> Result<String, Error> {
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let account = locked(&work, account.id()).await?;
+    let account = lock_account(&work, account.id()).await?;
     let message_id = match &request.address {
         Address::Email(_) => {
             context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, Value::Null).await?;
@@ -139,7 +136,7 @@ pub(crate) async fn recover(
     let Some(account) = account else {
         drop(work);
         drop(client);
-        context.auth.messages.pretend().await;
+        context.auth.messages.imitate_sending().await;
         return Ok(());
     };
     context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, Value::Null).await?;
@@ -158,6 +155,8 @@ pub(crate) enum Repeat {
 }
 
 impl Repeat {
+    /// Parses the name of what is sent again.
+    ///
     /// Errors: `validation_failed` for an unknown name.
     pub(crate) fn parse(name: &str) -> Result<Self, Error> {
         match name {
@@ -228,7 +227,7 @@ pub(crate) async fn resend(
     let Some(account) = account.filter(|account| repeat.is_due(account)) else {
         drop(work);
         drop(client);
-        context.auth.messages.pretend().await;
+        context.auth.messages.imitate_sending().await;
         return Ok(String::new());
     };
     let id = account.id();
@@ -286,7 +285,7 @@ pub(crate) async fn reauthenticate(context: &Context<'_>, bearer: &Bearer) -> Re
     }
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let account = locked(&work, user.id).await?;
+    let account = lock_account(&work, user.id).await?;
     context.log(&work, Actor::User(account.id()), Action::UserReauthenticateRequested, Value::Null).await?;
     let mut message_id = String::new();
     if by_mail {
@@ -300,7 +299,7 @@ pub(crate) async fn reauthenticate(context: &Context<'_>, bearer: &Bearer) -> Re
 }
 
 /// Returns the account `id`, whom nobody else changes until `work` ends.
-pub(super) async fn locked(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
+pub(super) async fn lock_account(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
     let account = users::find(work, id).await?;
     account.ok_or_else(|| Code::UserNotFound.because("User not found"))
 }

@@ -16,7 +16,7 @@ use crate::{Auth, Error, Settings};
 pub(crate) struct SignIn<'a> {
     /// An entry of claim `amr`: `password`, `otp`, `oauth`, `sso/saml`, `anonymous`, `web3`, `passkey`, ….
     pub(crate) method: &'a str,
-    /// The provider that the audit log tells of with a login; None if the flow logs something else.
+    /// The provider that the audit log tells of with a login; `None` if the flow logs something else.
     pub(crate) login: Option<&'a str>,
     /// Which of the settings' tags the session has.
     pub(crate) tag: Option<&'a str>,
@@ -41,8 +41,8 @@ pub(crate) async fn begin(
     access_token::issue(auth, granted, method, client).await
 }
 
-/// The first half of [`begin`]: stores the session. [`access_token::issue`] is the other one, which asks a hook
-/// that has to see what the transaction stored.
+/// Stores a session: the first half of [`begin`]. The other one is [`access_token::issue`], which asks a hook that has
+/// to see what the transaction stored.
 ///
 /// Errors: `invalid_credentials` if the user is gone.
 pub(super) async fn open(

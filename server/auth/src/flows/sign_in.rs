@@ -1,5 +1,6 @@
 //! Sign-in with a password.
 
+use database::Database;
 use http::StatusCode;
 use uuid::Uuid;
 
@@ -8,10 +9,9 @@ use crate::client::Client;
 use crate::error::refusals;
 use crate::flows::access_token::Session;
 use crate::flows::session::{self, SignIn};
-use crate::hooks::AttemptDecision;
-use crate::store::sessions;
-use crate::store::users;
-use crate::{Auth, Code, Error, HookName, passwords};
+use crate::hooks::{AttemptDecision, Hooks};
+use crate::store::{sessions, users};
+use crate::{Auth, Code, Error, passwords};
 
 /// Begins a session of the user who has `address` and `password` in `audience`.
 ///
@@ -48,7 +48,7 @@ pub(crate) async fn with_password(
     }
     let matches = auth.hasher.verify(password.clone(), hash).await?;
     if let Some(candidate) = candidate.as_ref().filter(|_| hash.is_some()) {
-        ask_hook(auth, candidate.id(), matches, client).await?;
+        ask_hook(&auth.hooks, &auth.database, candidate.id(), matches, client).await?;
     }
     let stale = opened.filter(|opened| opened.is_stale).map(|opened| opened.text.into_owned());
     let account = candidate.filter(|_| matches).ok_or_else(refusals::invalid_credentials)?;
@@ -80,17 +80,17 @@ pub(crate) async fn with_password(
 /// Lets the project's hook judge an attempt that was right or not.
 ///
 /// Errors: `invalid_credentials` with the hook's words, if it refuses; those of the hook itself.
-async fn ask_hook(auth: &Auth, user: Uuid, matches: bool, client: &Client<'_>) -> Result<(), Error> {
-    if auth.settings.hooks.get(HookName::PasswordVerificationAttempt).is_none() {
-        return Ok(());
-    }
-    let AttemptDecision::Reject { message, logout } =
-        auth.hooks.password_verification(user, matches, client).await?
-    else {
-        return Ok(());
-    };
+async fn ask_hook(
+    hooks: &Hooks,
+    database: &Database,
+    user: Uuid,
+    matches: bool,
+    client: &Client<'_>,
+) -> Result<(), Error> {
+    let decision = hooks.password_verification(user, matches, client).await?;
+    let AttemptDecision::Reject { message, logout } = decision else { return Ok(()) };
     if logout {
-        sessions::end_others(&auth.database, user, None).await?;
+        sessions::end_others(database, user, None).await?;
     }
     Err(Code::InvalidCredentials.because(message))
 }

@@ -57,15 +57,17 @@ pub(crate) async fn sign_up(context: &Context<'_>, request: SignUp) -> Result<Si
     let registered = register(context, &request, true).await?;
     let settings = &context.auth.settings;
     let (account, granted) = match registered {
-        Registered::New(account, granted) | Registered::Unconfirmed(account, granted) => (account, granted),
-        Registered::Taken(account) => {
+        RegistrationOutcome::New(account, granted) | RegistrationOutcome::Unconfirmed(account, granted) => {
+            (account, granted)
+        }
+        RegistrationOutcome::Taken(account) => {
             let by = Actor::User(account.id());
             log(context, &context.auth.database, by, Action::UserRepeatedSignup, &request).await?;
             if settings.mail.autoconfirm || settings.sms.autoconfirm {
                 return Err(Code::UserAlreadyExists.because("User already registered"));
             }
-            context.auth.messages.pretend().await;
-            return Ok(SignUpOutcome::User(Box::new(obfuscated(context, &request)?)));
+            context.auth.messages.imitate_sending().await;
+            return Ok(SignUpOutcome::User(Box::new(imitated_user(context, &request)?)));
         }
     };
     if let Some(granted) = granted {
@@ -81,7 +83,7 @@ pub(crate) async fn sign_up(context: &Context<'_>, request: SignUp) -> Result<Si
     Ok(SignUpOutcome::User(Box::new(user)))
 }
 
-/// What comes before anything else: whether sign-ups are open, and whether `password` may become somebody's.
+/// Checks that sign-ups are open, and that `password` may become somebody's: before anything else.
 ///
 /// Errors: `signup_disabled`, `validation_failed`, `weak_password`.
 pub(crate) async fn check(context: &Context<'_>, password: &str) -> Result<(), Error> {
@@ -89,6 +91,8 @@ pub(crate) async fn check(context: &Context<'_>, password: &str) -> Result<(), E
     check_password(context, password).await
 }
 
+/// Checks that `password` may become somebody's.
+///
 /// Errors: `validation_failed`, `weak_password`.
 pub(super) async fn check_password(context: &Context<'_>, password: &str) -> Result<(), Error> {
     if password.is_empty() {
@@ -97,6 +101,8 @@ pub(super) async fn check_password(context: &Context<'_>, password: &str) -> Res
     passwords::check_new(&context.auth.settings.passwords, &context.auth.leaks, password).await
 }
 
+/// Checks that sign-ups are open.
+///
 /// Errors: `signup_disabled`.
 pub(crate) fn check_open(context: &Context<'_>) -> Result<(), Error> {
     if context.auth.settings.disable_signup { Err(refusals::signup_disabled()) } else { Ok(()) }
@@ -140,7 +146,7 @@ pub(crate) fn address(context: &Context<'_>, email: &str, phone: &str) -> Result
 }
 
 /// What an address was found to be.
-pub(crate) enum Registered {
+pub(crate) enum RegistrationOutcome {
     /// Nobody's; it is a new account's now, with a session if one was asked for and nothing remains to be confirmed.
     New(Account, Option<Box<GrantedSession>>),
     /// That of an account that had not been confirmed yet; what it awaits was sent once more. A session as above.
@@ -155,13 +161,13 @@ pub(crate) async fn register(
     context: &Context<'_>,
     request: &SignUp,
     with_session: bool,
-) -> Result<Registered, Error> {
+) -> Result<RegistrationOutcome, Error> {
     // Hashed in any case, so that it takes as long whether the account exists or not.
     let hash = context.auth.hasher.hash(request.password.clone()).await?;
     match attempt(context, request, &hash, with_session).await {
         // Somebody else was faster with the same address: now it exists.
-        Err(error) if users::is_taken(&error) => {
-            attempt(context, request, &hash, with_session).await.map_err(users::name_taken)
+        Err(error) if users::is_address_conflict(&error) => {
+            attempt(context, request, &hash, with_session).await.map_err(users::as_address_conflict)
         }
         other => other,
     }
@@ -172,7 +178,7 @@ async fn attempt(
     request: &SignUp,
     hash: &str,
     with_session: bool,
-) -> Result<Registered, Error> {
+) -> Result<RegistrationOutcome, Error> {
     let auth = context.auth;
     let existing = find(context, &request.address).await?;
     let new = new_user(context, request, hash)?;
@@ -187,15 +193,15 @@ async fn attempt(
         Some(existing) => {
             let current = users::find(&work, existing.id()).await?;
             let account = current.ok_or_else(refusals::conflict)?;
-            if is_confirmed(&account, &request.address) {
-                return Ok(Registered::Taken(account));
+            if account.is_confirmed(&request.address) {
+                return Ok(RegistrationOutcome::Taken(account));
             }
             account
         }
     };
     let account = with_identity(&work, account, request).await?;
     let account = confirm_or_ask(context, &work, account, request).await?;
-    let granted = match with_session && is_confirmed(&account, &request.address) {
+    let granted = match with_session && account.is_confirmed(&request.address) {
         true => {
             let sign_in =
                 SignIn { method: METHOD, login: Some(request.address.provider()), ..SignIn::default() };
@@ -208,9 +214,9 @@ async fn attempt(
     work.commit().await?;
     if is_new {
         auth.hooks.after_user_created(&account.user, &context.client).await?;
-        return Ok(Registered::New(account, granted));
+        return Ok(RegistrationOutcome::New(account, granted));
     }
-    Ok(Registered::Unconfirmed(account, granted))
+    Ok(RegistrationOutcome::Unconfirmed(account, granted))
 }
 
 async fn find(context: &Context<'_>, address: &Address) -> Result<Option<Account>, Error> {
@@ -220,13 +226,6 @@ async fn find(context: &Context<'_>, address: &Address) -> Result<Option<Account
             users::find_duplicate(&auth.database, &auth.settings, email, audience, None).await
         }
         Address::Phone(_) => users::find_by_address(&auth.database, address, audience).await,
-    }
-}
-
-fn is_confirmed(account: &Account, address: &Address) -> bool {
-    match address {
-        Address::Email(_) => account.user.email_confirmed_at.is_some(),
-        Address::Phone(_) => account.user.phone_confirmed_at.is_some(),
     }
 }
 
@@ -355,7 +354,7 @@ async fn log(
 }
 
 /// Returns what the answer would be if the account were new.
-fn obfuscated(context: &Context<'_>, request: &SignUp) -> Result<User, Error> {
+fn imitated_user(context: &Context<'_>, request: &SignUp) -> Result<User, Error> {
     let now = OffsetDateTime::now_utc();
     // Postgres, where the real ones come from, counts microseconds.
     let now = now.replace_nanosecond(now.microsecond() * 1000).unwrap_or(now);

@@ -44,15 +44,15 @@ pub(crate) struct SsoRequest<'a> {
 /// Returns the service provider.
 ///
 /// Errors: `saml_provider_disabled`.
-pub(crate) fn require_enabled(auth: &Auth) -> Result<&ServiceProvider, Error> {
-    auth.saml.as_ref().ok_or_else(sso::disabled)
+pub(crate) fn require_enabled(saml: Option<&ServiceProvider>) -> Result<&ServiceProvider, Error> {
+    saml.ok_or_else(sso::provider_disabled)
 }
 
 /// Begins a sign-in; returns the URL at the identity provider to send the user to.
 ///
 /// Errors: `validation_failed`, `sso_provider_not_found`, `sso_provider_disabled`.
 pub(crate) async fn begin_sign_in(auth: &Auth, sso: SsoRequest<'_>) -> Result<String, Error> {
-    let service = require_enabled(auth)?;
+    let service = require_enabled(auth.saml.as_ref())?;
     let provider = find(&auth.database, &sso).await?;
     if provider.is_disabled() {
         return Err(Code::SsoProviderDisabled.because("SSO Provider is currently disabled"));
@@ -113,7 +113,7 @@ pub(crate) struct SamlCallback {
 /// Why and from where a user comes.
 struct Origin {
     provider: SsoProvider,
-    /// The request that the response should answer; None if the identity provider has begun.
+    /// The request that the response should answer; `None` if the identity provider has begun.
     request_id: Option<String>,
     redirect_to: String,
     flow_state_id: Option<Uuid>,
@@ -126,9 +126,9 @@ struct Origin {
 /// `saml_assertion_no_email`), of the user's account, and of hooks.
 pub(crate) async fn finish_sign_in(context: &Context<'_>, callback: &SamlCallback) -> Result<String, Error> {
     let auth = context.auth;
-    let service = require_enabled(auth)?;
+    let service = require_enabled(auth.saml.as_ref())?;
     let message = SamlMessage::of(callback)?;
-    let origin = origin(auth, &callback.relay_state, &message).await?;
+    let origin = origin(&auth.database, &auth.settings, &callback.relay_state, &message).await?;
     if origin.provider.is_disabled() {
         let message = "SSO Provider assigned for this domain is currently disabled";
         return Err(Code::SsoProviderDisabled.because(message));
@@ -190,6 +190,8 @@ enum SamlMessage {
 }
 
 impl SamlMessage {
+    /// Reads the message of a callback.
+    ///
     /// Errors: `validation_failed`.
     fn of(callback: &SamlCallback) -> Result<Self, Error> {
         match (callback.artifact.as_str(), callback.response.as_str()) {
@@ -209,17 +211,22 @@ fn decode(response: &str) -> Result<String, Error> {
 }
 
 /// Returns what a relay state says of a user who left with it; or what a response says of a user who has not.
-async fn origin(auth: &Auth, relay_state: &str, message: &SamlMessage) -> Result<Origin, Error> {
+async fn origin(
+    database: &Database,
+    settings: &Settings,
+    relay_state: &str,
+    message: &SamlMessage,
+) -> Result<Origin, Error> {
     let id = Uuid::parse_str(relay_state).ok().filter(|id| !id.is_nil());
-    let Some(id) = id else { return unsolicited(&auth.database, relay_state, message).await };
-    let state = saml_relay_states::take(&auth.database, id).await?.ok_or_else(|| {
+    let Some(id) = id else { return unsolicited(database, relay_state, message).await };
+    let state = saml_relay_states::take(database, id).await?.ok_or_else(|| {
         Code::SamlRelayStateNotFound.because("SAML RelayState does not exist, try logging in again?")
     })?;
-    if state.age >= auth.settings.saml.relay_state_validity.as_secs_f64() {
+    if state.age >= settings.saml.relay_state_validity.as_secs_f64() {
         let message = "SAML RelayState has expired. Try logging in again?";
         return Err(Code::SamlRelayStateExpired.because(message));
     }
-    let provider = sso_providers::find(&auth.database, Lookup::Id(state.sso_provider_id)).await?;
+    let provider = sso_providers::find(database, Lookup::Id(state.sso_provider_id)).await?;
     let gone = || Error::Internal("the SSO provider of a relay state is gone".to_owned());
     Ok(Origin {
         provider: provider.ok_or_else(gone)?,
@@ -229,7 +236,8 @@ async fn origin(auth: &Auth, relay_state: &str, message: &SamlMessage) -> Result
     })
 }
 
-/// Returns a sign-in that the identity provider has begun; its relay state may say where the user wants to go.
+/// Returns where a sign-in comes from that the identity provider has begun; its relay state may say where the user
+/// wants to go.
 async fn unsolicited(database: &Database, relay_state: &str, message: &SamlMessage) -> Result<Origin, Error> {
     let is_place = relay_state.is_empty() || relay_state.starts_with('/') || Url::parse(relay_state).is_ok();
     if !is_place {
@@ -348,7 +356,7 @@ async fn sign_in(
     Ok(url)
 }
 
-/// Returns the flow that the user left with, locked; None if the identity provider has begun.
+/// Returns the flow that the user left with, locked; `None` if the identity provider has begun.
 ///
 /// Errors: `flow_state_already_used`.
 async fn unused_flow(work: &Work<'_>, origin: &Origin) -> Result<Option<FlowState>, Error> {

@@ -3,11 +3,10 @@
 use database::Database;
 use uuid::Uuid;
 
-use crate::sso::IdentityProviderClient;
-use crate::sso::{self, AttributeMapping, IdentityProvider, NAME_ID_FORMATS};
+use crate::sso::{self, AttributeMapping, IdentityProvider, IdentityProviderClient, NAME_ID_FORMATS};
 use crate::store::Work;
 use crate::store::sso_providers::{self as store, Lookup, Row, SsoProvider};
-use crate::{Auth, Code, Error, Settings};
+use crate::{Code, Error, Settings};
 
 /// What begins the path of a provider that is named by its resource id.
 const RESOURCE: &str = "resource_";
@@ -26,10 +25,12 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
+    /// Checks the fields.
+    ///
     /// Errors: `validation_failed`; `saml_provider_disabled` in builds without SAML.
     fn check(&self, settings: &Settings, is_new: bool) -> Result<(), Error> {
         if cfg!(not(feature = "saml")) {
-            return Err(sso::disabled());
+            return Err(sso::provider_disabled());
         }
         if is_new && self.kind != "saml" {
             return Err(Error::validation("Only 'saml' supported for SSO provider type"));
@@ -52,7 +53,7 @@ impl Definition {
         Ok(())
     }
 
-    /// Returns the metadata that was sent, or that the URL leads to which was sent; None if there is neither.
+    /// Returns the metadata that was sent, or that the URL leads to which was sent; `None` if there is neither.
     ///
     /// Errors: `saml_metadata_fetch_failed`, `validation_failed`.
     async fn metadata(
@@ -68,6 +69,8 @@ impl Definition {
         Ok(Some((text, provider)))
     }
 
+    /// Checks that no other provider has one of the domains.
+    ///
     /// Errors: `sso_domain_already_exists`.
     async fn check_domains(&self, database: &Database, own: Option<Uuid>) -> Result<(), Error> {
         let Some(domains) = self.domains.as_deref().filter(|domains| !domains.is_empty()) else {
@@ -86,15 +89,20 @@ impl Definition {
 ///
 /// Errors: `validation_failed`, `saml_metadata_fetch_failed`, `saml_idp_already_exists`, `sso_domain_already_exists`,
 /// `conflict` (422) for a resource id that is taken.
-pub(crate) async fn create(auth: &Auth, definition: Definition) -> Result<SsoProvider, Error> {
-    definition.check(&auth.settings, true)?;
-    let found = definition.metadata(&auth.saml_remote).await?;
+pub(crate) async fn create(
+    database: &Database,
+    settings: &Settings,
+    remote: &IdentityProviderClient,
+    definition: Definition,
+) -> Result<SsoProvider, Error> {
+    definition.check(settings, true)?;
+    let found = definition.metadata(remote).await?;
     let (xml, provider) = found.ok_or_else(|| Error::validation("SAML Metadata is missing"))?;
     let entity_id = provider.entity_id();
-    if store::find(&auth.database, Lookup::EntityId(entity_id)).await?.is_some() {
-        return Err(known_already(entity_id));
+    if store::find(database, Lookup::EntityId(entity_id)).await?.is_some() {
+        return Err(saml_idp_exists(entity_id));
     }
-    definition.check_domains(&auth.database, None).await?;
+    definition.check_domains(database, None).await?;
     let row = Row {
         id: Uuid::new_v4(),
         resource_id: non_empty(definition.resource_id.as_deref()),
@@ -106,7 +114,7 @@ pub(crate) async fn create(auth: &Auth, definition: Definition) -> Result<SsoPro
         name_id_format: non_empty(Some(&definition.name_id_format)),
     };
     let domains = definition.domains.as_deref().unwrap_or_default();
-    store::create(&auth.database, &row, domains).await.map_err(|error| taken(error, entity_id))
+    store::create(database, &row, domains).await.map_err(|error| as_conflict(error, entity_id))
 }
 
 /// Returns the provider that a path names by its id or, with a prefix, by its resource id.
@@ -124,10 +132,16 @@ pub(crate) async fn find(database: &Database, name: &str) -> Result<SsoProvider,
 /// has it; an empty resource id is forgotten, too.
 ///
 /// Errors: those of [`find`] and [`create`]; `saml_entity_id_mismatch` for metadata of another identity provider.
-pub(crate) async fn update(auth: &Auth, name: &str, definition: Definition) -> Result<SsoProvider, Error> {
-    let known = find(&auth.database, name).await?;
-    definition.check(&auth.settings, false)?;
-    let metadata = definition.metadata(&auth.saml_remote).await?;
+pub(crate) async fn update(
+    database: &Database,
+    settings: &Settings,
+    remote: &IdentityProviderClient,
+    name: &str,
+    definition: Definition,
+) -> Result<SsoProvider, Error> {
+    let known = find(database, name).await?;
+    definition.check(settings, false)?;
+    let metadata = definition.metadata(remote).await?;
     let entity_id = known.saml.entity_id.as_str();
     if let Some((_, provider)) = &metadata
         && provider.entity_id() != entity_id
@@ -138,7 +152,7 @@ pub(crate) async fn update(auth: &Auth, name: &str, definition: Definition) -> R
         );
         return Err(Code::SamlEntityIdMismatch.because(message));
     }
-    definition.check_domains(&auth.database, Some(known.id)).await?;
+    definition.check_domains(database, Some(known.id)).await?;
     let mapping = Some(&definition.attribute_mapping).filter(|mapping| mapping.keys.is_some());
     let row = Row {
         id: known.id,
@@ -150,10 +164,10 @@ pub(crate) async fn update(auth: &Auth, name: &str, definition: Definition) -> R
         attribute_mapping: mapping.unwrap_or(&known.saml.attribute_mapping),
         name_id_format: non_empty(Some(&definition.name_id_format)),
     };
-    let mut client = auth.database.client().await?;
+    let mut client = database.client().await?;
     let work = Work::begin(&mut client).await?;
     let updated = store::update(&work, &row, definition.domains.as_deref()).await;
-    let updated = updated.map_err(|error| taken(error, entity_id))?.ok_or_else(not_found)?;
+    let updated = updated.map_err(|error| as_conflict(error, entity_id))?.ok_or_else(not_found)?;
     work.commit().await?;
     Ok(updated)
 }
@@ -161,9 +175,9 @@ pub(crate) async fn update(auth: &Auth, name: &str, definition: Definition) -> R
 /// Removes a provider and returns what it was. Its users keep their accounts, and cannot sign in.
 ///
 /// Errors: `sso_provider_not_found`.
-pub(crate) async fn delete(auth: &Auth, name: &str) -> Result<SsoProvider, Error> {
-    let known = find(&auth.database, name).await?;
-    store::delete(&auth.database, known.id).await?.ok_or_else(not_found)
+pub(crate) async fn delete(database: &Database, name: &str) -> Result<SsoProvider, Error> {
+    let known = find(database, name).await?;
+    store::delete(database, known.id).await?.ok_or_else(not_found)
 }
 
 fn non_empty(text: Option<&str>) -> Option<&str> {
@@ -174,15 +188,15 @@ fn not_found() -> Error {
     Code::SsoProviderNotFound.because("SSO Identity Provider not found")
 }
 
-fn known_already(entity_id: &str) -> Error {
+fn saml_idp_exists(entity_id: &str) -> Error {
     let message = format!("SAML Identity Provider with this EntityID ({entity_id}) already exists");
     Code::SamlIdpAlreadyExists.because(message)
 }
 
-/// Returns what another administrator was faster with.
-fn taken(error: Error, entity_id: &str) -> Error {
+/// Turns the violation of a uniqueness, because another administrator was faster, into the refusal that says so.
+fn as_conflict(error: Error, entity_id: &str) -> Error {
     if error.violates("saml_providers_entity_id_key") {
-        return known_already(entity_id);
+        return saml_idp_exists(entity_id);
     }
     if error.violates("sso_domains_domain_idx") {
         return Code::SsoDomainAlreadyExists

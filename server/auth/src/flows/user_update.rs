@@ -47,12 +47,12 @@ pub(crate) struct Update {
 pub(crate) async fn update(context: &Context<'_>, bearer: &Bearer, request: Update) -> Result<User, Error> {
     let request = validate(context, request).await?;
     let user = &bearer.user;
-    check_right(context, bearer, &request)?;
+    check_permissions(context, bearer, &request)?;
     check_addresses(context, user, &request).await?;
     let hash = new_hash(context, bearer, &request).await?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let mut account = send::locked(&work, user.id).await?;
+    let mut account = send::lock_account(&work, user.id).await?;
     if let Some(hash) = &hash {
         account = set_password(context, &work, bearer, &request, hash).await?;
     }
@@ -81,8 +81,8 @@ async fn validate(context: &Context<'_>, mut request: Update) -> Result<Update, 
     Ok(request)
 }
 
-/// Whether this caller may make such changes at all.
-fn check_right(context: &Context<'_>, bearer: &Bearer, request: &Update) -> Result<(), Error> {
+/// Checks that this caller may make such changes at all.
+fn check_permissions(context: &Context<'_>, bearer: &Bearer, request: &Update) -> Result<(), Error> {
     let user = &bearer.user;
     let admin_roles = &context.auth.settings.token.admin_roles;
     if request.app_metadata.is_some() && !admin_roles.contains(&user.role) {
@@ -101,7 +101,8 @@ fn check_right(context: &Context<'_>, bearer: &Bearer, request: &Update) -> Resu
         return Err(Code::ValidationFailed.at(StatusCode::UNPROCESSABLE_ENTITY, message));
     }
     if bearer.is_sso_user && (changes || !request.nonce.is_empty()) {
-        return Err(refusals::user_sso_managed());
+        let message = "Updating email, phone, password of a SSO account only possible via SSO";
+        return Err(Code::UserSsoManaged.because(message));
     }
     Ok(())
 }
@@ -187,7 +188,8 @@ fn nonce_not_valid() -> Error {
     Code::ReauthenticationNotValid.because("Nonce has expired or is invalid")
 }
 
-/// Sets the password. Whoever knew the old one is signed out, and what they have begun is worth nothing.
+/// Sets the password. All other sessions end, and codes that were sent are worth nothing: somebody else may have known
+/// the old one.
 async fn set_password(
     context: &Context<'_>,
     work: &Work<'_>,
@@ -196,7 +198,7 @@ async fn set_password(
     hash: &str,
 ) -> Result<Account, Error> {
     let id = bearer.user.id;
-    let account = send::locked(work, id).await?;
+    let account = send::lock_account(work, id).await?;
     let settings = &context.auth.settings.security;
     let nonce_counts = settings.password_change_requires_reauthentication && !request.nonce.is_empty();
     // Of several requests with one nonce, one wins: the others find it gone.

@@ -32,18 +32,19 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
+    const ALL: [Self; 8] = [
+        Self::SignUp,
+        Self::Invite,
+        Self::Recovery,
+        Self::MagicLink,
+        Self::EmailChange,
+        Self::Email,
+        Self::Sms,
+        Self::PhoneChange,
+    ];
+
     fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "signup" => Self::SignUp,
-            "invite" => Self::Invite,
-            "recovery" => Self::Recovery,
-            "magiclink" => Self::MagicLink,
-            "email_change" => Self::EmailChange,
-            "email" => Self::Email,
-            "sms" => Self::Sms,
-            "phone_change" => Self::PhoneChange,
-            _ => return None,
-        })
+        Self::ALL.into_iter().find(|purpose| purpose.name() == name)
     }
 
     /// Returns the name that redirects tell.
@@ -128,7 +129,7 @@ impl Proof {
 }
 
 /// What became of a code.
-pub(crate) enum Verified {
+pub(crate) enum VerificationResult {
     /// The user is signed in.
     Session(Box<Session>),
     /// The user is to exchange this for a session.
@@ -144,16 +145,20 @@ pub(crate) const HALF_CONFIRMED: &str =
 /// Uses a code up and signs its user in.
 ///
 /// Errors: `otp_expired` for one that is wrong, used, too old or nobody's; `user_banned`; `validation_failed`.
-pub(crate) async fn verify(context: &Context<'_>, purpose: &str, proof: &Proof) -> Result<Verified, Error> {
+pub(crate) async fn verify(
+    context: &Context<'_>,
+    purpose: &str,
+    proof: &Proof,
+) -> Result<VerificationResult, Error> {
     let purpose = parse(purpose, proof)?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let verified = use_up(context, &work, purpose, proof).await?;
+    let verified = consume(context, &work, purpose, proof).await?;
     let outcome = match verified.account {
-        None => Verified::PartialConfirmation,
+        None => VerificationResult::PartialConfirmation,
         Some(account) => {
             let session = sign_in(context, &work, &account).await?;
-            Verified::Session(Box::new(session))
+            VerificationResult::Session(Box::new(session))
         }
     };
     work.commit().await?;
@@ -168,18 +173,18 @@ pub(crate) async fn follow(
     context: &Context<'_>,
     purpose: &str,
     hash: &str,
-) -> Result<(Verified, &'static str), Error> {
+) -> Result<(VerificationResult, &'static str), Error> {
     let proof = Proof::Hash(hash.to_owned());
     let requested = parse(purpose, &proof)?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let verified = use_up(context, &work, requested, &proof).await?;
+    let verified = consume(context, &work, requested, &proof).await?;
     let outcome = match verified.account {
-        None => Verified::PartialConfirmation,
+        None => VerificationResult::PartialConfirmation,
         Some(account) if hash.starts_with(pkce::PREFIX) => {
-            Verified::Code(issue_code(&work, &account, requested, verified.purpose).await?)
+            VerificationResult::Code(issue_code(&work, &account, requested, verified.purpose).await?)
         }
-        Some(account) => Verified::Session(Box::new(sign_in(context, &work, &account).await?)),
+        Some(account) => VerificationResult::Session(Box::new(sign_in(context, &work, &account).await?)),
     };
     work.commit().await?;
     Ok((outcome, verified.purpose.name()))
@@ -223,12 +228,12 @@ async fn issue_code(
 }
 
 struct VerifiedCode {
-    /// None while another address has to confirm, too.
+    /// `None` while another address has to confirm, too.
     account: Option<Account>,
     purpose: Purpose,
 }
 
-async fn use_up(
+async fn consume(
     context: &Context<'_>,
     work: &Work<'_>,
     requested: Purpose,
@@ -241,17 +246,20 @@ async fn use_up(
             (find_by_code(context, work, requested, address, &hash).await?, hash)
         }
     };
-    let refusal = match proof {
-        Proof::Hash(_) => refusals::link_expired,
-        Proof::Code { .. } => refusals::otp_expired,
+    // Wrong, used, too old or nobody's: deliberately not told apart.
+    let refusal = || {
+        Code::OtpExpired.because(match proof {
+            Proof::Hash(_) => "Email link is invalid or has expired",
+            Proof::Code { .. } => "Token has expired or is invalid",
+        })
     };
     let account = account.ok_or_else(refusal)?;
     if account.banned {
         return Err(refusals::user_banned());
     }
-    let kind = match matching(context, &account, requested, &hash) {
+    let kind = match matching_kind(context, &account, requested, &hash) {
         Some(kind) => kind,
-        None if is_vouched_for(context, requested, proof).await? => requested.kinds()[0],
+        None if is_accepted_elsewhere(context, requested, proof).await? => requested.kinds()[0],
         None => return Err(refusal()),
     };
     let purpose = match (requested, kind) {
@@ -302,7 +310,7 @@ async fn find_by_code(
 }
 
 /// Returns the kind of the open code of `account` that has `hash` and is not too old.
-fn matching(context: &Context<'_>, account: &Account, requested: Purpose, hash: &str) -> Option<Kind> {
+fn matching_kind(context: &Context<'_>, account: &Account, requested: Purpose, hash: &str) -> Option<Kind> {
     let settings = &context.auth.settings;
     let expiry = match requested {
         Purpose::Sms | Purpose::PhoneChange => settings.sms.otp_expiry,
@@ -313,7 +321,11 @@ fn matching(context: &Context<'_>, account: &Account, requested: Purpose, hash: 
 
 /// Returns whether somebody else says that a code sent by text message is right: the settings, for test codes, or a
 /// provider that makes codes itself.
-async fn is_vouched_for(context: &Context<'_>, requested: Purpose, proof: &Proof) -> Result<bool, Error> {
+async fn is_accepted_elsewhere(
+    context: &Context<'_>,
+    requested: Purpose,
+    proof: &Proof,
+) -> Result<bool, Error> {
     let (Purpose::Sms | Purpose::PhoneChange, Proof::Code { code, address: Address::Phone(phone) }) =
         (requested, proof)
     else {

@@ -9,7 +9,7 @@ use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::session::{self, SignIn};
 use crate::providers::{Claims, Profile};
 use crate::store::Work;
-use crate::web3::{Chain, Message, Signed};
+use crate::web3::{Chain, Message, SignedMessage};
 use crate::{Code, Error, Settings, Web3Settings};
 
 /// What identities call all wallets.
@@ -28,12 +28,12 @@ pub(crate) async fn sign_in(
 ) -> Result<Session, Error> {
     let auth = context.auth;
     let (chain, settings) = choose(context, chain)?;
-    let signed = Signed::parse(chain, message, signature).map_err(Error::validation)?;
+    let signed = SignedMessage::parse(chain, message, signature).map_err(Error::validation)?;
     if !signed.verify() {
         return Err(invalid_grant("Signature does not match address in message"));
     }
     let message = &signed.message;
-    check_place(context, chain, message)?;
+    check_domain(context, chain, message)?;
     check_time(chain, message, settings, OffsetDateTime::now_utc())?;
     let profile = profile(chain, message);
     let login = ProviderLogin {
@@ -66,7 +66,9 @@ fn invalid_grant(description: impl Into<std::borrow::Cow<'static, str>>) -> Erro
     Error::oauth("invalid_grant", description)
 }
 
-/// Errors: `web3_provider_disabled` where no wallets sign in at all.
+/// Checks that wallets may sign in at all.
+///
+/// Errors: `web3_provider_disabled`.
 pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
     let providers = &settings.providers;
     if providers.ethereum.enabled || providers.solana.enabled {
@@ -88,8 +90,8 @@ fn choose<'a>(context: &Context<'a>, chain: &str) -> Result<(Chain, &'a Web3Sett
     Err(Code::Web3ProviderDisabled.because(format!("{} Web3 provider is disabled", chain.title())))
 }
 
-/// A message for another site must not open this one (ERC-4361, "phishing attacks").
-fn check_place(context: &Context<'_>, chain: Chain, message: &Message<'_>) -> Result<(), Error> {
+/// Checks that the message is for this site: one for another must not open this one (ERC-4361, "phishing attacks").
+fn check_domain(context: &Context<'_>, chain: Chain, message: &Message<'_>) -> Result<(), Error> {
     let redirects = &context.auth.redirects;
     let using = format!("Signed {} message is using", chain.title());
     let is_local = message.uri.host_str() == Some("localhost");

@@ -12,7 +12,7 @@ pub(super) const SCHEME: &str = "pg-functions:";
 /// How long a function may take, in milliseconds.
 const STATEMENT_TIMEOUT: &str = "2000";
 /// How long its answer is waited for: somewhat longer, so that Postgres is the one to stop it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Calls the function that `uri` names (`pg-functions://<any>/<schema>/<function>`) with `payload` and returns what it
 /// answers, if anything.
@@ -24,7 +24,7 @@ pub(super) async fn call(database: &Database, uri: &str, payload: &[u8]) -> Resu
     let transaction = Transaction::anonymous()
         .setting("statement_timeout", STATEMENT_TIMEOUT)
         .statement(sql, vec![Some(payload.into())])
-        .timeout(PATIENCE);
+        .timeout(ANSWER_TIMEOUT);
     match database.run(&transaction).await {
         Ok(answer) => {
             let value = answer.row().and_then(|row| row.get(0));
@@ -38,7 +38,7 @@ pub(super) async fn call(database: &Database, uri: &str, payload: &[u8]) -> Resu
     }
 }
 
-/// Schema and function in `uri`.
+/// Returns schema and function of `uri`.
 pub(super) fn name(uri: &str) -> Option<(&str, &str)> {
     let path = uri.strip_prefix(SCHEME)?.strip_prefix("//")?;
     let mut parts = path.split('/').skip(1);

@@ -37,7 +37,7 @@ impl Default for HookTimeouts {
 /// What an attempt led to, other than an answer.
 enum Failure {
     /// Another attempt may do better.
-    Again(Error),
+    Retryable(Error),
     Final(Error),
 }
 
@@ -49,11 +49,11 @@ pub(super) async fn call(
     client: &HttpClient,
     hook: &Hook,
     payload: &[u8],
-    patience: HookTimeouts,
+    timeouts: HookTimeouts,
 ) -> Result<Option<Bytes>, Error> {
-    let deadline = Instant::now() + patience.total;
+    let deadline = Instant::now() + timeouts.total;
     let timeout = || {
-        let seconds = patience.total.as_secs_f64();
+        let seconds = timeouts.total.as_secs_f64();
         Code::HookTimeout.because(format!("Failed to reach hook within maximum time of {seconds:.6} seconds"))
     };
     // Whoever gets an event twice can tell by its id.
@@ -61,23 +61,28 @@ pub(super) async fn call(
     let mut attempt = 1;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let result = tokio::time::timeout(left, once(client, hook, id, payload)).await;
+        let result = tokio::time::timeout(left, attempt_call(client, hook, id, payload)).await;
         match result {
             Err(_) => return Err(timeout()),
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(Failure::Final(error))) => return Err(error),
-            Ok(Err(Failure::Again(error))) if attempt == ATTEMPTS => return Err(error),
-            Ok(Err(Failure::Again(_))) => {}
+            Ok(Err(Failure::Retryable(error))) if attempt == ATTEMPTS => return Err(error),
+            Ok(Err(Failure::Retryable(_))) => {}
         }
-        if Instant::now() + patience.pause >= deadline {
+        if Instant::now() + timeouts.pause >= deadline {
             return Err(timeout());
         }
-        tokio::time::sleep(patience.pause).await;
+        tokio::time::sleep(timeouts.pause).await;
         attempt += 1;
     }
 }
 
-async fn once(client: &HttpClient, hook: &Hook, id: Uuid, payload: &[u8]) -> Result<Option<Bytes>, Failure> {
+async fn attempt_call(
+    client: &HttpClient,
+    hook: &Hook,
+    id: Uuid,
+    payload: &[u8],
+) -> Result<Option<Bytes>, Failure> {
     let internal =
         |error: String| Failure::Final(Error::Internal(format!("a hook cannot be called: {error}")));
     let (id, now) = (id.to_string(), OffsetDateTime::now_utc().unix_timestamp());
@@ -92,17 +97,17 @@ async fn once(client: &HttpClient, hook: &Hook, id: Uuid, payload: &[u8]) -> Res
         .header("webhook-signature", signature)
         .body(payload.to_vec());
     match client.send(request).await {
-        Ok(answer) => judge(answer),
+        Ok(answer) => read_answer(answer),
         Err(HttpError::TooLarge(_)) => Err(Failure::Final(too_large())),
         Err(error) => {
             tracing::warn!(%error, "a hook cannot be reached");
             let code = Code::HookTimeoutAfterRetry;
-            Err(Failure::Again(code.because("Failed to reach hook after maximum retries")))
+            Err(Failure::Retryable(code.because("Failed to reach hook after maximum retries")))
         }
     }
 }
 
-fn judge(answer: Answer) -> Result<Option<Bytes>, Failure> {
+fn read_answer(answer: Answer) -> Result<Option<Bytes>, Failure> {
     let failed = |message: String| Code::UnexpectedFailure.because(message);
     let error = match answer.status {
         StatusCode::NO_CONTENT => return Ok(None),
@@ -115,8 +120,8 @@ fn judge(answer: Answer) -> Result<Option<Bytes>, Failure> {
         }
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             let error = failed("Service currently unavailable due to hook".to_owned());
-            let again = answer.headers.contains_key(RETRY_AFTER);
-            return Err(if again { Failure::Again(error) } else { Failure::Final(error) });
+            let is_retryable = answer.headers.contains_key(RETRY_AFTER);
+            return Err(if is_retryable { Failure::Retryable(error) } else { Failure::Final(error) });
         }
         StatusCode::BAD_REQUEST => failed("Invalid payload sent to hook".to_owned()),
         StatusCode::UNAUTHORIZED => failed("Hook requires authorization token".to_owned()),

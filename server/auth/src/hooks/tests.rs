@@ -12,7 +12,7 @@ use crate::testing::{self, Mock, MockResponse};
 const CLIENT: Client<'static> = Client {
     user_agent: None,
     address: std::net::IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 7)),
-    addressed: crate::client::RequestedHost { host: None, is_plain: false },
+    requested_host: crate::client::RequestedHost { host: None, is_plain: false },
 };
 const SECRET: &str = "v1,whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
@@ -24,7 +24,7 @@ async fn hooks(name: HookName, uri: &str, database: &testkit::Database) -> Hooks
             .await
             .unwrap();
     let mut hooks = Hooks::new(settings, HttpClient::new().unwrap(), login).unwrap();
-    hooks.patience = HookTimeouts { total: Duration::from_secs(20), pause: Duration::from_millis(1) };
+    hooks.timeouts = HookTimeouts { total: Duration::from_secs(20), pause: Duration::from_millis(1) };
     hooks
 }
 
@@ -139,7 +139,7 @@ async fn a_server_that_does_not_answer_is_given_up() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let uri = format!("http://{}/", listener.local_addr().unwrap());
     let mut hooks = hooks(HookName::SendSms, &uri, &database).await;
-    hooks.patience.total = Duration::from_millis(50);
+    hooks.timeouts.total = Duration::from_millis(50);
     let error = hooks.call(HookName::SendSms, json!({}), &CLIENT).await.unwrap_err();
     assert_eq!(error.code(), Some(Code::HookTimeout));
 }

@@ -29,11 +29,7 @@ struct Balance {
 
 impl Memory {
     /// Takes one of what `client` may do. Returns whether there was one.
-    pub(super) fn take(&self, bucket: &str, client: &str, allowance: Allowance) -> bool {
-        self.take_at(bucket, client, allowance, Instant::now())
-    }
-
-    fn take_at(&self, bucket: &str, client: &str, allowance: Allowance, now: Instant) -> bool {
+    pub(super) fn take(&self, bucket: &str, client: &str, allowance: Allowance, now: Instant) -> bool {
         let Allowance { burst, rate } = allowance;
         let full = Balance { tokens: burst, at: now, whole_at: now };
         self.change(bucket, client, full, |left| {
@@ -48,11 +44,14 @@ impl Memory {
 
     /// Takes one of `number` that `client` may do within `window`, counted from the first. Returns whether there was
     /// one.
-    pub(super) fn count_for(&self, bucket: &str, client: &str, number: f64, window: Duration) -> bool {
-        self.count_at(bucket, client, number, window, Instant::now())
-    }
-
-    fn count_at(&self, bucket: &str, client: &str, number: f64, window: Duration, now: Instant) -> bool {
+    pub(super) fn count_for(
+        &self,
+        bucket: &str,
+        client: &str,
+        number: f64,
+        window: Duration,
+        now: Instant,
+    ) -> bool {
         let full = Balance { tokens: number.floor(), at: now, whole_at: now + window };
         self.change(bucket, client, full, |left| {
             let left = if left.whole_at <= now { full } else { left };
@@ -99,25 +98,25 @@ mod tests {
     #[test]
     fn a_burst_is_granted_and_then_the_rate() {
         let (memory, now) = (Memory::default(), Instant::now());
-        let take = |seconds| memory.take_at("x", "a", ALLOWANCE, now + Duration::from_secs(seconds));
+        let take = |seconds| memory.take("x", "a", ALLOWANCE, now + Duration::from_secs(seconds));
         assert_eq!([take(0), take(0), take(0), take(0)], [true, true, true, false]);
         assert_eq!([take(1), take(2), take(2), take(100)], [false, true, false, true]);
-        assert!(memory.take_at("x", "b", ALLOWANCE, now) && memory.take_at("y", "a", ALLOWANCE, now));
+        assert!(memory.take("x", "b", ALLOWANCE, now) && memory.take("y", "a", ALLOWANCE, now));
     }
 
     #[test]
     fn a_number_holds_for_a_window_that_the_first_begins() {
         let (memory, now, window) = (Memory::default(), Instant::now(), Duration::from_secs(10));
-        let count = |seconds| memory.count_at("x", "a", 2.5, window, now + Duration::from_secs(seconds));
+        let count = |seconds| memory.count_for("x", "a", 2.5, window, now + Duration::from_secs(seconds));
         assert_eq!([count(0), count(9), count(9), count(10), count(19)], [true, true, false, true, true]);
-        assert!(!count(19) && !memory.count_at("x", "none", 0.5, window, now));
+        assert!(!count(19) && !memory.count_for("x", "none", 0.5, window, now));
     }
 
     #[test]
     fn what_never_flows_back_is_forgotten_all_the_same() {
         let (memory, now) = (Memory::default(), Instant::now());
-        assert!(memory.take_at("x", "a", Allowance { burst: 1.0, rate: 0.0 }, now));
-        assert!(!memory.take_at("x", "a", Allowance { burst: 1.0, rate: 0.0 }, now));
+        assert!(memory.take("x", "a", Allowance { burst: 1.0, rate: 0.0 }, now));
+        assert!(!memory.take("x", "a", Allowance { burst: 1.0, rate: 0.0 }, now));
         assert!(memory.buckets.lock().unwrap()["x"]["a"].whole_at <= now + NOTHING_FLOWS);
     }
 
@@ -125,7 +124,7 @@ mod tests {
     fn many_clients_take_bounded_memory() {
         let (memory, now) = (Memory::default(), Instant::now());
         for client in 0..=CLIENTS {
-            assert!(memory.take_at("x", &client.to_string(), ALLOWANCE, now));
+            assert!(memory.take("x", &client.to_string(), ALLOWANCE, now));
         }
         assert!(memory.buckets.lock().unwrap()["x"].len() <= CLIENTS);
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use database::{Database, Isolation, Transaction};
 use sha2::{Digest as _, Sha256};
 
@@ -45,19 +46,19 @@ const SWEEP_EVERY: u32 = 500;
 const LONGEST_NAME: usize = 64;
 
 /// The table.
-pub(super) struct Shared {
+pub(super) struct SharedCounters {
     database: Database,
     taken: AtomicU32,
 }
 
-impl Shared {
+impl SharedCounters {
     pub(super) fn new(database: Database) -> Self {
         Self { database, taken: AtomicU32::new(0) }
     }
 
     /// Takes one of what `client` may do. Returns whether there was one.
     pub(super) async fn take(&self, bucket: &str, client: &str, allowance: Allowance) -> Result<bool, Error> {
-        let client = stored(client);
+        let client = client_key(client);
         let parameters = vec![text(bucket), text(&client), owned(allowance.burst), owned(allowance.rate)];
         self.run(transaction().statement(TAKE, parameters)).await
     }
@@ -70,7 +71,7 @@ impl Shared {
         number: f64,
         window: Duration,
     ) -> Result<bool, Error> {
-        let client = stored(client);
+        let client = client_key(client);
         let window = owned(format!("{} seconds", window.as_secs()));
         let parameters = vec![text(bucket), owned(number.floor()), window, text(&client)];
         self.run(transaction().statement(COUNT, parameters)).await
@@ -96,16 +97,15 @@ impl Shared {
     }
 }
 
-/// Nobody else's code runs where the counters are.
+/// Returns a transaction in which no code but the service's own can run.
 fn transaction<'a>() -> Transaction<'a> {
     Transaction::anonymous().isolation(Isolation::ReadCommitted).leaves_session_unchanged()
 }
 
-/// A header may be as long as somebody likes; its hash is not.
-fn stored(client: &str) -> Cow<'_, str> {
+/// Returns the text that the counters know `client` by: its hash if it is long, because a header may be of any length.
+fn client_key(client: &str) -> Cow<'_, str> {
     if client.len() <= LONGEST_NAME && !client.contains('\0') {
         return Cow::Borrowed(client);
     }
-    let hash = Sha256::digest(client.as_bytes());
-    Cow::Owned(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+    Cow::Owned(HEXLOWER.encode(&Sha256::digest(client)))
 }

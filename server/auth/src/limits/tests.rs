@@ -21,7 +21,7 @@ async fn granted(limits: &Limits, bucket: Bucket, client: &str, tries: usize) ->
     granted
 }
 
-/// So slow that nothing flows in while a test runs.
+/// Returns limits so slow that nothing flows in while a test runs.
 fn slow() -> LimitSettings {
     LimitSettings { otp: 1e-6, token: 1e-6, mfa: 1e-6, ..LimitSettings::default() }
 }

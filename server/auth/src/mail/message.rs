@@ -24,6 +24,8 @@ pub(super) struct Sender {
 }
 
 impl Sender {
+    /// Reads sender and headers.
+    ///
     /// Errors: a sentence for an address or a header's name that cannot be used.
     pub(super) fn new(settings: &Settings) -> Result<Self, String> {
         let domain = host(&settings.external_url);
@@ -112,7 +114,7 @@ pub(crate) struct ForeignMail {
     pub(crate) html: String,
 }
 
-/// Upstream's name of the kind in headers.
+/// Returns upstream's name of the kind in headers.
 const fn message_type(kind: MailKind) -> &'static str {
     match kind {
         MailKind::Reauthentication => "reauthenticate",
@@ -121,7 +123,7 @@ const fn message_type(kind: MailKind) -> &'static str {
     }
 }
 
-/// A header is one line whatever a template or a user's name put into it.
+/// Returns `text` on one line, whatever a template or a user's name put into it: a header has only one.
 fn one_line(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     line.trim().to_owned()

@@ -58,7 +58,7 @@ impl Writer {
         if self.hidden.is_some() {
             return;
         }
-        let text = unescaped(text);
+        let text = decode_references(text);
         if text.starts_with(char::is_whitespace) && !self.line.is_empty() && !self.line.ends_with(' ') {
             self.line.push(' ');
         }
@@ -138,12 +138,12 @@ fn attribute(attributes: &str, name: &str) -> Option<String> {
         quote @ ('"' | '\'') => value[1..].split(quote).next()?,
         _ => value.split_whitespace().next()?,
     };
-    Some(unescaped(value))
+    Some(decode_references(value))
 }
 
 /// Returns `text` with the character references resolved that mails use (HTML, section 13.5): only those that end in a
 /// semicolon, since an address may hold what looks like the beginning of one (`&copy=1`).
-fn unescaped(text: &str) -> String {
+fn decode_references(text: &str) -> String {
     let mut output = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find('&') {

@@ -1,7 +1,6 @@
 //! Mails to an SMTP server (RFC 5321), encrypted where the server can (RFC 3207, RFC 8314).
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use lettre::Message;
@@ -20,7 +19,7 @@ const IMPLICIT_TLS_PORT: u16 = 465;
 const TIMEOUT: Duration = Duration::from_secs(9);
 /// Mails that are sent at the same time, each over a connection of its own.
 const CONNECTIONS: usize = 4;
-/// Mails that may wait for one of those.
+/// Mails that may be on their way or wait for one of those.
 const QUEUE_LENGTH: usize = 100;
 /// How long a connection that nobody uses is kept; servers close theirs after a few minutes.
 const IDLE: Duration = Duration::from_secs(30);
@@ -34,13 +33,15 @@ pub(super) struct Smtp {
     credentials: Option<Credentials>,
     tls: TlsParameters,
     hello: ClientId,
-    slots: Semaphore,
-    /// Mails that are being sent, or wait for it.
-    waiting: AtomicUsize,
+    /// A slot for each mail that is being sent or waits for it.
+    queue: Semaphore,
+    connections: Semaphore,
     idle: Mutex<Vec<(AsyncSmtpConnection, Instant)>>,
 }
 
 impl Smtp {
+    /// Prepares the way to the server of `settings`.
+    ///
     /// Errors: a sentence for certificates that cannot be read.
     pub(super) fn new(settings: &SmtpSettings, external_url: &str) -> Result<Self, String> {
         let mut tls = TlsParameters::builder(settings.host.clone());
@@ -59,27 +60,27 @@ impl Smtp {
             credentials: (!settings.user.is_empty()).then(credentials),
             tls: tls.build().map_err(|error| format!("no TLS for the mail server: {error}"))?,
             hello: ClientId::Domain(host(external_url)),
-            slots: Semaphore::new(CONNECTIONS),
-            waiting: AtomicUsize::new(0),
+            queue: Semaphore::new(QUEUE_LENGTH),
+            connections: Semaphore::new(CONNECTIONS),
             idle: Mutex::new(Vec::new()),
         })
     }
 
     /// Returns how many mails are being sent, or wait for it.
     pub(super) fn pending(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        QUEUE_LENGTH - self.queue.available_permits()
     }
 
     /// Hands `message` over; the server has accepted it when this returns.
     pub(super) async fn send(&self, message: &Message) -> Result<(), MailError> {
-        let _place = QueueSlot::take(self)?;
+        let _queued = self.queue.try_acquire().map_err(|_| MailError::Busy(QUEUE_LENGTH))?;
         let attempt = tokio::time::timeout(TIMEOUT, self.deliver(message)).await;
         let result = attempt.unwrap_or_else(|_| Err(format!("no answer within {} s", TIMEOUT.as_secs())));
         result.map_err(|error| MailError::Server(format!("{}:{}", self.host, self.port), error))
     }
 
     async fn deliver(&self, message: &Message) -> Result<(), String> {
-        let _slot = self.slots.acquire().await.map_err(|error| error.to_string())?;
+        let _slot = self.connections.acquire().await.map_err(|error| error.to_string())?;
         let mut connection = match self.idle_connection().await {
             Some(connection) => connection,
             None => self.connect().await?,
@@ -91,7 +92,7 @@ impl Smtp {
                 Ok(())
             }
             // The connection has been closed already, as after every error.
-            Err(error) => Err(explained(&error)),
+            Err(error) => Err(with_cause(&error)),
         }
     }
 
@@ -114,14 +115,14 @@ impl Smtp {
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, String> {
         let tls = self.implicit_tls.then(|| self.tls.clone());
-        let place = (self.host.as_str(), self.port);
+        let server = (self.host.as_str(), self.port);
         let mut connection =
-            AsyncSmtpConnection::connect_tokio1(place, Some(TIMEOUT), &self.hello, tls, None)
+            AsyncSmtpConnection::connect_tokio1(server, Some(TIMEOUT), &self.hello, tls, None)
                 .await
-                .map_err(|error| explained(&error))?;
+                .map_err(|error| with_cause(&error))?;
         if connection.can_starttls() {
             let upgraded = connection.starttls(self.tls.clone(), &self.hello).await;
-            upgraded.map_err(|error| explained(&error))?;
+            upgraded.map_err(|error| with_cause(&error))?;
         }
         self.log_in(&mut connection).await?;
         Ok(connection)
@@ -138,7 +139,7 @@ impl Smtp {
             );
         }
         let answer = connection.auth(DEFAULT_MECHANISMS, credentials).await;
-        answer.map(drop).map_err(|error| explained(&error))
+        answer.map(drop).map_err(|error| with_cause(&error))
     }
 
     fn is_local(&self) -> bool {
@@ -147,26 +148,9 @@ impl Smtp {
 }
 
 /// Returns the error with what lies beneath it.
-fn explained(error: &lettre::transport::smtp::Error) -> String {
+fn with_cause(error: &lettre::transport::smtp::Error) -> String {
     match std::error::Error::source(error) {
         Some(cause) if !error.to_string().contains(&cause.to_string()) => format!("{error}: {cause}"),
         _ => error.to_string(),
-    }
-}
-
-/// A slot in the queue, released when dropped.
-struct QueueSlot<'a>(&'a AtomicUsize);
-
-impl QueueSlot<'_> {
-    fn take(smtp: &Smtp) -> Result<QueueSlot<'_>, MailError> {
-        let place = QueueSlot(&smtp.waiting);
-        let before = smtp.waiting.fetch_add(1, Ordering::Relaxed);
-        if before >= QUEUE_LENGTH { Err(MailError::Busy(before)) } else { Ok(place) }
-    }
-}
-
-impl Drop for QueueSlot<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -58,8 +58,8 @@ impl Templates {
         }
     }
 
-    /// Subject and HTML of a mail. A template that cannot be read or filled in is told to the log, and the built-in
-    /// one takes its place: no sign-in fails for a slip in a template.
+    /// Returns subject and HTML of a mail. A template that cannot be read or filled in is logged, and the built-in one
+    /// takes its place: no sign-in fails for a slip in a template.
     pub(super) async fn render(&self, kind: MailKind, variables: &Value) -> (String, String) {
         if let Some(pair) = self.pair(kind).await {
             match pair.render(variables) {
@@ -69,8 +69,7 @@ impl Templates {
                 }
             }
         }
-        let default = Pair::parse(defaults::subject(kind), &defaults::body(kind));
-        default.and_then(|pair| pair.render(variables)).unwrap_or_else(|error| {
+        Pair::built_in(kind).and_then(|pair| pair.render(variables)).unwrap_or_else(|error| {
             // Tests fill in every built-in template.
             tracing::error!(kind = kind.name(), %error, "a built-in template is broken");
             (defaults::subject(kind).to_owned(), String::new())
@@ -92,9 +91,8 @@ impl Templates {
                 tracing::error!(kind = kind.name(), reason, "a mail's template cannot be read");
                 // What was read before is better than nothing.
                 let before = cached.take().map(|(pair, _)| pair);
-                let default =
-                    || Pair::parse(defaults::subject(kind), &defaults::body(kind)).ok().map(Arc::new);
-                (before.or_else(default)?, self.retry_interval)
+                let built_in = || Pair::built_in(kind).ok().map(Arc::new);
+                (before.or_else(built_in)?, self.retry_interval)
             }
         };
         // Files cost nothing to read, and whoever edits one wants to see the effect.
@@ -145,6 +143,10 @@ impl Pair {
             subject: Template::parse(subject, Format::Html)?,
             body: Template::parse(body, Format::Html)?,
         })
+    }
+
+    fn built_in(kind: MailKind) -> Result<Self, TemplateError> {
+        Self::parse(defaults::subject(kind), &defaults::body(kind))
     }
 
     fn render(&self, variables: &Value) -> Result<(String, String), TemplateError> {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::*;
 use crate::testing::{self, Mock, MockResponse};
-use crate::{MailHeaders, Secret, SmtpSettings};
+use crate::{MailHeaders, MailSettings, Secret, SmtpSettings};
 use server::{MailServer, Traits};
 
 fn variables() -> Value {

@@ -10,14 +10,15 @@ use crate::{MailKind, Settings};
 
 /// Returns the URL that links of a request lead to: the external one, its host replaced by the one that the request
 /// came to if the settings list that. Such links have TLS, but on a developer's own machine.
-pub(crate) fn link_base<'a>(settings: &'a Settings, addressed: &RequestedHost<'_>) -> Cow<'a, str> {
+pub(crate) fn link_base<'a>(settings: &'a Settings, requested_host: &RequestedHost<'_>) -> Cow<'a, str> {
     let external = settings.external_url.trim_end_matches('/');
     let listed = |host: &&str| settings.mail.external_hosts.iter().any(|known| known == host);
-    let with_port = addressed.host.filter(listed);
-    let name = || addressed.host.and_then(|host| host.rsplit_once(':')).map(|(name, _)| name).filter(listed);
+    let with_port = requested_host.host.filter(listed);
+    let name =
+        || requested_host.host.and_then(|host| host.rsplit_once(':')).map(|(name, _)| name).filter(listed);
     let Some(host) = with_port.or_else(name) else { return external.into() };
     let name = host.split_once(':').map_or(host, |(name, _)| name);
-    let scheme = if name == "localhost" && addressed.is_plain { "http" } else { "https" };
+    let scheme = if name == "localhost" && requested_host.is_plain { "http" } else { "https" };
     let path = Url::parse(external).map(|url| url.path().trim_end_matches('/').to_owned());
     format!("{scheme}://{host}{}", path.unwrap_or_default()).into()
 }
@@ -28,22 +29,22 @@ pub(crate) fn link_base<'a>(settings: &'a Settings, addressed: &RequestedHost<'_
 /// that of the base.
 pub(crate) fn action_link(
     settings: &Settings,
-    addressed: &RequestedHost<'_>,
+    requested_host: &RequestedHost<'_>,
     kind: MailKind,
     hash: &str,
     redirect_to: &str,
 ) -> String {
-    let base = link_base(settings, addressed);
+    let base = link_base(settings, requested_host);
     // Links that sign in open the path of recovery, as upstream's do.
     let path_of = if kind == MailKind::MagicLink { MailKind::Recovery } else { kind };
     let set = settings.mail.url_paths.get(&path_of).filter(|path| !path.is_empty());
     let joined = set.and_then(|path| Url::parse(&base).and_then(|base| base.join(path)).ok());
     let query = format!(
         "token={}&type={}&redirect_to={}",
-        escaped(hash),
-        escaped(kind.action_type()),
+        escape(hash),
+        escape(kind.action_type()),
         // What holds none of these was escaped by whoever sent it.
-        if redirect_to.contains(['&', '=', '#']) { escaped(redirect_to) } else { redirect_to.to_owned() },
+        if redirect_to.contains(['&', '=', '#']) { escape(redirect_to) } else { redirect_to.to_owned() },
     );
     match joined {
         Some(mut url) => {
@@ -54,7 +55,7 @@ pub(crate) fn action_link(
     }
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     byte_serialize(text.as_bytes()).collect()
 }
 

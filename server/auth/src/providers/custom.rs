@@ -74,8 +74,8 @@ fn secret<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Secret, D
 }
 
 impl CustomProvider {
-    /// Returns where its issuer is; None for one that speaks OAuth 2 alone.
-    pub(crate) fn issuer_place(&self, reach: Reach) -> Option<IssuerAddress> {
+    /// Returns where its issuer is; `None` for one that speaks OAuth 2 alone.
+    pub(crate) fn issuer_address(&self, reach: Reach) -> Option<IssuerAddress> {
         let issuer = self.issuer.clone().filter(|_| self.provider_type == ProviderType::Oidc)?;
         let discovery_url = self.discovery_url.clone().filter(|url| !url.is_empty());
         Some(IssuerAddress { issuer, discovery_url, reach, any_name: false })
@@ -93,8 +93,8 @@ impl CustomProvider {
     }
 
     /// Returns the claims as the administrator wants them.
-    fn customise(&self, claims: Claims, document: &Map<String, Value>) -> Claims {
-        mapping::customise(claims, document, &self.custom_claims_allowlist, &self.attribute_mapping)
+    fn customize(&self, claims: Claims, document: &Map<String, Value>) -> Claims {
+        mapping::customize(claims, document, &self.custom_claims_allowlist, &self.attribute_mapping)
     }
 }
 
@@ -120,7 +120,8 @@ impl Providers {
         if self.custom_anywhere { Ok(()) } else { resolve_public(&url).await }
     }
 
-    /// This project as the client of `custom`, with its `secret`. `scopes`, separated by spaces, replace the configured ones.
+    /// Returns this project as the client of `custom`, with its `secret`. `scopes`, separated by spaces, replace the
+    /// configured ones.
     pub(super) async fn custom_client(
         &self,
         custom: &CustomProvider,
@@ -131,9 +132,9 @@ impl Providers {
         let reach = self.custom_reach();
         let requested: Vec<String> = scopes.split_whitespace().map(str::to_owned).collect();
         let scopes = if requested.is_empty() { custom.scopes.clone() } else { requested };
-        let (authorize_url, token_url, scopes) = match custom.issuer_place(reach) {
-            Some(place) => {
-                let document = self.issuers.get(&place).await?.document.clone();
+        let (authorize_url, token_url, scopes) = match custom.issuer_address(reach) {
+            Some(address) => {
+                let document = self.issuers.get(&address).await?.document.clone();
                 (document.authorization_endpoint, document.token_endpoint, with_openid(scopes))
             }
             None => {
@@ -164,18 +165,18 @@ impl Providers {
         tokens: &Tokens,
     ) -> Result<Profile, ProviderError> {
         let reach = self.custom_reach();
-        let userinfo_url = match custom.issuer_place(reach) {
-            Some(place) if !tokens.id.is_empty() => {
-                let token = self.issuers.verify(&place, &tokens.id).await?;
+        let userinfo_url = match custom.issuer_address(reach) {
+            Some(address) if !tokens.id.is_empty() => {
+                let token = self.issuers.verify(&address, &tokens.id).await?;
                 if !custom.accepts(&token.audiences()) {
                     let reason = "the ID token's audience does not match any acceptable client ID";
                     return Err(ProviderError::Unexpected(reason.to_owned()));
                 }
-                let profile = super::Wording::of(&place.issuer).profile(&token.claims);
+                let profile = super::IdTokenFormat::of(&address.issuer).profile(&token.claims);
                 let Profile { claims, emails } = profile.map_err(ProviderError::Unexpected)?;
-                return Ok(Profile { claims: custom.customise(claims, &token.claims), emails });
+                return Ok(Profile { claims: custom.customize(claims, &token.claims), emails });
             }
-            Some(place) => self.issuers.get(&place).await?.document.userinfo_endpoint.clone(),
+            Some(address) => self.issuers.get(&address).await?.document.userinfo_endpoint.clone(),
             None => custom.userinfo_url.clone().unwrap_or_default(),
         };
         if userinfo_url.is_empty() {
@@ -185,6 +186,6 @@ impl Providers {
         let document = self.document(&userinfo_url, reach, &tokens.access, |request| request).await?;
         let document = document.as_object().cloned().unwrap_or_default();
         let claims = Claims::standard(&document).map_err(ProviderError::Unexpected)?;
-        Ok(mapping::of_standard_claims(custom.customise(claims, &document)))
+        Ok(mapping::of_standard_claims(custom.customize(claims, &document)))
     }
 }

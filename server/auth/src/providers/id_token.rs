@@ -10,7 +10,7 @@ use super::table::{
 
 /// Whose words a token is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wording {
+pub(crate) enum IdTokenFormat {
     Apple,
     Azure,
     Facebook,
@@ -23,7 +23,7 @@ pub(crate) enum Wording {
     Standard,
 }
 
-impl Wording {
+impl IdTokenFormat {
     /// Returns the words of an issuer that nobody configured.
     pub(crate) fn of(issuer: &str) -> Self {
         match issuer {
@@ -131,7 +131,8 @@ fn facebook(claims: &Map<String, Value>) -> Profile {
 }
 
 fn google(claims: &Map<String, Value>) -> Profile {
-    let mut profile_claims = subject(claims).named(text(claims, "name")).pictured(text(claims, "picture"));
+    let mut profile_claims =
+        subject(claims).with_name(text(claims, "name")).with_picture(text(claims, "picture"));
     if let Some(domain) = claims.get("hd").filter(|domain| **domain != "") {
         profile_claims = profile_claims.custom("hd", domain.clone());
     }
@@ -197,7 +198,7 @@ mod tests {
             json!({ "iss": issuer, "sub": "1", "email": "Ada@example.com", "exp": 5, "aud": "client" });
         let claims = claims.as_object().unwrap().clone();
         all.as_object_mut().unwrap().extend(claims);
-        Wording::of(issuer).profile(all.as_object().unwrap())
+        IdTokenFormat::of(issuer).profile(all.as_object().unwrap())
     }
 
     fn data(issuer: &str, claims: Value) -> Value {
@@ -206,14 +207,17 @@ mod tests {
 
     #[test]
     fn an_issuer_is_told_by_its_address() {
-        assert_eq!(Wording::of("https://account.apple.com"), Wording::Apple);
-        assert_eq!(Wording::of("https://login.microsoftonline.com/9188040d/v2.0"), Wording::Azure);
+        assert_eq!(IdTokenFormat::of("https://account.apple.com"), IdTokenFormat::Apple);
+        assert_eq!(
+            IdTokenFormat::of("https://login.microsoftonline.com/9188040d/v2.0"),
+            IdTokenFormat::Azure
+        );
         for other in [
             "https://login.microsoftonline.com/v2.0",
             "https://login.microsoftonline.com.evil.com/a/v2.0",
             "",
         ] {
-            assert_eq!(Wording::of(other), Wording::Standard, "{other}");
+            assert_eq!(IdTokenFormat::of(other), IdTokenFormat::Standard, "{other}");
         }
     }
 

@@ -17,7 +17,7 @@ impl Documents<'_> {
         self.documents.get(index).unwrap_or(&Value::Null)
     }
 
-    /// Text at `pointer` (RFC 6901) of the first document; numbers are ids and become text.
+    /// Returns the text at `pointer` (RFC 6901) of the first document; numbers are ids and become text.
     fn text(&self, pointer: &str) -> String {
         text(self.document(0), pointer)
     }
@@ -46,13 +46,14 @@ fn list<'a>(document: &'a Value, pointer: &str) -> &'a [Value] {
     document.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// First and last name with one space between them.
+/// Returns first and last name with one space between them.
 fn full_name(first: &str, last: &str) -> String {
     format!("{first} {last}").trim().to_owned()
 }
 
 pub(super) fn bitbucket(from: &Documents<'_>) -> Result<Profile, String> {
-    let claims = from.claims("/uuid").named(&from.text("/display_name")).pictured(&from.text("/avatar/href"));
+    let claims =
+        from.claims("/uuid").with_name(&from.text("/display_name")).with_picture(&from.text("/avatar/href"));
     let email = |entry: &Value| {
         Email::new(&text(entry, "/email"), flag(entry, "/is_confirmed"), flag(entry, "/is_primary"))
     };
@@ -73,7 +74,7 @@ pub(super) fn discord(from: &Documents<'_>) -> Result<Profile, String> {
         .claims("/id")
         .with("name", &format!("{username}#{discriminator}"))
         .with("full_name", &username)
-        .pictured(&picture)
+        .with_picture(&picture)
         .custom("global_name", from.text("/global_name"));
     Ok(Profile::with_email(claims, Email::primary(&from.text("/email"), flag(from.document(0), "/verified"))))
 }
@@ -82,15 +83,16 @@ pub(super) fn facebook(from: &Documents<'_>) -> Result<Profile, String> {
     let alias = from.text("/name");
     let claims = from
         .claims("/id")
-        .named(&full_name(&from.text("/first_name"), &from.text("/last_name")))
+        .with_name(&full_name(&from.text("/first_name"), &from.text("/last_name")))
         .with("nickname", &alias)
         .with("slug", &alias)
-        .pictured(&from.text("/picture/data/url"));
+        .with_picture(&from.text("/picture/data/url"));
     Ok(Profile::with_email(claims, Email::primary(&from.text("/email"), true)))
 }
 
 pub(super) fn figma(from: &Documents<'_>) -> Result<Profile, String> {
-    let claims = from.claims("/id").named(&from.text("/handle")).with("avatar_url", &from.text("/img_url"));
+    let claims =
+        from.claims("/id").with_name(&from.text("/handle")).with("avatar_url", &from.text("/img_url"));
     Ok(Profile::with_email(claims, Email::primary(&from.text("/email"), true)))
 }
 
@@ -112,7 +114,7 @@ pub(super) fn github(from: &Documents<'_>) -> Result<Profile, String> {
     let login = from.text("/login");
     let claims = from
         .claims("/id")
-        .named(&from.text("/name"))
+        .with_name(&from.text("/name"))
         .with("preferred_username", &login)
         .with("user_name", &login)
         .with("avatar_url", &from.text("/avatar_url"));
@@ -122,7 +124,7 @@ pub(super) fn github(from: &Documents<'_>) -> Result<Profile, String> {
 }
 
 pub(super) fn gitlab(from: &Documents<'_>) -> Result<Profile, String> {
-    let claims = from.claims("/id").named(&from.text("/name")).pictured(&from.text("/avatar_url"));
+    let claims = from.claims("/id").with_name(&from.text("/name")).with_picture(&from.text("/avatar_url"));
     // GitLab does not say of further addresses whether they are confirmed.
     let further = list(from.document(1), "").iter();
     let further = further.filter_map(|entry| Email::new(&text(entry, "/email"), false, false));
@@ -130,9 +132,9 @@ pub(super) fn gitlab(from: &Documents<'_>) -> Result<Profile, String> {
     Ok(Profile { claims, emails: further.chain(main).collect() })
 }
 
-/// Google's userinfo, for the case that it sent no ID token.
+/// Reads Google's userinfo, for the case that it sent no ID token.
 pub(super) fn google(from: &Documents<'_>) -> Result<Profile, String> {
-    let claims = from.claims("/id").named(&from.text("/name")).pictured(&from.text("/picture"));
+    let claims = from.claims("/id").with_name(&from.text("/name")).with_picture(&from.text("/picture"));
     let document = from.document(0);
     let verified = flag(document, "/verified_email") || flag(document, "/email_verified");
     Ok(Profile::with_email(claims, Email::primary(&from.text("/email"), verified)))
@@ -143,7 +145,7 @@ pub(super) fn kakao(from: &Documents<'_>) -> Result<Profile, String> {
     let name = text(account, "/profile/nickname");
     let claims = from
         .claims("/id")
-        .named(&name)
+        .with_name(&name)
         .with("preferred_username", &name)
         .with("user_name", &name)
         .with("avatar_url", &text(account, "/profile/profile_image_url"));
@@ -156,7 +158,7 @@ pub(super) fn keycloak(from: &Documents<'_>) -> Result<Profile, String> {
     let known = ["name", "sub", "email", "email_verified"];
     let others = document.iter().filter(|(name, _)| !known.contains(&name.as_str()));
     let others: Map<String, Value> = others.map(|(name, value)| (name.clone(), value.clone())).collect();
-    let claims = from.claims("/sub").named(&from.text("/name")).all_custom(others);
+    let claims = from.claims("/sub").with_name(&from.text("/name")).all_custom(others);
     let verified = flag(from.document(0), "/email_verified");
     Ok(Profile::with_email(claims, Email::primary(&from.text("/email"), verified)))
 }
@@ -169,8 +171,10 @@ pub(super) fn linkedin(from: &Documents<'_>) -> Result<Profile, String> {
         text(place, &format!("/localized/{language}_{country}"))
     };
     let picture = from.text("/profilePicture/displayImage~0/elements/0/identifiers/0/identifier");
-    let claims =
-        from.claims("/id").named(&full_name(&name("firstName"), &name("lastName"))).pictured(&picture);
+    let claims = from
+        .claims("/id")
+        .with_name(&full_name(&name("firstName"), &name("lastName")))
+        .with_picture(&picture);
     // LinkedIn tells the primary address alone, which is verified.
     let email = text(from.document(1), "/elements/0/handle~0/emailAddress");
     Ok(Profile::with_email(claims, Email::primary(&email, true)))
@@ -178,7 +182,8 @@ pub(super) fn linkedin(from: &Documents<'_>) -> Result<Profile, String> {
 
 pub(super) fn notion(from: &Documents<'_>) -> Result<Profile, String> {
     let owner = |part: &str| from.text(&format!("/bot/owner/user/{part}"));
-    let claims = Claims::of(from.issuer, &owner("id")).named(&owner("name")).pictured(&owner("avatar_url"));
+    let claims =
+        Claims::of(from.issuer, &owner("id")).with_name(&owner("name")).with_picture(&owner("avatar_url"));
     Ok(Profile::with_email(claims, Email::primary(&owner("person/email"), true)))
 }
 
@@ -193,8 +198,8 @@ pub(super) fn slack_oidc(from: &Documents<'_>) -> Result<Profile, String> {
 fn slack_profile(from: &Documents<'_>, verified: bool) -> Result<Profile, String> {
     let claims = from
         .claims("/https:~1~1slack.com~1user_id")
-        .named(&from.text("/name"))
-        .pictured(&from.text("/picture"))
+        .with_name(&from.text("/name"))
+        .with_picture(&from.text("/picture"))
         .custom("https://slack.com/team_id", from.text("/https:~1~1slack.com~1team_id"));
     Ok(Profile::with_email(claims, Email::primary(&from.text("/email"), verified)))
 }
@@ -203,9 +208,9 @@ pub(super) fn snapchat(from: &Documents<'_>) -> Result<Profile, String> {
     let me = |part: &str| from.text(&format!("/data/me/{part}"));
     let name = me("displayName");
     let claims = Claims::of(super::table::SNAPCHAT, &me("externalId"))
-        .named(&name)
+        .with_name(&name)
         .with("slug", &name)
-        .pictured(&me("bitmoji/avatar"));
+        .with_picture(&me("bitmoji/avatar"));
     Ok(Profile::with_email(claims, Email::primary(&me("email"), true)))
 }
 
@@ -217,7 +222,7 @@ pub(super) fn spotify(from: &Documents<'_>) -> Result<Profile, String> {
     // Of several largest ones the first counts.
     let largest = list(from.document(0), "/images").iter().rev().max_by_key(size);
     let picture = largest.map(|image| text(image, "/url")).unwrap_or_default();
-    let claims = from.claims("/id").named(&from.text("/display_name")).pictured(&picture);
+    let claims = from.claims("/id").with_name(&from.text("/display_name")).with_picture(&picture);
     // Spotify does not say whether the address is verified.
     Ok(Profile::with_email(claims, Email::primary(&from.text("/email"), false)))
 }
@@ -226,10 +231,10 @@ pub(super) fn twitch(from: &Documents<'_>) -> Result<Profile, String> {
     let user = list(from.document(0), "/data").first().ok_or("Twitch told of no user")?;
     let [login, display_name] = ["/login", "/display_name"].map(|place| text(user, place));
     let claims = Claims::of(from.issuer, &text(user, "/id"))
-        .named(&login)
+        .with_name(&login)
         .with("nickname", &display_name)
         .with("slug", &display_name)
-        .pictured(&text(user, "/profile_image_url"))
+        .with_picture(&text(user, "/profile_image_url"))
         .custom("broadcaster_type", text(user, "/broadcaster_type"))
         .custom("description", text(user, "/description"))
         .custom("type", text(user, "/type"))
@@ -242,18 +247,18 @@ pub(super) fn twitter(from: &Documents<'_>) -> Result<Profile, String> {
     let username = from.text("/screen_name");
     let claims = from
         .claims("/id_str")
-        .named(&from.text("/name"))
-        .pictured(&from.text("/profile_image_url_https"))
+        .with_name(&from.text("/name"))
+        .with_picture(&from.text("/profile_image_url_https"))
         .with("preferred_username", &username)
         .with("user_name", &username);
     Ok(Profile::with_email(claims, Email::primary(&from.text("/email"), true)))
 }
 
-/// WorkOS sends the profile together with the access token.
+/// Reads WorkOS' profile, which comes together with the access token.
 pub(super) fn workos(from: &Documents<'_>) -> Result<Profile, String> {
     let profile = |part: &str| from.text(&format!("/profile/{part}"));
     let claims = Claims::of(from.issuer, &profile("id"))
-        .named(&full_name(&profile("first_name"), &profile("last_name")))
+        .with_name(&full_name(&profile("first_name"), &profile("last_name")))
         .custom("connection_id", profile("connection_id"))
         .custom("organization_id", profile("organization_id"));
     Ok(Profile::with_email(claims, Email::primary(&profile("email"), true)))
@@ -263,10 +268,10 @@ pub(super) fn x(from: &Documents<'_>) -> Result<Profile, String> {
     let user = |part: &str| from.text(&format!("/data/{part}"));
     let username = user("username");
     let claims = Claims::of(from.issuer, &user("id"))
-        .named(&user("name"))
+        .with_name(&user("name"))
         .with("preferred_username", &username)
         .with("user_name", &username)
-        .pictured(&user("profile_image_url"))
+        .with_picture(&user("profile_image_url"))
         .with("profile", &format!("https://x.com/{username}"))
         .with("website", &user("url"))
         .custom("created_at", user("created_at"));
@@ -277,8 +282,8 @@ pub(super) fn x(from: &Documents<'_>) -> Result<Profile, String> {
 pub(super) fn zoom(from: &Documents<'_>) -> Result<Profile, String> {
     let claims = from
         .claims("/id")
-        .named(&full_name(&from.text("/first_name"), &from.text("/last_name")))
-        .pictured(&from.text("/pic_url"));
+        .with_name(&full_name(&from.text("/first_name"), &from.text("/last_name")))
+        .with_picture(&from.text("/pic_url"));
     // Login type 100 is Zoom's own e-mail sign-in, where an address may be unconfirmed.
     let confirmed = from.document(0).get("verified").and_then(Value::as_i64).unwrap_or_default() != 0;
     let verified = confirmed || from.text("/login_type") != "100";
@@ -296,7 +301,7 @@ pub(crate) fn of_standard_claims(claims: Claims) -> Profile {
     Profile::with_email(claims, email)
 }
 
-/// Apple's `user` parameter, which it sends at the first sign-in alone: the name, which is in no ID token.
+/// Reads Apple's `user` parameter, which it sends at the first sign-in alone: the name, which is in no ID token.
 pub(crate) fn apple_name(parameter: &str) -> Result<String, String> {
     let user: Value = serde_json::from_str(parameter).map_err(|error| error.to_string())?;
     if !user.is_object() {
@@ -307,7 +312,7 @@ pub(crate) fn apple_name(parameter: &str) -> Result<String, String> {
 
 /// Returns the claims as the administrator of a custom provider wants them: `allowed` claims of `document` are copied
 /// as custom claims, then each target in `mapping` takes the claim that its text names, or another value as it is.
-pub(crate) fn customise(
+pub(crate) fn customize(
     claims: Claims,
     document: &Map<String, Value>,
     allowed: &[String],
@@ -402,7 +407,7 @@ mod tests {
         let document = json!({ "team": "engines", "nickname": "ada" }).as_object().unwrap().clone();
         let apply = |allowed: &[&str], mapping: Value| {
             let allowed: Vec<String> = allowed.iter().map(|name| (*name).to_owned()).collect();
-            customise(claims(), &document, &allowed, mapping.as_object().unwrap())
+            customize(claims(), &document, &allowed, mapping.as_object().unwrap())
         };
         let mapped = apply(&["team", "none"], json!({ "name": "nickname", "locale": "missing" }));
         assert_eq!((mapped.text("name"), mapped.text("locale")), ("ada", ""));

@@ -88,7 +88,7 @@ impl Consumer<'_> {
         Ok(answer)
     }
 
-    /// Header `Authorization` (section 3.5.1).
+    /// Returns header `Authorization` (section 3.5.1).
     fn header(
         &self,
         method: &str,
@@ -116,7 +116,7 @@ impl Consumer<'_> {
         format!("OAuth {}", pairs.join(", "))
     }
 
-    /// HMAC-SHA1 of method, address and sorted parameters (sections 3.4.1 and 3.4.2).
+    /// Returns the HMAC-SHA1 of method, address and sorted parameters (sections 3.4.1 and 3.4.2).
     fn signature(&self, method: &str, url: &str, parameters: &[(&str, &str)], secret: &str) -> String {
         let mut pairs: Vec<_> =
             parameters.iter().map(|(name, value)| (encode(name), encode(value))).collect();

@@ -126,7 +126,8 @@ impl Client {
         answer.map_err(|cause| ProviderError::Http { url: self.token_url.clone(), cause })
     }
 
-    /// RFC 6749, section 2.3.1: both are form-encoded before they are joined.
+    /// Returns the credentials for header `Authorization`: both are form-encoded before they are joined (RFC 6749,
+    /// section 2.3.1).
     fn basic(&self) -> String {
         let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
         let credentials = format!("{}:{}", encode(&self.id), encode(self.secret.expose()));

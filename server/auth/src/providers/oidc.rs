@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use quick_cache::sync::Cache;
-use reqwest::Method;
-use reqwest::header::ACCEPT;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256, Sha384, Sha512};
@@ -15,8 +14,8 @@ use subtle::ConstantTimeEq;
 use tokens::Verifier;
 use tokio::sync::{Mutex, RwLock};
 
-use super::ProviderError;
 use super::profile::audiences;
+use super::{ProviderError, get_json};
 use crate::http_client::{HttpClient, Reach};
 
 /// Issuers that are remembered.
@@ -86,7 +85,7 @@ impl IdToken {
         self.claims.get(claim).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Claim `aud`.
+    /// Returns claim `aud`.
     pub(crate) fn audiences(&self) -> Vec<String> {
         self.claims.get("aud").and_then(audiences).unwrap_or_default()
     }
@@ -162,86 +161,80 @@ impl Issuers {
         Self { http, lifetime, known: Cache::new(REMEMBERED) }
     }
 
-    /// Returns the issuer at `place`. Requests that come while it is being fetched wait for the same answer; once
+    /// Returns the issuer at `address`. Requests that come while it is being fetched wait for the same answer; once
     /// known, it is fetched again in a while, and kept as it is for as long as that fails.
-    pub(crate) async fn get(&self, place: &IssuerAddress) -> Result<Arc<Issuer>, ProviderError> {
-        let key = key(place);
-        let issuer = self.known.get_or_insert_async(&key, self.fetch(place)).await?;
+    pub(crate) async fn get(&self, address: &IssuerAddress) -> Result<Arc<Issuer>, ProviderError> {
+        let key = key(address);
+        let issuer = self.known.get_or_insert_async(&key, self.fetch(address)).await?;
         if issuer.fetched.elapsed() < self.lifetime {
             return Ok(issuer);
         }
         let Ok(_turn) = issuer.refresh.try_lock() else { return Ok(Arc::clone(&issuer)) };
-        match self.fetch(place).await {
+        match self.fetch(address).await {
             Ok(fresh) => {
                 self.known.insert(key, Arc::clone(&fresh));
                 Ok(fresh)
             }
             Err(error) => {
-                tracing::warn!(issuer = place.issuer, %error, "an issuer keeps its keys of before");
+                tracing::warn!(issuer = address.issuer, %error, "an issuer keeps its keys of before");
                 Ok(Arc::clone(&issuer))
             }
         }
     }
 
-    /// Fetches the issuer at `place` the next time that it is needed.
-    pub(crate) fn forget(&self, place: &IssuerAddress) {
-        self.known.remove(&key(place));
+    /// Fetches the issuer at `address` the next time that it is needed.
+    pub(crate) fn forget(&self, address: &IssuerAddress) {
+        self.known.remove(&key(address));
     }
 
-    async fn fetch(&self, place: &IssuerAddress) -> Result<Arc<Issuer>, ProviderError> {
-        let document = self.discover(place).await?;
+    async fn fetch(&self, address: &IssuerAddress) -> Result<Arc<Issuer>, ProviderError> {
+        let document = self.discover(address).await?;
         let now = Instant::now();
         let keys = Keys { verifier: None, window: now, fetches: 0, generation: 0 };
         Ok(Arc::new(Issuer {
             document,
             fetched: now,
-            reach: place.reach,
+            reach: address.reach,
             keys: RwLock::new(keys),
             refresh: Mutex::new(()),
         }))
     }
 
-    /// Returns the document at `place`, fresh.
+    /// Returns the document at `address`, fresh.
     ///
     /// Errors: also a document of another issuer (Discovery 1.0, section 4.3).
-    pub(crate) async fn discover(&self, place: &IssuerAddress) -> Result<Discovery, ProviderError> {
-        let document: Discovery = self.json(&place.discovery_url(), place.reach).await?;
-        if document.issuer != place.issuer && !place.any_name {
+    pub(crate) async fn discover(&self, address: &IssuerAddress) -> Result<Discovery, ProviderError> {
+        let document: Discovery = self.json(&address.discovery_url(), address.reach).await?;
+        if document.issuer != address.issuer && !address.any_name {
             return Err(ProviderError::Unexpected(format!(
                 "issuer mismatch, expected {:?} got {:?}",
-                place.issuer, document.issuer
+                address.issuer, document.issuer
             )));
         }
         Ok(document)
     }
 
-    /// Returns the keys that the issuer at `place` publishes as its `document` says, fresh (RFC 7517, section 5).
+    /// Returns the keys that the issuer at `address` publishes as its `document` says, fresh (RFC 7517, section 5).
     pub(crate) async fn keys(
         &self,
         document: &Discovery,
-        place: &IssuerAddress,
+        address: &IssuerAddress,
     ) -> Result<Value, ProviderError> {
-        self.json(&document.jwks_uri, place.reach).await
+        self.json(&document.jwks_uri, address.reach).await
     }
 
-    async fn json<T: serde::de::DeserializeOwned>(
-        &self,
-        url: &str,
-        reach: Reach,
-    ) -> Result<T, ProviderError> {
-        let failed = |cause| ProviderError::Http { url: url.to_owned(), cause };
-        let request = self.http.request(Method::GET, url, reach).map_err(failed)?;
-        let answer = self.http.send(request.header(ACCEPT, "application/json")).await.map_err(failed)?;
-        if !answer.status.is_success() {
-            return Err(ProviderError::Status { url: url.to_owned(), status: answer.status });
-        }
-        answer.json().map_err(failed)
+    async fn json<T: DeserializeOwned>(&self, url: &str, reach: Reach) -> Result<T, ProviderError> {
+        get_json(&self.http, url, reach, |request| request).await
     }
 
-    /// Checks that the issuer at `place` has signed `token`, that the token names it, and that its time is now. Whom it
+    /// Checks that the issuer at `address` has signed `token`, that the token names it, and that its time is now. Whom it
     /// is for is the caller's to check. Keys are fetched again for a token that none of the known ones fits.
-    pub(crate) async fn verify(&self, place: &IssuerAddress, token: &str) -> Result<IdToken, ProviderError> {
-        let issuer = self.get(place).await?;
+    pub(crate) async fn verify(
+        &self,
+        address: &IssuerAddress,
+        token: &str,
+    ) -> Result<IdToken, ProviderError> {
+        let issuer = self.get(address).await?;
         let (verifier, generation) = {
             let keys = issuer.keys.read().await;
             (keys.verifier.clone(), keys.generation)
@@ -261,17 +254,17 @@ impl Issuers {
         let named = token.text("iss");
         // Google's documentation promises both forms.
         let without_scheme =
-            place.issuer.strip_prefix("https://") == Some(named) && named == "accounts.google.com";
-        if named != place.issuer && !place.any_name && !without_scheme {
+            address.issuer.strip_prefix("https://") == Some(named) && named == "accounts.google.com";
+        if named != address.issuer && !address.any_name && !without_scheme {
             return Err(ProviderError::Unexpected(format!(
                 "ID token: expected issuer {:?} got {named:?}",
-                place.issuer
+                address.issuer
             )));
         }
         Ok(token)
     }
 
-    /// Keys that are newer than `generation`, fetched by one of those who ask.
+    /// Returns keys that are newer than `generation`; one of those who ask fetches them for all.
     async fn newer_keys(&self, issuer: &Issuer, generation: u64) -> Result<Verifier, ProviderError> {
         let mut keys = issuer.keys.write().await;
         if let Some(verifier) = keys.verifier.clone().filter(|_| keys.generation > generation) {
@@ -289,12 +282,12 @@ impl Issuers {
     }
 }
 
-fn key(place: &IssuerAddress) -> String {
+fn key(address: &IssuerAddress) -> String {
     // A custom provider must not share what a trusted one has fetched.
-    format!("{:?} {} {}", place.reach, place.issuer, place.discovery_url())
+    format!("{:?} {} {}", address.reach, address.issuer, address.discovery_url())
 }
 
-/// `alg` in a token's header; empty if there is none.
+/// Returns `alg` of a token's header; empty if there is none.
 fn algorithm(token: &str) -> String {
     let header = token.split('.').next().and_then(|header| URL_SAFE_NO_PAD.decode(header).ok());
     let header = header.and_then(|header| serde_json::from_slice::<Map<String, Value>>(&header).ok());

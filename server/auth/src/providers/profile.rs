@@ -113,13 +113,13 @@ impl Claims {
 
     /// Adds the name of a person, under both names that it has.
     #[must_use]
-    pub(crate) fn named(self, name: &str) -> Self {
+    pub(crate) fn with_name(self, name: &str) -> Self {
         self.with("name", name).with("full_name", name)
     }
 
     /// Adds the address of a picture, under both names that it has.
     #[must_use]
-    pub(crate) fn pictured(self, address: &str) -> Self {
+    pub(crate) fn with_picture(self, address: &str) -> Self {
         self.with("picture", address).with("avatar_url", address)
     }
 
@@ -201,7 +201,7 @@ fn without_nul(value: &mut Value) {
     }
 }
 
-/// Claim `aud`: one name or several.
+/// Reads claim `aud`: one name or several.
 pub(crate) fn audiences(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::String(name) => Some(vec![name.clone()]),

@@ -1,7 +1,7 @@
 //! The providers: where they are, what they are asked for, where a profile comes from. Source: each provider's own
 //! documentation, as Supabase Auth's providers state it.
 
-use super::id_token::Wording;
+use super::id_token::IdTokenFormat;
 use super::mapping::{self, Mapping};
 
 pub(crate) const APPLE_ISSUERS: [&str; 2] = ["https://appleid.apple.com", "https://account.apple.com"];
@@ -53,7 +53,7 @@ impl EndpointUrl {
     }
 }
 
-/// `url` without a slash at its end.
+/// Returns `url` without a slash at its end.
 pub(crate) fn trim(url: &str) -> &str {
     url.strip_suffix('/').unwrap_or(url)
 }
@@ -69,8 +69,8 @@ pub(crate) enum Authentication {
 
 /// What a provider's request for a profile needs beyond the access token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Addition {
-    Nothing,
+pub(crate) enum RequestExtra {
+    None,
     /// Header `Notion-Version`.
     NotionVersion,
     /// Header `Client-Id`.
@@ -83,11 +83,11 @@ pub(crate) enum Addition {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source {
     /// Documents below the API's base.
-    Documents { paths: &'static [&'static str], mapping: Mapping, addition: Addition },
+    Documents { paths: &'static [&'static str], mapping: Mapping, extra: RequestExtra },
     /// The answer that carries the access token.
     TokenAnswer { mapping: Mapping },
     /// The ID token beside the access token; or, if the provider sent none, the document at `fallback`.
-    IdToken { issuer: &'static str, wording: Wording, fallback: Option<(EndpointUrl, Mapping)> },
+    IdToken { issuer: &'static str, format: IdTokenFormat, fallback: Option<(EndpointUrl, Mapping)> },
     /// OAuth 1.0a: documents below the API's base, by signed requests.
     Oauth1 { path: &'static str, mapping: Mapping },
 }
@@ -131,11 +131,11 @@ impl Provider {
 }
 
 const fn documents(paths: &'static [&'static str], mapping: Mapping) -> Source {
-    Source::Documents { paths, mapping, addition: Addition::Nothing }
+    Source::Documents { paths, mapping, extra: RequestExtra::None }
 }
 
-const fn id_token(issuer: &'static str, wording: Wording) -> Source {
-    Source::IdToken { issuer, wording, fallback: None }
+const fn id_token(issuer: &'static str, format: IdTokenFormat) -> Source {
+    Source::IdToken { issuer, format, fallback: None }
 }
 
 /// What most providers have in common.
@@ -168,7 +168,7 @@ pub(crate) static PROVIDERS: [Provider; 25] = [
         parameters: &[("response_mode", "form_post")],
         forwards: false,
         authentication: Authentication::Body,
-        source: id_token(APPLE_ISSUERS[0], Wording::Apple),
+        source: id_token(APPLE_ISSUERS[0], IdTokenFormat::Apple),
         ..COMMON
     },
     Provider {
@@ -177,7 +177,7 @@ pub(crate) static PROVIDERS: [Provider; 25] = [
         token: at("login.microsoftonline.com/common", "/oauth2/v2.0/token"),
         scopes: &["openid"],
         authentication: Authentication::Body,
-        source: id_token("", Wording::Azure),
+        source: id_token("", IdTokenFormat::Azure),
         ..COMMON
     },
     Provider {
@@ -209,7 +209,7 @@ pub(crate) static PROVIDERS: [Provider; 25] = [
         source: Source::Documents {
             paths: &[""],
             mapping: mapping::facebook,
-            addition: Addition::SecretProof,
+            extra: RequestExtra::SecretProof,
         },
         ..COMMON
     },
@@ -260,7 +260,7 @@ pub(crate) static PROVIDERS: [Provider; 25] = [
         authentication: Authentication::Body,
         source: Source::IdToken {
             issuer: GOOGLE,
-            wording: Wording::Google,
+            format: IdTokenFormat::Google,
             fallback: Some((at("www.googleapis.com", "/userinfo/v2/me"), mapping::google)),
         },
         ..COMMON
@@ -305,7 +305,7 @@ pub(crate) static PROVIDERS: [Provider; 25] = [
         token: at("api.linkedin.com", "/oauth/v2/accessToken"),
         scopes: &["openid", "email", "profile"],
         authentication: Authentication::Body,
-        source: id_token(LINKEDIN, Wording::Linkedin),
+        source: id_token(LINKEDIN, IdTokenFormat::Linkedin),
         ..COMMON
     },
     Provider {
@@ -317,7 +317,7 @@ pub(crate) static PROVIDERS: [Provider; 25] = [
         source: Source::Documents {
             paths: &["/v1/users/me"],
             mapping: mapping::notion,
-            addition: Addition::NotionVersion,
+            extra: RequestExtra::NotionVersion,
         },
         ..COMMON
     },
@@ -371,7 +371,7 @@ pub(crate) static PROVIDERS: [Provider; 25] = [
         source: Source::Documents {
             paths: &["/helix/users"],
             mapping: mapping::twitch,
-            addition: Addition::ClientId,
+            extra: RequestExtra::ClientId,
         },
         ..COMMON
     },
@@ -390,7 +390,7 @@ pub(crate) static PROVIDERS: [Provider; 25] = [
         authorize: at("api.vercel.com", "/oauth/v2/authorization"),
         token: at("api.vercel.com", "/oauth/v2/accessToken"),
         authentication: Authentication::Body,
-        source: id_token(VERCEL_MARKETPLACE, Wording::VercelMarketplace),
+        source: id_token(VERCEL_MARKETPLACE, IdTokenFormat::VercelMarketplace),
         ..COMMON
     },
     Provider {

@@ -25,7 +25,7 @@ enum Token {
 const MOST_ALTERNATIVES: usize = 256;
 
 impl Glob {
-    /// None for a pattern with an open bracket or brace, or with too many alternatives.
+    /// Parses a pattern. `None` for one with an open bracket or brace, or with too many alternatives.
     pub(crate) fn parse(pattern: &str) -> Option<Self> {
         let characters: Vec<char> = pattern.chars().collect();
         let mut rest = characters.as_slice();

@@ -19,7 +19,7 @@ pub struct EncryptionSettings {
 ::settings::settings! {
     /// [`EncryptionSettings`] as they are written. The first name of each is that of upstream's documentation, the second
     /// follows from its configuration.
-    pub(super) struct WrittenKeys {
+    pub(super) struct KeySettings {
         /// Encrypts secrets at rest.
         #[setting(variables = ["GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPT", "GOTRUE_SECURITY_DATABASE_ENCRYPTION_ENCRYPT"])]
         encrypts: bool = false,
@@ -46,7 +46,8 @@ pub struct EncryptionSettings {
 
 impl EncryptionSettings {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
-        let written: WrittenKeys = reader.read()?;
+        let mut written = KeySettings::default();
+        reader.apply(&mut written)?;
         let refused = |part: &str, expected: &str, found: &str| {
             Invalid::new(&format!("GOTRUE_SECURITY_DB_ENCRYPTION_{part}"), expected, &found)
         };
@@ -77,13 +78,13 @@ impl EncryptionSettings {
 pub struct EncryptionKey([u8; 32]);
 
 impl EncryptionKey {
-    /// Reads base64url without padding. None unless that is 32 bytes.
+    /// Reads base64url without padding. `None` unless that is 32 bytes.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
         Some(Self(bytes.try_into().ok()?))
     }
 
-    /// The key itself.
+    /// Returns the key itself.
     pub(crate) const fn expose(&self) -> &[u8; 32] {
         &self.0
     }

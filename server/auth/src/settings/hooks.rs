@@ -35,7 +35,7 @@ impl HookName {
         Self::AfterUserCreated,
     ];
 
-    /// The name in upstream's settings, lowercase: `custom_access_token`, ….
+    /// Returns the name in upstream's settings, lowercase: `custom_access_token`, ….
     pub const fn setting(self) -> &'static str {
         match self {
             Self::CustomAccessToken => "custom_access_token",
@@ -63,13 +63,11 @@ pub struct Hook {
 pub struct HookSettings(pub BTreeMap<HookName, Hook>);
 
 impl HookSettings {
-    /// The hook of this name, if it is switched on.
+    /// Returns the hook of this name, if it is switched on.
     pub fn get(&self, name: HookName) -> Option<&Hook> {
         self.0.get(&name)
     }
-}
 
-impl HookSettings {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
         let mut hooks = Self::default();
         for name in HookName::ALL {

@@ -13,7 +13,7 @@ const HOURLY: Rate = Rate { events: 30.0, per: None };
 pub struct Rate {
     /// How many.
     pub events: f64,
-    /// In which time. None: in an hour, counted from the first of them.
+    /// In which time. `None`: in an hour, counted from the first of them.
     pub per: Option<Duration>,
 }
 

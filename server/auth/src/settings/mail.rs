@@ -57,7 +57,7 @@ impl MailKind {
         Self::MfaFactorUnenrolled,
     ];
 
-    /// The name in upstream's settings, lowercase: `confirmation`, …, `password_changed`, ….
+    /// Returns the name in upstream's settings, lowercase: `confirmation`, …, `password_changed`, ….
     pub const fn name(self) -> &'static str {
         match self {
             Self::Confirmation => "confirmation",
@@ -76,7 +76,7 @@ impl MailKind {
         }
     }
 
-    /// What hooks and links call the kind: `signup`, …, `password_changed_notification`, ….
+    /// Returns what hooks and links call the kind: `signup`, …, `password_changed_notification`, ….
     pub(crate) const fn action_type(self) -> &'static str {
         match self {
             Self::Confirmation => "signup",
@@ -95,7 +95,7 @@ impl MailKind {
         }
     }
 
-    /// Whether the mail tells of a change and carries no code.
+    /// Returns whether the mail tells of a change and carries no code.
     pub const fn is_notification(self) -> bool {
         !matches!(
             self,

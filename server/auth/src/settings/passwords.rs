@@ -43,14 +43,14 @@ impl Value for CharacterSets {
     const EXPECTED: &'static str = "letters_digits, lower_upper_letters_digits or \
         lower_upper_letters_digits_symbols (sets of characters, separated by colons, in the environment)";
 
-    /// A colon within a set is escaped.
+    /// Parses sets with colons between them; a colon within a set is escaped.
     fn from_text(text: &str) -> Option<Self> {
         let sets = text.replace("\\:", "\0");
         let sets = sets.split(':').filter(|set| !set.is_empty());
         Some(Self(sets.map(|set| set.replace('\0', ":")).collect()))
     }
 
-    /// The CLI has names for sets.
+    /// Reads the CLI's name of several sets.
     fn from_toml(value: &toml::Value) -> Option<Self> {
         const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
         const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -2,7 +2,7 @@
 
 use ::settings::reference as section;
 
-use super::encryption::WrittenKeys;
+use super::encryption::KeySettings;
 use super::mfa::Factors;
 use super::providers::DomainsAndChains;
 use super::*;
@@ -46,7 +46,7 @@ pub fn settings_reference() -> String {
         section::<PasswordSettings>("Auth: passwords", ""),
         section::<SecuritySettings>("Auth: security", ""),
         section::<Captcha>("Auth: captcha", ""),
-        section::<WrittenKeys>("Auth: encryption", ""),
+        section::<KeySettings>("Auth: encryption", ""),
         section::<LimitSettings>("Auth: rate limits", ""),
         section::<MailSettings>("Auth: mails", ""),
         section::<SmtpSettings>("Auth: mail server", ""),

@@ -55,8 +55,8 @@ const EXTERNAL_URL: &str =
 }
 
 impl ServerSettings {
-    /// Whether `environment` names the database as upstream's does: `GOTRUE_DB_DATABASE_URL`, or `DATABASE_URL` beside
-    /// `GOTRUE_DB_DRIVER`, without which upstream does not start.
+    /// Returns whether `environment` names the database as upstream's does: `GOTRUE_DB_DATABASE_URL`, or `DATABASE_URL`
+    /// beside `GOTRUE_DB_DRIVER`, without which upstream does not start.
     pub fn are_in(environment: &Environment) -> bool {
         let is_set = |name: &str| environment.is_set(name);
         is_set("GOTRUE_DB_DATABASE_URL") || (is_set("GOTRUE_DB_DRIVER") && is_set("DATABASE_URL"))

@@ -25,7 +25,7 @@ pub enum SmsProvider {
 }
 
 impl SmsProvider {
-    /// The name in `GOTRUE_SMS_PROVIDER`.
+    /// Returns the name in `GOTRUE_SMS_PROVIDER`.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Twilio { .. } => "twilio",
@@ -166,7 +166,7 @@ impl SmsProvider {
     }
 }
 
-/// Phone numbers are kept without plus sign and blanks.
+/// Returns `codes` with the phone numbers as they are stored: without plus sign and blanks.
 fn bare_numbers(codes: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, &'static str> {
     Ok(codes.into_iter().map(|(phone, code)| (phone.replace(['+', ' '], ""), code)).collect())
 }
@@ -202,7 +202,7 @@ impl SmsSettings {
         Ok(sms)
     }
 
-    /// The code that always works for `phone`, if there is one now.
+    /// Returns the code that always works for `phone`, if there is one now.
     pub(crate) fn test_otp(&self, phone: &str) -> Option<&str> {
         let valid = self.test_otps_valid_until.is_none_or(|Moment(until)| OffsetDateTime::now_utc() < until);
         self.test_otps.get(phone).filter(|_| valid).map(String::as_str)

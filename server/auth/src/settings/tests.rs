@@ -12,7 +12,7 @@ fn apply(reader: &mut Reader<'_>) -> Result<Settings, Invalid> {
     Settings::read(reader, &context)
 }
 
-/// The settings and the warnings.
+/// Reads the settings; returns them and the warnings.
 fn all(config: &str, variables: &[(&str, &str)]) -> Result<(Settings, Vec<String>), Invalid> {
     let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let (environment, config) = (Environment::from_pairs(pairs), config.parse().unwrap());
@@ -21,7 +21,7 @@ fn all(config: &str, variables: &[(&str, &str)]) -> Result<(Settings, Vec<String
     Ok((settings, reader.finish()))
 }
 
-/// The settings, of which nothing may be unknown.
+/// Reads the settings, of which nothing may be unknown.
 fn read(config: &str, variables: &[(&str, &str)]) -> Settings {
     let (settings, warnings) = all(config, variables).unwrap();
     assert!(warnings.is_empty(), "{warnings:?}");

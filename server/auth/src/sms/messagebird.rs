@@ -4,7 +4,7 @@ use http::header::AUTHORIZATION;
 use serde::Deserialize;
 
 use super::{Sms, SmsError, SmsSender};
-use crate::Secret;
+use crate::Messagebird;
 
 const HOST: &str = "https://rest.messagebird.com";
 
@@ -28,21 +28,20 @@ struct Refusal {
 }
 
 pub(super) async fn send(
-    texter: &SmsSender,
-    access_key: &Secret,
-    originator: &str,
+    sender: &SmsSender,
+    account: &Messagebird,
     sms: Sms<'_>,
 ) -> Result<String, SmsError> {
     let form = [
-        ("originator", originator),
+        ("originator", account.originator.as_str()),
         ("body", sms.text),
         ("recipients", sms.phone),
         ("type", "sms"),
         ("datacoding", "unicode"),
     ];
-    let request = texter.form(HOST, "/messages", &form)?;
-    let request = request.header(AUTHORIZATION, format!("AccessKey {}", access_key.expose()));
-    let answer: Answer = texter.answer(request).await?.json()?;
+    let request = sender.form(HOST, "/messages", &form)?;
+    let request = request.header(AUTHORIZATION, format!("AccessKey {}", account.access_key.expose()));
+    let answer: Answer = sender.answer(request).await?.json()?;
     if let Some(refusal) = answer.errors.into_iter().next() {
         return Err(SmsError::Refused(refusal.description));
     }

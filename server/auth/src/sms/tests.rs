@@ -4,8 +4,9 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::testing::{self, Mock};
+use crate::{Messagebird, Textlocal, Twilio, TwilioVerify, Vonage};
 
-fn texter(provider: SmsProvider, mock: &Mock) -> SmsSender {
+fn sender(provider: SmsProvider, mock: &Mock) -> SmsSender {
     let settings = SmsSettings {
         provider: Some(provider),
         base_url: Some(format!("{}/", mock.url)),
@@ -76,7 +77,7 @@ async fn each_provider_gets_the_message_and_tells_its_id() {
     for (provider, answer, id) in all() {
         let mock = Mock::start(vec![testing::json(200, answer)]).await;
         let name = provider.name();
-        assert_eq!(texter(provider, &mock).send(SMS).await.unwrap(), id, "{name}");
+        assert_eq!(sender(provider, &mock).send(SMS).await.unwrap(), id, "{name}");
         let received = mock.only();
         let field = |field| received.field(field).unwrap_or_default();
         match name {
@@ -111,7 +112,7 @@ async fn each_provider_gets_the_message_and_tells_its_id() {
 async fn whatsapp_goes_through_twilio_alone() {
     let sms = Sms { channel: Channel::Whatsapp, ..SMS };
     let mock = Mock::start(vec![testing::json(201, json!({ "sid": "SM1", "status": "queued" }))]).await;
-    texter(twilio("HX1"), &mock).send(sms).await.unwrap();
+    sender(twilio("HX1"), &mock).send(sms).await.unwrap();
     let received = mock.only();
     assert_eq!(received.field("To").unwrap(), "whatsapp:+4915112345");
     assert_eq!(received.field("From").unwrap(), "whatsapp:+15550001111");
@@ -119,7 +120,7 @@ async fn whatsapp_goes_through_twilio_alone() {
     assert_eq!(received.field("ContentVariables").unwrap(), r#"{"1":"123456"}"#);
     assert_eq!(received.field("Body"), None);
     let vonage = all().pop().unwrap().0;
-    let error = texter(vonage, &mock).send(sms).await.unwrap_err();
+    let error = sender(vonage, &mock).send(sms).await.unwrap_err();
     assert_eq!(error.to_string(), "channel type \"whatsapp\" is not supported for Vonage");
 }
 
@@ -151,7 +152,7 @@ async fn refusals_are_told_in_the_providers_words() {
         };
         let mock = Mock::start(vec![testing::json(status, answer)]).await;
         let provider = all().swap_remove(index).0;
-        let error = texter(provider, &mock).send(SMS).await.unwrap_err().to_string();
+        let error = sender(provider, &mock).send(SMS).await.unwrap_err().to_string();
         assert_eq!(error, expected);
         assert!(!error.contains("secret"));
     }
@@ -162,7 +163,7 @@ async fn what_is_no_json_is_an_error_not_a_success() {
     for (provider, ..) in all() {
         let response = testing::MockResponse { status: 200, headers: Vec::new(), body: "<html>".to_owned() };
         let mock = Mock::start(vec![response]).await;
-        assert!(texter(provider, &mock).send(SMS).await.is_err());
+        assert!(sender(provider, &mock).send(SMS).await.is_err());
     }
 }
 
@@ -174,11 +175,11 @@ async fn twilio_verify_checks_its_own_codes() {
         testing::json(404, json!({ "message": "not found", "more_info": "" })),
     ])
     .await;
-    let texter = texter(all().swap_remove(1).0, &mock);
-    assert!(texter.makes_codes());
-    assert!(texter.check("4915112345", "123456").await.unwrap());
-    assert!(!texter.check("4915112345", "000000").await.unwrap());
-    assert!(texter.check("4915112345", "000000").await.is_err());
+    let sender = sender(all().swap_remove(1).0, &mock);
+    assert!(sender.makes_codes());
+    assert!(sender.check("4915112345", "123456").await.unwrap());
+    assert!(!sender.check("4915112345", "000000").await.unwrap());
+    assert!(sender.check("4915112345", "000000").await.is_err());
     assert_eq!(mock.received()[0].path, "/v2/Services/VA1/VerificationCheck");
     assert_eq!(mock.received()[0].field("Code").unwrap(), "123456");
 }
@@ -186,9 +187,9 @@ async fn twilio_verify_checks_its_own_codes() {
 #[test]
 fn the_text_comes_from_the_template() {
     let settings = SmsSettings { template: "{{ .Code }} <b>".to_owned(), ..SmsSettings::default() };
-    let texter = SmsSender::new(&settings, "Factor {{ .Code }}", HttpClient::new().unwrap()).unwrap();
-    assert_eq!(texter.text("12", false).unwrap(), "12 <b>");
-    assert_eq!(texter.text("12", true).unwrap(), "Factor 12");
+    let sender = SmsSender::new(&settings, "Factor {{ .Code }}", HttpClient::new().unwrap()).unwrap();
+    assert_eq!(sender.text("12", false).unwrap(), "12 <b>");
+    assert_eq!(sender.text("12", true).unwrap(), "Factor 12");
     let broken = SmsSettings { template: "{{ .Code".to_owned(), ..SmsSettings::default() };
     let error = SmsSender::new(&broken, "", HttpClient::new().unwrap()).err().unwrap();
     assert!(error.contains("GOTRUE_SMS_TEMPLATE"), "{error}");

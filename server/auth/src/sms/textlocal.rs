@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Sms, SmsError, SmsSender};
-use crate::Secret;
+use crate::Textlocal;
 
 const HOST: &str = "https://api.textlocal.in";
 
@@ -27,15 +27,14 @@ struct Message {
     id: serde_json::Value,
 }
 
-pub(super) async fn send(
-    texter: &SmsSender,
-    api_key: &Secret,
-    sender: &str,
-    sms: Sms<'_>,
-) -> Result<String, SmsError> {
-    let form =
-        [("sender", sender), ("apikey", api_key.expose()), ("message", sms.text), ("numbers", sms.phone)];
-    let answer: Answer = texter.answer(texter.form(HOST, "/send", &form)?).await?.json()?;
+pub(super) async fn send(sender: &SmsSender, account: &Textlocal, sms: Sms<'_>) -> Result<String, SmsError> {
+    let form = [
+        ("sender", account.sender.as_str()),
+        ("apikey", account.api_key.expose()),
+        ("message", sms.text),
+        ("numbers", sms.phone),
+    ];
+    let answer: Answer = sender.answer(sender.form(HOST, "/send", &form)?).await?.json()?;
     if answer.status != "success" {
         let reason = answer.errors.first().map(|error| format!("{} (code: {})", error.message, error.code));
         let reason = reason.unwrap_or_else(|| format!("status {:?}", answer.status));

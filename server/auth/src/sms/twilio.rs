@@ -2,31 +2,15 @@
 //!
 //! Source: Twilio's documentation, "Messages resource" (2010-04-01) and "Verifications resource" (v2).
 
-use reqwest::RequestBuilder;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{Channel, Sms, SmsError, SmsSender};
-use crate::Secret;
 use crate::http_client::Answer;
+use crate::{Twilio, TwilioVerify};
 
 const MESSAGES: &str = "https://api.twilio.com";
 const VERIFY: &str = "https://verify.twilio.com";
-
-/// Whose messages they are.
-#[derive(Clone, Copy)]
-pub(super) struct Account<'a> {
-    pub(super) sid: &'a str,
-    pub(super) token: &'a Secret,
-    /// A messaging service, a sender's number, or a verification service.
-    pub(super) service: &'a str,
-}
-
-impl Account<'_> {
-    fn sign(&self, request: RequestBuilder) -> RequestBuilder {
-        request.basic_auth(self.sid, Some(self.token.expose()))
-    }
-}
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -45,15 +29,10 @@ struct Refusal {
     more_info: String,
 }
 
-/// Sends a message; WhatsApp ones by the template `content_sid`, where there is one.
-pub(super) async fn send(
-    texter: &SmsSender,
-    account: Account<'_>,
-    content_sid: &str,
-    sms: Sms<'_>,
-) -> Result<String, SmsError> {
-    let (channel, mut to, mut from) =
-        (sms.channel.name(), format!("+{}", sms.phone), account.service.to_owned());
+/// Sends a message; WhatsApp ones by the account's template, where there is one.
+pub(super) async fn send(sender: &SmsSender, account: &Twilio, sms: Sms<'_>) -> Result<String, SmsError> {
+    let mut to = format!("+{}", sms.phone);
+    let mut from = account.message_service_sid.clone();
     let variables = json!({ "1": sms.code }).to_string();
     let mut form = Vec::new();
     if sms.channel == Channel::Whatsapp {
@@ -62,15 +41,17 @@ pub(super) async fn send(
             from = format!("whatsapp:{from}");
         }
     }
-    if sms.channel == Channel::Whatsapp && !content_sid.is_empty() {
-        form.extend([("ContentSid", content_sid), ("ContentVariables", variables.as_str())]);
+    if sms.channel == Channel::Whatsapp && !account.content_sid.is_empty() {
+        form.extend([("ContentSid", account.content_sid.as_str()), ("ContentVariables", variables.as_str())]);
     } else {
         form.push(("Body", sms.text));
     }
-    form.extend([("To", to.as_str()), ("Channel", channel), ("From", from.as_str())]);
-    let path = format!("/2010-04-01/Accounts/{}/Messages.json", account.sid);
-    let answer = texter.answer(account.sign(texter.form(MESSAGES, &path, &form)?)).await?;
-    let message = accepted(&answer)?;
+    form.extend([("To", to.as_str()), ("Channel", sms.channel.name()), ("From", from.as_str())]);
+    let path = format!("/2010-04-01/Accounts/{}/Messages.json", account.account_sid);
+    let request = sender.form(MESSAGES, &path, &form)?;
+    let request = request.basic_auth(&account.account_sid, Some(account.auth_token.expose()));
+    let answer = sender.answer(request).await?;
+    let message = read_message(&answer)?;
     if matches!(message.status.as_str(), "failed" | "undelivered") {
         let code = message.error_code.map(|code| code.to_string()).unwrap_or_default();
         let reason = message.error_message.unwrap_or_default();
@@ -81,33 +62,42 @@ pub(super) async fn send(
 
 /// Lets Twilio send a code of its own.
 pub(super) async fn send_verification(
-    texter: &SmsSender,
-    account: Account<'_>,
+    sender: &SmsSender,
+    account: &TwilioVerify,
     sms: Sms<'_>,
 ) -> Result<String, SmsError> {
     let to = format!("+{}", sms.phone);
-    let path = format!("/v2/Services/{}/Verifications", account.service);
     let form = [("To", to.as_str()), ("Channel", sms.channel.name())];
-    let answer = texter.answer(account.sign(texter.form(VERIFY, &path, &form)?)).await?;
-    accepted(&answer).map(|message| message.sid)
+    verify(sender, account, "Verifications", &form).await.map(|message| message.sid)
 }
 
 /// Returns whether Twilio has sent `code` to `phone`.
 pub(super) async fn check_verification(
-    texter: &SmsSender,
-    account: Account<'_>,
+    sender: &SmsSender,
+    account: &TwilioVerify,
     phone: &str,
     code: &str,
 ) -> Result<bool, SmsError> {
     let to = format!("+{phone}");
-    let path = format!("/v2/Services/{}/VerificationCheck", account.service);
-    let form = [("To", to.as_str()), ("Code", code)];
-    let answer = texter.answer(account.sign(texter.form(VERIFY, &path, &form)?)).await?;
-    let message = accepted(&answer)?;
+    let message =
+        verify(sender, account, "VerificationCheck", &[("To", to.as_str()), ("Code", code)]).await?;
     Ok(message.status == "approved" && message.valid)
 }
 
-fn accepted(answer: &Answer) -> Result<Message, SmsError> {
+/// Posts `form` to a resource of the account's verification service.
+async fn verify(
+    sender: &SmsSender,
+    account: &TwilioVerify,
+    resource: &str,
+    form: &[(&str, &str)],
+) -> Result<Message, SmsError> {
+    let path = format!("/v2/Services/{}/{resource}", account.message_service_sid);
+    let request = sender.form(VERIFY, &path, form)?;
+    let request = request.basic_auth(&account.account_sid, Some(account.auth_token.expose()));
+    read_message(&sender.answer(request).await?)
+}
+
+fn read_message(answer: &Answer) -> Result<Message, SmsError> {
     if matches!(answer.status.as_u16(), 200 | 201) {
         return Ok(answer.json()?);
     }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Sms, SmsError, SmsSender};
-use crate::Secret;
+use crate::Vonage;
 
 const HOST: &str = "https://rest.nexmo.com";
 
@@ -21,23 +21,18 @@ struct Message {
     error_text: String,
 }
 
-pub(super) async fn send(
-    texter: &SmsSender,
-    (api_key, api_secret): (&str, &Secret),
-    from: &str,
-    sms: Sms<'_>,
-) -> Result<String, SmsError> {
+pub(super) async fn send(sender: &SmsSender, account: &Vonage, sms: Sms<'_>) -> Result<String, SmsError> {
     let mut form = vec![
-        ("from", from),
+        ("from", account.from.as_str()),
         ("to", sms.phone),
         ("text", sms.text),
-        ("api_key", api_key),
-        ("api_secret", api_secret.expose()),
+        ("api_key", account.api_key.as_str()),
+        ("api_secret", account.api_secret.expose()),
     ];
     if !sms.text.is_ascii() {
         form.push(("type", "unicode"));
     }
-    let answer: Answer = texter.answer(texter.form(HOST, "/sms/json", &form)?).await?.json()?;
+    let answer: Answer = sender.answer(sender.form(HOST, "/sms/json", &form)?).await?.json()?;
     let Some(message) = answer.messages.into_iter().next() else {
         return Err(SmsError::Refused("vonage error: Internal Error".to_owned()));
     };

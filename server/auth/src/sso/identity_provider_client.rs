@@ -95,7 +95,7 @@ impl IdentityProviderClient {
     }
 
     /// Returns the document at `url` and what it says of the identity provider that is `known`, for provider `id` at a
-    /// sign-in. None, with a word in the log, if it cannot be had or is about another one; for a while after that, it
+    /// sign-in. `None`, with a word in the log, if it cannot be had or is about another one; for a while after that, it
     /// is not asked for.
     pub(crate) async fn renew(
         &self,

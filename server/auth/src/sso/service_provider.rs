@@ -32,7 +32,7 @@ pub(crate) struct ServiceProvider {
 }
 
 impl ServiceProvider {
-    /// Returns None if settings switch SAML off.
+    /// Returns `None` if settings switch SAML off.
     ///
     /// Errors: a sentence for the operator about a key or an address that cannot be used.
     pub(crate) fn new(settings: &Settings) -> Result<Option<Self>, String> {
@@ -106,7 +106,7 @@ impl ServiceProvider {
         checked.await.map_err(|error| Error::Internal(error.to_string()))
     }
 
-    /// Returns this service's metadata, to be fetched again and again or to be `downloaded`.
+    /// Returns this service's metadata, to be fetched regularly or to be `downloaded`.
     pub(crate) fn metadata(&self, downloaded: bool) -> String {
         self.inner.metadata(OffsetDateTime::now_utc(), downloaded)
     }

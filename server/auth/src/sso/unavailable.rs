@@ -6,7 +6,7 @@ use std::time::Duration;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::disabled;
+use super::provider_disabled;
 use crate::{Error, Settings};
 
 /// The kinds of names that identity providers can be asked for.
@@ -47,6 +47,8 @@ pub(crate) struct Response {
 }
 
 impl ServiceProvider {
+    /// Returns `None`.
+    ///
     /// Errors: a sentence for the operator if settings switch SAML on.
     pub(crate) fn new(settings: &Settings) -> Result<Option<ServiceProvider>, String> {
         if settings.saml.enabled {
@@ -119,12 +121,16 @@ impl Assertion {
     }
 }
 
+/// Refuses all metadata.
+///
 /// Errors: `saml_provider_disabled`.
 pub(crate) fn parse_metadata(_: &str) -> Result<IdentityProvider, Error> {
-    Err(disabled())
+    Err(provider_disabled())
 }
 
+/// Refuses all responses.
+///
 /// Errors: `saml_provider_disabled`.
 pub(crate) fn issuer(_: &str) -> Result<String, Error> {
-    Err(disabled())
+    Err(provider_disabled())
 }

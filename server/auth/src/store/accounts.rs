@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{Executor, Work, owned, text};
+use super::{Executor, Work, documents, owned, text};
 use crate::Error;
 use crate::user::Identity;
 
@@ -55,30 +55,36 @@ pub(crate) async fn find(
     address: &str,
     audience: &str,
 ) -> Result<Candidates, Error> {
-    let sql = "with verified as (
-        select array(select jsonb_array_elements_text($3::jsonb)) as addresses
-      )
-      select jsonb_build_object(
-        'identity', (select to_jsonb(i) from auth.identities i where i.provider = $1 and i.provider_id = $2),
-        'owners', coalesce((
-          select jsonb_agg(jsonb_build_object('user_id', i.user_id, 'provider', i.provider, 'aud', u.aud))
-          from auth.identities i join auth.users u on u.id = i.user_id
-          where i.email = any ((select addresses from verified)::text[])
-        ), '[]'),
-        'users', coalesce((
-          select jsonb_agg(u.id) from auth.users u
-          where u.email = any ((select addresses from verified)::text[]) and not u.is_sso_user
-        ), '[]'),
-        'address_owners', coalesce((
-          select jsonb_agg(jsonb_build_object('user_id', i.user_id, 'provider', i.provider, 'aud', u.aud))
-          from auth.identities i join auth.users u on u.id = i.user_id where i.email = nullif($4, '')
-        ), '[]'),
-        'address_taken', exists (
-          select from auth.users u where u.email = nullif($4, '') and u.aud = $5 and not u.is_sso_user
+    let owners = |emails: &str| {
+        format!(
+            "coalesce((
+               select jsonb_agg(jsonb_build_object('user_id', i.user_id, 'provider', i.provider, 'aud', u.aud))
+               from auth.identities i join auth.users u on u.id = i.user_id where i.email = {emails}
+             ), '[]')"
         )
-      )";
+    };
+    let sql = format!(
+        "with verified as (
+           select array(select jsonb_array_elements_text($3::jsonb)) as addresses
+         )
+         select jsonb_build_object(
+           'identity', (select {identity} from auth.identities i where i.provider = $1 and i.provider_id = $2),
+           'owners', {owners},
+           'users', coalesce((
+             select jsonb_agg(u.id) from auth.users u
+             where u.email = any ((select addresses from verified)::text[]) and not u.is_sso_user
+           ), '[]'),
+           'address_owners', {address_owners},
+           'address_taken', exists (
+             select from auth.users u where u.email = nullif($4, '') and u.aud = $5 and not u.is_sso_user
+           )
+         )",
+        identity = documents::identity("i"),
+        owners = owners("any ((select addresses from verified)::text[])"),
+        address_owners = owners("nullif($4, '')"),
+    );
     let verified = serde_json::Value::from(verified);
     let parameters = vec![text(provider), text(subject), owned(verified), text(address), text(audience)];
-    let found = executor.into().fetch(sql, parameters).await?;
+    let found = executor.into().fetch(&sql, parameters).await?;
     found.ok_or_else(|| Error::Internal("a query without conditions answered nothing".to_owned()))
 }

@@ -121,13 +121,15 @@ pub(crate) async fn write(
 ) -> Result<(), Error> {
     let traits = if traits.is_null() { None } else { owned(traits) };
     let (actors, actor) = match actor {
-        Actor::User(id) => ("(select * from auth.users where id = $1::uuid)", owned(id)),
+        Actor::User(id) => ("(select * from auth.users where id = $1::uuid)".to_owned(), owned(id)),
         Actor::Role(role) => (
-            "(select {NO_INSTANCE} as id, '' as phone, $1 as email, null::jsonb as raw_user_meta_data, false as is_sso_user)",
+            format!(
+                "(select {NO_INSTANCE} as id, '' as phone, $1 as email, null::jsonb as raw_user_meta_data,
+                   false as is_sso_user)"
+            ),
             text(role),
         ),
     };
-    let actors = actors.replace("{NO_INSTANCE}", NO_INSTANCE);
     let entry = entry("entry", action, &actors, "$2::boolean", "host($3::inet)", "$4::json");
     let parameters = vec![actor, owned(settings.audit_log_disabled), owned(address), traits];
     executor.into().execute(&format!("with {entry} select"), parameters).await.map(drop)
@@ -142,7 +144,7 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    /// None for an unknown name.
+    /// Parses a name; `None` for an unknown one.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "author" => Self::Author,

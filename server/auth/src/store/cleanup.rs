@@ -17,7 +17,7 @@ pub(crate) struct Cleanup {
     statements: Vec<Statement>,
     next: AtomicUsize,
     /// Held by the one request that cleans; the others go on.
-    broom: Mutex<()>,
+    running: Mutex<()>,
 }
 
 struct Statement {
@@ -27,15 +27,16 @@ struct Statement {
 }
 
 impl Cleanup {
-    /// Without statements unless the settings ask for it.
+    /// Prepares the statements; none unless the settings ask for them.
     pub(crate) fn new(settings: &Settings) -> Self {
         let statements = if settings.cleanup_enabled { statements(settings) } else { Vec::new() };
-        Self { statements, next: AtomicUsize::new(0), broom: Mutex::new(()) }
+        Self { statements, next: AtomicUsize::new(0), running: Mutex::new(()) }
     }
 
-    /// Runs the next of the statements, unless another request is at it. Whoever asks is not to fail because of it.
+    /// Runs the next of the statements, unless another request is at it. Its failure is no failure of the request that
+    /// calls this.
     pub(crate) async fn run(&self, database: &Database) {
-        let Ok(_broom) = self.broom.try_lock() else { return };
+        let Ok(_running) = self.running.try_lock() else { return };
         let turn = self.next.fetch_add(1, Ordering::Relaxed).checked_rem(self.statements.len());
         let Some(statement) = turn.and_then(|turn| self.statements.get(turn)) else { return };
         let parameters: Vec<Parameter<'_>> =

@@ -98,7 +98,7 @@ pub(crate) async fn create(
     created.ok_or_else(|| Error::Internal("a custom provider was not stored".to_owned()))
 }
 
-/// Replaces all that is known of a provider; returns what administrators see of it, None if it is gone.
+/// Replaces all that is known of a provider; returns what administrators see of it, `None` if it is gone.
 ///
 /// Errors: as [`create`].
 pub(crate) async fn update(

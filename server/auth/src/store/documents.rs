@@ -1,14 +1,14 @@
 //! SQL expressions that build JSON documents of rows: what is read of a user, a session, a factor and others, and what is
 //! kept secret.
 
-use super::one_time_tokens::Kind;
+use super::pending_code::Kind;
 
 /// Returns a SQL expression: the public JSON document of the row of `auth.users` named `alias`, without its secrets.
 pub(super) fn user(alias: &str) -> String {
     format!(
         "({bare} || jsonb_build_object(
           'identities', coalesce((
-            select jsonb_agg(to_jsonb(i) order by i.created_at, i.id) from auth.identities i where i.user_id = {alias}.id
+            select jsonb_agg({identity} order by i.created_at, i.id) from auth.identities i where i.user_id = {alias}.id
           ), '[]'),
           'factors', coalesce((
             select jsonb_agg({factor} order by f.created_at, f.id)
@@ -16,6 +16,7 @@ pub(super) fn user(alias: &str) -> String {
           ), '[]')
         ))",
         bare = bare_user(alias),
+        identity = identity("i"),
         factor = factor("f"),
     )
 }
@@ -54,6 +55,12 @@ pub(super) fn account(alias: &str) -> String {
         user = user(alias),
         pending = pending.join(", "),
     )
+}
+
+/// Returns a SQL expression: the document of [`Identity`](crate::user::Identity) for the row of `auth.identities` named
+/// `alias`.
+pub(super) fn identity(alias: &str) -> String {
+    format!("to_jsonb({alias})")
 }
 
 /// Returns a SQL expression: the public JSON document of the row of `auth.mfa_factors` named `alias`, without its
@@ -141,10 +148,30 @@ pub(super) fn sso_provider(domains: &str) -> String {
 /// `auth.flow_state` named `alias`.
 pub(super) fn flow_state(alias: &str) -> String {
     format!(
-        "to_jsonb({alias}) || jsonb_build_object(
-           'age', extract(epoch from now() - {alias}.created_at),
-           'code_age', extract(epoch from now() - {alias}.auth_code_issued_at)
-         )"
+        "{aged} || jsonb_build_object('code_age', extract(epoch from now() - {alias}.auth_code_issued_at))",
+        aged = with_age(alias),
+    )
+}
+
+/// Returns a SQL expression: the row named `alias` with a member `age`, the seconds since its `created_at`.
+pub(super) fn with_age(alias: &str) -> String {
+    format!("to_jsonb({alias}) || jsonb_build_object('age', extract(epoch from now() - {alias}.created_at))")
+}
+
+/// Returns a SQL expression: the document of [`OauthClient`](super::oauth_clients::OauthClient) for the row of
+/// `auth.oauth_clients` named `alias`.
+pub(super) fn oauth_client(alias: &str) -> String {
+    format!("to_jsonb({alias})")
+}
+
+/// Returns a SQL expression: the document of [`Authorization`](super::oauth_authorizations::Authorization) for the row
+/// of `auth.oauth_authorizations` named `alias`.
+pub(super) fn oauth_authorization(alias: &str) -> String {
+    format!(
+        "to_jsonb({alias}) || jsonb_build_object('is_expired', now() > {alias}.expires_at, 'client', (
+           select {client} from auth.oauth_clients c where c.id = {alias}.client_id and c.deleted_at is null
+         ))",
+        client = oauth_client("c"),
     )
 }
 

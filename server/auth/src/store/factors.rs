@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{Executor, Work, documents, interval, owned, text, text_unless_empty};
@@ -102,7 +102,7 @@ pub(crate) enum ChallengeOutcome {
     Wait(f64),
 }
 
-/// Stores a challenge, unless the last one was too short a time ago. None if the factor is gone.
+/// Stores a challenge, unless the last one was too short a time ago. `None` if the factor is gone.
 pub(crate) async fn challenge(
     work: &Work<'_>,
     challenge: &NewChallenge<'_>,
@@ -156,7 +156,7 @@ pub(crate) struct Challenge {
     pub(crate) credential: Option<Credential>,
 }
 
-/// Challenge `id` of `factor`, answered from `address`.
+/// Returns challenge `id` of `factor`, answered from `address`.
 pub(crate) async fn find_challenge(
     executor: impl Into<Executor<'_>>,
     factor: Uuid,
@@ -191,8 +191,8 @@ pub(crate) async fn delete_challenge(executor: impl Into<Executor<'_>>, id: Uuid
 }
 
 /// Uses challenge `id` up and notes `code`, which names the code of a TOTP factor and is empty for others, so that no
-/// other challenge of the factor takes the same one. None if somebody else was faster with the challenge, false if with
-/// the code. The factor's owner is locked.
+/// other challenge of the factor takes the same one. `None` if somebody else was faster with the challenge, false if
+/// with the code. The factor's owner is locked.
 pub(crate) async fn use_challenge(work: &Work<'_>, id: Uuid, code: &str) -> Result<Option<bool>, Error> {
     let sql = "with used as (
          update auth.mfa_challenges c set verified_at = now(), otp_code = coalesce($2, c.otp_code)
@@ -225,7 +225,7 @@ pub(crate) async fn credentials(
     Ok(executor.into().fetch(sql, vec![owned(user)]).await?.unwrap_or_default())
 }
 
-/// Marks factor `id` as verified. True if it was not before, None if it is gone.
+/// Marks factor `id` as verified. True if it was not before, `None` if it is gone.
 pub(crate) async fn confirm(work: &Work<'_>, id: Uuid) -> Result<Option<bool>, Error> {
     let sql = "with before as (
          select status from auth.mfa_factors where id = $1::uuid
@@ -263,8 +263,7 @@ pub(crate) async fn set_credential(
     let sql = "update auth.mfa_factors
        set web_authn_credential = $2::jsonb, web_authn_aaguid = $3::uuid, updated_at = now()
        where id = $1::uuid and status <> 'verified'";
-    let document = serde_json::to_string(credential).map_err(|error| Error::Internal(error.to_string()))?;
-    let parameters = vec![owned(id), text(&document), owned(credential.authenticator.aaguid)];
+    let parameters = vec![owned(id), owned(json!(credential)), owned(credential.authenticator.aaguid)];
     Ok(Executor::from(work).execute(sql, parameters).await? == 1)
 }
 
@@ -326,7 +325,7 @@ pub(crate) async fn update(
     Executor::from(work).fetch(&sql, parameters).await
 }
 
-/// Deletes factor `id` of `user`; sessions that were raised by it fall back to aal1. None if it is gone.
+/// Deletes factor `id` of `user`; sessions that were raised by it fall back to aal1. `None` if it is gone.
 pub(crate) async fn delete(work: &Work<'_>, user: Uuid, id: Uuid) -> Result<Option<Factor>, Error> {
     let sql = format!(
         "with gone as (

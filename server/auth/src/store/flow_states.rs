@@ -20,7 +20,7 @@ pub(crate) struct FlowState {
     /// `s256` or `plain`.
     pub(crate) code_challenge_method: Option<String>,
     pub(crate) provider_type: String,
-    /// Empty or None if the provider gave none; likewise below.
+    /// Empty or `None` if the provider gave none; likewise below.
     pub(crate) provider_access_token: Option<String>,
     pub(crate) provider_refresh_token: Option<String>,
     pub(crate) authentication_method: String,

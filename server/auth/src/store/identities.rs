@@ -3,7 +3,7 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Executor, owned, text};
+use super::{Executor, documents, owned, text};
 use crate::Error;
 use crate::user::Identity;
 
@@ -24,12 +24,15 @@ pub(crate) async fn create(
     executor: impl Into<Executor<'_>>,
     new: &NewIdentity<'_>,
 ) -> Result<Identity, Error> {
-    let sql = "insert into auth.identities as i
-        (id, provider_id, user_id, identity_data, provider, last_sign_in_at, created_at, updated_at)
-      values (gen_random_uuid(), $1, $2::uuid, $3::jsonb, $4, now(), now(), now())
-      returning to_jsonb(i)";
+    let sql = format!(
+        "insert into auth.identities as i
+           (id, provider_id, user_id, identity_data, provider, last_sign_in_at, created_at, updated_at)
+         values (gen_random_uuid(), $1, $2::uuid, $3::jsonb, $4, now(), now(), now())
+         returning {document}",
+        document = documents::identity("i"),
+    );
     let parameters = vec![text(new.subject), owned(new.user_id), owned(new.data), text(new.provider)];
-    let created = executor.into().fetch(sql, parameters).await?;
+    let created = executor.into().fetch(&sql, parameters).await?;
     created.ok_or_else(|| Error::Internal("an identity was not stored".to_owned()))
 }
 
@@ -39,8 +42,10 @@ pub(crate) async fn find(
     provider: &str,
     subject: &str,
 ) -> Result<Option<Identity>, Error> {
-    let sql = "select to_jsonb(i) from auth.identities i where i.provider = $1 and i.provider_id = $2";
-    executor.into().fetch(sql, vec![text(provider), text(subject)]).await
+    let document = documents::identity("i");
+    let sql =
+        format!("select {document} from auth.identities i where i.provider = $1 and i.provider_id = $2");
+    executor.into().fetch(&sql, vec![text(provider), text(subject)]).await
 }
 
 /// Merges `data` into what is known of identity `id`, and notes that it was just used.
@@ -49,10 +54,13 @@ pub(crate) async fn update(
     id: Uuid,
     data: &Value,
 ) -> Result<Identity, Error> {
-    let sql = "update auth.identities i
-      set identity_data = i.identity_data || $2::jsonb, last_sign_in_at = now(), updated_at = now()
-      where i.id = $1::uuid returning to_jsonb(i)";
-    let updated = executor.into().fetch(sql, vec![owned(id), owned(data)]).await?;
+    let sql = format!(
+        "update auth.identities i
+         set identity_data = i.identity_data || $2::jsonb, last_sign_in_at = now(), updated_at = now()
+         where i.id = $1::uuid returning {document}",
+        document = documents::identity("i"),
+    );
+    let updated = executor.into().fetch(&sql, vec![owned(id), owned(data)]).await?;
     updated.ok_or_else(|| Error::Internal("an identity is gone".to_owned()))
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::oauth_clients::OauthClient;
-use super::{Executor, Work, interval, owned, text, text_unless_empty};
+use super::{Executor, Work, documents, interval, owned, text, text_unless_empty};
 use crate::Error;
 
 /// How far a request has come.
@@ -23,7 +23,7 @@ pub(crate) enum Status {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Authorization {
     pub(crate) authorization_id: String,
-    /// Who asks; None if the client was deleted.
+    /// Who asks; `None` if the client was deleted.
     pub(crate) client: Option<OauthClient>,
     pub(crate) client_id: Uuid,
     /// Who is asked: the first user who has looked at the request.
@@ -86,12 +86,8 @@ pub(crate) async fn create(
 }
 
 async fn find_where(work: &Work<'_>, condition: &str, value: &str) -> Result<Option<Authorization>, Error> {
-    let sql = format!(
-        "select to_jsonb(a) || jsonb_build_object('is_expired', now() > a.expires_at, 'client', (
-           select to_jsonb(c) from auth.oauth_clients c where c.id = a.client_id and c.deleted_at is null
-         ))
-         from auth.oauth_authorizations a where {condition} for update of a"
-    );
+    let document = documents::oauth_authorization("a");
+    let sql = format!("select {document} from auth.oauth_authorizations a where {condition} for update of a");
     Executor::from(work).fetch(&sql, vec![text(value)]).await
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{Executor, owned, text};
+use super::{Executor, documents, owned, text};
 use crate::Error;
 
 /// A sign-in that is under way.
@@ -30,7 +30,7 @@ pub(crate) async fn create(
 
 /// Takes the state `id` away: it is good for one attempt.
 pub(crate) async fn take(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<ClientState>, Error> {
-    let sql = "delete from auth.oauth_client_states s where s.id = $1::uuid
-      returning to_jsonb(s) || jsonb_build_object('age', extract(epoch from now() - s.created_at))";
-    executor.into().fetch(sql, vec![owned(id)]).await
+    let document = documents::with_age("s");
+    let sql = format!("delete from auth.oauth_client_states s where s.id = $1::uuid returning {document}");
+    executor.into().fetch(&sql, vec![owned(id)]).await
 }

@@ -1,9 +1,10 @@
 //! Rows of `auth.oauth_clients`: applications that users may sign in to with their accounts here.
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use uuid::Uuid;
 
-use super::{Executor, owned};
+use super::{Executor, documents, owned};
 use crate::Error;
 use crate::user::timestamp;
 
@@ -16,13 +17,9 @@ pub(crate) enum ClientType {
 }
 
 impl ClientType {
-    /// None for an unknown name.
+    /// Parses a name; `None` for an unknown one.
     pub(crate) fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "public" => Self::Public,
-            "confidential" => Self::Confidential,
-            _ => return None,
-        })
+        [Self::Public, Self::Confidential].into_iter().find(|client_type| client_type.name() == name)
     }
 
     pub(crate) const fn name(self) -> &'static str {
@@ -43,14 +40,10 @@ pub(crate) enum AuthMethod {
 }
 
 impl AuthMethod {
-    /// None for an unknown name.
+    /// Parses a name; `None` for an unknown one.
     pub(crate) fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "none" => Self::None,
-            "client_secret_basic" => Self::ClientSecretBasic,
-            "client_secret_post" => Self::ClientSecretPost,
-            _ => return None,
-        })
+        let all = [Self::None, Self::ClientSecretBasic, Self::ClientSecretPost];
+        all.into_iter().find(|method| method.name() == name)
     }
 
     pub(crate) const fn name(self) -> &'static str {
@@ -74,7 +67,7 @@ impl AuthMethod {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct OauthClient {
     pub(crate) id: Uuid,
-    /// None or empty for public clients.
+    /// `None` or empty for public clients.
     pub(crate) client_secret_hash: Option<String>,
     /// `manual` or `dynamic`.
     pub(crate) registration_type: String,
@@ -126,7 +119,7 @@ pub(crate) struct NewOauthClient {
     pub(crate) logo_uri: Option<String>,
 }
 
-/// What is to change of a client; what is None stays.
+/// What is to change of a client; what is `None` stays.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Changes {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,7 +130,7 @@ pub(crate) struct Changes {
     pub(crate) redirect_uris: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) grant_types: Option<String>,
-    /// `Some(None)` takes it away; likewise below.
+    /// `Some(`None`)` takes it away; likewise below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) client_name: Option<Option<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,8 +141,10 @@ pub(crate) struct Changes {
 
 /// Returns the client `id`.
 pub(crate) async fn find(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<OauthClient>, Error> {
-    let sql = "select to_jsonb(c) from auth.oauth_clients c where c.id = $1::uuid and c.deleted_at is null";
-    executor.into().fetch(sql, vec![owned(id)]).await
+    let document = documents::oauth_client("c");
+    let sql =
+        format!("select {document} from auth.oauth_clients c where c.id = $1::uuid and c.deleted_at is null");
+    executor.into().fetch(&sql, vec![owned(id)]).await
 }
 
 /// The columns that both [`create`] and [`update`] fill.
@@ -166,13 +161,14 @@ pub(crate) async fn create(
         "insert into auth.oauth_clients as c (id, registration_type, client_type, {COLUMNS})
          select id, registration_type, client_type, {COLUMNS}
          from jsonb_populate_record(null::auth.oauth_clients, $1::jsonb)
-         returning to_jsonb(c)"
+         returning {document}",
+        document = documents::oauth_client("c"),
     );
-    let created = executor.into().fetch(&sql, vec![json(client)?]).await?;
+    let created = executor.into().fetch(&sql, vec![owned(json!(client))]).await?;
     created.ok_or_else(|| Error::Internal("an OAuth client was not stored".to_owned()))
 }
 
-/// Changes the client `id`; returns what it is then, None if it is gone.
+/// Changes the client `id`; returns what it is then, `None` if it is gone.
 pub(crate) async fn update(
     executor: impl Into<Executor<'_>>,
     id: Uuid,
@@ -182,9 +178,10 @@ pub(crate) async fn update(
         "update auth.oauth_clients c set ({COLUMNS}, updated_at) = (
            select {COLUMNS}, now() from jsonb_populate_record(c, $2::jsonb)
          )
-         where c.id = $1::uuid and c.deleted_at is null returning to_jsonb(c)"
+         where c.id = $1::uuid and c.deleted_at is null returning {document}",
+        document = documents::oauth_client("c"),
     );
-    executor.into().fetch(&sql, vec![owned(id), json(changes)?]).await
+    executor.into().fetch(&sql, vec![owned(id), owned(json!(changes))]).await
 }
 
 /// Deletes the client `id`; its row stays, since users' grants tell of it.
@@ -201,24 +198,21 @@ pub(crate) struct Page {
     pub(crate) total: u64,
 }
 
-/// Clients, newest first: all, or at most `limit` after the first `offset`.
+/// Returns clients, newest first: all, or at most `limit` after the first `offset`.
 pub(crate) async fn page(executor: impl Into<Executor<'_>>, part: Option<(i64, i64)>) -> Result<Page, Error> {
-    let sql = "select jsonb_build_object(
-        'total', (select count(*) from auth.oauth_clients where deleted_at is null),
-        'clients', coalesce((
-          select jsonb_agg(to_jsonb(p) order by p.created_at desc, p.id) from (
-            select * from auth.oauth_clients where deleted_at is null
-            order by created_at desc, id limit $1::bigint offset $2::bigint
-          ) p
-        ), '[]')
-      )";
+    let sql = format!(
+        "select jsonb_build_object(
+           'total', (select count(*) from auth.oauth_clients where deleted_at is null),
+           'clients', coalesce((
+             select jsonb_agg({document} order by p.created_at desc, p.id) from (
+               select * from auth.oauth_clients where deleted_at is null
+               order by created_at desc, id limit $1::bigint offset $2::bigint
+             ) p
+           ), '[]')
+         )",
+        document = documents::oauth_client("p"),
+    );
     let (limit, offset) = part.unzip();
-    let page = executor.into().fetch(sql, vec![limit.and_then(owned), offset.and_then(owned)]).await?;
+    let page = executor.into().fetch(&sql, vec![limit.and_then(owned), offset.and_then(owned)]).await?;
     page.ok_or_else(|| Error::Internal("a page of OAuth clients was not answered".to_owned()))
-}
-
-/// Returns a JSON document in text format.
-fn json(value: &impl Serialize) -> Result<super::Parameter<'static>, Error> {
-    let json = serde_json::to_string(value).map_err(|error| Error::Internal(error.to_string()))?;
-    Ok(owned(json))
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::audit::{self, Action};
 use super::oauth_clients::OauthClient;
-use super::{Executor, Work, owned, text};
+use super::{Executor, Work, documents, owned, text};
 use crate::client::Client;
 use crate::user::timestamp;
 use crate::{Error, Settings};
@@ -22,7 +22,7 @@ pub(crate) struct Grant {
     pub(crate) granted_at: Option<String>,
 }
 
-/// Returns the scopes that `user` has granted to `client`, separated by blanks; None if none are.
+/// Returns the scopes that `user` has granted to `client`, separated by blanks; `None` if none are.
 pub(crate) async fn scopes(work: &Work<'_>, user: Uuid, client: Uuid) -> Result<Option<String>, Error> {
     let sql = "select to_jsonb(c.scopes) from auth.oauth_consents c
        where c.user_id = $1::uuid and c.client_id = $2::uuid and c.revoked_at is null";
@@ -40,13 +40,16 @@ pub(crate) async fn grant(work: &Work<'_>, user: Uuid, client: Uuid, scopes: &st
 
 /// Returns the clients that `user` has admitted and that still exist, the latest first.
 pub(crate) async fn list(executor: impl Into<Executor<'_>>, user: Uuid) -> Result<Vec<Grant>, Error> {
-    let sql = "select coalesce(jsonb_agg(
-        jsonb_build_object('client', to_jsonb(c), 'scopes', g.scopes, 'granted_at', g.granted_at)
-        order by g.granted_at desc, g.id
-      ), '[]')
-      from auth.oauth_consents g join auth.oauth_clients c on c.id = g.client_id and c.deleted_at is null
-      where g.user_id = $1::uuid and g.revoked_at is null";
-    Ok(executor.into().fetch(sql, vec![owned(user)]).await?.unwrap_or_default())
+    let sql = format!(
+        "select coalesce(jsonb_agg(
+           jsonb_build_object('client', {client}, 'scopes', g.scopes, 'granted_at', g.granted_at)
+           order by g.granted_at desc, g.id
+         ), '[]')
+         from auth.oauth_consents g join auth.oauth_clients c on c.id = g.client_id and c.deleted_at is null
+         where g.user_id = $1::uuid and g.revoked_at is null",
+        client = documents::oauth_client("c"),
+    );
+    Ok(executor.into().fetch(&sql, vec![owned(user)]).await?.unwrap_or_default())
 }
 
 static REVOKE: LazyLock<String> = LazyLock::new(|| {

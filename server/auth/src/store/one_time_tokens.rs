@@ -1,72 +1,13 @@
 //! One-time tokens: the hashes of codes that were sent, in `auth.one_time_tokens` and, as upstream keeps them, in
 //! the user's row.
 
-use serde::Deserialize;
 use uuid::Uuid;
 
 use super::users::Account;
 use super::{Executor, documents, owned, text};
 use crate::Error;
 
-/// What a code confirms; there is one of each kind per user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-pub(crate) enum Kind {
-    #[serde(rename = "confirmation_token")]
-    Confirmation,
-    #[serde(rename = "recovery_token")]
-    Recovery,
-    #[serde(rename = "email_change_token_new")]
-    EmailChangeNew,
-    #[serde(rename = "email_change_token_current")]
-    EmailChangeCurrent,
-    #[serde(rename = "phone_change_token")]
-    PhoneChange,
-    #[serde(rename = "reauthentication_token")]
-    Reauthentication,
-}
-
-impl Kind {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Confirmation,
-        Self::Recovery,
-        Self::EmailChangeNew,
-        Self::EmailChangeCurrent,
-        Self::PhoneChange,
-        Self::Reauthentication,
-    ];
-
-    /// Returns the column of `auth.users` and the value of the enum `auth.one_time_token_type`.
-    pub(super) const fn column(self) -> &'static str {
-        match self {
-            Self::Confirmation => "confirmation_token",
-            Self::Recovery => "recovery_token",
-            Self::EmailChangeNew => "email_change_token_new",
-            Self::EmailChangeCurrent => "email_change_token_current",
-            Self::PhoneChange => "phone_change_token",
-            Self::Reauthentication => "reauthentication_token",
-        }
-    }
-
-    /// Returns the column that tells when the code was sent.
-    pub(super) const fn sent_at(self) -> &'static str {
-        match self {
-            Self::Confirmation => "confirmation_sent_at",
-            Self::Recovery => "recovery_sent_at",
-            Self::EmailChangeNew | Self::EmailChangeCurrent => "email_change_sent_at",
-            Self::PhoneChange => "phone_change_sent_at",
-            Self::Reauthentication => "reauthentication_sent_at",
-        }
-    }
-}
-
-/// A code of one kind in the user's row.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct PendingCode {
-    /// The hash, with its prefix if the flow uses PKCE; empty if there is none.
-    pub(crate) hash: String,
-    /// Seconds since the last code of this kind was sent, if one was.
-    pub(crate) age: Option<f64>,
-}
+pub(crate) use super::pending_code::{Kind, PendingCode};
 
 /// Stores that a code with `hash` was just sent to `address`; the one before is worth nothing from now on.
 pub(crate) async fn put(

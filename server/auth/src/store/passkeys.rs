@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -27,7 +28,7 @@ impl Ceremony {
     }
 }
 
-/// Stores what a ceremony of `user` (None if nobody knows yet whose) will be judged by. Returns until when, in Unix
+/// Stores what a ceremony of `user` (`None` if nobody knows yet whose) will be judged by. Returns until when, in Unix
 /// seconds.
 pub(crate) async fn start(
     executor: impl Into<Executor<'_>>,
@@ -60,7 +61,7 @@ pub(crate) struct StartedCeremony {
     pub(crate) is_expired: bool,
 }
 
-/// Takes a ceremony away, so that one of several answers to it counts. None if it was taken, or is not such a one of
+/// Takes a ceremony away, so that one of several answers to it counts. `None` if it was taken, or is not such a one of
 /// `user`.
 pub(crate) async fn take(
     executor: impl Into<Executor<'_>>,
@@ -112,8 +113,8 @@ pub(crate) async fn insert(
     );
     let parameters = vec![
         owned(user),
-        owned(hex(&credential.id)),
-        owned(hex(&credential.public_key)),
+        owned(HEXLOWER.encode(&credential.id)),
+        owned(HEXLOWER.encode(&credential.public_key)),
         text(&credential.attestation_type),
         owned(credential.authenticator.aaguid),
         owned(credential.authenticator.sign_count),
@@ -146,7 +147,7 @@ pub(crate) async fn find(
         passkey = documents::passkey("c"),
         account = documents::account("u"),
     );
-    executor.into().fetch(&sql, vec![owned(hex(credential_id)), owned(owner)]).await
+    executor.into().fetch(&sql, vec![owned(HEXLOWER.encode(credential_id)), owned(owner)]).await
 }
 
 /// Stores that passkey `id` was used and how far its signature counter has come. False if another signature has come
@@ -164,7 +165,7 @@ pub(crate) async fn set_used(
     Ok(Executor::from(work).execute(sql, parameters).await? == 1)
 }
 
-/// Gives passkey `id` of `user` a name. None if there is none.
+/// Gives passkey `id` of `user` a name. `None` if there is none.
 pub(crate) async fn rename(
     work: &Work<'_>,
     user: Uuid,
@@ -183,8 +184,4 @@ pub(crate) async fn rename(
 pub(crate) async fn delete(work: &Work<'_>, user: Uuid, id: Uuid) -> Result<bool, Error> {
     let sql = "delete from auth.webauthn_credentials where id = $2::uuid and user_id = $1::uuid";
     Ok(Executor::from(work).execute(sql, vec![owned(user), owned(id)]).await? == 1)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    data_encoding::HEXLOWER.encode(bytes)
 }

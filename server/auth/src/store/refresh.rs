@@ -62,7 +62,7 @@ pub(crate) enum RefreshVerdict {
 
 /// Exchanges `token` for a session that goes on; `oauth_client` is the client that has proved who it is, if one has.
 /// The signature of a token of the second format is checked here unless it was found right already (`is_checked`).
-/// None if the token was never issued or its session was ended.
+/// `None` if the token was never issued or its session was ended.
 pub(crate) async fn refresh(
     database: &Database,
     settings: &Settings,
@@ -105,7 +105,7 @@ pub(crate) async fn refresh(
     fetch(database, lock.statement(statement, parameters)).await
 }
 
-/// Parameters 3 to 13 of both statements.
+/// Returns parameters 3 to 13 of both statements.
 fn shared_parameters<'a>(
     settings: &Settings,
     oauth_client: Option<Uuid>,
@@ -142,8 +142,8 @@ const SESSION_RULES: &str = "
   when session.oauth_client_id is distinct from $13::uuid then 'oauth_session'
   when $11::boolean and exists (select from newer) then 'superseded'";
 
-/// CTE `newer`: another valid session of the same user and kind that was refreshed later.
-fn newer() -> String {
+/// Returns CTE `newer`: another valid session of the same user and kind that was refreshed later.
+fn newer_cte() -> String {
     let tag = |session: &str| {
         format!("case when $12::jsonb ? {session}.tag then {session}.tag else $12::jsonb ->> 0 end")
     };
@@ -164,8 +164,8 @@ fn newer() -> String {
     )
 }
 
-/// CTE `touched`: the session after the refresh, with `assignments` besides those of every refresh.
-fn touched(assignments: &str) -> String {
+/// Returns CTE `touched`: the session after the refresh, with `assignments` besides those of every refresh.
+fn touched_cte(assignments: &str) -> String {
     format!(
         "touched as (
            update auth.sessions s

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{Executor, owned, text};
+use super::{Executor, documents, owned, text};
 use crate::Error;
 
 /// A sign-in that is under way.
@@ -12,7 +12,7 @@ pub(crate) struct RelayState {
     pub(crate) sso_provider_id: Uuid,
     /// What the response has to refer to.
     pub(crate) request_id: String,
-    /// Where the user is sent in the end; None or empty for the site.
+    /// Where the user is sent in the end; `None` or empty for the site.
     pub(crate) redirect_to: Option<String>,
     pub(crate) flow_state_id: Option<Uuid>,
     /// Seconds since it began.
@@ -46,7 +46,7 @@ pub(crate) async fn create(executor: impl Into<Executor<'_>>, new: &NewRelayStat
 
 /// Takes the state `id` away: it is good for one attempt, on any node.
 pub(crate) async fn take(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<RelayState>, Error> {
-    let sql = "delete from auth.saml_relay_states s where s.id = $1::uuid
-      returning to_jsonb(s) || jsonb_build_object('age', extract(epoch from now() - s.created_at))";
-    executor.into().fetch(sql, vec![owned(id)]).await
+    let document = documents::with_age("s");
+    let sql = format!("delete from auth.saml_relay_states s where s.id = $1::uuid returning {document}");
+    executor.into().fetch(&sql, vec![owned(id)]).await
 }

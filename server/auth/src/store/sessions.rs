@@ -11,7 +11,7 @@ use crate::session::{GrantedSession, LogoutScope, Method};
 use crate::{Error, Settings};
 
 impl Client<'_> {
-    /// Null for none.
+    /// Returns header `User-Agent` as a parameter, null without one.
     pub(super) fn user_agent(&self) -> Parameter<'_> {
         text(self.user_agent.filter(|agent| !agent.is_empty())?)
     }
@@ -23,7 +23,7 @@ pub(crate) async fn methods(executor: impl Into<Executor<'_>>, id: Uuid) -> Resu
     Ok(executor.into().fetch(&sql, vec![owned(id)]).await?.unwrap_or_default())
 }
 
-/// Returns whether session `id` has not ended by its own end or the longest life of sessions; None if there is none.
+/// Returns whether session `id` has not ended by its own end or the longest life of sessions; `None` if there is none.
 pub(crate) async fn validity(
     executor: impl Into<Executor<'_>>,
     settings: &Settings,
@@ -48,7 +48,7 @@ pub(crate) struct NewSession<'a> {
     pub(crate) method: &'a str,
     /// The first refresh token.
     pub(crate) token: &'a str,
-    /// What signs refresh tokens of the second format, encrypted if keys are; None for the first.
+    /// What signs refresh tokens of the second format, encrypted if keys are; `None` for the first.
     pub(crate) token_key: Option<&'a str>,
     /// Which of [`SessionSettings::tags`](crate::SessionSettings::tags) it has.
     pub(crate) tag: Option<&'a str>,
@@ -56,7 +56,7 @@ pub(crate) struct NewSession<'a> {
     pub(crate) not_after: Option<&'a str>,
     /// The OAuth client that the session is for, and the scopes that it may have.
     pub(crate) oauth_client: Option<(Uuid, &'a str)>,
-    /// The provider that the audit log tells of; None if something else than a login is logged.
+    /// The provider that the audit log tells of; `None` if something else than a login is logged.
     pub(crate) login: Option<&'a str>,
 }
 
@@ -93,7 +93,7 @@ static BEGIN: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Begins a session. None if the user is gone.
+/// Begins a session. `None` if the user is gone.
 pub(crate) async fn begin(
     executor: impl Into<Executor<'_>>,
     settings: &Settings,
@@ -174,7 +174,7 @@ static STEP_UP: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Raises a session to aal2 and replaces its refresh token. None if the session is gone.
+/// Raises a session to aal2 and replaces its refresh token. `None` if the session is gone.
 pub(crate) async fn step_up(
     executor: impl Into<Executor<'_>>,
     step: &StepUp<'_>,
@@ -197,7 +197,8 @@ static END: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Returns the key of session `id`'s refresh tokens as it is stored; None if there is no session, or if it has no key.
+/// Returns the key of session `id`'s refresh tokens as it is stored; `None` if there is no session, or if it has no
+/// key.
 pub(crate) async fn token_key(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<String>, Error> {
     let sql = "select to_jsonb(refresh_token_hmac_key) from auth.sessions
        where id = $1::uuid and refresh_token_hmac_key is not null";
@@ -242,7 +243,8 @@ pub(crate) async fn end_others(
 }
 
 /// Ends sessions of user `id`, together with their refresh tokens. Without a `session` of the caller's own, every
-/// scope means all of them.
+/// scope means all of them. Access tokens that were issued for them are refused by this service at once, by others when
+/// they expire.
 pub(crate) async fn end(
     executor: impl Into<Executor<'_>>,
     settings: &Settings,

@@ -1,8 +1,8 @@
 //! Rows of `auth.sso_providers`, `auth.saml_providers` and `auth.sso_domains`: identity providers of single sign-on.
 
 use poem_openapi::Object;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use uuid::Uuid;
 
 use super::{Executor, Work, documents, owned, text, text_unless_empty};
@@ -128,34 +128,20 @@ pub(crate) async fn taken_domain(
 }
 
 /// A provider as it is to be stored.
+#[derive(Serialize)]
 pub(crate) struct Row<'a> {
     pub(crate) id: Uuid,
     pub(crate) resource_id: Option<&'a str>,
     pub(crate) disabled: Option<bool>,
     pub(crate) entity_id: &'a str,
-    /// None leaves the metadata that is there.
+    /// `None` leaves the metadata that is there.
     pub(crate) metadata_xml: Option<&'a str>,
     pub(crate) metadata_url: Option<&'a str>,
     pub(crate) attribute_mapping: &'a AttributeMapping,
     pub(crate) name_id_format: Option<&'a str>,
 }
 
-impl Row<'_> {
-    fn json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "resource_id": self.resource_id,
-            "disabled": self.disabled,
-            "entity_id": self.entity_id,
-            "metadata_xml": self.metadata_xml,
-            "metadata_url": self.metadata_url,
-            "attribute_mapping": self.attribute_mapping,
-            "name_id_format": self.name_id_format,
-        })
-    }
-}
-
-/// What [`Row::json`] holds, as a row named `r`.
+/// A [`Row`] in JSON, as a row named `r`.
 const RECORD: &str =
     "jsonb_to_record($1::jsonb) as r (id uuid, resource_id text, disabled boolean, entity_id text,
   metadata_xml text, metadata_url text, attribute_mapping jsonb, name_id_format text)";
@@ -185,7 +171,7 @@ pub(crate) async fn create(
          select {} from p, s",
         documents::sso_provider("added")
     );
-    let created = executor.into().fetch(&sql, vec![owned(row.json()), owned(json!(domains))]).await?;
+    let created = executor.into().fetch(&sql, vec![owned(json!(row)), owned(json!(domains))]).await?;
     created.ok_or_else(|| Error::Internal("an SSO provider was not stored".to_owned()))
 }
 
@@ -207,7 +193,7 @@ pub(crate) async fn update(
            updated_at = case when r.metadata_xml is null then s.updated_at else now() end
          from r, p where s.sso_provider_id = p.id"
     );
-    Executor::from(work).execute(&sql, vec![owned(row.json())]).await?;
+    Executor::from(work).execute(&sql, vec![owned(json!(row))]).await?;
     if let Some(domains) = domains {
         let kept = "select lower(x) from jsonb_array_elements_text($2::jsonb) x";
         let delete = format!(

@@ -17,7 +17,7 @@ pub(crate) use list::{Selection, after, page};
 pub(crate) use new::NewUser;
 pub(crate) use removal::{delete, obscure};
 
-use super::one_time_tokens::{Kind, PendingCode};
+use super::pending_code::{Kind, PendingCode};
 use super::{Executor, Parameter, documents, fetch, owned, text, transaction};
 use crate::address::Address;
 use crate::encryption::DecryptedSecret;
@@ -26,11 +26,11 @@ use crate::session::Session;
 use crate::user::User;
 use crate::{EncryptionSettings, Error, Settings};
 
-/// A user, together with what is nobody else's business.
+/// A user, together with what no answer may hold.
 #[derive(Deserialize)]
 pub(crate) struct Account {
     pub(crate) user: User,
-    /// None or empty for a user without a password.
+    /// `None` or empty for a user without a password.
     pub(crate) encrypted_password: Option<String>,
     pub(crate) banned: bool,
     /// How many of two addresses have confirmed the change of the e-mail address.
@@ -48,7 +48,15 @@ impl Account {
         self.encrypted_password.as_ref().is_some_and(|hash| !hash.is_empty())
     }
 
-    /// Returns the hash of the password, decrypted. None for a user without one.
+    /// Returns whether an address of the kind of `address` is confirmed.
+    pub(crate) fn is_confirmed(&self, address: &Address) -> bool {
+        match address {
+            Address::Email(_) => self.user.email_confirmed_at.is_some(),
+            Address::Phone(_) => self.user.phone_confirmed_at.is_some(),
+        }
+    }
+
+    /// Returns the hash of the password, decrypted. `None` for a user without one.
     ///
     /// Errors: as [`EncryptionSettings::open`].
     pub(crate) fn password_hash(
@@ -140,12 +148,12 @@ pub(crate) async fn find_duplicate(
 }
 
 /// Returns whether a user was not stored because somebody has the address.
-pub(crate) fn is_taken(error: &Error) -> bool {
+pub(crate) fn is_address_conflict(error: &Error) -> bool {
     error.violates("users_email_partial_key") || error.violates("users_phone_key")
 }
 
 /// Turns the violation of an address' uniqueness into the refusal that says so.
-pub(crate) fn name_taken(error: Error) -> Error {
+pub(crate) fn as_address_conflict(error: Error) -> Error {
     if error.violates("users_email_partial_key") {
         return refusals::email_exists();
     }

@@ -32,8 +32,8 @@ impl<'c> Work<'c> {
         Ok(self.transaction.commit().await?)
     }
 
-    /// Has the statement watched that `running` runs.
-    async fn watched<T>(
+    /// Runs the statement `running` under the watch of the statistics.
+    async fn watch<T>(
         &self,
         sql: &str,
         running: impl Future<Output = Result<T, tokio_postgres::Error>>,
@@ -88,8 +88,8 @@ impl Executor<'_> {
             }
             Executor::Within(work) => {
                 let values: Vec<Text<'_>> = parameters.iter().map(Text).collect();
-                let values = untyped(&values);
-                let row = work.watched(sql, work.transaction.query_typed_opt(sql, &values)).await?;
+                let values = untyped_parameters(&values);
+                let row = work.watch(sql, work.transaction.query_typed_opt(sql, &values)).await?;
                 let document = row.map(|row| row.try_get::<_, Json<T>>(0)).transpose()?;
                 Ok(document.map(|Json(document)| document))
             }
@@ -106,8 +106,8 @@ impl Executor<'_> {
             }
             Executor::Within(work) => {
                 let values: Vec<Text<'_>> = parameters.iter().map(Text).collect();
-                let values = untyped(&values);
-                Ok(work.watched(sql, work.transaction.execute_typed(sql, &values)).await?)
+                let values = untyped_parameters(&values);
+                Ok(work.watch(sql, work.transaction.execute_typed(sql, &values)).await?)
             }
         }
     }

@@ -1,11 +1,12 @@
 //! Signatures of Ethereum wallets (ERC-191).
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use sha3::{Digest, Keccak256};
 
 use super::message::Message;
 
-/// r, s and the recovery byte: 65 bytes.
+/// Parses a signature: r, s and the recovery byte, 65 bytes.
 pub(super) fn signature(text: &str) -> Result<Vec<u8>, String> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     if digits.len() != 130 {
@@ -14,12 +15,8 @@ pub(super) fn signature(text: &str) -> Result<Vec<u8>, String> {
         );
     }
     // Digits that are none are the signature of nobody, and so is one without its prefix.
-    Ok(text.strip_prefix("0x").and_then(bytes).unwrap_or_default())
-}
-
-fn bytes(digits: &str) -> Option<Vec<u8>> {
-    let pairs = digits.as_bytes().chunks(2);
-    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+    let digits = text.strip_prefix("0x").unwrap_or_default();
+    Ok(HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).unwrap_or_default())
 }
 
 /// Returns whether the key that signed (by `personal_sign`, ERC-191) belongs to the message's address.
@@ -41,7 +38,7 @@ fn recover(text: &str, signature: &[u8]) -> Option<String> {
     let key = VerifyingKey::recover_from_prehash(&digest, &numbers, recovery).ok()?;
     let point = key.to_sec1_point(false);
     let hash = Keccak256::digest(point.as_bytes().get(1..)?);
-    Some(hash.get(12..)?.iter().fold("0x".to_owned(), |address, byte| format!("{address}{byte:02x}")))
+    Some(format!("0x{}", HEXLOWER.encode(hash.get(12..)?)))
 }
 
 #[cfg(test)]
@@ -53,7 +50,7 @@ mod tests {
     const ADDRESS: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 
     fn sign(text: &str) -> Vec<u8> {
-        let key = k256::ecdsa::SigningKey::from_slice(&bytes(KEY).unwrap()).unwrap();
+        let key = k256::ecdsa::SigningKey::from_slice(&HEXLOWER.decode(KEY.as_bytes()).unwrap()).unwrap();
         let digest = Keccak256::new()
             .chain_update(format!("\x19Ethereum Signed Message:\n{}", text.len()))
             .chain_update(text)
@@ -93,5 +90,6 @@ mod tests {
         assert_eq!(signature(&format!("0x{}", "ab".repeat(65))).unwrap(), vec![0xab; 65]);
         assert!(signature(&"ab".repeat(65)).unwrap().is_empty());
         assert!(signature(&format!("0x{}", "zz".repeat(65))).unwrap().is_empty());
+        assert!(signature(&format!("0x{}", "+a".repeat(65))).unwrap().is_empty());
     }
 }

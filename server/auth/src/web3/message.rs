@@ -4,14 +4,9 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use url::Url;
 
-/// What tells the two kinds of messages apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dialect {
-    Ethereum,
-    Solana,
-}
+use super::Chain;
 
-impl Dialect {
+impl Chain {
     const fn prefix(self) -> &'static str {
         match self {
             Self::Ethereum => "siwe",
@@ -41,7 +36,8 @@ impl Dialect {
         }
     }
 
-    /// Ethereum's networks have numbers (EIP-155), Solana's have names, and its messages may do without.
+    /// Checks the name of a network. Ethereum's networks have numbers (EIP-155), Solana's have names, and its messages
+    /// may do without.
     fn check_network(self, network: &str) -> Result<(), &'static str> {
         let valid = match self {
             Self::Ethereum => network.parse::<i64>().is_ok_and(|number| number > 0),
@@ -88,30 +84,30 @@ impl<'a> Message<'a> {
     /// Reads the text form. Unknown fields are ignored, the last of repeated ones counts.
     ///
     /// Errors: a sentence that says which line is wrong, as upstream's.
-    pub(crate) fn parse(raw: &'a str, dialect: Dialect) -> Result<Self, String> {
-        let fail = |reason: &str| format!("{}: {reason}", dialect.prefix());
+    pub(crate) fn parse(raw: &'a str, chain: Chain) -> Result<Self, String> {
+        let fail = |reason: &str| format!("{}: {reason}", chain.prefix());
         let lines: Vec<&str> = raw.split('\n').collect();
         let &[header, address, empty, fourth, fifth, _, ..] = lines.as_slice() else {
             return Err(fail("message needs at least 6 lines"));
         };
         let domain = header
-            .strip_suffix(dialect.header())
-            .ok_or_else(|| fail(&format!("message first line does not end in \"{}\"", dialect.header())))?;
+            .strip_suffix(chain.header())
+            .ok_or_else(|| fail(&format!("message first line does not end in \"{}\"", chain.header())))?;
         let (domain, address) = (domain.trim(), address.trim());
         if !is_domain(domain) {
             return Err(fail("domain in first line of message is not valid"));
         }
-        dialect.check_address(address).map_err(fail)?;
+        chain.check_address(address).map_err(fail)?;
         if !empty.is_empty() {
             return Err(fail("third line must be empty"));
         }
         let statement = Some(fourth).filter(|line| !line.is_empty() && fifth.is_empty());
         let start = if statement.is_some() { 5 } else { 3 };
-        let fields = Fields::parse(&lines, start, dialect).map_err(|reason| fail(&reason))?;
+        let fields = Fields::parse(&lines, start, chain).map_err(|reason| fail(&reason))?;
         fields.complete(raw, domain, address, statement).map_err(|reason| fail(&reason))
     }
 
-    /// Host and port in the URI, as they are written there.
+    /// Returns host and port of the URI, as they are written there.
     pub(crate) fn authority(&self) -> &'a str {
         let rest = self.uri_text.split_once("://").map_or("", |(_, rest)| rest);
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -120,7 +116,7 @@ impl<'a> Message<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn parse(lines: &[&'a str], start: usize, dialect: Dialect) -> Result<Self, String> {
+    fn parse(lines: &[&'a str], start: usize, chain: Chain) -> Result<Self, String> {
         let mut fields = Fields::default();
         let mut resources = None;
         for (index, line) in lines.iter().enumerate().skip(start) {
@@ -139,18 +135,18 @@ impl<'a> Fields<'a> {
             let (name, value) = line
                 .split_once(':')
                 .ok_or_else(|| format!("encountered unparsable line at index {index}"))?;
-            fields.set(name, value.trim(), dialect)?;
+            fields.set(name, value.trim(), chain)?;
         }
         Ok(fields)
     }
 
-    fn set(&mut self, name: &str, value: &'a str, dialect: Dialect) -> Result<(), &'static str> {
+    fn set(&mut self, name: &str, value: &'a str, chain: Chain) -> Result<(), &'static str> {
         let moment = |message| OffsetDateTime::parse(value, &Rfc3339).map(Some).map_err(|_| message);
         match name {
             "URI" => self.uri = Some((Url::parse(value).map_err(|_| "URI is not valid")?, value)),
             "Version" => self.version = value,
             "Chain ID" => {
-                dialect.check_network(value)?;
+                chain.check_network(value)?;
                 self.network = value;
             }
             "Issued At" => self.issued_at = moment("Issued At is not a valid ISO8601 timestamp")?,
@@ -199,12 +195,13 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Returns an absolute URI or an absolute path, without white space.
+/// Returns whether `text` is an absolute URI or an absolute path, without white space.
 fn is_request_uri(text: &str) -> bool {
     (Url::parse(text).is_ok() || text.starts_with('/')) && !text.contains(char::is_whitespace)
 }
 
-/// `localhost` or a name of at least two labels whose last is of letters only, with or without a port.
+/// Returns whether `text` is `localhost` or a name of at least two labels whose last is of letters only, with or
+/// without a port.
 fn is_domain(text: &str) -> bool {
     let (name, port) = text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
     let is_port =
@@ -251,13 +248,13 @@ mod tests {
         Unknown: ignored";
 
     fn error(text: &str) -> String {
-        Message::parse(text, Dialect::Ethereum).unwrap_err()
+        Message::parse(text, Chain::Ethereum).unwrap_err()
     }
 
     #[test]
     fn a_full_message_is_read() {
         let text = ETHEREUM.replace("04:04:05+01:00", "05:04:05+01:00");
-        let message = Message::parse(&text, Dialect::Ethereum).unwrap();
+        let message = Message::parse(&text, Chain::Ethereum).unwrap();
         assert_eq!(message.domain, "example.com");
         assert_eq!(message.address, "0x196DEd3b9C6a3D2b8c64E2B9Bb4b9D0cF8eC4a0E");
         assert_eq!(message.statement, Some("Welcome back"));
@@ -318,18 +315,18 @@ mod tests {
         let text = "localhost:3000 wants you to sign in with your Solana account:\n\
             2gaVZ7fmQbhWTtm2gHpGJqPgkwBkBTTBpWaFrXcrrzbD\n\n\
             URI: http://localhost:3000/\nVersion: 1\nIssued At: 2026-01-02T03:04:05Z";
-        let message = Message::parse(text, Dialect::Solana).unwrap();
+        let message = Message::parse(text, Chain::Solana).unwrap();
         assert_eq!((message.network, message.statement), ("", None));
         let named = format!("{text}\nChain ID: solana:mainnet");
-        assert_eq!(Message::parse(&named, Dialect::Solana).unwrap().network, "solana:mainnet");
-        assert!(Message::parse(&format!("{text}\nChain ID: mainnet"), Dialect::Solana).is_err());
+        assert_eq!(Message::parse(&named, Chain::Solana).unwrap().network, "solana:mainnet");
+        assert!(Message::parse(&format!("{text}\nChain ID: mainnet"), Chain::Solana).is_err());
     }
 
     proptest! {
         #[test]
         fn no_text_is_too_odd(text in any::<String>()) {
-            let _ = Message::parse(&text, Dialect::Ethereum);
-            let _ = Message::parse(&text, Dialect::Solana);
+            let _ = Message::parse(&text, Chain::Ethereum);
+            let _ = Message::parse(&text, Chain::Solana);
         }
 
         #[test]
@@ -341,9 +338,9 @@ mod tests {
             0..20,
         )) {
             let text = format!(
-                "example.com{}\n0x{}\n\n{}", Dialect::Ethereum.header(), "a".repeat(40), lines.join("\n")
+                "example.com{}\n0x{}\n\n{}", Chain::Ethereum.header(), "a".repeat(40), lines.join("\n")
             );
-            let _ = Message::parse(&text, Dialect::Ethereum);
+            let _ = Message::parse(&text, Chain::Ethereum);
         }
 
         #[test]
@@ -360,9 +357,9 @@ mod tests {
             let uri = format!("https://{domain}/{path}");
             let text = format!(
                 "{domain}{}\n0x{digits}\n\n{said}URI: {uri}\nVersion: 1\nChain ID: {network}\nNonce: x\nIssued At: {issued}",
-                Dialect::Ethereum.header()
+                Chain::Ethereum.header()
             );
-            let message = Message::parse(&text, Dialect::Ethereum).unwrap();
+            let message = Message::parse(&text, Chain::Ethereum).unwrap();
             prop_assert_eq!(message.domain, domain.as_str());
             prop_assert_eq!(message.authority(), domain.as_str());
             prop_assert_eq!(message.address, format!("0x{digits}"));

@@ -6,7 +6,7 @@ use ed25519_dalek::{Signature, VerifyingKey};
 
 use super::message::Message;
 
-/// 64 bytes in either base64 alphabet, with or without padding.
+/// Parses a signature: 64 bytes in either base64 alphabet, with or without padding.
 pub(super) fn signature(text: &str) -> Result<Vec<u8>, String> {
     if text.len() != 86 && text.len() != 88 {
         return Err("signature must be 64 bytes encoded as base64 with or without padding".to_owned());
@@ -32,8 +32,8 @@ fn key(address: &str) -> Option<(VerifyingKey, [u8; 32])> {
     Some((VerifyingKey::from_bytes(&bytes).ok()?, bytes))
 }
 
-/// Solana's off-chain message, version 0: signing domain, version, application domain, format (ASCII), number of
-/// signers, signer, length, text. None for text that is too long for it.
+/// Returns Solana's off-chain message, version 0: signing domain, version, application domain, format (ASCII), number
+/// of signers, signer, length, text. `None` if the text is too long for it.
 fn envelope(message: &Message<'_>, key: &[u8; 32]) -> Option<Vec<u8>> {
     let mut domain = [0; 32];
     for (place, byte) in domain.iter_mut().zip(message.domain.bytes()) {
@@ -48,7 +48,7 @@ mod tests {
     use ed25519_dalek::{Signer, SigningKey};
 
     use super::*;
-    use crate::web3::message::Dialect;
+    use crate::web3::Chain;
 
     fn text(key: &SigningKey) -> String {
         format!(
@@ -62,7 +62,7 @@ mod tests {
     fn the_owner_of_the_address_has_signed() {
         let key = SigningKey::from_bytes(&[7; 32]);
         let text = text(&key);
-        let message = Message::parse(&text, Dialect::Solana).unwrap();
+        let message = Message::parse(&text, Chain::Solana).unwrap();
         let signature = key.sign(text.as_bytes()).to_bytes();
         assert!(verify(&message, &signature));
         let wrapped = envelope(&message, key.verifying_key().as_bytes()).unwrap();
@@ -78,7 +78,7 @@ mod tests {
         let text = text(&SigningKey::from_bytes(&[7; 32]));
         let line = text.lines().nth(1).unwrap();
         let odd = text.replace(line, &"1".repeat(44));
-        let message = Message::parse(&odd, Dialect::Solana).unwrap();
+        let message = Message::parse(&odd, Chain::Solana).unwrap();
         assert!(!verify(&message, &[0; 64]));
     }
 

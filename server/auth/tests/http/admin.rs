@@ -7,14 +7,14 @@ use uuid::Uuid;
 use crate::harness::{Answer, Server};
 
 impl Server {
-    /// A request with the key that administers users. An empty object stands for no body.
+    /// Sends a request with the key that administers users. An empty object stands for no body.
     pub(crate) async fn administer(&self, method: Method, path: &str, body: Value) -> Answer {
         let bearer = format!("Bearer {}", self.keys.api_keys().service_role());
         let body = if body == json!({}) { String::new() } else { body.to_string() };
         self.send(method, path, &[("authorization", &bearer)], body).await
     }
 
-    /// What the audit log tells of the only entry with this action.
+    /// Returns what the audit log tells of the only entry with this action.
     pub(crate) async fn logged(&self, action: &str) -> Value {
         let sql = format!(
             "select payload::text from auth.audit_log_entries where payload ->> 'action' = '{action}'"
@@ -23,7 +23,7 @@ impl Server {
     }
 }
 
-/// Every endpoint of the family, with a user in its path who is unknown.
+/// Returns every endpoint of the family, with a user in its path who is unknown.
 fn endpoints() -> Vec<(Method, String)> {
     let user = format!("/admin/users/{}", Uuid::new_v4());
     vec![

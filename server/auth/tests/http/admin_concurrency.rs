@@ -8,7 +8,7 @@ use crate::harness::{Answer, PASSWORD, Server};
 
 const EMAIL: &str = "ada@example.com";
 
-/// An administrator's request.
+/// Sends an administrator's request.
 async fn ask(node: &Server, method: Method, path: &str, body: &Value) -> Answer {
     let bearer = format!("Bearer {}", node.keys.api_keys().service_role());
     node.send(method, path, &[("authorization", &bearer)], body.to_string()).await

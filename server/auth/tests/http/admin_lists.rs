@@ -20,7 +20,7 @@ fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
     answer.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
 }
 
-/// Users a to e, created in this order; d and e at the same time.
+/// Creates users a to e, in this order; d and e at the same time.
 async fn five_users(settings: Settings) -> Server {
     let server = Server::with(settings).await;
     for (age, name) in [(5, "a"), (4, "b"), (3, "c"), (2, "d"), (2, "e")] {

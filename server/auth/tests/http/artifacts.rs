@@ -62,7 +62,7 @@ impl Resolver {
         Self { url: format!("http://{address}"), answers, asked, task }
     }
 
-    /// The provider's metadata, with artifacts resolved at `path`.
+    /// Returns the provider's metadata, with artifacts resolved at `path`.
     fn metadata(&self, path: &str) -> String {
         let service = format!(
             "<ArtifactResolutionService Binding=\"urn:oasis:names:tc:SAML:2.0:bindings:SOAP\" index=\"0\" \

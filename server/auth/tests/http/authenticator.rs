@@ -31,7 +31,7 @@ pub(crate) struct Authenticator {
 }
 
 impl Authenticator {
-    /// One for pages of `http://localhost:3000`.
+    /// Makes one for pages of `http://localhost:3000`.
     pub(crate) fn new() -> Self {
         Self {
             key: SigningKey::generate(),
@@ -45,7 +45,7 @@ impl Authenticator {
         }
     }
 
-    /// `navigator.credentials.create({ publicKey: options })`
+    /// Does what `navigator.credentials.create({ publicKey: options })` does.
     pub(crate) fn create(&mut self, options: &Value) -> Value {
         let client_data = self.client_data("webauthn.create", options);
         self.user_handle = BASE64URL.decode(options["user"]["id"].as_str().unwrap()).unwrap();
@@ -69,7 +69,7 @@ impl Authenticator {
         }))
     }
 
-    /// `navigator.credentials.get({ publicKey: options })`
+    /// Does what `navigator.credentials.get({ publicKey: options })` does.
     pub(crate) fn get(&mut self, options: &Value) -> Value {
         let client_data = self.client_data("webauthn.get", options);
         let data = self.data(0);
@@ -83,7 +83,7 @@ impl Authenticator {
         }))
     }
 
-    /// As [`get`](Self::get), by an authenticator that counts its signatures.
+    /// Does what [`get`](Self::get) does, as an authenticator that counts its signatures.
     pub(crate) fn get_counted(&mut self, options: &Value) -> Value {
         self.count += 1;
         self.get(options)
@@ -111,7 +111,7 @@ impl Authenticator {
         data
     }
 
-    /// The public key in COSE (RFC 9053, section 7.1).
+    /// Returns the public key in COSE (RFC 9053, section 7.1).
     fn cose_key(&self) -> Vec<u8> {
         let point = self.key.verifying_key().to_sec1_point(false);
         let key = Cbor::Map(
@@ -128,7 +128,8 @@ impl Authenticator {
     }
 }
 
-/// Settings of a project whose pages are at `http://localhost:3000`, with everything about security keys switched on.
+/// Returns settings of a project whose pages are at `http://localhost:3000`, with everything about security keys
+/// switched on.
 pub(crate) fn settings() -> auth::Settings {
     let mut settings =
         auth::Settings { site_url: "http://localhost:3000/app".to_owned(), ..auth::Settings::default() };

@@ -12,7 +12,7 @@ use crate::provider::Provider;
 const EMAIL: &str = "ada@example.com";
 const JUDGE: &str = "/siteverify";
 
-/// A server whose captchas a judge of these tests decides about.
+/// Starts a server whose captchas a judge of these tests decides about.
 async fn guarded(provider: CaptchaProvider) -> (Provider, Server) {
     let judge = Provider::start().await;
     let captcha = Captcha {

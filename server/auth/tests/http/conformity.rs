@@ -3,7 +3,7 @@
 use http::{Method, StatusCode};
 use serde_json::Value;
 
-/// What an answer to `method path` has that the document does not say; None if it is as described.
+/// Returns what an answer to `method path` has that the document does not say; `None` if it is as described.
 ///
 /// Unknown paths and methods are answered by nobody, so that there is nothing to describe.
 pub(crate) fn deviation(
@@ -27,7 +27,7 @@ pub(crate) fn deviation(
     Some(format!("{method} {path} has answered {status} with {wrong}: {body}"))
 }
 
-/// The description of an operation; parameters in the path match anything but a slash.
+/// Returns the description of an operation; parameters in the path match anything but a slash.
 fn operation<'a>(document: &'a Value, method: &Method, path: &str) -> Option<&'a Value> {
     let segments: Vec<_> = path.split('/').collect();
     let mut matching: Vec<_> = document["paths"]

@@ -18,7 +18,7 @@ impl Server {
     }
 }
 
-/// How many succeeded; all others were refused with `code`.
+/// Returns how many succeeded; all others were refused with `code`.
 pub(crate) fn winners(answers: &[Answer], code: &str) -> usize {
     for answer in answers.iter().filter(|answer| answer.status != StatusCode::OK) {
         assert_eq!(answer.refusal().1, code, "{}", answer.body);

@@ -8,7 +8,7 @@ use crate::harness::{Answer, Server};
 use crate::provider::Provider;
 use crate::sign_in_at::{SITE, depart, fragment, location, query, settings, sign_in};
 
-/// A server that may call a provider on this machine, and whose table takes one without TLS.
+/// Starts a server that may call a provider on this machine, and whose table takes one without TLS.
 async fn start() -> (Provider, Server) {
     start_with(|_| {}).await
 }

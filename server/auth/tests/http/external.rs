@@ -178,7 +178,7 @@ async fn two_first_sign_ins_at_one_moment_make_one_account() {
     drop(provider);
 }
 
-/// Both halves of where the site is told of an error.
+/// Returns what the site is told of an error, in the query and in the fragment.
 fn told(landed: &Url) -> (String, String, String) {
     let (members, repeated) = (query(landed), fragment(landed));
     let of = |name: &str| members.get(name).cloned().unwrap_or_default();

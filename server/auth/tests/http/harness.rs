@@ -39,7 +39,7 @@ impl Answer {
     }
 }
 
-/// Whether the service declares that `path` needs no API key.
+/// Returns whether the service declares that `path` needs no API key.
 pub(crate) fn is_keyless(path: &str) -> bool {
     auth::keyless_paths().any(|keyless| keyless == path)
 }
@@ -58,7 +58,7 @@ impl Server {
         Self::with(Settings::default()).await
     }
 
-    /// With the cheapest hashes: what is tested is not how slow they are.
+    /// Starts a server with the cheapest hashes: what is tested is not how slow they are.
     pub(crate) async fn with(mut settings: Settings) -> Self {
         settings.passwords.bcrypt_cost = 4;
         let database = Arc::new(testkit::Database::create().await);
@@ -68,7 +68,7 @@ impl Server {
         Self::on(settings, database, keys).await
     }
 
-    /// On a database that came with the schemas of 2022, brought up to date as every start does.
+    /// Starts a server on a database that came with the schemas of 2022, brought up to date as every start does.
     pub(crate) async fn on_schemas_of_2022(settings: Settings) -> Self {
         let server = Self::with(settings).await;
         server.sql(include_str!("../../../database/tests/migrate/auth_2022.sql")).await;
@@ -78,7 +78,7 @@ impl Server {
         Self::on(server.settings, server.database, server.keys).await
     }
 
-    /// What a server says of settings that it cannot work with.
+    /// Returns what a server says of settings that it cannot work with.
     pub(crate) async fn refused(settings: Settings) -> String {
         let folder = tempfile::tempdir().unwrap();
         let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
@@ -89,17 +89,17 @@ impl Server {
         service.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
-    /// Another node on the same database.
+    /// Starts another node on the same database.
     pub(crate) async fn second_node(&self) -> Self {
         self.second_node_with(self.settings.clone()).await
     }
 
-    /// Another node on the same database, with other settings.
+    /// Starts another node on the same database, with other settings.
     pub(crate) async fn second_node_with(&self, settings: Settings) -> Self {
         Self::on(settings, Arc::clone(&self.database), self.keys.clone()).await
     }
 
-    /// Another node on the same database, with other keys.
+    /// Starts another node on the same database, with other keys.
     pub(crate) async fn second_node_with_keys(&self, keys: Keys) -> Self {
         Self::on(self.settings.clone(), Arc::clone(&self.database), keys).await
     }
@@ -114,7 +114,7 @@ impl Server {
         Self { endpoint, keys, database, settings }
     }
 
-    /// A request with the public API key, unless `headers` have another.
+    /// Sends a request with the public API key, unless `headers` have another.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -142,7 +142,7 @@ impl Server {
         Answer { status, headers, body }
     }
 
-    /// The OpenAPI document, which is the same for all servers but for their address.
+    /// Returns the OpenAPI document, which is the same for all servers but for their address.
     async fn document(&self) -> &'static Value {
         static READ: OnceCell<Value> = OnceCell::const_new();
         let read = async || Box::pin(self.send(Method::GET, DOCUMENT, &[], ())).await.body;
@@ -166,7 +166,7 @@ impl Server {
         self.send(Method::PUT, path, &[("authorization", &bearer)], body.to_string()).await
     }
 
-    /// A request with the key that administers users.
+    /// Sends a request with the key that administers users.
     pub(crate) async fn post_as_admin(&self, path: &str, body: Value) -> Answer {
         let bearer = format!("Bearer {}", self.keys.api_keys().service_role());
         self.send(Method::POST, path, &[("authorization", &bearer)], body.to_string()).await
@@ -176,13 +176,13 @@ impl Server {
         self.send(Method::GET, path, &[], ()).await
     }
 
-    /// The only value that `sql` answers, as text; empty for null.
+    /// Returns the only value that `sql` answers, as text; empty for null.
     pub(crate) async fn text(&self, sql: &str) -> String {
         let row = self.database.client().await.query_one(sql, &[]).await.unwrap();
         row.get::<_, Option<String>>(0).unwrap_or_default()
     }
 
-    /// What a link in the last mail would carry: the stored hash in `column` of the only user.
+    /// Returns what a link in the last mail would carry: the stored hash in `column` of the only user.
     pub(crate) async fn hash(&self, column: &str) -> String {
         let hash = self.text(&format!("select {column}::text from auth.users")).await;
         assert!(!hash.is_empty(), "{column} is empty: no code was sent");
@@ -218,12 +218,12 @@ impl Server {
         self.database.client().await.batch_execute(sql).await.unwrap();
     }
 
-    /// The only value that `sql` answers.
+    /// Returns the only value that `sql` answers.
     pub(crate) async fn value(&self, sql: &str) -> i64 {
         self.database.client().await.query_one(sql, &[]).await.unwrap().get(0)
     }
 
-    /// A confirmed user with `PASSWORD`; returns the id.
+    /// Creates a confirmed user with `PASSWORD`; returns the id.
     pub(crate) async fn user(&self, email: &str) -> String {
         let sql = format!(
             "with u as (

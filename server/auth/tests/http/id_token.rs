@@ -27,7 +27,7 @@ fn with(mut claims: Value, name: &str, value: impl Into<Value>) -> Value {
     claims
 }
 
-/// `error` and `error_description` of an OAuth-style answer.
+/// Returns status, `error` and `error_description` of an OAuth-style answer.
 fn oauth(answer: &Answer) -> (u16, &str, &str) {
     (answer.status.as_u16(), answer.text("error"), answer.text("error_description"))
 }

@@ -53,7 +53,7 @@ pub(crate) static EXPIRED: LazyLock<Signer> = LazyLock::new(|| {
     signer(include_str!("keys/first.pem"), |params| params.not_after = rcgen::date_time_ymd(2020, 1, 1))
 });
 
-/// The metadata of an identity provider that signs with all of `signers`.
+/// Returns the metadata of an identity provider that signs with all of `signers`.
 pub(crate) fn metadata(entity: &str, signers: &[&Signer]) -> String {
     let keys = signers.iter().map(|signer| {
         format!(
@@ -142,7 +142,7 @@ impl SamlResponse {
         }
     }
 
-    /// A signature of the element `id` that is yet to be made.
+    /// Returns a signature of the element `id` that is yet to be made.
     fn signature(&self, id: &str) -> String {
         format!(
             "<ds:Signature xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><ds:SignedInfo>\
@@ -158,7 +158,7 @@ impl SamlResponse {
         )
     }
 
-    /// The assertion, signed by `signer` if there is one.
+    /// Returns the assertion, signed by `signer` if there is one.
     pub(crate) fn assertion(&self, signer: Option<&Signer>) -> String {
         let attributes = self.attributes.iter().map(|(name, values)| {
             let values =
@@ -192,7 +192,7 @@ impl SamlResponse {
         signer.map_or(text.clone(), |signer| sign(&text, signer))
     }
 
-    /// A response around `content`, signed by `signer` if there is one.
+    /// Returns a response around `content`, signed by `signer` if there is one.
     pub(crate) fn response(&self, content: &str, signer: Option<&Signer>) -> String {
         let id = format!("{}-response", self.id);
         let text = format!(
@@ -209,7 +209,7 @@ impl SamlResponse {
         signer.map_or(text.clone(), |signer| sign(&text, signer))
     }
 
-    /// A server's answer to message `resolve`, with `response` in it.
+    /// Returns a server's answer to message `resolve`, with `response` in it.
     pub(crate) fn resolved(&self, response: &str, resolve: &str) -> String {
         format!(
             "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><samlp:ArtifactResponse \
@@ -222,7 +222,7 @@ impl SamlResponse {
         )
     }
 
-    /// The whole of it, signed by the provider.
+    /// Returns the whole of it, signed by the provider.
     pub(crate) fn signed(&self, what: Signed) -> String {
         self.signed_by(what, &OWN)
     }
@@ -253,7 +253,7 @@ pub(crate) struct Encryption {
 pub(crate) const USUAL: Encryption =
     Encryption { cipher: algorithm::AES256_GCM, transport: algorithm::RSA_OAEP, key_beside: false };
 
-/// `assertion` encrypted for whoever has `certificate` (DER in base64).
+/// Encrypts `assertion` for the owner of `certificate` (DER in base64).
 pub(crate) fn encrypt(assertion: &str, certificate: &str, how: Encryption) -> String {
     let key = loader::load_x509_cert_der(&STANDARD.decode(certificate).unwrap()).unwrap();
     let cipher = cipher::from_uri(how.cipher).unwrap();
@@ -303,7 +303,7 @@ pub(crate) fn read(url: &Url) -> SamlRequest {
     SamlRequest { id, relay_state: members.remove("RelayState").unwrap(), xml }
 }
 
-/// Whether the signature at the end of `url` is one of the rest of it by `certificate` (DER in base64).
+/// Returns whether the signature at the end of `url` is one of the rest of it by `certificate` (DER in base64).
 pub(crate) fn is_signed(url: &Url, certificate: &str) -> bool {
     let (all, signature) = url.query().unwrap().rsplit_once("&Signature=").unwrap();
     let (_, signed) = all.split_once("SAMLRequest=").unwrap();

@@ -12,7 +12,7 @@ pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub(crate) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 pub(crate) const CALLBACK: &str = "https://app.example.com/callback?keep=1";
 
-/// Settings of a server that is an OAuth server.
+/// Returns settings of a server that is an OAuth server.
 pub(crate) fn settings() -> Settings {
     Settings {
         site_url: "https://site.example.com/".to_owned(),
@@ -49,18 +49,18 @@ impl App {
         Self { server, id, secret, token }
     }
 
-    /// The same client and user at another node.
+    /// Returns the same client and user at another node.
     pub(crate) async fn on_second_node(&self) -> Self {
         let (id, secret, token) = (self.id.clone(), self.secret.clone(), self.token.clone());
         Self { server: self.server.second_node().await, id, secret, token }
     }
 
-    /// What the browser of a user is sent here with, `changes` made.
+    /// Sends what the browser of a user is sent here with, `changes` made.
     pub(crate) async fn authorize(&self, changes: &[(&str, &str)]) -> Answer {
         authorize(&self.server, &self.id, changes).await
     }
 
-    /// A request for access, as the consent page knows it.
+    /// Begins a request for access; returns its id, which the consent page knows.
     pub(crate) async fn request(&self, changes: &[(&str, &str)]) -> String {
         let answer = self.authorize(changes).await;
         assert_eq!(answer.status, StatusCode::FOUND, "{}", answer.body);
@@ -79,7 +79,7 @@ impl App {
         self.server.send(Method::POST, &path, &[("authorization", &bearer)], body).await
     }
 
-    /// A code that the user has agreed to.
+    /// Returns a code that the user has agreed to.
     pub(crate) async fn code(&self, changes: &[(&str, &str)]) -> String {
         let request = self.request(changes).await;
         let looked = self.look(&request).await;
@@ -91,7 +91,7 @@ impl App {
         code_in(&answer)
     }
 
-    /// What the client gets for these fields.
+    /// Returns what the client gets for these fields.
     pub(crate) async fn token(&self, fields: &[(&str, &str)]) -> Answer {
         token(&self.server, &[("authorization", &basic(&self.id, &self.secret))], fields).await
     }
@@ -111,7 +111,7 @@ impl App {
     }
 }
 
-/// A client that an administrator registers; `fields` beside where it is.
+/// Registers a client as an administrator does; `fields` beside where it is.
 pub(crate) async fn client(server: &Server, fields: Value) -> Answer {
     let mut registration = json!({ "redirect_uris": [CALLBACK], "client_name": "Scoreboard" });
     registration.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -155,7 +155,7 @@ pub(crate) fn member(url: &Url, name: &str) -> Option<String> {
     url.query_pairs().find(|(known, _)| known == name).map(|(_, value)| value.into_owned())
 }
 
-/// The code that the answer sends the browser back with.
+/// Returns the code that the answer sends the browser back with.
 pub(crate) fn code_in(answer: &Answer) -> String {
     let target = Url::parse(answer.text("redirect_url")).unwrap();
     assert_eq!(member(&target, "keep").as_deref(), Some("1"), "{target}");
@@ -163,7 +163,7 @@ pub(crate) fn code_in(answer: &Answer) -> String {
     member(&target, "code").unwrap()
 }
 
-/// The claims of a token, whoever signed it.
+/// Returns the claims of a token, whoever signed it.
 pub(crate) fn claims(token: &str) -> Value {
     use base64::Engine;
     let payload = token.split('.').nth(1).unwrap();
@@ -171,7 +171,7 @@ pub(crate) fn claims(token: &str) -> Value {
     serde_json::from_slice(&json).unwrap()
 }
 
-/// The OAuth error of an answer, which is always 400.
+/// Returns the OAuth error of an answer, which is always 400.
 pub(crate) fn oauth_error(answer: &Answer) -> &str {
     assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.body);
     answer.text("error")

@@ -10,14 +10,14 @@ use crate::harness::Server;
 const ADA: &str = "ada@example.com";
 const NUMBER: &str = "+41 79 123 45 67";
 
-/// Without anybody who sends text messages.
+/// Returns settings without anybody who sends text messages.
 fn mute() -> Settings {
     let mut settings = Settings::default();
     settings.mfa.phone.enabled = FactorSettings { enroll: true, verify: true };
     settings
 }
 
-/// Text messages go to a function of the database, which drops them.
+/// Returns settings whose text messages go to a function of the database, which drops them.
 fn settings() -> Settings {
     let mut settings = mute();
     let uri = "pg-functions://postgres/public/drop_message".to_owned();
@@ -45,7 +45,7 @@ async fn enrolled(server: &Server, token: &str) -> String {
     answer.text("id").to_owned()
 }
 
-/// The code that was sent for a challenge.
+/// Returns the code that was sent for a challenge.
 async fn code(server: &Server, challenge: &str) -> String {
     server.text(&format!("select otp_code from auth.mfa_challenges where id = '{challenge}'")).await
 }

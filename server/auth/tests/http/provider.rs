@@ -125,12 +125,13 @@ impl Provider {
         self.answer("/keys", &json!({ "keys": [{ "kty": "oct", "k": "c2VjcmV0" }, jwk] }));
     }
 
-    /// An ID token of this issuer for client `client` that is good for an hour. `claims` replace the usual ones.
+    /// Returns an ID token of this issuer for client `client` that is good for an hour. `claims` replace the usual
+    /// ones.
     pub(crate) fn id_token(&self, claims: &Value) -> String {
         self.id_token_by("first", claims)
     }
 
-    /// The same, signed by another key.
+    /// Returns the same as [`id_token`](Self::id_token), signed by another key.
     pub(crate) fn id_token_by(&self, key: &str, claims: &Value) -> String {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
         let mut all = json!({ "iss": self.url, "aud": "client", "iat": now, "exp": now + 3600 });

@@ -32,7 +32,7 @@ struct Sample {
     data: Value,
 }
 
-/// All providers of the table but twitter, which is of another kind.
+/// Returns all providers of the table but twitter, which is of another kind.
 fn samples() -> Vec<Sample> {
     serde_json::from_str(include_str!("samples.json")).unwrap()
 }
@@ -84,7 +84,7 @@ async fn every_provider_becomes_an_identity() {
     }
 }
 
-/// Users leave for the right place with what the provider wants to know; answers with the state.
+/// Checks that users leave for the right place with what the provider wants to know; returns the state.
 async fn check_departure(server: &Server, sample: &Sample) -> String {
     let name = &sample.name;
     let at_provider = depart(server, &format!("provider={name}&redirect_to=")).await;
@@ -117,7 +117,7 @@ async fn identity(server: &Server, access_token: &str) -> Value {
     identities[0].clone()
 }
 
-/// Codes are exchanged with the client's secret, and documents asked for with the access token.
+/// Checks that codes are exchanged with the client's secret, and documents requested with the access token.
 fn check_requests(provider: &Provider, sample: &Sample) {
     let name = sample.name.as_str();
     let exchange = provider.requests(&sample.token).pop().unwrap();

@@ -13,7 +13,7 @@ use crate::identity_provider::{
 use crate::sign_in_at::{SITE, location, query};
 use crate::sso::{KEY, arrive, depart, session, settings, sign_in, start};
 
-/// The code of the error that the site is told about.
+/// Returns the code of the error that the site is told about.
 fn refusal(answer: &Answer) -> String {
     assert_eq!(answer.status, 303, "{:?} {}", answer.headers.get("location"), answer.body);
     let url = location(answer);

@@ -12,7 +12,7 @@ use crate::provider::Provider;
 
 pub(crate) const SITE: &str = "https://site.example/welcome";
 
-/// Settings with `names` as providers, all of which are at `provider`, and nobody limited.
+/// Returns settings with `names` as providers, all of which are at `provider`, and nobody limited.
 pub(crate) fn settings(provider: &Provider, names: &[&str]) -> Settings {
     let mut settings = Settings { site_url: SITE.to_owned(), ..Settings::default() };
     for name in names {
@@ -28,7 +28,7 @@ pub(crate) fn settings(provider: &Provider, names: &[&str]) -> Settings {
     settings
 }
 
-/// Where an answer sends the browser.
+/// Returns where an answer sends the browser.
 pub(crate) fn location(answer: &Answer) -> Url {
     let location = answer.headers.get("location").unwrap_or_else(|| panic!("no redirect: {}", answer.body));
     Url::parse(location.to_str().unwrap()).unwrap()
@@ -63,7 +63,7 @@ pub(crate) async fn sign_in(server: &Server, parameters: &str) -> Url {
     location(&answer)
 }
 
-/// A GitHub account with this id and these addresses: (address, verified), the first one primary.
+/// Publishes a GitHub account with this id and these addresses: (address, verified), the first one primary.
 pub(crate) fn github(provider: &Provider, id: u64, emails: &[(&str, bool)]) {
     provider.answer(
         "/login/oauth/access_token",

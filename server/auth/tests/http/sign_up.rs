@@ -269,7 +269,7 @@ async fn a_sign_up_that_fails_leaves_nothing_behind() {
     assert_eq!(server.post("/signup", body).await.status, 200);
 }
 
-/// What users' own code sets for a session, and prepares in it, ends with the loan of the connection.
+/// Checks that what users' own code sets for a session, and prepares in it, ends with the loan of the connection.
 #[tokio::test]
 async fn triggers_cannot_harm_those_who_come_next() {
     let server = Server::with(autoconfirm()).await;
@@ -305,7 +305,7 @@ async fn triggers_cannot_harm_those_who_come_next() {
     }
 }
 
-/// A trigger that fails is what people look for by upstream's words.
+/// Checks the log for upstream's words, by which people look for a trigger that fails.
 #[tokio::test]
 async fn what_the_database_was_asked_for_is_told() {
     let server = Server::with(autoconfirm()).await;

@@ -28,7 +28,7 @@ pub(crate) fn settings() -> Settings {
     settings
 }
 
-/// A server that knows the identity provider; and the id that it has there.
+/// Starts a server that knows the identity provider; returns it and the id that the provider has there.
 pub(crate) async fn start(settings: Settings) -> (Server, String) {
     let server = Server::with(settings).await;
     let body = json!({
@@ -54,7 +54,7 @@ pub(crate) async fn depart(server: &Server, body: Value) -> Url {
     location(&answer)
 }
 
-/// What the browser posts.
+/// Posts what the browser posts.
 pub(crate) async fn arrive(server: &Server, relay_state: &str, xml: &str) -> Answer {
     let body = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("SAMLResponse", &STANDARD.encode(xml))
@@ -70,7 +70,7 @@ pub(crate) async fn sign_in(server: &Server, say: impl FnOnce(SamlResponse) -> S
     arrive(server, &asked.relay_state, &say(SamlResponse::to(&asked.id))).await
 }
 
-/// The members of the fragment that a sign-in has ended in.
+/// Returns the members of the fragment that a sign-in has ended in.
 pub(crate) fn session(answer: &Answer) -> std::collections::BTreeMap<String, String> {
     assert_eq!(answer.status, 302, "{:?}", answer.headers);
     fragment(&location(answer))
@@ -82,7 +82,7 @@ fn claims(token: &str) -> Value {
     serde_json::from_slice(&bytes).unwrap()
 }
 
-/// The certificates in this service's metadata, in their order.
+/// Returns the certificates in this service's metadata, in their order.
 async fn certificates(server: &Server) -> Vec<String> {
     let answer = server.get("/sso/saml/metadata").await;
     let document = answer.body.as_str().unwrap().to_owned();

@@ -39,7 +39,7 @@ fn with(mut body: Value, name: &str, value: Value) -> Value {
     body
 }
 
-/// Settings that let metadata be fetched from this machine, within three seconds.
+/// Returns settings that let metadata be fetched from this machine, within three seconds.
 fn private() -> Settings {
     let mut settings = settings();
     settings.saml.private_addresses = true;

@@ -20,17 +20,17 @@ impl App {
         Self { factor: factor.to_owned(), secret: BASE32_NOPAD.decode(secret.as_bytes()).unwrap() }
     }
 
-    /// The code that it shows now.
+    /// Returns the code that it shows now.
     pub(crate) fn code(&self) -> String {
         self.code_in(0)
     }
 
-    /// The code that it shows next, which is right already.
+    /// Returns the code that it shows next, which is right already.
     pub(crate) fn next_code(&self) -> String {
         self.code_in(1)
     }
 
-    /// A code that it shows in none of the steps around now.
+    /// Returns a code that it shows in none of the steps around now.
     pub(crate) fn wrong_code(&self) -> String {
         let near: Vec<_> = (-3..=3).map(|steps| self.code_in(steps)).collect();
         (0..).map(|code| format!("{code:06}")).find(|code| !near.contains(code)).unwrap()
@@ -48,13 +48,13 @@ impl App {
 }
 
 impl Server {
-    /// A request with `body` and the access token `token`.
+    /// Sends a request with `body` and the access token `token`.
     pub(crate) async fn call(&self, method: Method, path: &str, token: &str, body: Value) -> Answer {
         let headers = [("authorization", &*format!("Bearer {token}"))];
         self.send(method, path, &headers, body.to_string()).await
     }
 
-    /// The claims of an access token.
+    /// Returns the claims of an access token.
     pub(crate) fn claims(&self, token: &str) -> Value {
         json!(self.keys.verifier().verify(token).unwrap().claims)
     }
@@ -102,7 +102,7 @@ impl Server {
         (answer.text("access_token").to_owned(), answer.text("refresh_token").to_owned())
     }
 
-    /// The factors that the user sees.
+    /// Returns the factors that the user sees.
     pub(crate) async fn factors(&self, token: &str) -> Vec<Value> {
         let answer = self.get_as("/user", token).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);

@@ -48,12 +48,13 @@ const READ_AS_TEXT_OR_TIME: [(&str, &[&str]); 14] = [
     ("oauth_client_states", &["created_at"]),
 ];
 
-/// Statements after which the database refuses every row that upstream could not read. All tests of this crate run so.
+/// Returns statements after which the database refuses every row that upstream could not read. All tests of this crate
+/// run so.
 pub(crate) fn refuse_unreadable_rows() -> String {
     change_columns("set not null")
 }
 
-/// Statements that undo those of [`refuse_unreadable_rows`], for tests that plant rows of few columns.
+/// Returns statements that undo those of [`refuse_unreadable_rows`], for tests that plant rows of few columns.
 pub(crate) fn allow_unreadable_rows() -> String {
     change_columns("drop not null")
 }

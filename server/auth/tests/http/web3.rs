@@ -64,7 +64,7 @@ impl Wallet {
         }
     }
 
-    /// A message for `uri` at `domain` that was issued `age` ago.
+    /// Returns a message for `uri` at `domain` that was issued `age` ago.
     fn message(&self, domain: &str, uri: &str, age: Duration) -> String {
         let title = if self.chain() == "ethereum" { "Ethereum" } else { "Solana" };
         let network = if self.chain() == "ethereum" { "1" } else { "solana:mainnet" };

@@ -22,7 +22,7 @@ async fn enrolled(server: &Server, token: &str, name: &str) -> String {
     answer.text("id").to_owned()
 }
 
-/// A challenge; returns its id and what the browser gets.
+/// Begins a challenge; returns its id and what the browser gets.
 async fn challenge(server: &Server, token: &str, factor: &str) -> (String, Value) {
     let answer = server.challenge(token, factor, json!({})).await;
     assert_eq!((answer.status, answer.text("type")), (StatusCode::OK, "webauthn"), "{}", answer.body);

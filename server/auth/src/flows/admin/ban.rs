@@ -5,7 +5,7 @@ use crate::Error;
 /// Go's durations are 64-bit counts of nanoseconds.
 const LONGEST: f64 = i64::MAX as f64 / 1e9;
 
-/// Returns the seconds of a ban; zero for `none`, which lifts it, and None for empty text, which leaves it as it is.
+/// Returns the seconds of a ban; zero for `none`, which lifts it, and `None` for empty text, which leaves it as it is.
 ///
 /// Errors: `validation_failed` for text that is no duration of Go (`time.ParseDuration`): numbers with units from `ns`
 /// to `h`, such as `1h30m`.

@@ -29,7 +29,8 @@ pub(crate) async fn create(context: &Context<'_>, admin: &Admin, fields: UserFie
     let ban = ban?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let account = new.create(&work).await.map_err(|error| taken(error).with_purpose("creating new user"))?;
+    let account =
+        new.create(&work).await.map_err(|error| as_conflict(error).with_purpose("creating new user"))?;
     for (provider, address) in addresses(&new) {
         effects::put_identity(&work, &account, provider, &json!({ provider: address })).await?;
     }
@@ -44,7 +45,7 @@ pub(crate) async fn create(context: &Context<'_>, admin: &Admin, fields: UserFie
     if let Some(seconds) = ban {
         Changes::new().ban(seconds).apply(&work, new.id).await?;
     }
-    let account = send::locked(&work, new.id).await?;
+    let account = send::lock_account(&work, new.id).await?;
     work.commit().await?;
     Ok(account.user)
 }
@@ -55,11 +56,11 @@ fn addresses(new: &NewUser) -> impl Iterator<Item = (&'static str, &str)> {
     all.into_iter().filter(|(_, address)| !address.is_empty())
 }
 
-fn taken(error: Error) -> Error {
+fn as_conflict(error: Error) -> Error {
     if error.violates("users_pkey") {
         return Code::UserAlreadyExists.because("A user with this id already exists");
     }
-    users::name_taken(error)
+    users::as_address_conflict(error)
 }
 
 /// Returns the user whom `fields` describe, checked and with a hash of the password.

@@ -29,6 +29,8 @@ pub(crate) enum LinkType {
 }
 
 impl LinkType {
+    /// Parses the name of a type.
+    ///
     /// Errors: `validation_failed` for an unknown name.
     pub(crate) fn parse(name: &str) -> Result<Self, Error> {
         Ok(match name {
@@ -123,13 +125,13 @@ pub(crate) async fn generate(
     let mut client = auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
     let account = match &new {
-        Some(new) => invite::create(&work, new).await.map_err(users::name_taken)?,
-        None => known_user(context, &work, &address, &request).await?,
+        Some(new) => invite::create(&work, new).await.map_err(users::as_address_conflict)?,
+        None => find_user(context, &work, &address, &request).await?,
     };
     log(context, &work, admin, &account, request.kind).await?;
     let target = change_address(context, &work, &account, &request).await?;
     if request.kind == LinkType::Invite {
-        Changes::new().invited().apply(&work, account.id()).await?;
+        Changes::new().set_invited().apply(&work, account.id()).await?;
     }
     let code = OneTimeCode::generate(&target, auth.settings.mail.otp_length, false);
     let account =
@@ -138,8 +140,9 @@ pub(crate) async fn generate(
     if new.is_some() {
         auth.hooks.after_user_created(&account.user, &context.client).await?;
     }
-    let addressed = &context.client.addressed;
-    let url = action_link(&auth.settings, addressed, request.kind.mail(), &code.hash, &context.redirect_to);
+    let requested_host = &context.client.requested_host;
+    let url =
+        action_link(&auth.settings, requested_host, request.kind.mail(), &code.hash, &context.redirect_to);
     Ok(Link { user: account.user, kind: request.kind, url, code })
 }
 
@@ -171,7 +174,7 @@ async fn new_user(context: &Context<'_>, request: &mut LinkRequest) -> Result<Ne
 }
 
 /// Returns the account of a known user, whom nobody else changes until `work` ends, if it may have such a link.
-async fn known_user(
+async fn find_user(
     context: &Context<'_>,
     work: &Work<'_>,
     address: &Address,

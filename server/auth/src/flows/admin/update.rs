@@ -37,7 +37,7 @@ pub(crate) async fn update(
     let hash = new_hash(context, id, fields.password.as_deref()).await?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let account = send::locked(&work, id).await?;
+    let account = send::lock_account(&work, id).await?;
     confirm(&work, id, &fields).await?;
     if let Some(hash) = &hash {
         // Whoever knew the old one is signed out, and what they have begun is worth nothing.
@@ -60,7 +60,7 @@ pub(crate) async fn update(
     if let Some(seconds) = ban {
         changes = changes.ban(seconds);
     }
-    let account = changes.apply(&work, id).await.map_err(users::name_taken)?;
+    let account = changes.apply(&work, id).await.map_err(users::as_address_conflict)?;
     log(context, &work, admin, Action::UserModified, &account.user, &[]).await?;
     work.commit().await?;
     Ok(account.user)
@@ -88,7 +88,7 @@ async fn confirm(work: &Work<'_>, id: Uuid, fields: &UserFields) -> Result<(), E
     Ok(())
 }
 
-/// Every address has its identity.
+/// Gives every new address its identity.
 async fn put_identities(work: &Work<'_>, account: &Account, fields: &UserFields) -> Result<(), Error> {
     if !fields.email.is_empty() {
         let data = json!({ "email": fields.email, "email_verified": fields.confirm_email });
@@ -101,7 +101,7 @@ async fn put_identities(work: &Work<'_>, account: &Account, fields: &UserFields)
     Ok(())
 }
 
-/// An anonymous user who gets a confirmed address is anonymous no more.
+/// Returns the changes that set the addresses. An anonymous user who gets a confirmed one is not anonymous any more.
 fn addresses<'a>(account: &Account, fields: &'a UserFields) -> Changes<'a> {
     let mut changes = Changes::new();
     let by_email = !fields.email.is_empty() && fields.confirm_email;

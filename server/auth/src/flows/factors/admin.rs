@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{LONGEST_NAME, factor_id, factor_not_found};
+use super::{check_name, factor_not_found};
 use crate::address;
 use crate::flows::Context;
 use crate::flows::bearer::Admin;
@@ -18,14 +18,6 @@ pub(crate) struct FactorChange {
     pub(crate) phone: String,
 }
 
-/// Returns the factor of `user` with `id` as it stands in a path.
-///
-/// Errors: `validation_failed` (404) for what is no UUID, `mfa_factor_not_found`.
-pub(crate) fn find<'a>(user: &'a User, id: &str) -> Result<&'a Factor, Error> {
-    let id = factor_id(id)?;
-    user.factors.iter().find(|factor| factor.id == id).ok_or_else(factor_not_found)
-}
-
 /// Changes a factor of `user`.
 ///
 /// Errors: `validation_failed` for a bad number, `mfa_factor_name_conflict` for what another factor of the user has.
@@ -37,9 +29,7 @@ pub(crate) async fn update(
     change: &FactorChange,
 ) -> Result<Factor, Error> {
     let name = change.friendly_name.as_str();
-    if name.len() > LONGEST_NAME || name.contains('\0') {
-        return Err(Error::validation(format!("friendly_name must be at most {LONGEST_NAME} bytes of text")));
-    }
+    check_name(name)?;
     let phone = match factor.factor_type.as_str() {
         "phone" if !change.phone.is_empty() => address::phone(&change.phone)?,
         _ => String::new(),
@@ -47,7 +37,7 @@ pub(crate) async fn update(
     let mut connection = context.auth.database.client().await?;
     let work = Work::begin(&mut connection).await?;
     let changed = factors::update(&work, user.id, factor.id, name, &phone).await;
-    let changed = changed.map_err(taken)?.ok_or_else(factor_not_found)?;
+    let changed = changed.map_err(as_conflict)?.ok_or_else(factor_not_found)?;
     let traits = json!({ "user_id": user.id, "factor_id": factor.id, "factor_type": factor.factor_type });
     context.log(&work, admin.actor(), Action::FactorUpdated, traits).await?;
     work.commit().await?;
@@ -67,8 +57,8 @@ pub(crate) async fn delete(context: &Context<'_>, user: &User, factor: &Factor) 
     Ok(removed)
 }
 
-/// Returns a name or number that another factor of the user has.
-fn taken(error: Error) -> Error {
+/// Turns the violation of a name's or number's uniqueness into the refusal that says so.
+fn as_conflict(error: Error) -> Error {
     let unique = ["mfa_factors_user_friendly_name_unique", "unique_phone_factor_per_user"];
     match unique.into_iter().any(|constraint| error.violates(constraint)) {
         true => Code::MfaFactorNameConflict.because("Another factor of this user has that name or number"),

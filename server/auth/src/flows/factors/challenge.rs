@@ -1,11 +1,11 @@
-//! Creation of a challenge for a factor.
+//! Creation of a challenge for a factor, whose kind may be verified ([`require_verifiable`](super::require_verifiable)).
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Holder, factor_not_found, must_be_verifiable, owner};
+use super::{Holder, factor_not_found, owner};
 use crate::Error;
 use crate::error::refusals;
 use crate::factors::FactorType;
@@ -38,14 +38,11 @@ pub(crate) struct WebauthnChallenge {
 }
 
 /// Challenges the holder to show an app's code.
-///
-/// Errors: `mfa_totp_verify_not_enabled`.
 pub(crate) async fn totp(
     context: &Context<'_>,
     holder: &Holder,
     factor: &Factor,
 ) -> Result<Challenge, Error> {
-    must_be_verifiable(context.auth, FactorType::Totp)?;
     let challenge = new_challenge(context, factor);
     let expires_at = store(context, holder, factor, &challenge, None).await?;
     Ok(Challenge { id: challenge.id, factor_type: FactorType::Totp, expires_at, webauthn: None })
@@ -53,14 +50,13 @@ pub(crate) async fn totp(
 
 /// Sends the holder a code over `channel`, `sms` or `whatsapp`.
 ///
-/// Errors: `mfa_phone_verify_not_enabled`, `validation_failed`, `over_sms_send_rate_limit`; those of sending.
+/// Errors: `validation_failed`, `over_sms_send_rate_limit`; those of sending.
 pub(crate) async fn phone(
     context: &Context<'_>,
     holder: &Holder,
     factor: &Factor,
     channel: &str,
 ) -> Result<Challenge, Error> {
-    must_be_verifiable(context.auth, FactorType::Phone)?;
     let channel = if channel.is_empty() { "sms" } else { channel };
     deliver::check_channel(context, channel)?;
     let settings = &context.auth.settings;
@@ -82,14 +78,11 @@ pub(crate) async fn phone(
 }
 
 /// Begins the ceremony in which a security key is registered or, once it is verified, shown.
-///
-/// Errors: `mfa_webauthn_verify_not_enabled`.
 pub(crate) async fn webauthn(
     context: &Context<'_>,
     holder: &Holder,
     factor: &Factor,
 ) -> Result<Challenge, Error> {
-    must_be_verifiable(context.auth, FactorType::Webauthn)?;
     let credentials = factors::credentials(&context.auth.database, holder.user.id).await?;
     let (ceremony, StartedCeremony { options, state }) = if factor.is_verified() {
         let own = credentials.into_iter().filter(|held| held.factor_id == factor.id);

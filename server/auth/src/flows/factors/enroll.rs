@@ -3,7 +3,7 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Holder, LONGEST_NAME, account_name, allowed, factor_type};
+use super::{Holder, account_name, allowed, check_name, factor_type};
 use crate::address;
 use crate::factors::{FactorType, totp};
 use crate::flows::Context;
@@ -23,7 +23,7 @@ pub(crate) struct Enrollment {
 }
 
 /// A factor that was enrolled.
-pub(crate) struct Enrolled {
+pub(crate) struct EnrolledFactor {
     pub(crate) id: Uuid,
     pub(crate) factor_type: FactorType,
     pub(crate) totp: Option<Totp>,
@@ -45,14 +45,10 @@ pub(crate) async fn enroll(
     context: &Context<'_>,
     holder: &Holder,
     enrollment: &Enrollment,
-) -> Result<Enrolled, Error> {
+) -> Result<EnrolledFactor, Error> {
     let kind = factor_type(&enrollment.factor_type)?;
-    must_be_enrollable(context, kind)?;
-    let name = enrollment.friendly_name.as_str();
-    if name.len() > LONGEST_NAME || name.contains('\0') {
-        let message = format!("friendly_name must be at most {LONGEST_NAME} bytes of text");
-        return Err(Error::validation(message));
-    }
+    require_enrollable(context, kind)?;
+    check_name(&enrollment.friendly_name)?;
     let phone = match kind {
         FactorType::Phone if enrollment.phone.is_empty() => {
             return Err(Error::validation("Phone number required to enroll Phone factor"));
@@ -73,15 +69,15 @@ pub(crate) async fn enroll(
         id,
         user_id: holder.user.id,
         factor_type: kind,
-        friendly_name: name,
+        friendly_name: &enrollment.friendly_name,
         secret: &secret,
         phone: &phone,
     };
     store(context, holder, &factor).await?;
-    Ok(Enrolled { id, factor_type: kind, totp })
+    Ok(EnrolledFactor { id, factor_type: kind, totp })
 }
 
-fn must_be_enrollable(context: &Context<'_>, factor_type: FactorType) -> Result<(), Error> {
+fn require_enrollable(context: &Context<'_>, factor_type: FactorType) -> Result<(), Error> {
     let (code, name) = match factor_type {
         FactorType::Totp => (Code::MfaTotpEnrollNotEnabled, "TOTP"),
         FactorType::Phone => (Code::MfaPhoneEnrollNotEnabled, "Phone"),
@@ -106,7 +102,7 @@ fn totp(context: &Context<'_>, holder: &Holder, issuer: &str) -> Result<Totp, Er
     Ok(Totp { qr_code, secret: secret.to_base32(), uri })
 }
 
-/// Host of the site, with its port if it has one.
+/// Returns the host of the site, with its port if it has one.
 fn site_host(site_url: &str) -> Result<String, Error> {
     let site = url::Url::parse(site_url);
     let site = site.map_err(|error| Error::Internal(format!("SITE_URL {site_url:?} is no URL: {error}")))?;
@@ -130,7 +126,7 @@ async fn store(context: &Context<'_>, holder: &Holder, factor: &NewFactor<'_>) -
         factors::delete_unverified_phone(&work, factor.user_id, factor.phone).await?;
         others.retain(|other| other.phone != factor.phone);
     }
-    judge(context, holder, factor, &others)?;
+    check_rules(context, holder, factor, &others)?;
     factors::insert(&work, factor).await?;
     let traits = json!({ "factor_id": factor.id, "factor_type": factor.factor_type });
     let actor = Actor::User(factor.user_id);
@@ -138,8 +134,8 @@ async fn store(context: &Context<'_>, holder: &Holder, factor: &NewFactor<'_>) -
     work.commit().await
 }
 
-/// Whether the rules allow `factor` beside `others`.
-fn judge(
+/// Checks that the rules allow `factor` beside `others`.
+fn check_rules(
     context: &Context<'_>,
     holder: &Holder,
     factor: &NewFactor<'_>,

@@ -6,9 +6,9 @@ use subtle::ConstantTimeEq;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::{Holder, factor_not_found, must_be_verifiable, verify_webauthn};
+use super::{Holder, factor_not_found, require_verifiable, verify_webauthn};
 use crate::factors::FactorType;
-use crate::factors::assertion::Signed;
+use crate::factors::assertion::AuthenticatorState;
 use crate::factors::credential::Credential;
 use crate::factors::totp::Secret;
 use crate::flows::access_token::Session;
@@ -47,9 +47,9 @@ pub(super) enum Proof {
         used: String,
     },
     /// A new security key has shown itself.
-    Registered { credential: Credential, response: Value },
+    Registration { credential: Credential, response: Value },
     /// The security key has signed.
-    Signed { signed: Signed, response: Value },
+    Assertion { authenticator: AuthenticatorState, response: Value },
 }
 
 /// Verifies `factor` by the answer to a challenge and raises the holder's session to aal2. The other sessions below
@@ -69,22 +69,22 @@ pub(crate) async fn verify(
     if answer.code.is_empty() && factor_type != FactorType::Webauthn {
         return Err(Error::validation("Code needs to be non-empty"));
     }
-    must_be_verifiable(context.auth, factor_type)?;
+    require_verifiable(&context.auth.settings, factor_type)?;
     if factor_type == FactorType::Webauthn {
         verify_webauthn::check_form(answer)?;
     }
     let challenge = open_challenge(context, factor, answer.challenge).await?;
     let proof = match factor_type {
-        FactorType::Totp => judge_totp(context, factor, &challenge, &answer.code)?,
-        FactorType::Phone => judge_phone(context, factor, answer, &challenge).await?,
-        FactorType::Webauthn => verify_webauthn::judge(context, holder, factor, &challenge, answer)?,
+        FactorType::Totp => check_totp(context, factor, &challenge, &answer.code)?,
+        FactorType::Phone => check_phone(context, factor, answer, &challenge).await?,
+        FactorType::Webauthn => verify_webauthn::check(context, holder, factor, &challenge, answer)?,
     };
     ask_hook(context, holder, factor, proof.is_some()).await?;
-    let proof = proof.ok_or_else(|| wrong(factor_type))?;
-    rise(context, holder, (factor, factor_type), answer.challenge, proof).await
+    let proof = proof.ok_or_else(|| wrong_answer(factor_type))?;
+    raise_session(context, holder, (factor, factor_type), answer.challenge, proof).await
 }
 
-fn wrong(factor_type: FactorType) -> Error {
+fn wrong_answer(factor_type: FactorType) -> Error {
     Code::MfaVerificationFailed.because(match factor_type {
         FactorType::Totp => "Invalid TOTP code entered",
         FactorType::Phone => "Invalid MFA Phone code entered",
@@ -103,7 +103,7 @@ async fn open_challenge(context: &Context<'_>, factor: &Factor, id: Uuid) -> Res
         Code::MfaFactorNotFound.at(StatusCode::UNPROCESSABLE_ENTITY, message)
     })?;
     if challenge.is_used {
-        return Err(used(id));
+        return Err(already_used(id));
     }
     if challenge.is_elsewhere {
         return Err(Code::MfaIpAddressMismatch.because("Challenge and verify IP addresses mismatch."));
@@ -118,13 +118,14 @@ async fn open_challenge(context: &Context<'_>, factor: &Factor, id: Uuid) -> Res
     Ok(challenge)
 }
 
-/// What a client has to do is what it does about an expired one.
-fn used(challenge: Uuid) -> Error {
+/// Returns the refusal of a challenge that was answered before. Its code is that of an expired one, because clients do
+/// the same about both.
+fn already_used(challenge: Uuid) -> Error {
     let message = format!("MFA challenge {challenge} has already been verified, create a new challenge.");
     Code::MfaChallengeExpired.because(message)
 }
 
-fn judge_totp(
+fn check_totp(
     context: &Context<'_>,
     factor: &Factor,
     challenge: &Challenge,
@@ -140,14 +141,14 @@ fn judge_totp(
     Ok(used.map(|used| Proof::Code { stale_secret, used }))
 }
 
-async fn judge_phone(
+async fn check_phone(
     context: &Context<'_>,
     factor: &Factor,
     answer: &Answer,
     challenge: &Challenge,
 ) -> Result<Option<Proof>, Error> {
     let settings = &context.auth.settings;
-    let by_hook = settings.hooks.get(HookName::SendSms).is_some();
+    let by_hook = context.auth.hooks.is_on(HookName::SendSms);
     let is_right = match settings.sms.provider {
         // It sends codes of its own making.
         Some(SmsProvider::TwilioVerify { .. }) if !by_hook => {
@@ -174,15 +175,13 @@ async fn ask_hook(
         AttemptDecision::Continue => Ok(()),
         AttemptDecision::Reject { message, .. } => {
             sessions::end_others(&context.auth.database, holder.user.id, None).await?;
-            let usual = "Further MFA verification attempts will be rejected.";
-            let message = if message.is_empty() { usual.to_owned() } else { message };
             Err(Code::MfaVerificationRejected.because(message))
         }
     }
 }
 
 /// Uses the challenge up and raises the session.
-async fn rise(
+async fn raise_session(
     context: &Context<'_>,
     holder: &Holder,
     (factor, factor_type): (&Factor, FactorType),
@@ -198,10 +197,10 @@ async fn rise(
     let code = if let Proof::Code { used, .. } = &proof { used.as_str() } else { "" };
     match factors::use_challenge(&work, challenge, code).await? {
         Some(true) => {}
-        Some(false) => return Err(wrong(factor_type)),
-        None => return Err(used(challenge)),
+        Some(false) => return Err(wrong_answer(factor_type)),
+        None => return Err(already_used(challenge)),
     }
-    keep(context, &work, factor, challenge, proof).await?;
+    store_proof(context, &work, factor, challenge, proof).await?;
     let is_new = factors::confirm(&work, factor.id).await?.ok_or_else(factor_not_found)?;
     factors::delete_unverified(&work, user, factor_type).await?;
     sessions::end_below_aal2(&work, user, holder.session).await?;
@@ -221,7 +220,7 @@ async fn rise(
 }
 
 /// Stores what the next verification needs to know of this one.
-async fn keep(
+async fn store_proof(
     context: &Context<'_>,
     work: &Work<'_>,
     factor: &Factor,
@@ -234,15 +233,15 @@ async fn keep(
             let sealed = context.auth.settings.encryption.seal(factor.id, &secret)?;
             factors::set_secret(work, factor.id, &sealed).await
         }
-        Proof::Registered { credential, response } => {
+        Proof::Registration { credential, response } => {
             if !factors::set_credential(work, factor.id, &credential).await? {
-                return Err(wrong(FactorType::Webauthn));
+                return Err(wrong_answer(FactorType::Webauthn));
             }
             factors::set_last_ceremony(work, factor.id, challenge, "create", &response).await
         }
-        Proof::Signed { signed, response } => {
-            if !factors::set_sign_count(work, factor.id, signed.sign_count, signed.backup_state).await? {
-                return Err(wrong(FactorType::Webauthn));
+        Proof::Assertion { authenticator: AuthenticatorState { sign_count, backup_state }, response } => {
+            if !factors::set_sign_count(work, factor.id, sign_count, backup_state).await? {
+                return Err(wrong_answer(FactorType::Webauthn));
             }
             factors::set_last_ceremony(work, factor.id, challenge, "request", &response).await
         }

@@ -9,7 +9,9 @@ use crate::flows::Context;
 use crate::store::factors::Challenge;
 use crate::user::Factor;
 
-/// Errors: `validation_failed` for an answer that lacks something.
+/// Checks that the answer is complete.
+///
+/// Errors: `validation_failed`.
 pub(super) fn check_form(answer: &Answer) -> Result<(), Error> {
     let Some(webauthn) = &answer.webauthn else {
         return Err(Error::validation("WebAuthn config required"));
@@ -23,10 +25,10 @@ pub(super) fn check_form(answer: &Answer) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns whether the answer is right; None if not.
+/// Returns what the answer proves, or `None` if it is wrong.
 ///
 /// Errors: `validation_failed` for one of another form than browsers give it.
-pub(super) fn judge(
+pub(super) fn check(
     context: &Context<'_>,
     holder: &Holder,
     factor: &Factor,
@@ -40,15 +42,15 @@ pub(super) fn judge(
         ("create", None) if !factor.is_verified() => {
             let registered = context.auth.relying_party.finish_registration(state.clone(), response);
             registered
-                .map(|credential| Proof::Registered { credential, response: verified_members(response) })
+                .map(|credential| Proof::Registration { credential, response: verified_members(response) })
         }
         ("request", Some(credential)) => Assertion::parse(response).and_then(|assertion| {
-            if assertion.is_of_other_than(holder.user.id) {
+            if assertion.names_other_user_than(holder.user.id) {
                 return Err(Failure::OtherUser);
             }
-            let signed =
+            let authenticator =
                 context.auth.relying_party.finish_authentication(state.clone(), &assertion, credential)?;
-            Ok(Proof::Signed { signed, response: verified_members(response) })
+            Ok(Proof::Assertion { authenticator, response: verified_members(response) })
         }),
         _ => return Ok(None),
     };

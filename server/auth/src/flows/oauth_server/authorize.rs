@@ -11,7 +11,7 @@ use crate::flows::pkce::Challenge;
 use crate::redirects;
 use crate::store::oauth_authorizations::{self, NewAuthorization};
 use crate::store::oauth_clients::{self, OauthClient};
-use crate::{Auth, Code, Error, Settings};
+use crate::{Code, Error, Settings};
 
 /// Characters of the name that the consent page knows a request by.
 const ID_LENGTH: usize = 32;
@@ -41,10 +41,14 @@ pub(crate) struct Request {
 ///
 /// Errors (all 400): `validation_failed` and `oauth_client_not_found` while the client, or that the redirect is its own,
 /// is in doubt.
-pub(crate) async fn begin(auth: &Auth, request: &Request) -> Result<String, Error> {
-    let client = client(&auth.database, &request.client_id, &request.redirect_uri).await?;
-    let answer = match checked(&auth.settings, request) {
-        Ok(checked) => store(auth, client.id, request, &checked).await,
+pub(crate) async fn begin(
+    database: &Database,
+    settings: &Settings,
+    request: &Request,
+) -> Result<String, Error> {
+    let client = client(database, &request.client_id, &request.redirect_uri).await?;
+    let answer = match check(settings, request) {
+        Ok(checked) => store(database, settings, client.id, request, &checked).await,
         Err(reason) => Err(("invalid_request", reason)),
     };
     answer.or_else(|(error, description)| refusal(&request.redirect_uri, error, &description, &request.state))
@@ -87,8 +91,10 @@ struct CheckedRequest {
     challenge: Challenge,
 }
 
-/// The reason for a refusal is for the client's developer.
-fn checked(settings: &Settings, request: &Request) -> Result<CheckedRequest, String> {
+/// Checks the fields of a request.
+///
+/// Errors: a sentence for the client's developer.
+fn check(settings: &Settings, request: &Request) -> Result<CheckedRequest, String> {
     if !matches!(request.response_type.as_str(), "" | "code") {
         return Err("only response_type=code is supported".to_owned());
     }
@@ -120,7 +126,8 @@ fn checked(settings: &Settings, request: &Request) -> Result<CheckedRequest, Str
     Ok(CheckedRequest { scope: scopes.join(" "), challenge })
 }
 
-/// RFC 8707, section 2: an absolute URI without a fragment; with a query only if there is need, of which there is none.
+/// Checks that `resource` is an absolute URI without a fragment and without a query (RFC 8707, section 2, allows one
+/// only if there is need, of which there is none).
 fn check_resource(resource: &str) -> Result<(), String> {
     if resource.is_empty() {
         return Ok(());
@@ -136,13 +143,14 @@ fn check_resource(resource: &str) -> Result<(), String> {
 }
 
 async fn store(
-    auth: &Auth,
+    database: &Database,
+    settings: &Settings,
     client: Uuid,
     request: &Request,
     checked: &CheckedRequest,
 ) -> Result<String, (&'static str, String)> {
-    let settings = &auth.settings.oauth_server;
-    if settings.authorization_path.is_empty() {
+    let server = &settings.oauth_server;
+    if server.authorization_path.is_empty() {
         tracing::error!(
             "a client asks for access, but there is no page to ask for consent; set OAUTH_SERVER_AUTHORIZATION_PATH"
         );
@@ -159,14 +167,14 @@ async fn store(
         code_challenge: checked.challenge.text(),
         code_challenge_method: checked.challenge.method(),
         nonce: &request.nonce,
-        life: settings.authorization_ttl,
+        life: server.authorization_ttl,
     };
-    oauth_authorizations::create(&auth.database, &new).await.map_err(|error| {
+    oauth_authorizations::create(database, &new).await.map_err(|error| {
         tracing::error!(cause = ?error, "a request for access was not stored");
         ("server_error", "error creating authorization".to_owned())
     })?;
     let (site, path) =
-        (auth.settings.site_url.trim_end_matches('/'), settings.authorization_path.trim_start_matches('/'));
+        (settings.site_url.trim_end_matches('/'), server.authorization_path.trim_start_matches('/'));
     Ok(format!("{site}/{path}?authorization_id={id}"))
 }
 

@@ -9,9 +9,9 @@ use tokens::Keys;
 use uuid::Uuid;
 
 use super::scopes;
+use crate::Error;
 use crate::flows::bearer::Bearer;
 use crate::user::User;
-use crate::{Auth, Error};
 
 /// Life of an ID token in seconds.
 const ID_TOKEN_LIFE: i64 = 3600;
@@ -102,7 +102,8 @@ pub(super) fn needs_id_token(keys: &Keys, scope: &str) -> Result<bool, Error> {
 
 /// Returns the ID token that tells `client` who `user` is.
 pub(super) fn id_token(
-    auth: &Auth,
+    keys: &Keys,
+    issuer: &str,
     user: &User,
     client: Uuid,
     scope: &str,
@@ -114,7 +115,7 @@ pub(super) fn id_token(
     let profile = granted.contains(&scopes::PROFILE).then_some(user);
     let now = OffsetDateTime::now_utc().unix_timestamp();
     let claims = IdToken {
-        iss: auth.settings.issuer(),
+        iss: issuer,
         sub: user.id,
         aud: client,
         exp: now + ID_TOKEN_LIFE,
@@ -131,7 +132,7 @@ pub(super) fn id_token(
         preferred_username: profile.and_then(preferred_username),
         client_id: client,
     };
-    auth.keys.sign(&claims).map_err(|error| Error::Internal(error.to_string()))
+    keys.sign(&claims).map_err(|error| Error::Internal(error.to_string()))
 }
 
 fn text(value: &str) -> Option<String> {

@@ -3,7 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use database::Database;
+use poem_openapi::Object;
 use rand::RngExt;
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
 use uuid::Uuid;
@@ -46,24 +48,28 @@ pub(crate) struct Registration {
     pub(crate) logo_uri: String,
 }
 
-/// What is to change of a client; an empty text takes away what was there.
-#[derive(Debug, Default)]
-pub(crate) struct Update {
-    pub(crate) redirect_uris: Option<Vec<String>>,
-    pub(crate) grant_types: Option<Vec<String>>,
-    pub(crate) client_name: Option<String>,
-    pub(crate) client_uri: Option<String>,
-    pub(crate) logo_uri: Option<String>,
-    pub(crate) token_endpoint_auth_method: Option<String>,
+/// What is to change of a client; what is missing stays.
+#[derive(Debug, Object, Deserialize)]
+pub(crate) struct ClientChanges {
+    redirect_uris: Option<Vec<String>>,
+    grant_types: Option<Vec<String>>,
+    /// An empty text takes it away; likewise below.
+    client_name: Option<String>,
+    client_uri: Option<String>,
+    logo_uri: Option<String>,
+    /// Only within the client's type.
+    token_endpoint_auth_method: Option<String>,
 }
 
-/// A client together with its secret, which is told this once; None for public clients.
-pub(crate) struct Registered {
+/// A client together with its secret, which is told this once; `None` for public clients.
+pub(crate) struct RegisteredClient {
     pub(crate) client: OauthClient,
     pub(crate) secret: Option<String>,
 }
 
-/// Errors: `oauth_dynamic_client_registration_disabled` if clients may not register themselves.
+/// Checks that clients may register themselves.
+///
+/// Errors: `oauth_dynamic_client_registration_disabled`.
 pub(crate) fn require_dynamic(settings: &Settings) -> Result<(), Error> {
     if settings.oauth_server.allow_dynamic_registration {
         return Ok(());
@@ -79,7 +85,7 @@ pub(crate) async fn register(
     database: &Database,
     registrar: Registrar,
     registration: Registration,
-) -> Result<Registered, Error> {
+) -> Result<RegisteredClient, Error> {
     check_redirect_uris(&registration.redirect_uris)?;
     if !registration.grant_types.is_empty() {
         check_grant_types(&registration.grant_types)?;
@@ -108,7 +114,7 @@ pub(crate) async fn register(
         client_uri: unless_empty(registration.client_uri),
         logo_uri: unless_empty(registration.logo_uri),
     };
-    Ok(Registered { client: store::create(database, &client).await?, secret })
+    Ok(RegisteredClient { client: store::create(database, &client).await?, secret })
 }
 
 /// Returns the client with this id.
@@ -125,9 +131,9 @@ pub(crate) async fn find(database: &Database, id: &str) -> Result<OauthClient, E
 pub(crate) async fn update(
     database: &Database,
     client: &OauthClient,
-    update: Update,
+    changes: ClientChanges,
 ) -> Result<OauthClient, Error> {
-    let changes = changes(client.client_type, update)?;
+    let changes = check(client.client_type, changes)?;
     store::update(database, client.id, &changes).await?.ok_or_else(not_found)
 }
 
@@ -137,14 +143,14 @@ pub(crate) async fn update(
 pub(crate) async fn regenerate_secret(
     database: &Database,
     client: &OauthClient,
-) -> Result<Registered, Error> {
+) -> Result<RegisteredClient, Error> {
     if client.client_type == ClientType::Public {
         return Err(Error::validation("Cannot regenerate secret for public client"));
     }
     let secret = generate_secret();
     let changes = Changes { client_secret_hash: Some(hash(&secret)), ..Changes::default() };
     let client = store::update(database, client.id, &changes).await?.ok_or_else(not_found)?;
-    Ok(Registered { client, secret: Some(secret) })
+    Ok(RegisteredClient { client, secret: Some(secret) })
 }
 
 /// Returns the form in which secrets are stored. They are chance alone, so that a fast hash hides them well.
@@ -164,9 +170,9 @@ fn unless_empty(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-fn changes(client_type: ClientType, update: Update) -> Result<Changes, Error> {
-    let Update { redirect_uris, grant_types, client_name, client_uri, logo_uri, .. } = update;
-    let method = update.token_endpoint_auth_method;
+fn check(client_type: ClientType, changes: ClientChanges) -> Result<Changes, Error> {
+    let ClientChanges { redirect_uris, grant_types, client_name, client_uri, logo_uri, .. } = changes;
+    let method = changes.token_endpoint_auth_method;
     let is_empty = redirect_uris.is_none()
         && grant_types.is_none()
         && client_name.is_none()
@@ -256,7 +262,7 @@ fn check_name(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Consent pages link to these addresses, so that nothing but a web page's address will do.
+/// Checks that `uri` is the address of a web page: consent pages link to it.
 fn check_page(field: &str, uri: &str) -> Result<(), Error> {
     if uri.is_empty() {
         return Ok(());
@@ -286,12 +292,14 @@ fn check_redirect_uris(uris: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Text that browsers silently repair, so that they see another address than the one that was checked.
+/// Returns whether browsers silently repair text with this character, so that they see another address than the one
+/// that was checked.
 fn is_repaired(character: char) -> bool {
     character.is_control() || character.is_whitespace() || matches!(character, '\\' | '<' | '>' | '"')
 }
 
-/// RFC 6749, section 3.1.2, and RFC 8252, section 7: web pages with TLS, this machine, and schemes of apps.
+/// Checks that `uri` is a web page with TLS, on this machine, or of an app's scheme (RFC 6749, section 3.1.2, and RFC
+/// 8252, section 7).
 fn check_redirect_uri(uri: &str) -> Result<(), &'static str> {
     if uri.is_empty() {
         return Err("redirect URI cannot be empty");

@@ -20,6 +20,8 @@ pub(crate) enum ConsentDecision {
 }
 
 impl ConsentDecision {
+    /// Parses a decision.
+    ///
     /// Errors: `validation_failed` for an unknown name.
     pub(crate) fn parse(name: &str) -> Result<Self, Error> {
         match name {
@@ -54,7 +56,7 @@ pub(crate) fn check_origin(redirects: &Redirects, origin: Option<&str>) -> Resul
 ///
 /// Errors: `oauth_authorization_not_found` for what is unknown, too old or another user's; `validation_failed` for what
 /// is decided.
-pub(crate) async fn look(database: &Database, bearer: &Bearer, id: &str) -> Result<ConsentStep, Error> {
+pub(crate) async fn view(database: &Database, bearer: &Bearer, id: &str) -> Result<ConsentStep, Error> {
     let mut client = database.client().await?;
     let message = "authorization request cannot be processed";
     let (work, request, client) = find_pending(Work::begin(&mut client).await?, id, message).await?;
@@ -77,7 +79,7 @@ pub(crate) async fn look(database: &Database, bearer: &Bearer, id: &str) -> Resu
 /// Carries out what the user who was asked by request `id` has decided, and returns where the browser goes on: back
 /// to the client, with a code or with an error.
 ///
-/// Errors: as [`look`]; also `oauth_authorization_not_found` for a user who has not looked.
+/// Errors: as [`view`]; also `oauth_authorization_not_found` for a user who has not looked.
 pub(crate) async fn decide(
     database: &Database,
     bearer: &Bearer,

@@ -28,7 +28,7 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    /// Returns what follows `Basic` in header `Authorization`.
+    /// Reads what follows `Basic` in header `Authorization`.
     ///
     /// Errors: `invalid_credentials`.
     pub(crate) fn of_header(encoded: &str) -> Result<Self, Error> {
@@ -41,7 +41,7 @@ impl Credentials {
         Ok(Self { id: id.to_owned(), secret: secret.to_owned(), method: AuthMethod::ClientSecretBasic })
     }
 
-    /// Returns the fields of a body.
+    /// Reads the fields of a body.
     ///
     /// Errors: `invalid_credentials` without an id.
     pub(crate) fn of_body(id: &str, secret: &str) -> Result<Self, Error> {
@@ -85,7 +85,9 @@ pub(crate) async fn authenticate(
     Err(refuse("Invalid client credentials"))
 }
 
-/// Errors: OAuth-style for a grant that is missing or not one that `client` may use.
+/// Checks that `client` may use the grant.
+///
+/// Errors: OAuth-style for a grant that is missing or that it may not use.
 pub(crate) fn check_grant_type(client: &OauthClient, grant_type: &str) -> Result<(), Error> {
     if grant_type.is_empty() {
         return Err(Error::oauth("invalid_request", "grant_type is required"));
@@ -144,9 +146,10 @@ pub(crate) async fn exchange(
     let sign_in =
         SignIn { method: METHOD, oauth_client: Some((client.id, &authorization.scope)), ..SignIn::default() };
     let session = session::begin(auth, &work, user, sign_in, &context.client).await?;
-    let nonce = authorization.nonce.as_deref();
+    let (issuer, nonce) = (auth.settings.issuer(), authorization.nonce.as_deref());
+    let user = session.user();
     let id_token = needs_id_token
-        .then(|| claims::id_token(auth, session.user(), client.id, &authorization.scope, nonce))
+        .then(|| claims::id_token(&auth.keys, issuer, user, client.id, &authorization.scope, nonce))
         .transpose()?;
     oauth_authorizations::delete(&work, &authorization.authorization_id).await?;
     work.commit().await?;

@@ -11,7 +11,7 @@ use crate::store::users::{self, Account, Changes};
 use crate::store::{Work, sessions};
 use crate::{Error, MailKind};
 
-/// Does what a code of `kind` for `purpose` is there for. None while another address has to confirm, too.
+/// Does what a code of `kind` for `purpose` is there for. `None` while another address has to confirm, too.
 pub(super) async fn apply(
     context: &Context<'_>,
     work: &Work<'_>,
@@ -95,7 +95,7 @@ pub(crate) async fn email_changed(
     put_identity(work, account, "email", &data).await?;
     one_time_tokens::clear_all(work, id).await?;
     let changes = Changes::new().email(&new).email_change("", 0).anonymous(false);
-    changes.apply(work, id).await.map_err(users::name_taken)?;
+    changes.apply(work, id).await.map_err(users::as_address_conflict)?;
     if account.user.email_confirmed_at.is_none() {
         sign_up::confirm_email(work, id).await?;
     }
@@ -115,7 +115,7 @@ pub(crate) async fn phone_changed(
     let linked = put_identity(work, account, "phone", &data).await?;
     one_time_tokens::clear_all(work, id).await?;
     let changes = Changes::new().phone(&new).phone_change("").confirm_phone().anonymous(false);
-    let changed = changes.apply(work, id).await.map_err(users::name_taken)?;
+    let changed = changes.apply(work, id).await.map_err(users::as_address_conflict)?;
     if account.user.phone != new {
         deliver::notify(context, &changed, MailKind::PhoneChanged, &account.user.phone).await;
     }

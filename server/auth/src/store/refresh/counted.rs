@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{SESSION_RULES, answer, newer, touched};
+use super::{SESSION_RULES, answer, newer_cte, touched_cte};
 use crate::store::audit::{self, Action};
 
 /// Locks the session, so that parallel refreshes of it take turns.
@@ -28,14 +28,14 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
            select account.* from account, ruling where ruling.verdict in ('rotated', 'returned')
          ), {log} {answer}",
         ruling = ruling(),
-        touched = touched(
+        touched = touched_cte(
             "refresh_token_counter = s.refresh_token_counter + case ruling.verdict when 'rotated' then 1 else 0 end"
         ),
         answer = answer("null::text"),
     )
 });
 
-/// CTEs that find the session if the token's signature is right, up to `ruling`, one row with the verdict.
+/// Returns the CTEs that find the session if the token's signature is right, up to `ruling`, one row with the verdict.
 fn ruling() -> String {
     format!(
         "signer as (
@@ -64,7 +64,7 @@ fn ruling() -> String {
            end as verdict
            from session left join account on true cross join reuse
          )",
-        newer = newer(),
+        newer = newer_cte(),
         hmac = hmac("signer.key", "decode($14, 'hex')"),
     )
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{SESSION_RULES, answer, newer, touched};
+use super::{SESSION_RULES, answer, newer_cte, touched_cte};
 use crate::store::NO_INSTANCE;
 use crate::store::audit::{self, Action};
 use crate::store::sessions::LIVE_TOKENS;
@@ -21,7 +21,7 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
     format!("with {}, {} {}", ruling(), changes(), answer(token))
 });
 
-/// CTEs that find the token with all that matters to it, up to `ruling`, one row with the verdict.
+/// Returns the CTEs that find the token with all that matters to it, up to `ruling`, one row with the verdict.
 fn ruling() -> String {
     format!(
         "token as (
@@ -53,11 +53,11 @@ fn ruling() -> String {
            select ruling.verdict = 'rotated' and get_byte(uuid_send(session.id), 0) * 100 / 256 < $14::integer as due
            from ruling, session
          )",
-        newer = newer(),
+        newer = newer_cte(),
     )
 }
 
-/// CTEs that carry out what `ruling` says.
+/// Returns the CTEs that carry out what `ruling` says.
 fn changes() -> String {
     let log =
         |name, action, actors| audit::entry(name, action, actors, "$5::boolean", "host($4::inet)", "null");
@@ -80,7 +80,7 @@ fn changes() -> String {
          ), rotator as (
            select account.* from account, ruling where ruling.verdict = 'rotated'
          ), {refreshed}, {revoked}",
-        touched = touched(
+        touched = touched_cte(
             "refresh_token_hmac_key =
                case when (select due from upgrade) then coalesce(s.refresh_token_hmac_key, $15)
                  else s.refresh_token_hmac_key end,

@@ -22,13 +22,17 @@ impl<'a> Changes<'a> {
         Changes::default()
     }
 
-    /// Sets `column` to `value`, which Postgres reads as a `kind`.
-    fn set(mut self, column: &'static str, kind: &'static str, value: Parameter<'a>) -> Self {
+    /// Adds the assignment that `sql` makes of the number of a parameter, which is `value`.
+    fn bind(mut self, value: Parameter<'a>, sql: impl FnOnce(usize) -> String) -> Self {
         self.parameters.push(value);
         // The first parameter is the user's id.
-        let number = self.parameters.len() + 1;
-        self.assignments.push(format!("{column} = ${number}::{kind}").into());
+        self.assignments.push(sql(self.parameters.len() + 1).into());
         self
+    }
+
+    /// Sets `column` to `value`, which Postgres reads as a `kind`.
+    fn set(self, column: &'static str, kind: &'static str, value: Parameter<'a>) -> Self {
+        self.bind(value, |number| format!("{column} = ${number}::{kind}"))
     }
 
     fn assign(mut self, assignment: &'static str) -> Self {
@@ -55,12 +59,12 @@ impl<'a> Changes<'a> {
         self.assign("email_confirmed_at = null")
     }
 
-    /// Empty for none.
+    /// Sets the e-mail address; an empty one removes it.
     pub(crate) fn email(self, email: &'a str) -> Self {
         self.set("email", "text", text_unless_empty(email))
     }
 
-    /// Empty for none.
+    /// Sets the phone number; an empty one removes it.
     pub(crate) fn phone(self, phone: &'a str) -> Self {
         self.set("phone", "text", text_unless_empty(phone))
     }
@@ -93,11 +97,11 @@ impl<'a> Changes<'a> {
         self.set("role", "text", text(role))
     }
 
-    pub(crate) fn invited(self) -> Self {
+    pub(crate) fn set_invited(self) -> Self {
         self.assign("invited_at = now()")
     }
 
-    /// No code was ever sent: the next may follow at once.
+    /// Forgets when codes were sent, so that the next may follow at once.
     pub(crate) fn unsend_all(self) -> Self {
         self.assign(
             "confirmation_sent_at = null, recovery_sent_at = null, email_change_sent_at = null,
@@ -109,15 +113,13 @@ impl<'a> Changes<'a> {
         self.set("is_anonymous", "boolean", owned(anonymous))
     }
 
-    /// No sign-in for that many seconds from now; zero lifts the ban.
-    pub(crate) fn ban(mut self, seconds: f64) -> Self {
+    /// Bans the user for that many seconds from now; zero lifts the ban.
+    pub(crate) fn ban(self, seconds: f64) -> Self {
         if seconds == 0.0 {
             return self.assign("banned_until = null");
         }
-        self.parameters.push(owned(format!("{seconds} seconds")));
-        let number = self.parameters.len() + 1;
-        self.assignments.push(format!("banned_until = now() + ${number}::interval").into());
-        self
+        let duration = owned(format!("{seconds} seconds"));
+        self.bind(duration, |number| format!("banned_until = now() + ${number}::interval"))
     }
 
     /// Merges an object into what the user says of themself; members that are null go.
@@ -135,18 +137,14 @@ impl<'a> Changes<'a> {
         self.set("raw_user_meta_data", "jsonb", owned(data))
     }
 
-    fn merge(mut self, column: &'static str, data: &Value) -> Self {
-        self.parameters.push(owned(data));
-        let number = self.parameters.len() + 1;
+    fn merge(self, column: &'static str, data: &Value) -> Self {
         // Only the members that are being set to null go: others may be null since before.
-        self.assignments.push(
+        self.bind(owned(data), |number| {
             format!(
                 "{column} = (case when jsonb_typeof({column}) = 'object' then {column} else '{{}}' end || ${number}::jsonb)
                    - coalesce((select array_agg(key) from jsonb_each(${number}::jsonb) where value = 'null'), '{{}}')"
             )
-            .into(),
-        );
-        self
+        })
     }
 
     /// Makes the changes.

@@ -22,7 +22,7 @@ const SELECTED: &str = "u.aud = $1 and
   ($2::text is null or u.email like $2::text or u.raw_user_meta_data ->> 'full_name' ilike $2::text)";
 
 impl Selection<'_> {
-    /// In which wildcards keep their meaning, as upstream's do.
+    /// Returns the pattern of the filter, in which wildcards keep their meaning, as upstream's do.
     fn pattern(&self) -> Option<String> {
         (!self.filter.is_empty()).then(|| format!("%{}%", self.filter))
     }

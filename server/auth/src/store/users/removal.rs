@@ -16,7 +16,7 @@ pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Resul
 
 /// Returns a SQL expression: upstream's hash of `value` of user `$1`, from which nobody tells the value, and which
 /// frees it for others.
-fn obscured(value: &str) -> String {
+fn hash_expression(value: &str) -> String {
     format!(
         "rtrim(translate(encode(sha256(convert_to($1::uuid::text || {value}, 'UTF8')), 'base64'), '+/', '-_'), '=')"
     )
@@ -48,11 +48,11 @@ pub(crate) async fn obscure(executor: impl Into<Executor<'_>>, id: Uuid) -> Resu
            delete from auth.webauthn_credentials c using gone where c.user_id = gone.id
          )
          delete from auth.sessions s using gone where s.user_id = gone.id",
-        email = obscured("coalesce(u.email, '')"),
-        phone = obscured("coalesce(u.phone, '')"),
-        email_change = obscured("coalesce(u.email_change, '')"),
-        phone_change = obscured("coalesce(u.phone_change, '')"),
-        subject = obscured("i.provider || ':' || i.provider_id"),
+        email = hash_expression("coalesce(u.email, '')"),
+        phone = hash_expression("coalesce(u.phone, '')"),
+        email_change = hash_expression("coalesce(u.email_change, '')"),
+        phone_change = hash_expression("coalesce(u.phone_change, '')"),
+        subject = hash_expression("i.provider || ':' || i.provider_id"),
     );
     executor.into().execute(&sql, vec![owned(id)]).await.map(drop)
 }

@@ -1,4 +1,4 @@
-//! Responses that redirect the browser.
+//! Responses that several endpoints share.
 
 use poem_openapi::ApiResponse;
 
@@ -11,4 +11,11 @@ pub(super) enum Redirect {
     /// To the place that takes over.
     #[oai(status = 303)]
     SeeOther(#[oai(header = "Location")] String),
+}
+
+/// Done, and there is nothing to tell.
+#[derive(ApiResponse)]
+pub(super) enum Done {
+    #[oai(status = 204)]
+    NoContent,
 }
