@@ -10,6 +10,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test without its database can only fail")]
 
 mod cleaner;
+mod extensions;
 mod server;
 mod template;
 
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 use database::cluster::Search;
 use tokio_postgres::{Client, NoTls};
 
+pub use extensions::has_extension;
 use server::Server;
 use template::Template;
 
