@@ -1,11 +1,10 @@
 //! Buckets as a project defines them.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 
+use super::size_limit;
 use crate::caller::service_transaction;
-use crate::row::text;
+use crate::row::{display, names, text};
 use crate::{Error, Storage, key};
 
 /// A bucket as `[storage.buckets.<name>]` of `config.toml` defines it.
@@ -27,9 +26,7 @@ impl BucketDefinition {
     ///
     /// Errors: [`Error::EntityTooLarge`], [`Error::InvalidMimeType`].
     pub(crate) fn admit(&self, size: u64, mimetype: &str, service_limit: u64) -> Result<(), Error> {
-        let limit =
-            self.file_size_limit.filter(|limit| *limit > 0).map_or(service_limit, |l| l.min(service_limit));
-        if size > limit {
+        if size > size_limit(self.file_size_limit, service_limit) {
             return Err(Error::EntityTooLarge);
         }
         let essence = mimetype.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -57,8 +54,6 @@ const UPSERT: &str = "insert into storage.buckets as b (id, name, public, file_s
 /// Errors: [`Error::InvalidBucketName`], [`Error::Database`].
 pub(crate) async fn upsert(storage: &Storage, bucket: &BucketDefinition) -> Result<(), Error> {
     key::check_bucket(&bucket.name)?;
-    let types = serde_json::Value::from(bucket.allowed_mime_types.clone()).to_string();
-    let limit = bucket.file_size_limit.filter(|limit| *limit > 0).map(|limit| limit.to_string());
     // `on conflict` arbitrates one unique index, and the table has two: of two nodes that create the bucket at the same
     // moment one could break the other. The lock makes them take turns; as a statement of its own, so that the next
     // one's snapshot sees what the other node committed.
@@ -68,9 +63,9 @@ pub(crate) async fn upsert(storage: &Storage, bucket: &BucketDefinition) -> Resu
             UPSERT,
             vec![
                 text(&bucket.name),
-                bucket.public.and_then(|public| text(if public { "true" } else { "false" })),
-                limit.map(|limit| Cow::Owned(limit.into_bytes())),
-                text(&types),
+                bucket.public.and_then(display),
+                bucket.file_size_limit.filter(|limit| *limit > 0).and_then(display),
+                names(bucket.allowed_mime_types.iter().map(String::as_str)),
             ],
         );
     storage.change(&transaction).await?;
