@@ -197,6 +197,14 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Has links lead to the service below the API at `api_url`, unless a setting says where clients reach it.
+    /// [`Self::read`] leaves this open, since the port of the API is known later.
+    pub fn set_api_url(&mut self, api_url: &str) {
+        if self.external_url.is_empty() {
+            self.external_url = format!("{api_url}/auth/v1");
+        }
+    }
+
     /// Returns claim `iss` of access tokens.
     pub(crate) fn issuer(&self) -> &str {
         self.token.issuer.as_deref().unwrap_or(&self.external_url)

@@ -12,7 +12,7 @@ use crate::error::Error;
 pub(crate) async fn read(body: Body, limit: usize) -> Result<Bytes, Error> {
     let mut pieces = std::pin::pin!(body.into_bytes_stream());
     let mut next = async || pieces.try_next().await.map_err(|error| Error::InvalidBody(error.to_string()));
-    // A stream that has ended must not be asked again.
+    // A stream that has ended must not be polled again.
     let Some(first) = next().await? else { return Ok(Bytes::new()) };
     let mut all = BytesMut::new();
     let mut length = first.len();
@@ -35,7 +35,7 @@ mod tests {
 
     fn of(pieces: &[&'static str]) -> Body {
         let pieces: Vec<_> = pieces.iter().map(|piece| Bytes::from_static(piece.as_bytes())).collect();
-        // It panics where it is asked again after its end.
+        // It panics when it is polled after its end.
         Body::from_bytes_stream(futures_util::stream::unfold(pieces.into_iter(), async |mut rest| {
             Some((Ok::<_, std::io::Error>(rest.next()?), rest))
         }))

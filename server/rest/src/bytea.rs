@@ -2,14 +2,12 @@
 //!
 //! Source: PostgreSQL documentation, "Binary Data Types".
 
+use data_encoding::HEXLOWER;
+
 /// Returns the bytes in hexadecimal form.
-pub(crate) fn encode(bytes: &[u8]) -> Vec<u8> {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = b"\\x".to_vec();
-    text.reserve(bytes.len() * 2);
-    for byte in bytes {
-        text.extend([DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-    }
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    let mut text = "\\x".to_owned();
+    HEXLOWER.encode_append(bytes, &mut text);
     text
 }
 
@@ -17,9 +15,8 @@ pub(crate) fn encode(bytes: &[u8]) -> Vec<u8> {
 /// form.
 pub(crate) fn decode(text: &[u8]) -> Vec<u8> {
     match text.strip_prefix(b"\\x") {
-        Some(digits) => {
-            digits.chunks_exact(2).map(|pair| digit(pair[0], 16) << 4 | digit(pair[1], 16)).collect()
-        }
+        // Postgres prints two digits for each byte, and nothing else.
+        Some(digits) => HEXLOWER.decode(digits).unwrap_or_default(),
         None => unescape(text),
     }
 }
@@ -31,7 +28,7 @@ fn unescape(text: &[u8]) -> Vec<u8> {
     while let Some((first, tail)) = rest.split_first() {
         rest = match (first, tail) {
             (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', tail @ ..]) => {
-                bytes.push(digit(*a, 8) << 6 | digit(*b, 8) << 3 | digit(*c, 8));
+                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
                 tail
             }
             (b'\\', [escaped, tail @ ..]) => {
@@ -47,11 +44,6 @@ fn unescape(text: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Returns the value of a digit; Postgres prints nothing else where one must stand.
-fn digit(character: u8, radix: u32) -> u8 {
-    char::from(character).to_digit(radix).and_then(|value| u8::try_from(value).ok()).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -61,7 +53,7 @@ mod tests {
     proptest! {
         #[test]
         fn bytes_survive_hexadecimal_form(bytes: Vec<u8>) {
-            prop_assert_eq!(decode(&encode(&bytes)), bytes);
+            prop_assert_eq!(decode(encode(&bytes).as_bytes()), bytes);
         }
     }
 

@@ -16,15 +16,15 @@ pub struct Identity {
     pub claims: String,
     /// Whether it is more than the anonymous role.
     pub is_authenticated: bool,
-    /// A number for whom its writes are counted as: the same on all nodes and in all sessions of a user (claim `sub`), or
-    /// of all callers of a role where tokens name no user. Two of them may have the same one.
+    /// The author that its writes count for: one number on all nodes and in all sessions of a user (claim `sub`), or for
+    /// all callers of a role where tokens name no user. Two authors may have the same number.
     pub author: u64,
 }
 
 impl Identity {
-    /// Verifies `bearer`; without one the caller is the anonymous role.
+    /// Returns the caller whose token is `bearer`, once that is verified; without one it is the anonymous role.
     ///
-    /// Errors: `PGRST300` for a token that nothing is there to verify with, `PGRST301` and `PGRST303` for a token that
+    /// Errors: `PGRST300` for a token where there is no key to verify it with, `PGRST301` and `PGRST303` for a token that
     /// is refused, `PGRST302` when there is neither a token that names a role nor an anonymous role.
     pub fn new(
         bearer: Option<&str>,
@@ -43,7 +43,7 @@ impl Identity {
             });
         };
         let verifier = verifier.ok_or(Error::Jwt(JwtError::NoKey))?;
-        let verified = verifier.verify(bearer).map_err(|error| refused(&error))?;
+        let verified = verifier.verify(bearer).map_err(|error| jwt_error(&error))?;
         let role = match settings.jwt_role_claim_key.find(&verified.claims).as_deref() {
             Some(Value::String(role)) => role.clone(),
             // No role has such a name, which will be Postgres' error.
@@ -63,7 +63,8 @@ impl Identity {
     }
 }
 
-fn refused(error: &tokens::Error) -> Error {
+/// Returns the error for a token that was refused.
+fn jwt_error(error: &tokens::Error) -> Error {
     let message = error.to_string();
     Error::Jwt(if error.is_about_claims() {
         JwtError::Claims(message)

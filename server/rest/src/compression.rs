@@ -62,7 +62,7 @@ fn gains(headers: &HeaderMap) -> bool {
 }
 
 fn gzip(body: &[u8]) -> io::Result<Bytes> {
-    // JSON's keys repeat so much that the fastest level takes most of what there is to gain.
+    // JSON's keys repeat so much that the fastest level already gains most.
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 4), Compression::fast());
     encoder.write_all(body)?;
     encoder.finish().map(Bytes::from)

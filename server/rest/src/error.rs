@@ -220,10 +220,7 @@ pub enum JwtError {
 impl Error {
     /// Returns its code: `PGRSTxxx`, an SQLSTATE, or what the database raised.
     pub fn code(&self) -> Cow<'static, str> {
-        match self {
-            Self::Postgres { error, .. } => postgres::code(error),
-            _ => Cow::Borrowed(self.entry().code),
-        }
+        self.entry().code
     }
 
     /// Returns the HTTP status.
@@ -259,14 +256,14 @@ impl Error {
         let line = self.entry();
         let body = match verbosity {
             Verbosity::Verbose => json!({
-                "code": self.code(), "message": line.message, "details": line.details, "hint": line.hint
+                "code": line.code, "message": line.message, "details": line.details, "hint": line.hint
             }),
-            Verbosity::Minimal => json!({ "code": self.code(), "message": line.message }),
+            Verbosity::Minimal => json!({ "code": line.code, "message": line.message }),
         };
         body.to_string()
     }
 
-    /// Headers that belong to this error alone. Source: RFC 6750, section 3, for `WWW-Authenticate`.
+    /// Returns the headers that belong to this error alone. Source: RFC 6750, section 3, for `WWW-Authenticate`.
     pub fn headers(&self) -> Vec<(String, String)> {
         let challenge = |value: String| vec![("www-authenticate".to_owned(), value)];
         match self {

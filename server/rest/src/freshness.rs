@@ -1,4 +1,4 @@
-//! Who has written up to where, so that nobody's reads go to a replica that lacks their own writes.
+//! Up to which position each caller has written, so that nobody's reads go to a replica that lacks their own writes.
 //!
 //! A write is known by the position of the write-ahead log that follows it. A client may carry it from node to node, in the
 //! header or the cookie [`POSITION`]; for those who do not, nodes tell each other.
@@ -15,11 +15,11 @@ use poem::http::header::COOKIE;
 /// write-ahead log, as Postgres writes it.
 pub const POSITION: &str = "basalt-wal-position";
 
-/// What notes to the other nodes are about.
+/// The subject of the notes to the other nodes.
 const SUBJECT: &str = "writes";
 
-/// How many slots there are for authors. Those that share a slot keep each other off the replicas for a moment, which
-/// costs the primary a few reads and nobody their own writes.
+/// The number of slots for authors. Authors that share a slot keep each other off the replicas for a moment: the
+/// primary gets a few more reads, and everybody still sees their own writes.
 const SLOTS: u16 = 4096;
 
 /// Up to where authors ([`crate::caller::Identity::author`]) have written. Its size does not depend on how many there are.
@@ -52,7 +52,7 @@ impl WritePositions {
         }
     }
 
-    /// Takes what another node has told.
+    /// Takes a note of another node.
     fn take(&self, note: WriteNote) {
         if let Some(position) = self.positions.get(usize::from(note.slot)) {
             position.fetch_max(note.position.0, Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl WritePositions {
     /// the request carries.
     pub(crate) fn of(&self, author: u64, headers: &HeaderMap) -> Lsn {
         let noted = Lsn(self.positions[usize::from(slot(author))].load(Ordering::Relaxed));
-        noted.max(carried(headers).unwrap_or_default())
+        noted.max(carried_position(headers).unwrap_or_default())
     }
 
     /// Tells `nodes` of writes from now on, and hears of theirs. Only the first call has an effect.
@@ -103,7 +103,7 @@ fn slot(author: u64) -> u16 {
 }
 
 /// Returns the position that a request carries in its header, else in its cookie.
-fn carried(headers: &HeaderMap) -> Option<Lsn> {
+fn carried_position(headers: &HeaderMap) -> Option<Lsn> {
     let header = headers.get(POSITION).and_then(|value| value.to_str().ok());
     let cookie = || {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());

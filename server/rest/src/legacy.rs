@@ -20,7 +20,7 @@ pub(crate) fn warning(request: &Request, plan: &Plan) -> Option<String> {
         .chain(query.ranges.iter().map(|item| &item.path));
     let mut changes: Vec<String> = Vec::new();
     for path in paths {
-        for embed in addressed(root, path) {
+        for embed in embeds_by_target(root, path) {
             let change = format!("`{}` to `{}`", embed.target, embed.key);
             if !changes.contains(&change) {
                 changes.push(change);
@@ -38,7 +38,7 @@ pub(crate) fn warning(request: &Request, plan: &Plan) -> Option<String> {
 }
 
 /// Returns the embeds on the way along `path` that it names by their relation.
-fn addressed<'p>(root: &'p Node, path: &[String]) -> Vec<&'p Embed> {
+fn embeds_by_target<'p>(root: &'p Node, path: &[String]) -> Vec<&'p Embed> {
     let mut found = Vec::new();
     let mut node = root;
     for name in path {

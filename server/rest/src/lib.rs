@@ -4,13 +4,13 @@
 //! [`request`] (parsed, nothing looked up) → [`plan`] (resolved against the [`schema_cache`], nothing executed) →
 //! [`statement`] (one SQL text and its bound parameters) → [`transaction`] (settings and statement in one round
 //! trip) → [`response`]. Every step is a function from one type to the next; only the transaction does I/O. The
-//! [`plan_cache`] spares a request the first three steps that is like one before, but for its values.
+//! [`plan_cache`] spares the first three steps for a request that differs from an earlier one only in its values.
 //!
-//! This crate refuses to build the JSON of rows: Postgres does, or for long lists `database` while it reads them, and
-//! the bytes go to the client untouched. The
-//! description of a schema ([`openapi`]) is made here, from the cache.
+//! This crate does not build the JSON of rows: Postgres does, or for long lists `database` while it reads them, and the
+//! bytes go to the client untouched. The description of a schema ([`openapi`]) is made here, from the cache.
 
 mod admin;
+mod array;
 mod body;
 mod bytea;
 mod caller;

@@ -1,4 +1,4 @@
-//! What operators can watch beside other services. In PostgREST's place there are PostgREST's own metrics, see `admin`.
+//! The metrics of a service that runs beside others. One in PostgREST's place has PostgREST's own metrics, see `admin`.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How requests are called where many of them are told of at once.
+//! Names of requests for traces and the table of slow statements.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::plan_cache::Parameter;
 /// Parameters that name columns and have no values of rows.
 const STRUCTURE: [&str; 4] = ["select", "columns", "on_conflict", "order"];
 
-/// Returns how requests are called: by the kind of path, and by their parameters without values.
+/// Returns the names of requests: by the kind of path, and by their parameters without values.
 pub fn names() -> Names {
     Names { route, query }
 }

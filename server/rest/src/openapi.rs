@@ -1,7 +1,7 @@
 //! A schema as an OpenAPI 2.0 document: what is there, and how it can be asked for.
 //!
 //! Source: PostgREST's documentation, "OpenAPI", and the document that it gives: names, tags and notes are those
-//! that tools made for it look for.
+//! that tools for PostgREST look for.
 
 mod definitions;
 mod parameters;
@@ -33,15 +33,15 @@ const JSON_TYPES: [&str; 3] = [
 
 /// What a role may use of a schema.
 #[derive(Deserialize)]
-struct Accessible {
+struct Privileges {
     /// Names of relations.
     relations: HashSet<String>,
     /// Identities of functions, with the types of their arguments as the request's search path has them.
     functions: HashMap<u32, Vec<String>>,
 }
 
-/// What a document is made of, each in the order of its names.
-struct Listed<'a> {
+/// The contents of a document, each kind in the order of its names.
+struct Contents<'a> {
     schema: &'a Schema,
     tables: Vec<&'a Table>,
     functions: Vec<Cow<'a, Function>>,
@@ -52,25 +52,25 @@ struct Listed<'a> {
 ///
 /// Errors: `PGRST001` for privileges that are not of the form expected.
 pub fn document(schema: &Schema, privileges: &[u8], settings: &Settings) -> Result<String, Error> {
-    let accessible: Option<Accessible> = match settings.openapi_mode {
+    let privileges: Option<Privileges> = match settings.openapi_mode {
         OpenApiMode::FollowPrivileges => {
             let parsed = serde_json::from_slice(privileges);
             Some(parsed.map_err(|error| Error::Client(format!("unexpected privileges: {error}")))?)
         }
         OpenApiMode::IgnorePrivileges | OpenApiMode::Disabled => None,
     };
-    Ok(root(&Listed::new(schema, accessible.as_ref()), settings).to_string())
+    Ok(root(&Contents::new(schema, privileges.as_ref()), settings).to_string())
 }
 
-impl<'a> Listed<'a> {
-    fn new(schema: &'a Schema, accessible: Option<&Accessible>) -> Self {
-        let may_use = |table: &&Table| accessible.is_none_or(|list| list.relations.contains(&table.name));
+impl<'a> Contents<'a> {
+    fn new(schema: &'a Schema, privileges: Option<&Privileges>) -> Self {
+        let may_use = |table: &&Table| privileges.is_none_or(|list| list.relations.contains(&table.name));
         let mut tables: Vec<&Table> = schema.tables.values().filter(may_use).collect();
         tables.sort_by_key(|table| &table.name);
         let functions = schema.functions.values().flatten();
-        let mut functions: Vec<Cow<'_, Function>> = match accessible {
+        let mut functions: Vec<Cow<'_, Function>> = match privileges {
             None => functions.map(Cow::Borrowed).collect(),
-            Some(list) => functions.filter_map(|function| seen(function, &list.functions)).collect(),
+            Some(list) => functions.filter_map(|function| for_caller(function, &list.functions)).collect(),
         };
         // Stable, so that of functions that share a name the one with the most parameters stays the last.
         functions.sort_by(|a, b| a.name.cmp(&b.name));
@@ -80,7 +80,7 @@ impl<'a> Listed<'a> {
 
 /// Returns `function` with the types of its arguments as its caller sees them; `None` for one that is not among those
 /// that may be called.
-fn seen<'a>(function: &'a Function, callable: &HashMap<u32, Vec<String>>) -> Option<Cow<'a, Function>> {
+fn for_caller<'a>(function: &'a Function, callable: &HashMap<u32, Vec<String>>) -> Option<Cow<'a, Function>> {
     let types = callable.get(&function.oid)?;
     let is_same = function.parameters.iter().map(|parameter| &parameter.type_name).eq(types);
     if is_same {
@@ -93,9 +93,9 @@ fn seen<'a>(function: &'a Function, callable: &HashMap<u32, Vec<String>>) -> Opt
     Some(Cow::Owned(seen))
 }
 
-fn root(listed: &Listed<'_>, settings: &Settings) -> Value {
-    let (title, description) = match &listed.schema.comment {
-        Some(comment) => summarised(comment),
+fn root(contents: &Contents<'_>, settings: &Settings) -> Value {
+    let (title, description) = match &contents.schema.comment {
+        Some(comment) => split_comment(comment),
         None => ("PostgREST API", None),
     };
     let produced: Vec<&str> = JSON_TYPES.into_iter().chain(["text/csv"]).collect();
@@ -116,9 +116,9 @@ fn root(listed: &Listed<'_>, settings: &Settings) -> Value {
     add("schemes", json!([server.scheme]));
     add("consumes", json!(produced));
     add("produces", json!(produced));
-    add("paths", paths::all(listed));
-    add("definitions", definitions::all(listed));
-    add("parameters", parameters::all(listed));
+    add("paths", paths::all(contents));
+    add("definitions", definitions::all(contents));
+    add("parameters", parameters::all(contents));
     if settings.openapi_security_active {
         add("securityDefinitions", security());
         add("security", json!([{ "JWT": [] }]));
@@ -151,7 +151,7 @@ fn server(settings: &Settings) -> ProxyUri {
 }
 
 /// Returns a comment's first line, and the others if there are any.
-fn summarised(comment: &str) -> (&str, Option<&str>) {
+fn split_comment(comment: &str) -> (&str, Option<&str>) {
     let (first, rest) = comment.split_once('\n').unwrap_or((comment, ""));
     let rest = rest.trim_start_matches('\n');
     (first, (!rest.is_empty()).then_some(rest))
@@ -169,8 +169,8 @@ mod tests {
 
     #[test]
     fn comments_have_a_summary_and_a_description() {
-        assert_eq!(summarised("one"), ("one", None));
-        assert_eq!(summarised("one\n\ntwo\nthree"), ("one", Some("two\nthree")));
+        assert_eq!(split_comment("one"), ("one", None));
+        assert_eq!(split_comment("one\n\ntwo\nthree"), ("one", Some("two\nthree")));
     }
 
     #[test]

@@ -18,13 +18,13 @@ mod weight;
 
 use bytes::Bytes;
 
-pub use aggregate::{Aggregation, Grouping, Lifted};
+pub use aggregate::{Aggregation, Grouping, SpreadColumn};
 pub use call::{Argument, ArgumentValue, CallPlan};
 pub use describe::DescribePlan;
 pub use mutate::{Change, MutatePlan, Payload, TypedColumn};
 use plain::RowSource;
 pub use plain::{BodyWriter, PlainColumn};
-pub use read::{Column, Condition, Embed, Node, Order, OrderTarget, Selected, Source};
+pub use read::{Column, Condition, Embed, Node, Order, OrderTarget, OutputColumn, Source};
 use representation::BodySource;
 pub use representation::{AggregateInput, Body, BodyShape};
 pub use values::Values;
@@ -142,7 +142,7 @@ impl Plan {
     }
 }
 
-/// What the server does itself where it can, since that costs less than in Postgres. Whether it can is sometimes known
+/// A task that the server does itself where it can, since Postgres needs longer. Whether it can is sometimes known
 /// only when Postgres has answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerTask {

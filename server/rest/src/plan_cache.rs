@@ -5,7 +5,7 @@
 //! places for the values. A request whose shape is known needs to be neither parsed nor planned nor written as SQL.
 //!
 //! No value of a client's can get from one request into another, because no template ever holds one: it is made from
-//! a request in which marks stand for the values, and marks are all that is replaced.
+//! a request in which placeholders stand for the values, and they are all that is replaced.
 
 mod shape;
 mod template;
@@ -29,7 +29,7 @@ use crate::schema_cache::SchemaCache;
 const MAX_TEMPLATES: usize = 512;
 /// The most bytes that all of them may take, by estimate.
 const MAX_BYTES: usize = 6 << 20;
-/// How many shapes are remembered that came once: a request that is never repeated is not worth a template.
+/// How many shapes that came once are remembered: a request that is never repeated is not worth a template.
 const CANDIDATES: usize = 4096;
 
 /// The templates of a schema cache and settings. When either changes, all plans do: the cache is then empty.
@@ -93,9 +93,7 @@ impl PlanCache {
         self.current.store(Some(Arc::clone(&new)));
         new
     }
-}
 
-impl PlanCache {
     /// Counts a request for which there was a template or not.
     pub(crate) fn count(&self, is_hit: bool) {
         let counter = if is_hit { &self.hits } else { &self.misses };

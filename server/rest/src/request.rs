@@ -24,6 +24,7 @@ use percent_encoding::percent_decode_str;
 pub use explain::{Explain, ExplainFormat, ExplainOption};
 pub use media::MediaType;
 pub use payload::Payload;
+pub(crate) use payload::{Key, first_byte};
 pub(crate) use preferences::PREFER;
 pub use preferences::{Count, Handling, Missing, Preferences, Representation, Resolution, TransactionEnd};
 pub use query::Query;
@@ -351,7 +352,8 @@ fn push_json(json: &mut Vec<u8>, text: &[u8]) {
     // Without an early end many bytes are compared at a time: most texts have nothing to escape.
     let is_odd = |byte: &u8| !matches!(byte, 0x20..0x7F) | (*byte == b'"') | (*byte == b'\\');
     if text.iter().fold(false, |found, byte| found | is_odd(byte)) {
-        json.extend_from_slice(serde_json::Value::from(String::from_utf8_lossy(text)).to_string().as_bytes());
+        // Writing into memory cannot fail.
+        let _ = serde_json::to_writer(json, &String::from_utf8_lossy(text));
     } else {
         json.push(b'"');
         json.extend_from_slice(text);

@@ -4,20 +4,17 @@
 
 use bytes::Bytes;
 use hyper::ext::ReasonPhrase;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use poem::{Body, Response};
 
 use crate::error::{Error, RangeError};
 use crate::plan::{Change, MutatePlan, Plan};
 use crate::request::{
-    Action, Count, MediaType, Mutation, Preferences, Range, Representation, Request, Resolution,
+    Action, Count, ENCODED, MediaType, Mutation, Preferences, Representation, Request, Resolution,
 };
 use crate::settings::Settings;
 use crate::transaction::Outcome;
-
-/// The characters that are not encoded in a path or value of a URL (RFC 3986, section 2.3).
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The request headers, beside its URL, that an answer depends on.
 const VARY: &str = "Accept, Prefer, Range";
@@ -37,9 +34,9 @@ const HEADERS: usize = 12;
 /// Errors: `PGRST103` for a range beyond the last row, `PGRST116` for a read that did not give exactly one row,
 /// `PGRST111` and `PGRST112` for headers and a status that functions set badly.
 pub fn success(request: &Request, query: &str, plan: &Plan, outcome: Outcome) -> Result<Response, Error> {
-    if plan.body().is_some_and(|body| body.explain().is_some()) {
+    if let Some(body) = plan.body().filter(|body| body.explain().is_some()) {
         let mut draft = Draft::new(StatusCode::OK);
-        draft.show(request, plan, outcome.body);
+        draft.show(request, &body.media, outcome.body);
         return draft.finish(None, request.headers_only);
     }
     let mut draft = match plan {
@@ -47,29 +44,34 @@ pub fn success(request: &Request, query: &str, plan: &Plan, outcome: Outcome) ->
             if read.body.must_be_single() && outcome.rows != 1 {
                 return Err(Error::NotSingular(outcome.rows.unsigned_abs()));
             }
-            let mut draft = ranged(request, &outcome)?;
+            let mut draft = Draft::of_rows(request, &outcome)?;
             let location = content_location(request, query);
             if location.len() <= LONGEST_CONTENT_LOCATION {
                 draft.push(header::CONTENT_LOCATION, location);
             }
-            draft.show(request, plan, outcome.body);
+            draft.show(request, &read.body.media, outcome.body);
             draft
         }
-        Plan::Mutate(mutation) => mutated(request, plan, mutation, &outcome),
+        Plan::Mutate(mutation) => Draft::of_change(request, mutation, &outcome),
         Plan::Call(call) => {
-            let mut draft = ranged(request, &outcome)?;
+            let mut draft = Draft::of_rows(request, &outcome)?;
             if call.is_void {
                 draft.status = StatusCode::NO_CONTENT;
             } else {
-                draft.show(request, plan, outcome.body);
+                draft.show(request, &call.body.media, outcome.body);
             }
             draft
         }
-        Plan::Describe(_) => return described(request, outcome.body).finish(None, request.headers_only),
+        Plan::Describe(_) => {
+            // Nothing that functions set and no preference changes the document.
+            let mut draft = Draft::new(StatusCode::OK);
+            draft.show(request, &MediaType::OpenApi, outcome.body);
+            return draft.finish(None, request.headers_only);
+        }
         Plan::Info(allow) => return Ok(info(allow)),
     };
     if request.preferences != Preferences::default()
-        && let Some(applied) = applied(request, plan).applied()
+        && let Some(applied) = applicable_preferences(request, plan).applied()
     {
         draft.push(HeaderName::from_static("preference-applied"), applied);
     }
@@ -107,18 +109,6 @@ fn printable(code: &str) -> String {
     code.chars().filter(char::is_ascii_graphic).collect()
 }
 
-/// Returns the document of a schema. Nothing that functions set and no preference changes it.
-fn described(request: &Request, document: Bytes) -> Draft {
-    let mut draft = Draft { body: document, ..Draft::new(StatusCode::OK) };
-    if let Some(content_type) = MediaType::OpenApi.content_type() {
-        draft.push(header::CONTENT_TYPE, content_type);
-    }
-    if request.is_profile_negotiated {
-        draft.push(HeaderName::from_static("content-profile"), request.schema.clone());
-    }
-    draft
-}
-
 fn info(allow: &str) -> Response {
     Response::builder()
         .status(StatusCode::OK)
@@ -128,33 +118,13 @@ fn info(allow: &str) -> Response {
         .body(Body::empty())
 }
 
-/// Status and `Content-Range` of rows in a range.
-///
-/// Errors: `PGRST103` when the range begins beyond the last row.
-fn ranged(request: &Request, outcome: &Outcome) -> Result<Draft, Error> {
-    let offset = request.range.offset;
-    let end = offset.saturating_add(outcome.rows);
-    let status = match outcome.total {
-        Some(total) if offset > total => {
-            return Err(Error::InvalidRange(RangeError::OutOfBounds { offset, total }));
-        }
-        Some(total) if end - offset < total => StatusCode::PARTIAL_CONTENT,
-        _ => StatusCode::OK,
-    };
-    let mut draft = Draft::new(status);
-    let range = Range { offset, limit: Some(outcome.rows) };
-    draft.push(header::CONTENT_RANGE, content_range(range, outcome.total));
-    Ok(draft)
-}
-
 /// Returns `first-last/total`, with `*` for no rows and for an unknown total (RFC 9110, section 14.4).
-fn content_range(range: Range, total: Option<i64>) -> String {
-    let rows = range.limit.unwrap_or(0);
+fn content_range(offset: i64, rows: i64, total: Option<i64>) -> String {
     let mut text = String::with_capacity(32);
     if rows > 0 && total != Some(0) {
-        text.push_str(&range.offset.to_string());
+        text.push_str(&offset.to_string());
         text.push('-');
-        text.push_str(&range.offset.saturating_add(rows - 1).to_string());
+        text.push_str(&offset.saturating_add(rows - 1).to_string());
     } else {
         text.push('*');
     }
@@ -182,43 +152,6 @@ fn content_location(request: &Request, query: &str) -> String {
     location
 }
 
-/// Status and headers of a change.
-fn mutated(request: &Request, plan: &Plan, mutation: &MutatePlan, outcome: &Outcome) -> Draft {
-    let preferences = &request.preferences;
-    let is_full = preferences.representation == Some(Representation::Full);
-    let total = matches!(preferences.count, Some(Count::Exact | Count::Estimated)).then_some(outcome.rows);
-    let inserted = outcome.inserted.unwrap_or(0) > 0;
-    let status = match &mutation.change {
-        Change::Insert { conflict: Some((Resolution::MergeDuplicates, _)), .. } if !inserted => {
-            StatusCode::OK
-        }
-        Change::Insert { .. } => StatusCode::CREATED,
-        Change::Put { .. } if is_full && inserted => StatusCode::CREATED,
-        _ if is_full => StatusCode::OK,
-        _ => StatusCode::NO_CONTENT,
-    };
-    let mut draft = Draft::new(status);
-    let nothing = Range { offset: 0, limit: Some(0) };
-    match &mutation.change {
-        Change::Insert { .. } => {
-            if let Some(location) = location(mutation, outcome) {
-                draft.push(header::LOCATION, location);
-            }
-            draft.push(header::CONTENT_RANGE, content_range(nothing, total));
-        }
-        Change::Update { .. } => {
-            let changed = Range { offset: 0, limit: Some(outcome.rows) };
-            draft.push(header::CONTENT_RANGE, content_range(changed, total));
-        }
-        Change::Delete { .. } => draft.push(header::CONTENT_RANGE, content_range(nothing, total)),
-        Change::Put { .. } => {}
-    }
-    if is_full {
-        draft.show(request, plan, outcome.body.clone());
-    }
-    draft
-}
-
 /// Returns where the one new row is, by its primary key.
 fn location(mutation: &MutatePlan, outcome: &Outcome) -> Option<String> {
     let key = mutation.location.as_ref()?;
@@ -234,7 +167,7 @@ fn location(mutation: &MutatePlan, outcome: &Outcome) -> Option<String> {
 }
 
 /// Returns the preferences that count for this kind of request.
-fn applied(request: &Request, plan: &Plan) -> Preferences {
+fn applicable_preferences(request: &Request, plan: &Plan) -> Preferences {
     let mut applied = Preferences { invalid: Vec::new(), ..request.preferences.clone() };
     let mutation = match &request.action {
         Action::Mutate { mutation, .. } => Some(*mutation),
@@ -267,6 +200,60 @@ impl Draft {
         Self { status, headers, body: Bytes::new() }
     }
 
+    /// Returns an answer with the status and the `Content-Range` of rows in a range.
+    ///
+    /// Errors: `PGRST103` when the range begins beyond the last row.
+    fn of_rows(request: &Request, outcome: &Outcome) -> Result<Self, Error> {
+        let offset = request.range.offset;
+        let end = offset.saturating_add(outcome.rows);
+        let status = match outcome.total {
+            Some(total) if offset > total => {
+                return Err(Error::InvalidRange(RangeError::OutOfBounds { offset, total }));
+            }
+            Some(total) if end - offset < total => StatusCode::PARTIAL_CONTENT,
+            _ => StatusCode::OK,
+        };
+        let mut draft = Self::new(status);
+        draft.push(header::CONTENT_RANGE, content_range(offset, outcome.rows, outcome.total));
+        Ok(draft)
+    }
+
+    /// Returns the answer to a change of rows.
+    fn of_change(request: &Request, mutation: &MutatePlan, outcome: &Outcome) -> Self {
+        let preferences = &request.preferences;
+        let is_full = preferences.representation == Some(Representation::Full);
+        let total =
+            matches!(preferences.count, Some(Count::Exact | Count::Estimated)).then_some(outcome.rows);
+        let inserted = outcome.inserted.unwrap_or(0) > 0;
+        let status = match &mutation.change {
+            Change::Insert { conflict: Some((Resolution::MergeDuplicates, _)), .. } if !inserted => {
+                StatusCode::OK
+            }
+            Change::Insert { .. } => StatusCode::CREATED,
+            Change::Put { .. } if is_full && inserted => StatusCode::CREATED,
+            _ if is_full => StatusCode::OK,
+            _ => StatusCode::NO_CONTENT,
+        };
+        let mut draft = Self::new(status);
+        match &mutation.change {
+            Change::Insert { .. } => {
+                if let Some(location) = location(mutation, outcome) {
+                    draft.push(header::LOCATION, location);
+                }
+                draft.push(header::CONTENT_RANGE, content_range(0, 0, total));
+            }
+            Change::Update { .. } => {
+                draft.push(header::CONTENT_RANGE, content_range(0, outcome.rows, total));
+            }
+            Change::Delete { .. } => draft.push(header::CONTENT_RANGE, content_range(0, 0, total)),
+            Change::Put { .. } => {}
+        }
+        if is_full {
+            draft.show(request, &mutation.body.media, outcome.body.clone());
+        }
+        draft
+    }
+
     /// Adds a header, unless it has a value that none can have: names of relations and schemas may hold anything.
     fn push(&mut self, name: HeaderName, value: impl TryInto<HeaderValue>) {
         if let Ok(value) = value.try_into() {
@@ -274,9 +261,9 @@ impl Draft {
         }
     }
 
-    /// Adds the body and what describes it.
-    fn show(&mut self, request: &Request, plan: &Plan, body: Bytes) {
-        if let Some(content_type) = plan.body().and_then(|made| made.media.content_type()) {
+    /// Adds the body, which is of type `media`, and what describes it.
+    fn show(&mut self, request: &Request, media: &MediaType, body: Bytes) {
+        if let Some(content_type) = media.content_type() {
             self.push(header::CONTENT_TYPE, content_type);
         }
         if request.is_profile_negotiated {
@@ -286,6 +273,8 @@ impl Draft {
     }
 
     /// Applies `response.status`.
+    ///
+    /// Errors: `PGRST112` for what is no status.
     fn override_status(&mut self, status: Option<&str>) -> Result<(), Error> {
         if let Some(status) = status {
             let code = status.parse().ok().and_then(|code| StatusCode::from_u16(code).ok());
@@ -295,12 +284,14 @@ impl Draft {
     }
 
     /// Applies `response.headers`, which replace headers of the same name, and makes the response.
+    ///
+    /// Errors: `PGRST111`.
     fn finish(self, overriding: Option<&str>, headers_only: bool) -> Result<Response, Error> {
         let mut response = Response::default();
         response.set_status(self.status);
         let headers = response.headers_mut();
         *headers = self.headers;
-        let overriding = overriding.map(guc_headers).transpose()?.unwrap_or_default();
+        let overriding = overriding.map(parse_headers).transpose()?.unwrap_or_default();
         for (name, _) in &overriding {
             headers.remove(name);
         }
@@ -317,7 +308,7 @@ impl Draft {
 /// Returns `response.headers`: a JSON array of objects, each with one key and a text.
 ///
 /// Errors: `PGRST111` for anything else.
-fn guc_headers(text: &str) -> Result<Vec<(HeaderName, HeaderValue)>, Error> {
+fn parse_headers(text: &str) -> Result<Vec<(HeaderName, HeaderValue)>, Error> {
     type Items = Vec<std::collections::BTreeMap<String, String>>;
     let items: Items = serde_json::from_str(text).map_err(|_| Error::BadResponseHeaders)?;
     let mut headers = Vec::with_capacity(items.len());
@@ -340,19 +331,18 @@ mod tests {
 
     #[test]
     fn ranges_are_written_as_rfc_9110_has_them() {
-        let range = |offset, rows| Range { offset, limit: Some(rows) };
-        assert_eq!(content_range(range(0, 10), None), "0-9/*");
-        assert_eq!(content_range(range(20, 5), Some(25)), "20-24/25");
-        assert_eq!(content_range(range(0, 0), None), "*/*");
-        assert_eq!(content_range(range(0, 0), Some(0)), "*/0");
+        assert_eq!(content_range(0, 10, None), "0-9/*");
+        assert_eq!(content_range(20, 5, Some(25)), "20-24/25");
+        assert_eq!(content_range(0, 0, None), "*/*");
+        assert_eq!(content_range(0, 0, Some(0)), "*/0");
     }
 
     #[test]
     fn headers_of_functions_are_checked() {
-        let found = guc_headers(r#"[{"Set-Cookie":"a=1"},{"Set-Cookie":"b=2"}]"#).unwrap();
+        let found = parse_headers(r#"[{"Set-Cookie":"a=1"},{"Set-Cookie":"b=2"}]"#).unwrap();
         assert_eq!(found.len(), 2);
         for bad in [r#"{"a":"b"}"#, r#"[{"a":1}]"#, r#"[{"a":"b","c":"d"}]"#, r#"[{"a b":"c"}]"#, "x"] {
-            assert_eq!(guc_headers(bad).unwrap_err().code(), "PGRST111", "{bad}");
+            assert_eq!(parse_headers(bad).unwrap_err().code(), "PGRST111", "{bad}");
         }
     }
 }

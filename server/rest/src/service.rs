@@ -2,8 +2,8 @@
 //! [`response`].
 //!
 //! [`PendingRequest::answer_in_full`] takes these steps one after the other. [`PendingRequest::answer_by_template`] takes
-//! the last two for a request that is like an earlier one, but for its values. Both run a second time, with more left to
-//! Postgres, where the server turns out not to be able to do a part of the plan ([`Attempt::LeftToPostgres`]).
+//! the last two for a request that differs from an earlier one only in its values. Both run a second time, with more
+//! left to Postgres, where the server turns out not to be able to do a part of the plan ([`Attempt::LeftToPostgres`]).
 
 mod lifecycle;
 
@@ -253,7 +253,7 @@ impl PendingRequest<'_> {
             self.keep_template(plans, &request);
         }
         let outcome = match &plan {
-            Plan::Describe(_) if !request.headers_only => described(&request, &cache, settings, outcome)?,
+            Plan::Describe(_) if !request.headers_only => with_document(&request, &cache, settings, outcome)?,
             _ => outcome,
         };
         self.respond(&request, &request.query.canonical, &plan, outcome)
@@ -276,7 +276,7 @@ impl PendingRequest<'_> {
             write_positions: &self.inner.write_positions,
         };
         let attempt = context.run(plan, statements, &self.inner.database).await;
-        attempt.map_err(|error| self.explained(request, error))
+        attempt.map_err(|error| self.client_error(request, error))
     }
 
     /// Makes the response, with the headers that do not depend on the outcome.
@@ -292,7 +292,7 @@ impl PendingRequest<'_> {
         self.timing.lap("response");
         if let Some(position) = written_to {
             add(&mut response, POSITION, Some(position.to_string()));
-            // For browsers, to which this is a first party: standbys that are further behind than a minute have no reads.
+            // For browsers, of the service's own site. No standby that is more than a minute behind gets reads.
             let cookie = format!("{POSITION}={position}; Path=/; Max-Age=60; HttpOnly; SameSite=Lax");
             if let Ok(cookie) = HeaderValue::try_from(cookie) {
                 response.headers_mut().append(SET_COOKIE, cookie);
@@ -326,7 +326,7 @@ impl PendingRequest<'_> {
 
     /// Returns the error for the client: that several functions are candidates is said in one way, whether it was
     /// found here or, since some cannot be called by name and are not known here, by Postgres.
-    fn explained(&self, request: &Request, error: Error) -> Error {
+    fn client_error(&self, request: &Request, error: Error) -> Error {
         let Action::Call { function, .. } = &request.action else { return error };
         let schema = self.cache.schema(&request.schema).filter(|_| error.is_ambiguous_call());
         match schema.and_then(|schema| schema.functions.get(function)) {
@@ -344,7 +344,7 @@ fn add(response: &mut Response, name: &'static str, value: Option<String>) {
 }
 
 /// Puts the document of the request's schema in place of the privileges that are the body of `outcome`.
-fn described(
+fn with_document(
     request: &Request,
     cache: &SchemaCache,
     settings: &Settings,

@@ -34,20 +34,21 @@ impl Endpoint for Standalone {
 
     async fn call(&self, request: Request) -> poem::Result<Response> {
         let configuration = self.0.current_configuration();
-        let admission = Admission::of(request.headers(), &configuration.settings.server_cors_allowed_origins);
+        let allowed_origin =
+            AllowedOrigin::of(request.headers(), &configuration.settings.server_cors_allowed_origins);
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-        let mut response = match preflight(&request).filter(|_| admission.is_some()) {
+        let mut response = match preflight(&request).filter(|_| allowed_origin.is_some()) {
             Some(response) => response,
             None => {
                 let mut response = self.0.call(request).await?;
-                if admission.is_some() {
+                if allowed_origin.is_some() {
                     insert(response.headers_mut(), header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
                 }
                 response
             }
         };
-        if let Some(admission) = admission {
-            admission.admit(response.headers_mut());
+        if let Some(allowed_origin) = allowed_origin {
+            allowed_origin.add_headers(response.headers_mut());
         }
         response.headers_mut().entry(header::SERVER).or_insert(HeaderValue::from_static(NAME));
         log(&method, &path, response.status());
@@ -56,16 +57,15 @@ impl Endpoint for Standalone {
 }
 
 /// An origin whose scripts may read the answer.
-enum Admission {
+enum AllowedOrigin {
     /// Any origin is allowed.
     Any,
     /// This one is listed as allowed; its credentials may be sent.
     Listed(HeaderValue),
 }
 
-impl Admission {
-    /// Returns the admission of a request with these `headers`; `None` if it names no origin, or one that is not
-    /// `allowed`.
+impl AllowedOrigin {
+    /// Returns the origin that `headers` name; `None` if they name none, or one that is not `allowed`.
     fn of(headers: &HeaderMap, allowed: &[String]) -> Option<Self> {
         let origin = headers.get(header::ORIGIN)?;
         if allowed.is_empty() {
@@ -75,7 +75,8 @@ impl Admission {
         is_listed.then(|| Self::Listed(origin.clone()))
     }
 
-    fn admit(self, headers: &mut HeaderMap) {
+    /// Adds the headers of CORS that let its scripts read the answer.
+    fn add_headers(self, headers: &mut HeaderMap) {
         match self {
             Self::Any => insert(headers, header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
             Self::Listed(origin) => {
@@ -152,7 +153,7 @@ mod tests {
             request.insert(header::ORIGIN, HeaderValue::from_static("http://a.example"));
             let allowed: Vec<String> = allowed.iter().map(|origin| (*origin).to_owned()).collect();
             let mut answer = HeaderMap::new();
-            Admission::of(&request, &allowed)?.admit(&mut answer);
+            AllowedOrigin::of(&request, &allowed)?.add_headers(&mut answer);
             Some(answer)
         };
         assert_eq!(headers(&[]).unwrap()["access-control-allow-origin"], "*");

@@ -13,6 +13,8 @@ mod mutate;
 mod read;
 mod sql;
 
+use std::borrow::Cow;
+
 use sql::Sql;
 pub use sql::Statement;
 
@@ -28,9 +30,9 @@ pub(crate) const MAX_AFFECTED: &str = "PGRST124 rows: ";
 /// The same when PUT's row is not the one that its filters name.
 pub(crate) const PUT_MISMATCH: &str = "PGRST115 rows: ";
 
-/// The name of what a mutation or function call gives.
+/// The name of the rows that a mutation or function call gives.
 const SOURCE: &str = "pgrst_source";
-/// How many rows that is.
+/// The number of these rows, as SQL.
 const AFFECTED: &str = "(SELECT count(*) FROM \"pgrst_source\")";
 /// The name of the rows that are shown.
 const PAGE: &str = "pgrst_page";
@@ -129,7 +131,7 @@ impl<'p> Statements<'p> {
                     return Some(Self {
                         main: sql.into(),
                         main_result: MainResult::PlainRows,
-                        response: Some(set()),
+                        response: Some(response_statement()),
                         needs_response: false,
                         estimate: estimate(count, plan),
                     });
@@ -147,7 +149,7 @@ impl<'p> Statements<'p> {
             Plan::Call(plan) => Some(match &plan.body.writer {
                 BodyWriter::Server(columns) => Self {
                     main_result: MainResult::PlainRows,
-                    response: Some(set()),
+                    response: Some(response_statement()),
                     ..Self::only(call::plain_rows(plan, columns))
                 },
                 BodyWriter::Postgres => Self::only(call::statement(plan, count, settings)),
@@ -188,36 +190,53 @@ fn total<'p>(sql: &mut Sql<'p>, wanted: Option<Count>, settings: &Settings, tree
 fn page(sql: &mut Sql<'_>, body: &Body) {
     body::value(sql, body);
     sql.push(" AS body, ");
-    response(sql);
+    response_columns(sql);
 }
 
-/// Returns what the database set for the response, alone.
-fn set<'p>() -> Statement<'p> {
+/// Returns a statement that gives nothing but what the database set for the response.
+fn response_statement<'p>() -> Statement<'p> {
     let mut sql = Sql::default();
-    sql.push("SELECT ");
-    response(&mut sql);
+    response_columns(sql.push("SELECT "));
     sql.into()
 }
 
 /// Writes what the database set for the response.
-fn response(sql: &mut Sql<'_>) {
+fn response_columns(sql: &mut Sql<'_>) {
     let settings = [("response.headers", "headers"), ("response.status", "status")];
     sql.separated(settings, ", ", |sql, (setting, name)| {
         sql.push("current_setting('").push(setting).push("', true) AS ").push(name);
     });
 }
 
-/// Writes the number of rows, or an error that [`crate::error`] knows when `allowed` does not hold for it. Failing
+/// How many rows a statement must give.
+struct Guard {
+    /// The comparison that must hold for the number of rows, as SQL.
+    allowed: Cow<'static, str>,
+    /// What an error of Postgres begins with where it does not hold.
+    marker: &'static str,
+}
+
+impl Guard {
+    /// Returns the guard for exactly one row, else for at most `row_limit`; `None` where any number is right.
+    fn new(must_be_single: bool, row_limit: Option<i64>) -> Option<Self> {
+        if must_be_single {
+            return Some(Self { allowed: "= 1".into(), marker: NOT_SINGULAR });
+        }
+        row_limit.map(|rows| Self { allowed: format!("<= {rows}").into(), marker: MAX_AFFECTED })
+    }
+}
+
+/// Writes the number of rows, or an error that [`crate::error`] knows when `guard` does not hold for it. Failing
 /// inside the statement is what undoes the transaction in the same round trip.
-fn guarded_rows(sql: &mut Sql<'_>, tree: &Node, guard: Option<(&str, &'static str)>) {
-    let Some((allowed, marker)) = guard else {
+fn guarded_rows(sql: &mut Sql<'_>, tree: &Node, guard: Option<Guard>) {
+    let Some(Guard { allowed, marker }) = guard else {
         sql.push("count(*)");
         return;
     };
     // Groups say nothing about how many rows were changed.
     let is_affected = tree.grouping != Grouping::None && marker != NOT_SINGULAR;
     let rows = if is_affected { AFFECTED } else { "count(*)" };
-    sql.push("CASE WHEN ").push(rows).push(" ").push(allowed);
+    sql.push("CASE WHEN ").push(rows).push(" ").push(&allowed);
     sql.push(" THEN count(*) ELSE ('").push(marker).push("' || ").push(rows).push(")::bigint END");
 }
 

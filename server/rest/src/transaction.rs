@@ -64,12 +64,12 @@ impl Context<'_> {
         statements: &Statements<'_>,
         database: &Database,
     ) -> Result<Attempt, Error> {
-        // What nothing looks at is not sent, and what nothing says is not asked for.
+        // Settings that no code can read are not sent, and those that no code can set are not asked for.
         let is_seen = plan.sees_request() || !self.is_cache_fresh;
         let search_path = self.search_path();
         let sent = is_seen.then(|| HeaderSettings::new(self.headers));
         let batch = Batch::new(statements, is_seen, self.settings.db_pre_request.as_deref());
-        let mut transaction = batch.append_to(self.configured(plan, &search_path, sent.as_ref()));
+        let mut transaction = batch.append_to(self.with_settings(plan, &search_path, sent.as_ref()));
         if self.is_rolled_back() {
             // Deferred constraints would otherwise never be looked at.
             transaction = transaction.statement("SET CONSTRAINTS ALL IMMEDIATE", Vec::new()).rollback();
@@ -92,7 +92,7 @@ impl Context<'_> {
                 }
                 Ok(attempt)
             }
-            // What is wrong with the payload is Postgres' to say, and whether anything is wrong with it at all.
+            // Postgres has to say what is wrong with the payload, if anything is.
             Err(error) if error.is_about_values() && plan.reads_payload() => {
                 Ok(Attempt::LeftToPostgres(ServerTask::ReadPayload))
             }
@@ -128,14 +128,14 @@ impl Context<'_> {
             },
         };
         if let Some(estimate) = results.estimate {
-            outcome.total = self.estimated(outcome.total, estimate.get(0));
+            outcome.total = self.estimated_total(outcome.total, estimate.get(0));
         }
         Ok(Attempt::Done(outcome))
     }
 
     /// Returns the transaction with all its settings. Those of the role come before the role: the login role may be
     /// allowed to set what the caller's may not.
-    fn configured<'t>(
+    fn with_settings<'t>(
         &'t self,
         plan: &'t Plan,
         search_path: &'t str,
@@ -144,10 +144,7 @@ impl Context<'_> {
         let request = self.request;
         let mut transaction = Transaction::anonymous().setting("search_path", search_path);
         for (name, value) in self.cache.role_settings(&self.identity.role) {
-            transaction = match isolation(name, value) {
-                Some(level) => transaction.isolation(level),
-                None => transaction.setting(name, value.as_str()),
-            };
+            transaction = with_setting(transaction, name, value);
         }
         transaction = transaction
             .setting("role", self.identity.role.as_str())
@@ -167,10 +164,7 @@ impl Context<'_> {
         }
         if let Plan::Call(call) = plan {
             for (name, value) in &call.settings {
-                transaction = match isolation(name, value) {
-                    Some(level) => transaction.isolation(level),
-                    None => transaction.setting(name, value.as_str()),
-                };
+                transaction = with_setting(transaction, name, value);
             }
         }
         if !plan.is_read_only() {
@@ -198,7 +192,7 @@ impl Context<'_> {
     }
 
     /// Returns the total by the planner's estimate: always, or where counting gave up at `db-max-rows`.
-    fn estimated(&self, counted: Option<i64>, explained: Option<&[u8]>) -> Option<i64> {
+    fn estimated_total(&self, counted: Option<i64>, explained: Option<&[u8]>) -> Option<i64> {
         let estimate = explained.and_then(plan_rows);
         if self.request.preferences.count == Some(Count::Planned) {
             return estimate;
@@ -207,6 +201,14 @@ impl Context<'_> {
             (Some(counted), Some(limit)) if counted > limit => Some(counted.max(estimate.unwrap_or(0))),
             _ => counted,
         }
+    }
+}
+
+/// Returns `transaction` with one more setting, of which one is the isolation level.
+fn with_setting<'t>(transaction: Transaction<'t>, name: &'t str, value: &'t str) -> Transaction<'t> {
+    match isolation(name, value) {
+        Some(level) => transaction.isolation(level),
+        None => transaction.setting(name, value),
     }
 }
 

@@ -113,7 +113,7 @@ fn accept_encrypted(
 ) -> Result<Assertion, String> {
     let mut reason =
         "the assertion is encrypted, and GOTRUE_SAML_ALLOW_ENCRYPTED_ASSERTIONS is off".to_owned();
-    let decrypted = expected
+    let decrypted = context
         .keys
         .iter()
         .find_map(|key| encryption::decrypt(element, key.private_key()).map_err(|error| reason = error).ok());

@@ -1,4 +1,4 @@
-//! The routes, family by family, thin: find the target, ask the rules, answer.
+//! The routes, family by family. A route finds its target, asks the rules and answers: no more.
 //!
 //! Paths are matched as they came: what is a slash of an object's name and what is one between two parts of the path is
 //! known only before they are decoded. As upstream, each method has its own routes: `GET object/list/x` reads object
@@ -23,7 +23,7 @@ use poem::{Endpoint, EndpointExt, Request, Response, endpoint};
 use crate::s3::{self, S3Service};
 use crate::{Error, Storage};
 
-/// All routes of the service.
+/// Returns the endpoint with all routes of the service.
 pub(crate) fn routes(storage: Storage) -> impl Endpoint<Output = Response> {
     let s3 = s3::service(storage.clone());
     endpoint::make(move |request: Request| {
@@ -34,7 +34,7 @@ pub(crate) fn routes(storage: Storage) -> impl Endpoint<Output = Response> {
             let mut response =
                 Box::pin(route(&storage, &s3, request)).await.unwrap_or_else(Error::into_response);
             if is_head {
-                // Its length stays in the head, as HEAD wants it.
+                // The header of its length stays, as an answer to HEAD has it.
                 response.set_body(());
             }
             response

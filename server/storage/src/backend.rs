@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use object_store::buffered::BufWriter;
 use object_store::local::LocalFileSystem;
 use object_store::{GetOptions, GetRange, GetResultPayload, ObjectStore, ObjectStoreExt as _};
@@ -32,15 +32,15 @@ use crate::{Error, Settings};
 const SMALL: u64 = 1 << 20;
 /// Bytes of memory that small objects may take.
 const SMALL_CAPACITY: u64 = 16 << 20;
-/// How many objects that is about.
-/// The cache has no more parts than 32nds of that, and keeps nothing that is larger than a part.
+/// About how many objects that is. The cache has at most one part for each 32 of them, and keeps nothing that is larger
+/// than a part.
 const ESTIMATED_SMALL: usize = 256;
 /// Bytes that are written to a file at a time.
 const WRITE_BUFFER: usize = 1 << 20;
 /// Parts of one upload that are on their way at the same time, so that its memory is bounded.
 const CONCURRENT_WRITES: usize = 2;
 
-/// After how long without a write an unfinished file is nobody's any more.
+/// How long after its last write an unfinished file counts as abandoned.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// The store of bytes. Cheap to clone.
@@ -77,7 +77,7 @@ impl Backend {
         }
     }
 
-    /// A store in a bucket of an S3 store. What is written is where the store keeps it before it is acknowledged.
+    /// Opens a store in a bucket of an S3 store. What is written is where the store keeps it before it is acknowledged.
     ///
     /// Errors: [`Error::Backend`] when settings are missing.
     pub(crate) fn s3(settings: &S3Settings) -> Result<Self, Error> {
@@ -85,7 +85,7 @@ impl Backend {
         Ok(Self::new(s3::open(settings)?, None, part.max(s3::SMALLEST_PART)))
     }
 
-    /// A store in the local folder `path`, which is created where it is missing. What is written is on the disk
+    /// Opens a store in the local folder `path`, which is created where it is missing. What is written is on the disk
     /// before it is acknowledged.
     pub(crate) async fn local(path: &Path) -> Result<Self, Error> {
         let folder = path.to_owned();
@@ -166,6 +166,19 @@ impl Backend {
         Ok(self.store.get(&location(version)).await?.into_stream().map_err(io::Error::other))
     }
 
+    /// Returns all bytes of `versions`, one after the other, as a stream.
+    pub(crate) fn stream_all(
+        &self,
+        versions: Vec<Uuid>,
+    ) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
+        let backend = self.clone();
+        let streams = stream::iter(versions).then(move |version| {
+            let backend = backend.clone();
+            async move { backend.stream(version).await.map_err(io::Error::other) }
+        });
+        streams.try_flatten()
+    }
+
     /// Returns a writer for the bytes of `version`. Nothing can be read of them before [`Writer::finish`].
     pub(crate) fn writer(&self, version: Uuid) -> Writer {
         let writer = BufWriter::with_capacity(Arc::clone(&self.store), location(version), self.write_buffer);
@@ -198,7 +211,7 @@ impl Backend {
         writer.finish().await
     }
 
-    /// How many bytes `version` has.
+    /// Returns how many bytes `version` has.
     ///
     /// Errors: [`Error::NoSuchKey`] when there are none.
     pub(crate) async fn size(&self, version: Uuid) -> Result<u64, Error> {
@@ -237,7 +250,7 @@ impl Backend {
     }
 }
 
-/// The bytes of an object on their way into the store. Dropped before its end, it forgets them.
+/// The bytes of an object on their way into the store. If it is dropped before its end, they are discarded.
 pub(crate) struct Writer {
     version: Uuid,
     /// What has come so far, as long as it may become a file that is written at once.
@@ -318,7 +331,8 @@ fn shorter(version: Uuid) -> Error {
     Error::Backend(format!("{version} has fewer bytes than its row says"))
 }
 
-/// 256 folders by the first two digits, so that none grows beyond what tools like.
+/// Returns the path of `version`: in one of 256 folders by its first two digits, so that none has too many files for
+/// other programs.
 fn location(version: Uuid) -> object_store::path::Path {
     let name = version.hyphenated().to_string();
     object_store::path::Path::from_iter([&name[..2], &name])

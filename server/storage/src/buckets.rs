@@ -30,8 +30,13 @@ pub(crate) struct Bucket {
 impl Bucket {
     /// Returns the bytes that an object may have where the service allows `service_limit`.
     pub(crate) fn size_limit(&self, service_limit: u64) -> u64 {
-        self.file_size_limit.filter(|limit| *limit > 0).map_or(service_limit, |l| l.min(service_limit))
+        size_limit(self.file_size_limit, service_limit)
     }
+}
+
+/// Returns the bytes that an object may have by a bucket's `limit`, where `None` and 0 mean the service's.
+fn size_limit(limit: Option<u64>, service_limit: u64) -> u64 {
+    limit.filter(|limit| *limit > 0).map_or(service_limit, |limit| limit.min(service_limit))
 }
 
 /// Finds bucket `id`, as the service sees it: whoever uses a bucket need not be allowed to see its row.
@@ -91,7 +96,7 @@ const INSERT: &str = "insert into storage.buckets \
        case when $7::jsonb is not null then \
          (select coalesce(array_agg(t), '{}') from jsonb_array_elements_text($7::jsonb) t) end)";
 
-/// Creates a bucket as `caller`. `operation` is what policies are told, here and below.
+/// Creates a bucket as `caller`. `operation` is what `storage.operation()` tells policies, here and below.
 ///
 /// Errors: [`Error::InvalidBucketName`], [`Error::BucketAlreadyExists`], those of the limits, and the refusal of a
 /// policy.

@@ -23,7 +23,7 @@ const ANONYMOUS_ROLE: &str = "anon";
 const ANONYMOUS_CLAIMS: &str = "{\"role\":\"anon\"}";
 const SERVICE_CLAIMS: &str = "{\"role\":\"service_role\"}";
 
-/// The one whose request is answered.
+/// The caller of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     identity: Identity,
@@ -87,7 +87,7 @@ impl Caller {
         self.verified().and_then(Verified::subject)
     }
 
-    /// Returns a transaction in which row-level security judges the caller. `operation` is what
+    /// Returns a transaction to which row-level security applies as to the caller. `operation` is what
     /// `storage.operation()` tells policies.
     pub(crate) fn transaction<'a>(&'a self, operation: &'static str) -> Transaction<'a> {
         let claims = match &self.identity {
@@ -112,7 +112,7 @@ impl Caller {
             .setting("request.path", &*self.path)
     }
 
-    /// Returns `error` as the caller is to be told of it: a token may name a role that this database does not have, or
+    /// Returns the error for the caller: a token may name a role that this database does not have, or
     /// that callers may not become.
     pub(crate) fn refusal(&self, error: database::Error) -> Error {
         match error.server() {

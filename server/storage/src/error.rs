@@ -4,7 +4,7 @@
 //! for nearly all of them, which is what upstream answers and what storage-js expects.
 
 use http::StatusCode;
-use poem::{Body, Response, error::ResponseError};
+use poem::{Body, Response};
 use serde_json::json;
 
 use crate::render::Refusal;
@@ -133,92 +133,91 @@ pub enum Error {
     BackendUnavailable(String),
 }
 
-/// The four things that tell one refusal from another on the wire.
-struct Shape {
+/// What tells one refusal from another on the wire.
+struct WireForm {
     http: StatusCode,
     status_code: &'static str,
     error: &'static str,
     code: &'static str,
 }
 
-const fn bad_request(status_code: &'static str, error: &'static str, code: &'static str) -> Shape {
-    Shape { http: StatusCode::BAD_REQUEST, status_code, error, code }
+const fn bad_request(status_code: &'static str, error: &'static str, code: &'static str) -> WireForm {
+    WireForm { http: StatusCode::BAD_REQUEST, status_code, error, code }
+}
+
+/// Returns a bad request whose error is called like its code.
+const fn coded(status_code: &'static str, code: &'static str) -> WireForm {
+    bad_request(status_code, code, code)
 }
 
 impl Error {
-    fn shape(&self) -> Shape {
+    fn wire_form(&self) -> WireForm {
         match self {
             Self::NoSuchBucket => bad_request("404", "Bucket not found", "NoSuchBucket"),
             Self::NoSuchKey => bad_request("404", "not_found", "NoSuchKey"),
-            Self::InvalidKey(_) => bad_request("400", "InvalidKey", "InvalidKey"),
+            Self::InvalidKey(_) => coded("400", "InvalidKey"),
             Self::InvalidBucketName => bad_request("400", "Invalid Input", "InvalidBucketName"),
             Self::InvalidRequest(_) => bad_request("400", "Error", "InvalidRequest"),
             Self::InvalidJson(_) => bad_request("400", "FastifyError", "InvalidRequest"),
-            Self::InvalidParameter(_) | Self::InvalidValue(_) => {
-                bad_request("400", "InvalidParameter", "InvalidParameter")
-            }
-            Self::VectorResourceNotFound(_) => bad_request("404", "NotFoundException", "NotFoundException"),
-            Self::VectorResourceExists { .. } => bad_request("409", "ConflictException", "ConflictException"),
-            Self::VectorBucketNotEmpty(_) => {
-                bad_request("400", "VectorBucketNotEmpty", "VectorBucketNotEmpty")
-            }
-            Self::TooManyVectorBuckets(_) => {
-                bad_request("400", "S3VectorMaxBucketsExceeded", "S3VectorMaxBucketsExceeded")
-            }
-            Self::TooManyVectorIndexes(_) => {
-                bad_request("400", "S3VectorMaxIndexesExceeded", "S3VectorMaxIndexesExceeded")
-            }
+            Self::InvalidParameter(_) | Self::InvalidValue(_) => coded("400", "InvalidParameter"),
+            Self::VectorResourceNotFound(_) => coded("404", "NotFoundException"),
+            Self::VectorResourceExists { .. } => coded("409", "ConflictException"),
+            Self::VectorBucketNotEmpty(_) => coded("400", "VectorBucketNotEmpty"),
+            Self::TooManyVectorBuckets(_) => coded("400", "S3VectorMaxBucketsExceeded"),
+            Self::TooManyVectorIndexes(_) => coded("400", "S3VectorMaxIndexesExceeded"),
             Self::InvalidRobotsTag(_) => bad_request("400", "invalid_x_robots_tag", "InvalidRequest"),
-            Self::InvalidJwt(_) => bad_request("400", "InvalidJWT", "InvalidJWT"),
-            Self::InvalidSignature(_) => bad_request("400", "InvalidSignature", "InvalidSignature"),
+            Self::InvalidJwt(_) => coded("400", "InvalidJWT"),
+            Self::InvalidSignature(_) => coded("400", "InvalidSignature"),
             Self::KeyAlreadyExists => bad_request("409", "Duplicate", "KeyAlreadyExists"),
             Self::BucketAlreadyExists => bad_request("409", "Duplicate", "BucketAlreadyExists"),
             Self::ResourceAlreadyExists => bad_request("409", "Duplicate", "ResourceAlreadyExists"),
-            Self::RelatedResource => bad_request("404", "InvalidRequest", "InvalidRequest"),
-            Self::BucketNotEmpty => bad_request("409", "ResourceNotEmpty", "ResourceNotEmpty"),
-            Self::BucketReferenced => bad_request("409", "ResourceReferenced", "ResourceReferenced"),
-            Self::NoSuchUpload => bad_request("404", "NoSuchUpload", "NoSuchUpload"),
-            Self::BucketTooLarge => bad_request("409", "InvalidRequest", "InvalidRequest"),
+            Self::RelatedResource => coded("404", "InvalidRequest"),
+            Self::BucketNotEmpty => coded("409", "ResourceNotEmpty"),
+            Self::BucketReferenced => coded("409", "ResourceReferenced"),
+            Self::NoSuchUpload => coded("404", "NoSuchUpload"),
+            Self::BucketTooLarge => coded("409", "InvalidRequest"),
             Self::MetadataTooLarge => bad_request("413", "Payload too large", "EntityTooLarge"),
-            Self::FeatureNotEnabled(_) => bad_request("409", "FeatureNotEnabled", "FeatureNotEnabled"),
-            Self::InvalidRole => Shape {
+            Self::FeatureNotEnabled(_) => coded("409", "FeatureNotEnabled"),
+            Self::InvalidRole => WireForm {
                 http: StatusCode::FORBIDDEN,
                 status_code: "403",
                 error: "Unauthorized",
                 code: "AccessDenied",
             },
-            Self::InvalidContent(_) => bad_request("400", "InvalidRequest", "InvalidRequest"),
+            Self::InvalidContent(_) => coded("400", "InvalidRequest"),
             Self::AccessDenied(_) => bad_request("403", "Unauthorized", "AccessDenied"),
             Self::EntityTooLarge => bad_request("413", "Payload too large", "EntityTooLarge"),
             Self::InvalidMimeType(_) | Self::InvalidContentType => {
                 bad_request("415", "invalid_mime_type", "InvalidMimeType")
             }
-            Self::InvalidRange(_) => Shape {
+            Self::InvalidRange(_) => WireForm {
                 http: StatusCode::RANGE_NOT_SATISFIABLE,
                 status_code: "416",
                 error: "invalid_range",
                 code: "InvalidRange",
             },
-            Self::NoSuchRoute(_) => Shape {
+            Self::NoSuchRoute(_) => WireForm {
                 http: StatusCode::NOT_FOUND,
                 status_code: "404",
                 error: "Not Found",
                 code: "InvalidRequest",
             },
-            Self::Render(refusal) => render_shape(*refusal),
+            Self::Render(refusal) => render_form(*refusal),
             Self::Backend(_) => internal("InternalError"),
             Self::BackendUnavailable(_) => unavailable("S3Error"),
-            Self::Database(error) => database_shape(error),
+            Self::Database(error) => database_form(error),
         }
     }
 
-    /// What the caller is told. Failures of our own are not described to strangers; the log has them.
+    /// Returns what the caller is told. Failures of our own are not described to strangers; the log has them.
     fn public_message(&self) -> String {
         match self {
             Self::Backend(_) => "Internal Server Error".to_owned(),
             Self::BackendUnavailable(_) => "The object store cannot be reached".to_owned(),
             Self::Database(error) => match error {
-                database::Error::Postgres(server) if server.code == "42501" => refusal(&server.message),
+                database::Error::Postgres(server) if server.code == "42501" => {
+                    policy_refusal(&server.message)
+                }
                 database::Error::Postgres(server) if server.code == "22P02" => server.message.clone(),
                 database::Error::Postgres(server) => format!("database error, code: {}", server.code),
                 database::Error::AcquireTimeout(_) => {
@@ -232,7 +231,7 @@ impl Error {
 
     /// Returns the true status, which most answers only tell in their body.
     fn true_status(&self) -> StatusCode {
-        let Shape { http, status_code, .. } = self.shape();
+        let WireForm { http, status_code, .. } = self.wire_form();
         status_code.parse().ok().and_then(|code| StatusCode::from_u16(code).ok()).unwrap_or(http)
     }
 
@@ -244,27 +243,27 @@ impl Error {
 
     /// Returns as [`Self::status_and_words`], with the code between them.
     pub(crate) fn code_and_words(&self) -> (StatusCode, &'static str, String) {
-        let (status, code) = (self.true_status(), self.shape().code);
+        let (status, code) = (self.true_status(), self.wire_form().code);
         if status.is_server_error() {
             tracing::error!(code, error = %self, "storage request failed");
         }
         (status, code, self.public_message())
     }
 
-    /// The answer. 416 names the object's size (RFC 9110, section 14.4), so that a client can ask again.
+    /// Returns the answer. 416 names the object's size (RFC 9110, section 14.4), so that a client can ask again.
     pub fn into_response(self) -> Response {
-        let http = self.shape().http;
+        let http = self.wire_form().http;
         self.response(http)
     }
 
-    /// The answer with the true status, as the newer interfaces have it.
+    /// Returns the answer with the true status, as the newer interfaces have it.
     pub(crate) fn into_true_response(self) -> Response {
         let status = self.true_status();
         self.response(status)
     }
 
     fn response(self, http: StatusCode) -> Response {
-        let Shape { status_code, error, code, .. } = self.shape();
+        let WireForm { status_code, error, code, .. } = self.wire_form();
         if http.is_server_error() {
             tracing::error!(code, error = %self, "storage request failed");
         }
@@ -285,48 +284,44 @@ impl Error {
     }
 }
 
-/// Upstream names no table in the refusal of a policy.
-fn refusal(message: &str) -> String {
+/// Returns the words for the refusal of a policy, in which upstream names no table.
+fn policy_refusal(message: &str) -> String {
     const POLICY: &str = "new row violates row-level security policy";
     if message.starts_with(POLICY) { POLICY.to_owned() } else { message.to_owned() }
 }
 
-const fn internal(code: &'static str) -> Shape {
-    Shape { http: StatusCode::INTERNAL_SERVER_ERROR, status_code: "500", error: code, code }
+const fn internal(code: &'static str) -> WireForm {
+    WireForm { http: StatusCode::INTERNAL_SERVER_ERROR, status_code: "500", error: code, code }
 }
 
-/// What is worth another attempt soon.
-const fn unavailable(code: &'static str) -> Shape {
-    Shape { http: StatusCode::SERVICE_UNAVAILABLE, status_code: "503", error: code, code }
+/// Returns a failure that is worth another attempt soon.
+const fn unavailable(code: &'static str) -> WireForm {
+    WireForm { http: StatusCode::SERVICE_UNAVAILABLE, status_code: "503", error: code, code }
 }
 
-const fn render_shape(refusal: Refusal) -> Shape {
+const fn render_form(refusal: Refusal) -> WireForm {
     match refusal {
         Refusal::Failed => internal("InternalError"),
-        Refusal::Overloaded => bad_request("429", "InvalidRequest", "InvalidRequest"),
-        Refusal::Timeout => bad_request("408", "InvalidRequest", "InvalidRequest"),
-        Refusal::Missing => bad_request("404", "InvalidRequest", "InvalidRequest"),
-        Refusal::Unsupported | Refusal::Resolution | Refusal::FileSize => {
-            bad_request("400", "InvalidRequest", "InvalidRequest")
-        }
+        Refusal::Overloaded => coded("429", "InvalidRequest"),
+        Refusal::Timeout => coded("408", "InvalidRequest"),
+        Refusal::Missing => coded("404", "InvalidRequest"),
+        Refusal::Unsupported | Refusal::Resolution | Refusal::FileSize => coded("400", "InvalidRequest"),
     }
 }
 
-fn database_shape(error: &database::Error) -> Shape {
+fn database_form(error: &database::Error) -> WireForm {
     match error {
         database::Error::Postgres(server) => match &*server.code {
             "42501" => bad_request("403", "Unauthorized", "AccessDenied"),
-            "22P02" | "22021" => bad_request("400", "InvalidParameter", "InvalidParameter"),
-            "42703" | "42P01" => bad_request("503", "DatabaseSchemaMismatch", "DatabaseSchemaMismatch"),
-            "42P17" => {
-                bad_request("503", "DatabaseInvalidObjectDefinition", "DatabaseInvalidObjectDefinition")
-            }
-            "23503" => bad_request("404", "InvalidRequest", "InvalidRequest"),
-            "25006" => bad_request("503", "DatabaseReadOnly", "DatabaseReadOnly"),
+            "22P02" | "22021" => coded("400", "InvalidParameter"),
+            "42703" | "42P01" => coded("503", "DatabaseSchemaMismatch"),
+            "42P17" => coded("503", "DatabaseInvalidObjectDefinition"),
+            "23503" => coded("404", "InvalidRequest"),
+            "25006" => coded("503", "DatabaseReadOnly"),
             "57014" => timeout(),
             _ => internal("DatabaseError"),
         },
-        database::Error::AcquireTimeout(_) => Shape {
+        database::Error::AcquireTimeout(_) => WireForm {
             http: StatusCode::TOO_MANY_REQUESTS,
             status_code: "429",
             error: "too_many_connections",
@@ -340,9 +335,9 @@ fn database_shape(error: &database::Error) -> Shape {
     }
 }
 
-/// 544 is upstream's own: "the database timed out", which no registered status says.
-fn timeout() -> Shape {
-    Shape {
+/// Returns the status 544, which is upstream's own: no registered one says that the database timed out.
+fn timeout() -> WireForm {
+    WireForm {
         http: StatusCode::from_u16(544).unwrap_or(StatusCode::GATEWAY_TIMEOUT),
         status_code: "544",
         error: "DatabaseTimeout",
@@ -373,12 +368,6 @@ impl From<object_store::Error> for Error {
             object_store::Error::Generic { store: "S3", .. } => Self::BackendUnavailable(error.to_string()),
             other => Self::Backend(other.to_string()),
         }
-    }
-}
-
-impl ResponseError for Error {
-    fn status(&self) -> StatusCode {
-        self.shape().http
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! The way through it: [`api`] reads requests and writes answers, `objects`, `buckets` and `upload` hold the rules and
 //! the rows (`storage.objects`, `storage.buckets`, under row-level security of the `caller`), `backend` holds the
-//! bytes, `render` makes other pictures of them. All truth about an object is in its row; the backend knows bytes by their version and nothing else.
+//! bytes, `render` makes other pictures of them. All truth about an object is in its row; the backend knows bytes by
+//! their version and nothing else.
 
 mod api;
 mod backend;
@@ -84,8 +85,9 @@ impl Storage {
     /// `database` must have logged in as a role that may become `anon`, `authenticated` and `service_role`, as
     /// `supabase_storage_admin` may. Objects of public buckets are kept in memory if it listens to [`CHANNEL`].
     ///
-    /// Errors: [`Error::Backend`] when the folder cannot be made or opened, or the S3 store's settings lack something.
     /// Tokens of callers are checked by `verifier`, signed URLs are made with `keys`.
+    ///
+    /// Errors: [`Error::Backend`] when the folder cannot be made or opened, or the S3 store's settings lack something.
     pub async fn open(
         settings: Settings,
         database: Database,
@@ -136,7 +138,7 @@ impl Storage {
     }
 
     /// Returns what a query finds on the primary with the service's own rights, whatever policies hide from callers. The
-    /// query must run none of the users' code, so that nothing of the request is told to it and no session is reset for it.
+    /// query must run none of the users' code: it has no settings that describe the request, and no session is reset for it.
     pub(crate) async fn look_up<'a>(
         &self,
         sql: impl Into<Cow<'a, str>>,
@@ -146,7 +148,7 @@ impl Storage {
         Ok(self.database().run(&query).await?)
     }
 
-    /// Returns what a query finds on the primary where row-level security judges `caller`. `operation` is what
+    /// Returns what a query finds on the primary where row-level security applies as to `caller`. `operation` is what
     /// `storage.operation()` tells policies.
     ///
     /// Errors: [`Caller::refusal`].
@@ -174,12 +176,12 @@ impl Storage {
         &self.inner.access_keys
     }
 
-    /// What renders pictures; `None` where that is switched off.
+    /// Returns what renders pictures; `None` where that is switched off.
     pub(crate) fn renderer(&self) -> Option<&Renderer> {
         self.inner.renderer.as_ref()
     }
 
-    /// Whether the database is known to have pgvector.
+    /// Returns whether the database is known to have pgvector.
     pub(crate) fn vectors_are_available(&self) -> &AtomicBool {
         &self.inner.vectors_are_available
     }
@@ -189,7 +191,7 @@ impl Storage {
     }
 }
 
-/// The service, its paths relative to where it is mounted (`/storage/v1`).
+/// Returns the service, its paths relative to where it is mounted (`/storage/v1`).
 pub fn service(storage: Storage) -> impl poem::Endpoint {
     api::routes(storage)
 }

@@ -5,19 +5,15 @@
 //! together under a new version; the transaction that writes the object's row deletes the upload's, so that an upload
 //! either is under way with all its parts or is an object.
 
-use std::io;
-
-use bytes::Bytes;
 use database::Row;
-use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::caller::{Caller, service_transaction};
-use crate::objects::{self, Written};
+use crate::objects;
 use crate::row::{self, display, optional, text, timestamp};
-use crate::upload::{Description, Stored, Target};
+use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes, Target};
 use crate::{Error, Storage};
 
 /// Bytes that a part may have. Source: Amazon S3 User Guide, "Amazon S3 multipart upload limits"; upstream's
@@ -54,8 +50,8 @@ impl Multipart {
     pub(crate) fn description(&self) -> Description {
         let text = |name: &str| self.metadata.get(name).and_then(Value::as_str).map(str::to_owned);
         Description {
-            mimetype: text("mimetype").unwrap_or_else(|| "application/octet-stream".to_owned()),
-            cache_control: text("cacheControl").unwrap_or_else(|| "no-cache".to_owned()),
+            mimetype: text("mimetype").unwrap_or_else(|| DEFAULT_TYPE.to_owned()),
+            cache_control: text("cacheControl").unwrap_or_else(|| DEFAULT_CACHE_CONTROL.to_owned()),
             robots_tag: text("xRobotsTag"),
             user_metadata: self.user_metadata.clone(),
             content_length: None,
@@ -142,7 +138,7 @@ pub(crate) async fn parts(storage: &Storage, id: &str, after: u64, limit: u64) -
 }
 
 /// Returns how many bytes the parts of upload `id` have together, but for part `number`.
-pub(crate) async fn received(storage: &Storage, id: &str, number: u64) -> Result<u64, Error> {
+pub(crate) async fn received_bytes(storage: &Storage, id: &str, number: u64) -> Result<u64, Error> {
     let sql = "select coalesce(sum(size), 0)::bigint from storage.s3_multipart_uploads_parts \
          where upload_id = $1 and part_number <> $2::integer";
     let answer = storage.look_up(sql, vec![text(id), display(number)]).await?;
@@ -158,7 +154,7 @@ pub(crate) async fn note(
     storage: &Storage,
     caller: &Caller,
     upload: &Multipart,
-    (number, part, limit): (u64, &Stored, u64),
+    (number, part, limit): (u64, &StoredBytes, u64),
     operation: &'static str,
 ) -> Result<(), Error> {
     // The upload's row makes the parts take turns. Its lock is a statement of its own, so that the next one's snapshot
@@ -212,20 +208,6 @@ pub(crate) async fn note(
     }
 }
 
-/// Returns the bytes of `parts`, one after the other.
-pub(crate) fn bytes_of(
-    storage: &Storage,
-    parts: &[Part],
-) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
-    let backend = storage.backend().clone();
-    let versions: Vec<Uuid> = parts.iter().map(|part| part.version).collect();
-    let streams = stream::iter(versions).then(move |version| {
-        let backend = backend.clone();
-        async move { backend.stream(version).await.map_err(io::Error::other) }
-    });
-    streams.try_flatten()
-}
-
 /// Ends `upload`: writes the row of the object whose bytes are stored, and forgets the parts.
 ///
 /// Errors: [`Error::NoSuchUpload`] if the upload has ended meanwhile, and those of uploads. The object's bytes are removed
@@ -235,20 +217,21 @@ pub(crate) async fn complete(
     caller: &Caller,
     upload: &Multipart,
     target: &Target<'_>,
-    whole: &Stored,
-) -> Result<Written, Error> {
+    whole: &StoredBytes,
+) -> Result<(), Error> {
     let every = parts(storage, &upload.id, 0, MAX_PARTS).await;
     let ending = caller
         .service_transaction(target.operation)
         .statement("select basalt.complete_multipart_upload($1)", vec![text(&upload.id)]);
-    let written = target.complete_with(storage, ending, &upload.description(), whole).await.map_err(ended)?;
-    // A part that comes between these two is the sweeper's.
+    target.complete_with(storage, ending, &upload.description(), whole).await.map_err(upload_error)?;
+    // The sweeper removes a part that comes between these two.
     let versions: Vec<Uuid> = every.unwrap_or_default().iter().map(|part| part.version).collect();
     objects::discard(storage, &versions).await;
-    Ok(written)
+    Ok(())
 }
 
-fn ended(error: Error) -> Error {
+/// Returns the error for `error` of the transaction that ends an upload.
+fn upload_error(error: Error) -> Error {
     match &error {
         Error::Database(database::Error::Postgres(server)) if server.code == "PT404" => Error::NoSuchUpload,
         _ => error,

@@ -1,4 +1,4 @@
-//! How requests are called where many of them are told of at once.
+//! Names of requests for traces and the table of slow statements.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ const FAMILIES: [&str; 9] =
 const KINDS: [&str; 9] =
     ["public", "authenticated", "sign", "info", "list", "list-v2", "copy", "move", "upload"];
 
-/// Returns how requests are called: by the family of routes.
+/// Returns the names of requests, by the family of routes.
 pub fn names() -> Names {
     Names { route, ..Names::default() }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Object {
     pub(crate) size: u64,
     pub(crate) metadata: Metadata,
     pub(crate) id: Option<Uuid>,
-    /// What the uploader gave along, as JSON.
+    /// The user metadata, as JSON.
     pub(crate) user_metadata: Option<Value>,
     pub(crate) created_at: Option<OffsetDateTime>,
     pub(crate) updated_at: Option<OffsetDateTime>,
@@ -63,7 +63,7 @@ pub(crate) enum Access {
     Signature,
 }
 
-/// Finds object `key` of `bucket`. `operation` is what policies are told.
+/// Finds object `key` of `bucket`. `operation` is what `storage.operation()` tells policies.
 ///
 /// Whether a bucket is public is not a secret that row-level security keeps, so the service looks at it.
 ///
@@ -76,7 +76,7 @@ pub(crate) async fn find(
     access: Access,
     operation: &'static str,
 ) -> Result<Arc<Object>, Error> {
-    let before = storage.public_objects().now();
+    let before = storage.public_objects().revision();
     let sql = format!(
         "select b.public, {COLUMNS}, {ARE_CHANGES_NOTIFIED} from storage.buckets b \
          left join storage.objects o on o.bucket_id = b.id and o.name = $2 where b.id = $1"
@@ -150,14 +150,6 @@ pub(crate) struct NewRow<'a> {
     pub(crate) replaces: bool,
 }
 
-/// What became of a [`NewRow`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Written {
-    pub(crate) id: Uuid,
-    /// The version whose bytes nobody needs any more.
-    pub(crate) replaced: Option<Uuid>,
-}
-
 impl NewRow<'_> {
     /// Writers of one name take turns, also those that replace nothing. The lock is a statement of its own: the next one's
     /// snapshot then sees what another writer committed.
@@ -194,7 +186,7 @@ impl NewRow<'_> {
         ]
     }
 
-    /// Tries as `caller` to write the row, and takes it back: row-level security has its say before bytes move.
+    /// Writes the row as `caller` and rolls back, so that row-level security refuses it before any bytes come.
     ///
     /// Errors: [`Error::KeyAlreadyExists`], [`Error::RelatedResource`], the refusal of a policy.
     pub(crate) async fn rehearse(
@@ -207,14 +199,29 @@ impl NewRow<'_> {
         storage.database().run(&trial).await.map(drop).map_err(|error| conflict(caller.refusal(error)))
     }
 
-    /// Writes the row as the service, on behalf of `caller`.
+    /// Writes the row in `transaction`, one of the service, and returns the object's id. Removes the bytes that it
+    /// replaces; those of the object itself if the row cannot be written.
     ///
     /// Errors: [`Error::KeyAlreadyExists`], [`Error::RelatedResource`], what a trigger raises.
-    pub(crate) async fn write(
+    pub(crate) async fn write(&self, storage: &Storage, transaction: Transaction<'_>) -> Result<Uuid, Error> {
+        match self.run_insert(storage, transaction).await {
+            Ok((id, replaced)) => {
+                discard(storage, replaced.as_slice()).await;
+                Ok(id)
+            }
+            Err(error) => {
+                discard_after(storage, &error, self.version).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes the row, and returns the object's id and the version that it replaces.
+    async fn run_insert(
         &self,
         storage: &Storage,
         transaction: Transaction<'_>,
-    ) -> Result<Written, Error> {
+    ) -> Result<(Uuid, Option<Uuid>), Error> {
         let transaction = transaction.statement(Self::LOCK, vec![text(self.bucket), text(self.key)]);
         let answer = if self.replaces {
             let insert = self.insert();
@@ -230,11 +237,11 @@ impl NewRow<'_> {
         // A trigger of the users' may have swallowed the row.
         let id = id
             .ok_or_else(|| Error::Backend("a trigger kept the object's row from being written".to_owned()))?;
-        Ok(Written { id, replaced: row.and_then(|row| row::uuid(row, 1)) })
+        Ok((id, row.and_then(|row| row::uuid(row, 1))))
     }
 }
 
-/// Returns `error` as uploads tell it, if it is about a constraint of the table.
+/// Returns the error of an upload for `error`, if that is about a constraint of the table.
 fn conflict(error: Error) -> Error {
     match &error {
         Error::Database(database::Error::Postgres(server)) => match &*server.code {

@@ -18,7 +18,7 @@ pub const CHANNEL: &str = "basalt_public_objects";
 
 /// Bytes of memory that the objects' rows may take.
 const CAPACITY: u64 = 8 << 20;
-/// How many objects that is about.
+/// About how many objects that is.
 const ESTIMATED_OBJECTS: usize = 16_384;
 
 /// The objects, by bucket and key.
@@ -32,14 +32,14 @@ pub(crate) struct PublicObjects {
 #[derive(Clone)]
 struct Entry {
     object: Arc<Object>,
-    read_at: Moment,
+    revision: Revision,
     /// About how many bytes of memory it takes.
     size: u64,
 }
 
-/// A moment between two changes: how many notifications had come, and how many changes this node had made.
+/// A state of all public objects: how many notifications had come, and how many changes this node had made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment(u64, u64);
+pub(crate) struct Revision(u64, u64);
 
 #[derive(Clone)]
 struct Size;
@@ -60,10 +60,11 @@ impl PublicObjects {
         }
     }
 
-    /// Returns the present moment, to be taken before an object is read; `None` while notifications do not arrive.
-    pub(crate) fn now(&self) -> Option<Moment> {
+    /// Returns the present state, to be taken before an object is read; `None` while notifications do not arrive.
+    pub(crate) fn revision(&self) -> Option<Revision> {
         let is_listening = self.database.is_listening_to(CHANNEL);
-        is_listening.then(|| Moment(self.database.notification_count(), self.changes.load(Ordering::Acquire)))
+        is_listening
+            .then(|| Revision(self.database.notification_count(), self.changes.load(Ordering::Acquire)))
     }
 
     /// Forgets everything that has been read up to now.
@@ -73,24 +74,24 @@ impl PublicObjects {
 
     /// Returns object `key` of `bucket` if nothing has changed since it was read.
     pub(crate) fn get(&self, bucket: &str, key: &str) -> Option<Arc<Object>> {
-        let now = self.now()?;
+        let revision = self.revision()?;
         let entry = self.entries.get(&name(bucket, key))?;
-        (entry.read_at == now).then_some(entry.object)
+        (entry.revision == revision).then_some(entry.object)
     }
 
-    /// Keeps object `key` of `bucket`, which was read after `read_at`.
-    pub(crate) fn keep(&self, bucket: &str, key: &str, object: &Arc<Object>, read_at: Moment) {
+    /// Keeps object `key` of `bucket`, which was read after `revision`.
+    pub(crate) fn keep(&self, bucket: &str, key: &str, object: &Arc<Object>, revision: Revision) {
         let name = name(bucket, key);
         let metadata = &object.metadata;
         let texts = [&metadata.etag, &metadata.mimetype, &metadata.cache_control, &metadata.x_robots_tag];
         let texts = texts.into_iter().flatten().map(String::len).sum::<usize>();
         let document = object.user_metadata.as_ref().map_or(0, |document| document.to_string().len());
         let size = (size_of::<Entry>() + size_of::<Object>() + name.len() + texts + document) as u64;
-        self.entries.insert(name, Entry { object: Arc::clone(object), read_at, size });
+        self.entries.insert(name, Entry { object: Arc::clone(object), revision, size });
     }
 }
 
-/// A bucket's name has no slash, so no two objects share a text.
+/// Returns the name of an entry. A bucket's name has no slash, so no two objects share one.
 fn name(bucket: &str, key: &str) -> String {
     format!("{bucket}/{key}")
 }

@@ -1,8 +1,8 @@
 //! Pictures in another size and format: `render/image/*`.
 //!
-//! The way of a picture: `options` are what is asked for, `cache` has what was made before, `work` bounds how many are made at once,
-//! `decode` reads the source, `transform` brings it to its size (`geometry`, `focus`), `encode` writes it in the `format`
-//! chosen. Whoever asks has the right to read the object: that was looked at before.
+//! A picture's way: `options` is what the request asks for, `cache` has what was made before, `work` bounds how many are
+//! made at once, `decode` reads the source, `transform` brings it to its size (`geometry`, `focus`), and `encode` writes
+//! it in the chosen `format`. The caller has already checked the right to read the object.
 
 mod cache;
 mod decode;
@@ -28,10 +28,10 @@ use crate::metrics::Renderings;
 use crate::{Error, Settings};
 use cache::{Cache, Key};
 use decode::Source;
-use work::{Flights, Worker, Workers};
+use work::{SharedJobs, Workers};
 
-pub(crate) use format::{Format, Requested, Target};
-pub(crate) use options::{Anchor, Gravity, Options, QUALITIES, Resize, Spelling};
+pub(crate) use format::{Format, FormatChoice, Target};
+pub(crate) use options::{Anchor, Gravity, ListForm, Options, QUALITIES, Resize};
 
 /// Why a picture is not rendered. The words are those of upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -61,7 +61,7 @@ pub enum Refusal {
 
 /// A picture as it is answered.
 #[derive(Debug, Clone)]
-pub(crate) struct Rendered {
+pub(crate) struct Picture {
     pub(crate) format: Format,
     pub(crate) bytes: Bytes,
 }
@@ -75,7 +75,7 @@ pub(crate) struct Renderer {
 struct Inner {
     backend: Backend,
     cache: Arc<Cache>,
-    flights: Arc<Flights<Key, Rendered>>,
+    jobs: Arc<SharedJobs<Key, Picture>>,
     workers: Workers,
     renderings: Renderings,
     limits: Limits,
@@ -90,7 +90,7 @@ struct Limits {
 }
 
 impl Renderer {
-    /// A renderer of what lies in `backend`; `None` if the settings switch rendering off.
+    /// Returns a renderer of the objects in `backend`; `None` if the settings switch rendering off.
     pub(crate) fn new(settings: &Settings, backend: &Backend) -> Option<Self> {
         if !settings.image_transformation {
             return None;
@@ -106,7 +106,7 @@ impl Renderer {
         let inner = Inner {
             backend: backend.clone(),
             cache: Arc::new(Cache::new(folder, settings.image_cache_size.0)),
-            flights: Arc::new(Flights::new()),
+            jobs: Arc::new(SharedJobs::new()),
             renderings: Renderings::new(),
             workers: Workers::new(workers, settings.image_queue_size as usize, settings.image_timeout),
             limits: Limits {
@@ -143,14 +143,14 @@ impl Renderer {
         size: u64,
         options: Options,
         target: Target,
-    ) -> Result<Rendered, Error> {
+    ) -> Result<Picture, Error> {
         if size > self.inner.limits.source_bytes {
             return Err(Refusal::FileSize.into());
         }
-        let key = Key::new(version, &format!("{};{}", options.list(Spelling::Token), target.key()));
+        let key = Key::new(version, &format!("{};{}", options.list(ListForm::Token), target.key()));
         let inner = Arc::clone(&self.inner);
         let work = || async move { inner.look_up_or_make(key, version, options, target).await };
-        Ok(self.inner.flights.join(key, work).await?)
+        Ok(self.inner.jobs.join(key, work).await?)
     }
 
     /// Forgets all that was made of `version`.
@@ -167,14 +167,14 @@ impl Inner {
         version: Uuid,
         options: Options,
         target: Target,
-    ) -> Result<Rendered, Refusal> {
+    ) -> Result<Picture, Refusal> {
         let cache = Arc::clone(&self.cache);
         let kept = tokio::task::spawn_blocking(move || cache.load(&key)).await;
         if let Some(rendered) = kept.map_err(|_| Refusal::Failed)? {
             return Ok(rendered);
         }
         let started = Instant::now();
-        let rendered = self.make_in_turn(version, options, target).await;
+        let rendered = self.make(version, options, target).await;
         self.renderings.count(rendered.is_ok());
         let rendered = rendered?;
         let (milliseconds, bytes) = (started.elapsed().as_millis(), rendered.bytes.len());
@@ -184,23 +184,9 @@ impl Inner {
         Ok(rendered)
     }
 
-    async fn make_in_turn(
-        &self,
-        version: Uuid,
-        options: Options,
-        target: Target,
-    ) -> Result<Rendered, Refusal> {
+    /// Makes the picture once a worker is free.
+    async fn make(&self, version: Uuid, options: Options, target: Target) -> Result<Picture, Refusal> {
         let worker = self.workers.take().await?;
-        self.make(worker, version, options, target).await
-    }
-
-    async fn make(
-        &self,
-        worker: Worker,
-        version: Uuid,
-        options: Options,
-        target: Target,
-    ) -> Result<Rendered, Refusal> {
         let bytes = self.read(version).await?;
         let source = Source::open(bytes, self.limits.source_pixels)?;
         let deadline = Instant::now() + self.limits.time;
@@ -235,13 +221,8 @@ fn missing_or_failed(error: &Error) -> Refusal {
     }
 }
 
-/// A codec cannot be stopped; between two of them it is looked whether anybody can still be waiting.
-fn convert(
-    source: Source,
-    options: &Options,
-    target: Target,
-    deadline: Instant,
-) -> Result<Rendered, Refusal> {
+/// Makes the picture of `source`. A codec cannot be stopped, so the deadline is looked at between two of them.
+fn convert(source: Source, options: &Options, target: Target, deadline: Instant) -> Result<Picture, Refusal> {
     let in_time = || if Instant::now() < deadline { Ok(()) } else { Err(Refusal::Timeout) };
     let (original, orientation, profile) = (source.format, source.orientation, source.profile.clone());
     let decoded = source.decode()?;
@@ -252,5 +233,5 @@ fn convert(
     let pixels = u64::from(picture.width()) * u64::from(picture.height());
     let format = target.choose(original, picture.color().has_alpha(), pixels);
     let bytes = encode::encode(picture, format, options.quality)?;
-    Ok(Rendered { format, bytes: bytes.into() })
+    Ok(Picture { format, bytes: bytes.into() })
 }

@@ -1,4 +1,4 @@
-//! Resumable uploads: what has come of each, part by part.
+//! Resumable uploads, which come part by part.
 //!
 //! The bytes of each request are stored as a part of their own, and then noted in the upload's row, on the condition that
 //! as much had come before as the request said. So any node can go on with an upload, also after a crash, and of two
@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use database::Row;
-use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use futures_util::Stream;
 use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -20,13 +20,13 @@ use uuid::Uuid;
 use crate::buckets::Bucket;
 use crate::caller::Caller;
 use crate::row::{self, display, optional, text, timestamp};
-use crate::upload::{self, Description, Stored, Target};
+use crate::upload::{self, DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes, Target};
 use crate::{Error, Storage, objects};
 
 /// How a resumable upload is refused. Source: tus resumable upload protocol 1.0.0.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
-    /// As any other upload, or by the database.
+    /// For a reason that other uploads are refused for, too.
     #[error(transparent)]
     Storage(#[from] Error),
     /// No such upload.
@@ -89,7 +89,7 @@ impl Resumable {
         })
     }
 
-    /// Returns where the upload goes. `operation` is what policies are told.
+    /// Returns where the upload goes. `operation` is what `storage.operation()` tells policies.
     pub(crate) fn target(&self, operation: &'static str) -> Target<'_> {
         Target {
             bucket: &self.bucket,
@@ -107,9 +107,9 @@ impl Resumable {
         let user_metadata = metadata_value(&self.metadata, "metadata");
         Description {
             mimetype: metadata_value(&self.metadata, "contentType")
-                .unwrap_or_else(|| "application/octet-stream".to_owned()),
+                .unwrap_or_else(|| DEFAULT_TYPE.to_owned()),
             cache_control: seconds
-                .map_or_else(|| "no-cache".to_owned(), |seconds| format!("max-age={seconds}")),
+                .map_or_else(|| DEFAULT_CACHE_CONTROL.to_owned(), |seconds| format!("max-age={seconds}")),
             robots_tag: None,
             user_metadata: user_metadata
                 .and_then(|json| serde_json::from_str(&json).ok())
@@ -212,7 +212,7 @@ async fn note(
     storage: &Storage,
     caller: &Caller,
     upload: &mut Resumable,
-    part: &Stored,
+    part: &StoredBytes,
 ) -> Result<(), Refusal> {
     let transaction = caller.service_transaction("storage.tus.upload.part").statement(
         "update basalt.resumable_uploads \
@@ -244,7 +244,7 @@ async fn complete(
     storage: &Storage,
     caller: &Caller,
     upload: &Resumable,
-    last: Stored,
+    last: StoredBytes,
 ) -> Result<(), Refusal> {
     let total = upload.received + last.size;
     let is_whole = upload.parts.is_empty();
@@ -253,12 +253,8 @@ async fn complete(
         last.clone()
     } else {
         parts.push(last.version);
-        let backend = storage.backend().clone();
-        let bytes = stream::iter(parts.clone()).then(move |part| {
-            let backend = backend.clone();
-            async move { backend.stream(part).await.map_err(io::Error::other) }
-        });
-        match upload::store(storage, Box::pin(bytes.try_flatten()), total).await {
+        let bytes = Box::pin(storage.backend().stream_all(parts.clone()));
+        match upload::store(storage, bytes, total).await {
             Ok(whole) => whole,
             Err(error) => {
                 objects::discard(storage, &[last.version]).await;

@@ -59,7 +59,7 @@ fn check_value(name: &str, value: &str) -> Result<(), String> {
     if is_right { Ok(()) } else { Err(refusal()) }
 }
 
-/// Whether `value` is a date as mails, HTTP or ISO 8601 write it.
+/// Reports whether `value` is a date as mails, HTTP or ISO 8601 write it.
 fn is_date(value: &str) -> bool {
     use time::format_description::well_known::{Iso8601, Rfc2822};
     let with_zone = value.strip_suffix(" GMT").or_else(|| value.strip_suffix(" UTC"));

@@ -53,6 +53,21 @@ macro_rules! iso {
 }
 pub(crate) use iso;
 
+/// The SQL of the columns that tell the times of an object.
+macro_rules! times {
+    () => {
+        concat!(
+            $crate::row::iso!("updated_at"),
+            " as updated_at, ",
+            $crate::row::iso!("created_at"),
+            " as created_at, ",
+            $crate::row::iso!("last_accessed_at"),
+            " as last_accessed_at"
+        )
+    };
+}
+pub(crate) use times;
+
 #[cfg(test)]
 mod tests {
     use super::*;

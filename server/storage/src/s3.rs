@@ -70,7 +70,7 @@ async fn answer(
     let call = request::Call { caller, headers, length };
     let inner = request::for_s3s(&request, call, &query, &target, chunks)?;
     let answer = call_s3s(service, inner, &target).await?;
-    // What is wrong with the body is told before what came of it.
+    // An error of the body comes before the answer that it led to.
     verdict.take().map_or(Ok(answer), Err)
 }
 

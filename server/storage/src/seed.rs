@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use futures_util::TryStreamExt as _;
 use md5::{Digest as _, Md5};
 use serde_json::json;
@@ -15,7 +16,7 @@ use tokio_util::io::ReaderStream;
 use uuid::Uuid;
 
 use crate::caller::service_transaction;
-use crate::objects::{self, NewRow};
+use crate::objects::NewRow;
 use crate::row::{self, names, text, timestamp};
 use crate::upload::{self, Description};
 use crate::{BucketDefinition, Error, Storage, buckets, key};
@@ -42,7 +43,7 @@ struct File {
 }
 
 /// What the database knows about a file's object.
-struct Known {
+struct ExistingObject {
     version: Option<Uuid>,
     updated_at: Option<OffsetDateTime>,
     etag: Option<String>,
@@ -63,7 +64,7 @@ impl Storage {
         buckets::upsert(self, bucket).await?;
         let Some(folder) = &bucket.objects_path else { return Ok(SeedReport::default()) };
         let files = list(folder).await?;
-        let known = self.known(&bucket.name, &files).await?;
+        let known = self.existing_objects(&bucket.name, &files).await?;
         let mut report = SeedReport::default();
         for file in &files {
             match self.seed_file(bucket, file, known.get(&file.key)).await {
@@ -80,7 +81,11 @@ impl Storage {
         Ok(report)
     }
 
-    async fn known(&self, bucket: &str, files: &[File]) -> Result<HashMap<String, Known>, Error> {
+    async fn existing_objects(
+        &self,
+        bucket: &str,
+        files: &[File],
+    ) -> Result<HashMap<String, ExistingObject>, Error> {
         let keys = names(files.iter().map(|file| &*file.key));
         let sql = "select name, version, updated_at, metadata->>'eTag' from storage.objects \
              where bucket_id = $1 and name in (select jsonb_array_elements_text($2::jsonb))";
@@ -88,7 +93,7 @@ impl Storage {
         let rows = answer.rows().iter();
         Ok(rows
             .filter_map(|row| {
-                let known = Known {
+                let known = ExistingObject {
                     version: row::uuid(row, 1),
                     updated_at: row.text(2).and_then(timestamp),
                     etag: row.text(3).map(str::to_owned),
@@ -98,12 +103,12 @@ impl Storage {
             .collect())
     }
 
-    /// Uploads `file` if its object is missing or older. Answers whether it did.
+    /// Uploads `file` if its object is missing or older. Reports whether it did.
     async fn seed_file(
         &self,
         bucket: &BucketDefinition,
         file: &File,
-        known: Option<&Known>,
+        known: Option<&ExistingObject>,
     ) -> Result<bool, Error> {
         key::check_key(&file.key)?;
         let present = match known.and_then(|known| known.version) {
@@ -136,13 +141,7 @@ impl Storage {
             user_metadata: &json!({}),
             replaces: true,
         };
-        match row.write(self, service_transaction(OPERATION)).await {
-            Ok(written) => objects::discard(self, written.replaced.as_slice()).await,
-            Err(error) => {
-                objects::discard_after(self, &error, stored.version).await;
-                return Err(error);
-            }
-        }
+        row.write(self, service_transaction(OPERATION)).await?;
         Ok(true)
     }
 }
@@ -155,10 +154,10 @@ async fn digest(path: &Path) -> Result<(String, u64), Error> {
         length += chunk.len() as u64;
         hash.update(&chunk);
     }
-    Ok((upload::hex(&hash.finalize()), length))
+    Ok((HEXLOWER.encode(&hash.finalize()), length))
 }
 
-/// The content type that a file's extension stands for; texts are UTF-8, as the Supabase CLI declares them.
+/// Returns the content type that a file's extension stands for; texts are UTF-8, as the Supabase CLI declares them.
 fn content_type(key: &str) -> String {
     let guess = mime_guess::from_path(key).first_or_octet_stream();
     if guess.type_() == "text" { format!("{guess}; charset=utf-8") } else { guess.to_string() }
@@ -172,7 +171,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Error {
     Error::Backend(format!("{} cannot be read: {error}", path.display()))
 }
 
-/// The regular files under `folder`, in the order of their keys.
+/// Returns the regular files under `folder`, in the order of their keys.
 async fn list(folder: &Path) -> Result<Vec<File>, Error> {
     let folder = folder.to_owned();
     let listed = tokio::task::spawn_blocking(move || {
@@ -211,7 +210,7 @@ fn walk(folder: &Path, prefix: &str, root: &Path, files: &mut Vec<File>) -> Resu
     Ok(())
 }
 
-/// Whether the link at `path` may be followed. Buckets can be public, and a link in somebody else's project may lead to
+/// Reports whether the link at `path` may be followed. Buckets can be public, and a link in somebody else's project may lead to
 /// anything on this machine; one to a folder may lead in circles.
 fn leads_to_a_file_in(root: &Path, path: &Path) -> bool {
     path.canonicalize().is_ok_and(|target| target.starts_with(root) && target.is_file())

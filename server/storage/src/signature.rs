@@ -7,7 +7,7 @@ use tokens::{Keys, Verified};
 
 use crate::Error;
 
-/// Seconds beyond which a time is none that JavaScript's dates know, as upstream refuses them.
+/// The longest life of a token in seconds: JavaScript's dates end there, and upstream refuses more.
 const MAX_LIFE: u64 = 100_000_000 * 86_400;
 
 /// What a token of a signed URL allows.

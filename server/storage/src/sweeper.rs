@@ -14,14 +14,14 @@ use uuid::Uuid;
 use crate::row::{self, names};
 use crate::{Error, Storage, multipart, resumable};
 
-/// When the first look is, after the start, which has other things to do.
+/// The time from the start, which has other things to do, to the first look.
 const FIRST_LOOK: Duration = Duration::from_secs(60);
 /// How long after the first look the second is: longer than transactions may take.
 const SECOND_LOOK: Duration = Duration::from_secs(15 * 60);
-/// How often there are two looks.
+/// The time from one pair of looks to the next.
 const PERIOD: Duration = Duration::from_secs(24 * 3600);
-/// From how many orphans on they have to be fewer than what has rows. A database that knows hardly anything of the store
-/// is more likely not the store's, or not restored yet, than to have lost so much; and so is one that knows nothing.
+/// From this number of orphans on, the store must have more bytes with rows than without. A database that knows little
+/// or nothing of the store has more likely not been restored yet, or is another store's, than lost so much.
 const SUSPICIOUS: usize = 100;
 
 /// Looks for bytes without rows, one look after the other.
@@ -69,7 +69,7 @@ impl Sweeper {
             if stored.is_empty() {
                 continue;
             }
-            let named = self.named(&stored).await?;
+            let named = self.with_rows(&stored).await?;
             live += named.len();
             orphans.extend(stored.into_iter().filter(|version| !named.contains(version)));
         }
@@ -83,17 +83,17 @@ impl Sweeper {
             self.suspects.clear();
             return Ok(0);
         }
-        let (doomed, suspects): (Vec<Uuid>, Vec<Uuid>) =
+        let (confirmed, suspects): (Vec<Uuid>, Vec<Uuid>) =
             orphans.into_iter().partition(|version| self.suspects.contains(version));
         self.suspects = suspects.into_iter().collect();
-        for version in &doomed {
+        for version in &confirmed {
             storage.backend().remove(*version).await?;
         }
-        Ok(doomed.len())
+        Ok(confirmed.len())
     }
 
     /// Returns those of `versions` that rows name.
-    async fn named(&self, versions: &[Uuid]) -> Result<HashSet<Uuid>, Error> {
+    async fn with_rows(&self, versions: &[Uuid]) -> Result<HashSet<Uuid>, Error> {
         let texts: Vec<String> = versions.iter().map(|version| version.hyphenated().to_string()).collect();
         let sql = "with looked_up as (select jsonb_array_elements_text($1::jsonb) as version) \
              select version from storage.objects where version in (select version from looked_up) \

@@ -1,4 +1,4 @@
-//! Uploads: who may write what, then the bytes, then the row.
+//! Uploads: first the caller's right to write, then the bytes, then the row.
 //!
 //! A row is written only after its bytes are on the disk, and bytes are removed only after no row names them: whenever
 //! the process ends, every row has its bytes. What it may leave behind are bytes without a row, which the sweeper removes.
@@ -6,6 +6,7 @@
 use std::io;
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use database::Transaction;
 use futures_util::{Stream, StreamExt as _};
 use md5::{Digest as _, Md5};
@@ -16,12 +17,17 @@ use uuid::Uuid;
 use crate::backend::Writer;
 use crate::buckets::Bucket;
 use crate::caller::Caller;
-use crate::objects::{self, NewRow, Written};
+use crate::objects::NewRow;
 use crate::row::iso_milliseconds;
 use crate::{Error, Storage, key, mime, robots};
 
 /// How a folder without objects is kept: by an object of this name, which has to be empty.
 pub(crate) const FOLDER_MARKER: &str = ".emptyFolderPlaceholder";
+
+/// The type of an object for which the request names none.
+pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";
+/// `Cache-Control` of an object for which the request says nothing.
+pub(crate) const DEFAULT_CACHE_CONTROL: &str = "no-cache";
 
 /// Bytes up to which an upload may come whole before it is known whether it is refused.
 const SMALL: u64 = 64 * 1024;
@@ -72,7 +78,7 @@ impl Target<'_> {
         self.key.ends_with(FOLDER_MARKER)
     }
 
-    /// Asks row-level security whether `caller` may write the object.
+    /// Checks whether row-level security lets `caller` write the object.
     ///
     /// Errors: [`Error::KeyAlreadyExists`], the refusal of a policy.
     pub(crate) async fn rehearse(
@@ -98,13 +104,13 @@ impl Target<'_> {
         about: &Description,
         announced: Option<u64>,
         chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
-    ) -> Result<Stored, Error> {
+    ) -> Result<StoredBytes, Error> {
         let limit = self.size_limit(storage, bucket);
         self.check(bucket, about)?;
         if announced.is_some_and(|length| length > limit) {
             return Err(Error::EntityTooLarge);
         }
-        // The service may write everything, and that a name is taken is found out when the row is written, too.
+        // The service may write everything, and a name that is taken is also noticed when the row is written.
         let is_cheap_to_refuse = announced.is_some_and(|length| length <= SMALL);
         if !(caller.is_service() && is_cheap_to_refuse) {
             self.rehearse(storage, caller, about).await?;
@@ -112,8 +118,8 @@ impl Target<'_> {
         store(storage, chunks, limit).await
     }
 
-    /// Writes the row of the object whose bytes are stored, as the service, and removes the bytes that it replaces; those
-    /// of the object itself if the row cannot be written.
+    /// Writes the row of the object whose bytes are stored, as the service, and returns the object's id. Removes the bytes
+    /// that it replaces; those of the object itself if the row cannot be written.
     ///
     /// Errors: [`Error::KeyAlreadyExists`], [`Error::RelatedResource`], what a trigger raises.
     pub(crate) async fn complete(
@@ -121,8 +127,8 @@ impl Target<'_> {
         storage: &Storage,
         caller: &Caller,
         about: &Description,
-        stored: &Stored,
-    ) -> Result<Written, Error> {
+        stored: &StoredBytes,
+    ) -> Result<Uuid, Error> {
         let transaction = caller.service_transaction(self.operation);
         self.complete_with(storage, transaction, about, stored).await
     }
@@ -135,21 +141,11 @@ impl Target<'_> {
         storage: &Storage,
         transaction: Transaction<'_>,
         about: &Description,
-        stored: &Stored,
-    ) -> Result<Written, Error> {
+        stored: &StoredBytes,
+    ) -> Result<Uuid, Error> {
         let metadata = stored.metadata(about);
         let user_metadata = about.user_metadata.clone().unwrap_or_else(|| json!({}));
-        let row = self.row(stored.version, &metadata, &user_metadata);
-        match row.write(storage, transaction).await {
-            Ok(written) => {
-                objects::discard(storage, written.replaced.as_slice()).await;
-                Ok(written)
-            }
-            Err(error) => {
-                objects::discard_after(storage, &error, stored.version).await;
-                Err(error)
-            }
-        }
+        self.row(stored.version, &metadata, &user_metadata).write(storage, transaction).await
     }
 
     fn row<'r>(&'r self, version: Uuid, metadata: &'r Value, user_metadata: &'r Value) -> NewRow<'r> {
@@ -167,14 +163,14 @@ impl Target<'_> {
 
 /// Bytes that are stored, and durable, but have no row yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stored {
+pub(crate) struct StoredBytes {
     pub(crate) version: Uuid,
     pub(crate) size: u64,
     /// Their MD5 in hexadecimal digits.
     pub(crate) md5: String,
 }
 
-impl Stored {
+impl StoredBytes {
     /// Returns column `metadata` of the object's row.
     pub(crate) fn metadata(&self, about: &Description) -> Value {
         let mut metadata = json!({
@@ -201,12 +197,12 @@ pub(crate) async fn store(
     storage: &Storage,
     chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
     limit: u64,
-) -> Result<Stored, Error> {
-    let mut storing = Storing::begin(storage, limit);
-    match storing.take(chunks).await {
-        Ok(()) => storing.finish().await,
+) -> Result<StoredBytes, Error> {
+    let mut writer = ObjectWriter::begin(storage, limit);
+    match writer.take(chunks).await {
+        Ok(()) => writer.finish().await,
         Err(error) => {
-            storing.writer.abort().await;
+            writer.inner.abort().await;
             Err(error)
         }
     }
@@ -219,32 +215,32 @@ pub(crate) async fn store_part(
     storage: &Storage,
     chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
     limit: u64,
-) -> Result<(Stored, Option<Error>), Error> {
-    let mut storing = Storing::begin(storage, limit);
-    let failure = match storing.take(chunks).await {
+) -> Result<(StoredBytes, Option<Error>), Error> {
+    let mut writer = ObjectWriter::begin(storage, limit);
+    let failure = match writer.take(chunks).await {
         Ok(()) => None,
         Err(failure @ Error::InvalidContent(_)) => Some(failure),
         Err(error) => {
-            storing.writer.abort().await;
+            writer.inner.abort().await;
             return Err(error);
         }
     };
-    Ok((storing.finish().await?, failure))
+    Ok((writer.finish().await?, failure))
 }
 
-/// Bytes that are being stored.
-struct Storing {
+/// The bytes of an object or of a part on their way into the store.
+struct ObjectWriter {
     version: Uuid,
-    writer: Writer,
+    inner: Writer,
     digest: Md5,
     size: u64,
     limit: u64,
 }
 
-impl Storing {
+impl ObjectWriter {
     fn begin(storage: &Storage, limit: u64) -> Self {
         let version = Uuid::new_v4();
-        Self { version, writer: storage.backend().writer(version), digest: Md5::new(), size: 0, limit }
+        Self { version, inner: storage.backend().writer(version), digest: Md5::new(), size: 0, limit }
     }
 
     async fn take(
@@ -258,23 +254,17 @@ impl Storing {
                 return Err(Error::EntityTooLarge);
             }
             self.digest.update(&chunk);
-            self.writer.put(chunk).await?;
+            self.inner.put(chunk).await?;
         }
         Ok(())
     }
 
-    async fn finish(self) -> Result<Stored, Error> {
-        self.writer.finish().await?;
-        Ok(Stored { version: self.version, size: self.size, md5: hex(&self.digest.finalize()) })
+    async fn finish(self) -> Result<StoredBytes, Error> {
+        self.inner.finish().await?;
+        Ok(StoredBytes {
+            version: self.version,
+            size: self.size,
+            md5: HEXLOWER.encode(&self.digest.finalize()),
+        })
     }
-}
-
-/// Returns `bytes` as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

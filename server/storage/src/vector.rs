@@ -21,7 +21,7 @@ use crate::row::text;
 use crate::{Error, Storage};
 
 pub(crate) use buckets::{create_bucket, delete_bucket, get_bucket, list_buckets};
-pub(crate) use entries::{Page, Parts, Put, Segment, delete, get, list, put};
+pub(crate) use entries::{NewVector, Page, Segment, VectorFields, delete, get, list, put};
 pub(crate) use filter::Filter;
 pub(crate) use indexes::{NewIndex, create_index, delete_index, get_index, list_indexes};
 pub(crate) use query::{Query, query};
@@ -176,7 +176,7 @@ fn transaction(operation: &'static str) -> Transaction<'static> {
     Transaction::anonymous().setting("storage.operation", operation).timeout(TIME_LIMIT)
 }
 
-/// Returns `error` of a statement on the vectors of index `name` as the caller is to be told of it.
+/// Returns the error for the caller where a statement on the vectors of index `name` failed.
 fn refusal(error: database::Error, name: &str) -> Error {
     match error.server() {
         // Another request has deleted the index in the meantime, or another service keeps its vectors.

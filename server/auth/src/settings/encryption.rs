@@ -46,8 +46,7 @@ pub struct EncryptionSettings {
 
 impl EncryptionSettings {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
-        let mut written = KeySettings::default();
-        reader.apply(&mut written)?;
+        let written: KeySettings = reader.read()?;
         let refused = |part: &str, expected: &str, found: &str| {
             Invalid::new(&format!("GOTRUE_SECURITY_DB_ENCRYPTION_{part}"), expected, &found)
         };

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Error;
-use super::table::{Entry, entry as line};
+use super::table::{self, Entry};
 
 /// What the guard of a statement puts before the number of rows in the text that it fails to cast (see `guarded_rows` in
 /// [`crate::statement`]).
@@ -58,7 +58,7 @@ fn raised(error: &ServerError) -> Option<Result<(RaisedMessage, RaisedDetail), E
         return None;
     }
     let malformed = |details: String, hint: &str| {
-        line("PGRST121", 500, "Could not parse JSON in the \"RAISE SQLSTATE 'PGRST'\" error")
+        table::entry("PGRST121", 500, "Could not parse JSON in the \"RAISE SQLSTATE 'PGRST'\" error")
             .details(details)
             .hint(hint)
     };
@@ -77,14 +77,6 @@ fn raised(error: &ServerError) -> Option<Result<(RaisedMessage, RaisedDetail), E
         Ok(detail) => Ok((message, detail)),
         Err(_) => Err(malformed(format!("Invalid JSON value for DETAIL: '{text}'"), detail_form)),
     })
-}
-
-pub(super) fn code(error: &ServerError) -> Cow<'static, str> {
-    match raised(error) {
-        Some(Ok((message, _))) => Cow::Owned(message.code),
-        Some(Err(malformed)) => Cow::Borrowed(malformed.code),
-        None => Cow::Owned(error.code.clone()),
-    }
 }
 
 /// Returns the headers that a `RAISE` with SQLSTATE `PGRST` asks for.
@@ -109,10 +101,11 @@ fn custom_status(code: &str) -> Option<Result<u16, std::num::ParseIntError>> {
     code.strip_prefix("PT").map(str::parse)
 }
 
+/// Returns the line of the table for an error of Postgres.
 pub(super) fn entry(error: &ServerError, is_authenticated: bool) -> Entry {
     match raised(error) {
         Some(Ok((message, detail))) => Entry {
-            code: "",
+            code: Cow::Owned(message.code),
             status: detail.status,
             message: Cow::Owned(message.message),
             details: message.details.map(Value::from),
@@ -120,7 +113,7 @@ pub(super) fn entry(error: &ServerError, is_authenticated: bool) -> Entry {
         },
         Some(Err(malformed)) => malformed,
         None => Entry {
-            code: "",
+            code: Cow::Owned(error.code.clone()),
             status: status(error, is_authenticated),
             message: Cow::Owned(error.message.clone()),
             details: error.detail.clone().map(Value::from),

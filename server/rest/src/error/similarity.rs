@@ -10,7 +10,7 @@ use strsim::normalized_levenshtein;
 /// How many characters in a row two names have to share; fewer only if nothing shares as many.
 const SHARED: [usize; 2] = [3, 2];
 
-/// Stands before and after a name, so that how it begins and ends counts.
+/// Is put before and after a name, so that its beginning and its end count.
 const EDGE: char = '-';
 
 /// Returns the candidate nearest to `name`, if it is at least as near as `threshold` (1 is equal, 0 has nothing in

@@ -11,15 +11,16 @@ use crate::schema_cache::{Cardinality, Function, Relationship};
 
 /// One line of the table.
 pub(super) struct Entry {
-    pub(super) code: &'static str,
+    pub(super) code: Cow<'static, str>,
     pub(super) status: u16,
     pub(super) message: Cow<'static, str>,
     pub(super) details: Option<Value>,
     pub(super) hint: Option<String>,
 }
 
+/// Returns a line without details and hint.
 pub(super) fn entry(code: &'static str, status: u16, message: impl Into<Cow<'static, str>>) -> Entry {
-    Entry { code, status, message: message.into(), details: None, hint: None }
+    Entry { code: Cow::Borrowed(code), status, message: message.into(), details: None, hint: None }
 }
 
 impl Entry {
@@ -44,7 +45,7 @@ const SINGLE_RPC: &str =
     "Function must return SETOF or TABLE when max-affected preference is used with handling=strict";
 
 impl Error {
-    /// Returns the table. What Postgres itself refuses has its lines in [`postgres`].
+    /// Returns the line of this error. What Postgres itself refuses has its lines in [`postgres`].
     pub(super) fn entry(&self) -> Entry {
         match self {
             Self::Unreachable(why) => entry("PGRST000", 503, "Database connection error.").details(&**why),

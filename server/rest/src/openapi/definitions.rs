@@ -2,42 +2,31 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Listed, types};
+use super::{Contents, types};
 use crate::schema_cache::{Cardinality, Column, Relationship, Schema, Table};
 
 /// Returns a schema for each relation, by its name.
-pub(super) fn all(listed: &Listed<'_>) -> Value {
-    let tables = listed.tables.iter();
-    Value::Object(tables.map(|table| (table.name.clone(), definition(table, listed.schema))).collect())
+pub(super) fn all(contents: &Contents<'_>) -> Value {
+    let tables = contents.tables.iter();
+    Value::Object(tables.map(|table| (table.name.clone(), definition(table, contents.schema))).collect())
 }
 
 fn definition(table: &Table, schema: &Schema) -> Value {
-    let mut definition = Map::new();
-    if let Some(comment) = &table.comment {
-        definition.insert("description".to_owned(), comment.as_str().into());
-    }
-    let required: Vec<&str> = table
-        .columns
-        .iter()
-        .filter(|column| !column.is_nullable)
-        .map(|column| column.name.as_str())
-        .collect();
-    if !required.is_empty() {
-        definition.insert("required".to_owned(), json!(required));
-    }
+    let required = table.columns.iter().filter(|column| !column.is_nullable);
     let references = schema.relationships.get(&table.name).map_or(&[][..], Vec::as_slice);
     let property = |column: &Column| {
         let reference = reference(column, references.iter().map(AsRef::as_ref));
         (column.name.clone(), property(table, column, reference.as_deref()))
     };
-    let properties: Map<String, Value> = table.columns.iter().map(property).collect();
-    definition.insert("properties".to_owned(), Value::Object(properties));
-    definition.insert("type".to_owned(), "object".into());
-    Value::Object(definition)
+    types::object(
+        table.comment.as_deref(),
+        required.map(|column| column.name.as_str()),
+        table.columns.iter().map(property),
+    )
 }
 
 fn property(table: &Table, column: &Column, reference: Option<&str>) -> Value {
-    let type_name = types::described(column);
+    let type_name = types::described_type(column);
     let mut property = Map::new();
     let mut add = |name: &str, value: Value| property.insert(name.to_owned(), value);
     if let Some(description) = description(table, column, reference) {

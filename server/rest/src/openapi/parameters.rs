@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Listed, reference};
+use super::{Contents, reference};
 use crate::schema_cache::{Column, Table};
 
 /// Returns all parameters: those that every relation takes, then each relation's body and filters.
-pub(super) fn all(listed: &Listed<'_>) -> Value {
+pub(super) fn all(contents: &Contents<'_>) -> Value {
     let mut all = Map::new();
     let mut add = |name: &str, parameter: Value| all.insert(name.to_owned(), parameter);
     let returns = ["return=representation", "return=minimal", "return=none"];
@@ -25,7 +25,7 @@ pub(super) fn all(listed: &Listed<'_>) -> Value {
     add("rangeUnit", unit);
     add("offset", text("offset", "Limiting and Pagination", "query"));
     add("limit", text("limit", "Limiting and Pagination", "query"));
-    for table in &listed.tables {
+    for table in &contents.tables {
         add(&body(table), body_parameter(table));
         for column in &table.columns {
             add(&filter(table, column), filter_parameter(column));

@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{JSON_TYPES, Listed, MEDIA_TYPE, parameters, reference, summarised, types};
+use super::{Contents, JSON_TYPES, MEDIA_TYPE, parameters, reference, split_comment, types};
 use crate::schema_cache::{Function, Parameter, Table};
 
 /// Returns an item for each path.
-pub(super) fn all(listed: &Listed<'_>) -> Value {
+pub(super) fn all(contents: &Contents<'_>) -> Value {
     let mut paths = Map::new();
     paths.insert("/".to_owned(), root());
-    for table in &listed.tables {
+    for table in &contents.tables {
         paths.insert(format!("/{}", table.name), relation(table));
     }
-    for function in &listed.functions {
+    for function in &contents.functions {
         paths.insert(format!("/rpc/{}", function.name), call(function));
     }
     Value::Object(paths)
@@ -35,7 +35,7 @@ fn relation(table: &Table) -> Value {
         let filters = filters.iter().filter(|_| filtered).map(String::as_str);
         let names = filters.chain(own.iter().copied());
         let references: Vec<Value> = names.map(|name| reference("parameters", name)).collect();
-        let mut operation = described(&table.name, table.comment.as_deref());
+        let mut operation = new_operation(&table.name, table.comment.as_deref());
         operation.insert("parameters".to_owned(), Value::Array(references));
         operation.insert("responses".to_owned(), responses);
         Value::Object(operation)
@@ -64,7 +64,7 @@ fn relation(table: &Table) -> Value {
 /// Returns the operations of a function: it can be called by POST, and by GET where it cannot write.
 fn call(function: &Function) -> Value {
     let operation = |parameters: Value| {
-        let mut operation = described(&format!("(rpc) {}", function.name), function.comment.as_deref());
+        let mut operation = new_operation(&format!("(rpc) {}", function.name), function.comment.as_deref());
         operation.insert("produces".to_owned(), json!(JSON_TYPES));
         operation.insert("parameters".to_owned(), parameters);
         operation.insert("responses".to_owned(), json!({ "200": { "description": "OK" } }));
@@ -84,11 +84,11 @@ fn call(function: &Function) -> Value {
 }
 
 /// Returns an operation's tag, and its comment taken apart.
-fn described(tag: &str, comment: Option<&str>) -> Map<String, Value> {
+fn new_operation(tag: &str, comment: Option<&str>) -> Map<String, Value> {
     let mut operation = Map::new();
     operation.insert("tags".to_owned(), json!([tag]));
     if let Some(comment) = comment {
-        let (summary, description) = summarised(comment);
+        let (summary, description) = split_comment(comment);
         operation.insert("summary".to_owned(), summary.into());
         if let Some(description) = description {
             operation.insert("description".to_owned(), description.into());
@@ -116,26 +116,15 @@ fn query_parameter(parameter: &Parameter) -> Value {
 }
 
 fn arguments_schema(function: &Function) -> Value {
-    let mut schema = Map::new();
-    if let Some(comment) = &function.comment {
-        schema.insert("description".to_owned(), comment.as_str().into());
-    }
-    let required: Vec<&str> = function
-        .parameters
-        .iter()
-        .filter(|parameter| parameter.is_required)
-        .map(|parameter| parameter.name.as_str())
-        .collect();
-    if !required.is_empty() {
-        schema.insert("required".to_owned(), json!(required));
-    }
+    let required = function.parameters.iter().filter(|parameter| parameter.is_required);
     let property = |parameter: &Parameter| {
         let mut property = Map::new();
         types::describe(&mut property, &parameter.type_name);
         (parameter.name.clone(), Value::Object(property))
     };
-    let properties: Map<String, Value> = function.parameters.iter().map(property).collect();
-    schema.insert("properties".to_owned(), Value::Object(properties));
-    schema.insert("type".to_owned(), "object".into());
-    Value::Object(schema)
+    types::object(
+        function.comment.as_deref(),
+        required.map(|parameter| parameter.name.as_str()),
+        function.parameters.iter().map(property),
+    )
 }

@@ -31,7 +31,7 @@ pub(super) fn element(type_name: &str) -> &str {
 }
 
 /// Returns the type that a column is described by: of a domain on one of Postgres' own types that type, else its own.
-pub(super) fn described(column: &Column) -> &str {
+pub(super) fn described_type(column: &Column) -> &str {
     // The catalog is read with an empty search path, so only types outside `pg_catalog` carry a schema.
     if column.base_type.contains('.') { &column.type_name } else { &column.base_type }
 }
@@ -45,6 +45,25 @@ pub(super) fn describe(schema: &mut Map<String, Value>, type_name: &str) {
         let items = json_type(element(type_name)).map_or(json!({}), |kind| json!({ "type": kind }));
         schema.insert("items".to_owned(), items);
     }
+}
+
+/// Returns the schema of an object.
+pub(super) fn object<'a>(
+    comment: Option<&str>,
+    required: impl Iterator<Item = &'a str>,
+    properties: impl Iterator<Item = (String, Value)>,
+) -> Value {
+    let mut schema = Map::new();
+    if let Some(comment) = comment {
+        schema.insert("description".to_owned(), comment.into());
+    }
+    let required: Vec<&str> = required.collect();
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), json!(required));
+    }
+    schema.insert("properties".to_owned(), Value::Object(properties.collect()));
+    schema.insert("type".to_owned(), "object".into());
+    Value::Object(schema)
 }
 
 /// Returns a column's default as JSON, where it is a constant of its type. Texts are shown as the expressions that they

@@ -5,7 +5,7 @@
 //! Source: PostgREST's documentation, "Aggregate Functions".
 
 use super::Planner;
-use super::read::{Node, Selected};
+use super::read::{Node, OutputColumn};
 use crate::error::Error;
 use crate::request::syntax::Aggregate;
 
@@ -22,12 +22,12 @@ pub struct Aggregation {
     pub cast: Option<String>,
 }
 
-/// What a node's rows are to `GROUP BY`.
+/// How a node's rows are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grouping {
-    /// Nothing: each stays a row.
+    /// Not at all: each stays a row.
     None,
-    /// They are grouped, by everything that is shown and not aggregated.
+    /// By everything that is shown and not aggregated.
     Grouped,
     /// They are spread into grouped rows: everything shown of them is compared.
     Compared,
@@ -35,14 +35,14 @@ pub enum Grouping {
 
 /// A column that a spread embed adds to its parent's row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lifted {
+pub struct SpreadColumn {
     /// Its name, in the embed and in the parent.
     pub name: String,
     /// The aggregate that the parent makes of its values.
     pub aggregation: Option<Aggregation>,
 }
 
-impl Lifted {
+impl SpreadColumn {
     fn plain(name: String) -> Self {
         Self { name, aggregation: None }
     }
@@ -90,7 +90,7 @@ impl Planner<'_> {
 
     /// Returns what `node` adds to its parent's row, each name once. Its aggregates, and those that are lifted into it,
     /// go along; the plain values stay.
-    fn lift(&self, node: &mut Node) -> Result<Vec<Lifted>, Error> {
+    fn lift(&self, node: &mut Node) -> Result<Vec<SpreadColumn>, Error> {
         self.settle_embeds(node)?;
         let mut lifted = Vec::new();
         let table = self.relation_of(node);
@@ -98,18 +98,18 @@ impl Planner<'_> {
             match selected.aggregation.take() {
                 None if selected.column.is_all => {
                     let columns = table.map_or(&[][..], |table| table.columns.as_slice());
-                    lifted.extend(columns.iter().map(|column| Lifted::plain(column.name.clone())));
+                    lifted.extend(columns.iter().map(|column| SpreadColumn::plain(column.name.clone())));
                 }
-                aggregation => lifted.push(Lifted { name: selected.name().to_owned(), aggregation }),
+                aggregation => lifted.push(SpreadColumn { name: selected.name().to_owned(), aggregation }),
             }
         }
         for embed in node.embeds.iter_mut().filter(|embed| !embed.is_hidden) {
             match &mut embed.spread {
-                Some(inner) => lifted.extend(inner.iter_mut().map(|column| Lifted {
+                Some(inner) => lifted.extend(inner.iter_mut().map(|column| SpreadColumn {
                     name: column.name.clone(),
                     aggregation: column.aggregation.take(),
                 })),
-                None => lifted.push(Lifted::plain(embed.key.clone())),
+                None => lifted.push(SpreadColumn::plain(embed.key.clone())),
             }
         }
         let mut seen = std::collections::HashSet::new();
@@ -120,7 +120,7 @@ impl Planner<'_> {
     /// Names every column of `node` where all are asked for.
     pub(super) fn expand_all(&self, node: &mut Node) {
         let each = self.each(node);
-        let is_all = |selected: &Selected| selected.column.is_all && selected.aggregation.is_none();
+        let is_all = |selected: &OutputColumn| selected.column.is_all && selected.aggregation.is_none();
         if each.is_empty() || !node.columns.iter().any(is_all) {
             return;
         }

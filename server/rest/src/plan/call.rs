@@ -6,11 +6,11 @@ use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::read::{Node, Selected, Source};
+use super::read::{Node, OutputColumn, Source};
 use super::{Body, BodyShape, BodySource, Grouping, Plan, Planner, RowSource};
 use crate::bytea;
 use crate::error::{Error, NoFunction, closest};
-use crate::request::{MediaType, Payload};
+use crate::request::{MediaType, Payload, first_byte};
 use crate::schema_cache::{Function, Parameter};
 
 /// The least similarity of suggested parameters and of a suggested function: upstream's.
@@ -110,7 +110,7 @@ impl CallPlan {
 /// Reports whether of a function's result there is shown nothing but its one value.
 fn shows_all(tree: &Node) -> bool {
     let Node { columns, embeds, conditions, grouping, order, range, .. } = tree;
-    *columns == [Selected::scalar()]
+    *columns == [OutputColumn::scalar()]
         && embeds.is_empty()
         && conditions.is_empty()
         && order.is_empty()
@@ -135,7 +135,7 @@ impl Planner<'_> {
         let mut tree = self.tree(relation, Source::Result)?;
         let is_scalar = !function.returns.is_composite;
         if is_scalar && self.selects_all() {
-            tree.columns = vec![Selected::scalar()];
+            tree.columns = vec![OutputColumn::scalar()];
         }
         let body = self.body(BodySource::Result(function), &mut tree)?;
         request.preferences.check()?;
@@ -316,7 +316,7 @@ fn object(pairs: &[(String, String)]) -> Bytes {
     Bytes::from(Value::Object(fields.collect()).to_string())
 }
 
-/// Arguments by name; a repeated name adds to a variadic parameter, else its last value counts.
+/// Returns the arguments by name; a repeated name adds to a variadic parameter, else its last value counts.
 fn from_pairs(parameters: &[Parameter], pairs: &[(String, String)]) -> Vec<Argument> {
     let values_of = |name: &str| -> Vec<String> {
         pairs.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone()).collect()
@@ -335,8 +335,8 @@ fn from_pairs(parameters: &[Parameter], pairs: &[(String, String)]) -> Vec<Argum
     with_values.collect()
 }
 
-/// Arguments from a JSON object, or from the first object of an array. One that `keys` announce but the object
-/// lacks is null.
+/// Returns the arguments in a JSON object, or in the first object of an array. One that `keys` announce but the
+/// object lacks is null.
 ///
 /// Errors: `PGRST102` for anything else, which is not looked at before when `columns=` names the keys.
 fn from_json(parameters: &[Parameter], raw: &Bytes, keys: &[String]) -> Result<Vec<Argument>, Error> {
@@ -357,8 +357,7 @@ impl<'a> Fields<'a> {
     /// Errors: `PGRST102` for anything else.
     fn read(raw: &'a [u8]) -> Result<Self, Error> {
         let invalid = |_| Error::InvalidBody("Empty or invalid json".to_owned());
-        let is_array = raw.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
-        let fields = if is_array {
+        let fields = if first_byte(raw) == Some(b'[') {
             let rows: Vec<BTreeMap<String, &'a RawValue>> = serde_json::from_slice(raw).map_err(invalid)?;
             rows.into_iter().next().unwrap_or_default()
         } else {
@@ -377,7 +376,7 @@ impl<'a> Fields<'a> {
 /// string, the JSON text itself of anything else, null of null; JSON types keep the quotes.
 fn json_value(type_name: &str, is_scalar: bool, value: &str) -> ArgumentValue {
     if !is_scalar {
-        return ArgumentValue::Json(wrapped(value));
+        return ArgumentValue::Json(value_object(value));
     }
     if value == "null" {
         return ArgumentValue::Text(None);
@@ -389,11 +388,11 @@ fn json_value(type_name: &str, is_scalar: bool, value: &str) -> ArgumentValue {
     match serde_json::from_str::<String>(value) {
         Ok(text) => ArgumentValue::Text(Some(Bytes::from(text))),
         // An escape that stands for no character: the error has to be Postgres'.
-        Err(_) => ArgumentValue::Json(wrapped(value)),
+        Err(_) => ArgumentValue::Json(value_object(value)),
     }
 }
 
 /// Returns `value` as the only field of an object.
-fn wrapped(value: &str) -> Bytes {
+fn value_object(value: &str) -> Bytes {
     Bytes::from(format!("{{\"value\":{value}}}"))
 }

@@ -3,26 +3,26 @@
 //! Source: PostgREST's documentation, "Domain Representations".
 
 use super::Planner;
-use super::read::{Column, Node, Selected};
+use super::read::{Column, Node, OutputColumn};
 use crate::request::syntax::Field;
 use crate::schema_cache::DomainCasts;
 
 impl Planner<'_> {
     /// Returns all columns of `node`: each by its name where one of them is not shown as it is.
-    pub(super) fn all(&self, node: &Node) -> Vec<Selected> {
+    pub(super) fn all(&self, node: &Node) -> Vec<OutputColumn> {
         let columns = self.relation_of(node).map_or(&[][..], |table| table.columns.as_slice());
         let is_formatted =
             columns.iter().any(|column| column.casts.as_ref().is_some_and(|casts| casts.to_json.is_some()));
-        if is_formatted { self.each(node) } else { vec![Selected::all()] }
+        if is_formatted { self.each(node) } else { vec![OutputColumn::all()] }
     }
 
     /// Returns all columns of `node`, each by its name; none where it is no relation.
-    pub(super) fn each(&self, node: &Node) -> Vec<Selected> {
+    pub(super) fn each(&self, node: &Node) -> Vec<OutputColumn> {
         let columns = self.relation_of(node).map_or(&[][..], |table| table.columns.as_slice());
         let selected = columns.iter().map(|column| {
             let column = self.shown_column(node, &Field::column(column.name.clone()));
             let alias = column.format.as_ref().map(|_| column.name.clone());
-            Selected { column, cast: None, alias, aggregation: None }
+            OutputColumn { column, cast: None, alias, aggregation: None }
         });
         selected.collect()
     }

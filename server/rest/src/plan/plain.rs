@@ -5,7 +5,7 @@
 //! are. Postgres needs two to three times as long to write a list as JSON as to send its rows. What the database set
 //! for the response then takes a statement of its own, which costs less even than the JSON of one row.
 
-use super::{Body, BodyShape, Column, Grouping, Node, Planner, Selected};
+use super::{Body, BodyShape, Column, Grouping, Node, OutputColumn, Planner};
 use crate::request::Count;
 use crate::schema_cache::{Function, Table};
 
@@ -74,7 +74,7 @@ pub(super) fn is_plain(type_name: &str) -> bool {
 const STYLED_TYPES: &[&str] =
     &["date", "timestamp", "timestamp with time zone", "timestamp without time zone", "timestamptz"];
 
-/// Types whose names are another type in a cast: one of a single character or bit.
+/// Types whose names mean another type in a cast: one of a single character or bit.
 const NARROWED_TYPES: &[&str] = &["bit", "character"];
 
 /// Who writes rows as a body.
@@ -93,7 +93,7 @@ pub enum PlainColumn {
     Bare,
     /// Converted to JSON by Postgres.
     Json,
-    /// Cast to this type, which is SQL, whatever type it has by then.
+    /// Cast to this type, given as SQL, whatever type it has by then.
     Cast(String),
 }
 
@@ -196,7 +196,7 @@ fn repeatable_columns(tree: &Node, types: &Types<'_>) -> Option<Vec<PlainColumn>
 /// since their transaction changes something and is committed when they come. Nothing may be left to turn out then:
 /// each column is asked for under the type that it is known to have, or as JSON. `None` where that cannot be done.
 fn certain_columns(tree: &mut Node, types: &Types<'_>) -> Option<Vec<PlainColumn>> {
-    let mut named: Vec<Selected> = Vec::new();
+    let mut named: Vec<OutputColumn> = Vec::new();
     for selected in &tree.columns {
         let column = &selected.column;
         let is_bare = selected.cast.is_none() && selected.aggregation.is_none() && column.format.is_none();
@@ -204,14 +204,14 @@ fn certain_columns(tree: &mut Node, types: &Types<'_>) -> Option<Vec<PlainColumn
             _ if !is_bare || !column.path.is_empty() => return None,
             // Nothing is known of the columns, which is not to say that there are none.
             _ if column.is_all && types.is_empty() => return None,
-            Selected { alias: None, .. } if column.is_all => {
-                named.extend(types.iter().map(|(name, _)| Selected::named(name)));
+            OutputColumn { alias: None, .. } if column.is_all => {
+                named.extend(types.iter().map(|(name, _)| OutputColumn::named(name)));
             }
             _ if column.is_all => return None,
             _ => named.push(selected.clone()),
         }
     }
-    let is_twice = |(index, selected): (usize, &Selected)| {
+    let is_twice = |(index, selected): (usize, &OutputColumn)| {
         named[..index].iter().any(|earlier| earlier.name() == selected.name())
     };
     if named.iter().enumerate().any(is_twice) {
@@ -225,7 +225,7 @@ fn certain_columns(tree: &mut Node, types: &Types<'_>) -> Option<Vec<PlainColumn
 
 /// Reports whether a column has to be asked for as JSON; `None` for all columns of rows that cannot be asked for in one
 /// way, or of which nothing is known. They are not listed by name, so that a cache that is not fresh hides none.
-fn needs_json(types: &Types<'_>, selected: &Selected) -> Option<bool> {
+fn needs_json(types: &Types<'_>, selected: &OutputColumn) -> Option<bool> {
     if let Some(cast) = &selected.cast {
         return Some(!is_plain(&cast.to_lowercase()));
     }

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::aggregate::{Aggregation, Grouping, Lifted};
+use super::aggregate::{Aggregation, Grouping, SpreadColumn};
 use super::{Planner, SCALAR, weight};
 use crate::error::{Error, closest};
 use crate::request::Range;
 use crate::request::syntax::{
-    Addressed, Aggregate, Direction, Field, Filter, IsValue, Join, JsonStep, Logic, LogicOperator, Nulls,
-    Operation, OrderTerm, SelectColumn, SelectEmbed, SelectItem,
+    Aggregate, Direction, Field, Filter, IsValue, Join, JsonStep, Logic, LogicOperator, Nulls, Operation,
+    OrderTerm, PathItem, SelectColumn, SelectEmbed, SelectItem,
 };
 use crate::schema_cache::{Relationship, Table};
 
@@ -28,7 +28,7 @@ pub struct Node {
     /// What its columns are qualified with; differs from that of every node around it.
     pub alias: String,
     /// What is shown of it.
-    pub columns: Vec<Selected>,
+    pub columns: Vec<OutputColumn>,
     /// What is embedded into it.
     pub embeds: Vec<Embed>,
     /// The conditions that its rows must satisfy, all of them.
@@ -71,7 +71,7 @@ pub struct Column {
 
 /// A column that is shown.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Selected {
+pub struct OutputColumn {
     /// The column.
     pub column: Column,
     /// The type that it is cast to, before any aggregate.
@@ -98,7 +98,7 @@ pub struct Embed {
     /// Whether nothing of it is shown, because it only filters.
     pub is_hidden: bool,
     /// The columns that it adds to its parent's row, if it is spread into it instead of having a key of its own.
-    pub spread: Option<Vec<Lifted>>,
+    pub spread: Option<Vec<SpreadColumn>>,
     /// The columns that make up the parent's row, where a function takes it and it has lost its type.
     pub row: Option<Vec<String>>,
     /// What is read.
@@ -185,29 +185,21 @@ impl Planner<'_> {
         let query = &self.request.query;
         // Filters on the relation itself belong to the change, not to what is shown of it.
         for filter in query.filters.iter().filter(|filter| !is_mutation || !filter.path.is_empty()) {
-            self.at(&mut root, &filter.path, |planner, node| {
-                let condition = planner.filter(node, &filter.item);
-                node.conditions.push(condition);
-                Ok(())
-            })?;
+            let node = self.at(&mut root, &filter.path)?;
+            node.conditions.push(self.filter(node, &filter.item));
         }
         for logic in query.logic.iter().filter(|logic| !is_mutation || !logic.path.is_empty()) {
-            self.at(&mut root, &logic.path, |planner, node| {
-                let condition = planner.logic(node, &logic.item);
-                node.conditions.push(condition);
-                Ok(())
-            })?;
+            let node = self.at(&mut root, &logic.path)?;
+            node.conditions.push(self.logic(node, &logic.item));
         }
         // Where the same rows have several orders, the first counts.
-        for Addressed { path, item } in query.order.iter().rev() {
-            self.at(&mut root, path, |planner, node| planner.order(node, item))?;
+        for PathItem { path, item } in query.order.iter().rev() {
+            let node = self.at(&mut root, path)?;
+            node.order = self.order(node, item)?;
         }
         if !is_mutation {
-            for Addressed { path, item } in query.ranges.iter().filter(|range| !range.path.is_empty()) {
-                self.at(&mut root, path, |_, node| {
-                    node.range = *item;
-                    Ok(())
-                })?;
+            for PathItem { path, item } in query.ranges.iter().filter(|range| !range.path.is_empty()) {
+                self.at(&mut root, path)?.range = *item;
             }
             root.range = self.request.range;
             restrict(&mut root, self.settings.db_max_rows);
@@ -241,7 +233,7 @@ impl Planner<'_> {
         for item in items {
             match item {
                 SelectItem::All => node.columns.extend(self.all(node)),
-                SelectItem::Column(column) => node.columns.push(self.selected(node, column)),
+                SelectItem::Column(column) => node.columns.push(self.output_column(node, column)),
                 SelectItem::Embed(embed) => {
                     let embed = self.embed(node, embed, aliases)?;
                     if !names.insert(embed.key.clone()) {
@@ -258,18 +250,18 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn selected(&self, node: &Node, item: &SelectColumn) -> Selected {
+    fn output_column(&self, node: &Node, item: &SelectColumn) -> OutputColumn {
         let Some(function) = item.aggregate else {
             let column = self.shown_column(node, &item.field);
             let formatted = column.format.as_ref().map(|_| column.name.clone());
             let alias = item.alias.clone().or_else(|| last_key(&item.field)).or(formatted);
-            return Selected { column, cast: item.cast.clone(), alias, aggregation: None };
+            return OutputColumn { column, cast: item.cast.clone(), alias, aggregation: None };
         };
         let is_all = item.field == Field::column("*") && function == Aggregate::Count;
         let column = Column { is_all, ..self.column(node, &item.field) };
         let alias = Some(item.alias.clone().unwrap_or_else(|| function.name().to_owned()));
         let aggregation = Some(Aggregation { function, cast: item.aggregate_cast.clone() });
-        Selected { column, cast: item.cast.clone(), alias, aggregation }
+        OutputColumn { column, cast: item.cast.clone(), alias, aggregation }
     }
 
     fn embed(&self, parent: &Node, item: &SelectEmbed, aliases: &mut Vec<String>) -> Result<Embed, Error> {
@@ -303,27 +295,21 @@ impl Planner<'_> {
         })
     }
 
-    /// Does `change` to the node that `path` leads to.
+    /// Returns the node that `path` leads to from `node`.
     ///
     /// Errors: `PGRST108` when there is no such embed.
-    fn at(
-        &self,
-        node: &mut Node,
-        path: &[String],
-        change: impl FnOnce(&Self, &mut Node) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let Some((name, rest)) = path.split_first() else { return change(self, node) };
+    fn at<'n>(&self, mut node: &'n mut Node, path: &[String]) -> Result<&'n mut Node, Error> {
         let legacy = self.settings.url_use_legacy_target_names;
-        let by_target = node.embeds.iter().position(|embed| embed.target == *name);
-        let found =
-            node.embeds.iter().position(|embed| embed.key == *name || legacy && embed.target == *name);
-        match found {
-            Some(index) => self.at(&mut node.embeds[index].node, rest, change),
-            None => {
-                let alias = by_target.map(|index| node.embeds[index].key.clone());
-                Err(Error::NotEmbedded { name: name.clone(), alias })
-            }
+        for name in path {
+            let is_named = |embed: &Embed| embed.key == *name || legacy && embed.target == *name;
+            let Some(index) = node.embeds.iter().position(is_named) else {
+                let by_target = node.embeds.iter().find(|embed| embed.target == *name);
+                let alias = by_target.map(|embed| embed.key.clone());
+                return Err(Error::NotEmbedded { name: name.clone(), alias });
+            };
+            node = &mut node.embeds[index].node;
         }
+        Ok(node)
     }
 
     /// Returns what is known of the relation that `node` reads.
@@ -373,7 +359,7 @@ impl Planner<'_> {
         }
     }
 
-    fn order(&self, node: &mut Node, terms: &[OrderTerm]) -> Result<(), Error> {
+    fn order(&self, node: &Node, terms: &[OrderTerm]) -> Result<Vec<Order>, Error> {
         let mut order = Vec::with_capacity(terms.len());
         for term in terms {
             let target = match &term.relation {
@@ -392,12 +378,11 @@ impl Planner<'_> {
             };
             order.push(Order { target, direction: term.direction, nulls: term.nulls });
         }
-        node.order = order;
-        Ok(())
+        Ok(order)
     }
 }
 
-impl Selected {
+impl OutputColumn {
     /// Returns all columns.
     pub(super) fn all() -> Self {
         Self::plain("*", true)

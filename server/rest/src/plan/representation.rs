@@ -2,7 +2,7 @@
 //!
 //! Source: PostgREST's documentation, "Resource Representation" and "Media Type Handlers".
 
-use super::{BodyWriter, Node, Planner, Selected};
+use super::{BodyWriter, Node, OutputColumn, Planner};
 use crate::error::Error;
 use crate::request::syntax::SelectItem;
 use crate::request::{Explain, MediaType};
@@ -109,7 +109,7 @@ impl Planner<'_> {
         };
         if matches!(body.shape, BodyShape::Aggregate { input: AggregateInput::WholeRow(_), .. }) {
             // Columns that are shown by a cast of their domain would make it another row.
-            tree.columns = vec![Selected::all()];
+            tree.columns = vec![OutputColumn::all()];
         }
         let is_headless = self.request.headers_only && !body.must_be_single() && body.explain().is_none();
         Ok(if is_headless { body.hidden() } else { body })
@@ -127,12 +127,12 @@ impl Planner<'_> {
                 let body = self.representation(explained, source)?;
                 Some(Body { media: media.clone(), ..body })
             }
-            other => self.handled(other, source).or_else(|| self.built_in(other)),
+            other => self.by_handler(other, source).or_else(|| self.built_in(other)),
         }
     }
 
     /// Returns the body that a handler of the database makes.
-    fn handled(&self, media: &MediaType, source: BodySource<'_>) -> Option<Body> {
+    fn by_handler(&self, media: &MediaType, source: BodySource<'_>) -> Option<Body> {
         let of = |shape, media: &MediaType| Some(Body::new(shape, false, media.clone()));
         let for_any = MediaType::Any;
         if self.selects_all() {

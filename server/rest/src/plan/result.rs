@@ -5,7 +5,7 @@ use super::Planner;
 use super::read::{Condition, Node, OrderTarget};
 
 impl Planner<'_> {
-    /// Rows of a result have lost their relation's type: whatever is computed from them has to
+    /// Prepares `root` for rows of a result, which have lost their relation's type: whatever is computed from them has to
     /// be asked for with the result, or be given a row of that type again.
     pub(super) fn type_rows(&self, root: &mut Node) {
         let Some(table) = self.relation_of(root) else { return };

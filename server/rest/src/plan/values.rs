@@ -13,6 +13,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use serde_json::value::RawValue;
 
 use super::TypedColumn;
+use crate::array::push_element;
+use crate::request::Key;
 use crate::schema_cache::Column;
 
 /// Types whose input functions give what `json_to_record` gives, as the catalog prints them. Types whose name without a
@@ -126,7 +128,7 @@ impl Kind {
                 serde_json::from_str(raw).map(|text: String| Some(Cow::Owned(text))).map_err(|_| ())
             }
             (Self::Scalar, Some(b'"')) => Ok(raw.get(1..raw.len() - 1).map(Cow::Borrowed)),
-            // The two differ in how deeply these may be nested.
+            // JSON's parser and Postgres' allow different depths of these.
             (Self::Scalar, Some(b'{' | b'[')) => Err(()),
             (Self::Scalar, _) => Ok(Some(Cow::Borrowed(raw))),
         }
@@ -168,10 +170,6 @@ impl<'de> Visitor<'de> for RowSeed<'_> {
     }
 }
 
-/// A key, borrowed from the text unless it has escapes.
-#[derive(serde::Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
-
 /// Reads an array of objects as an array for each column.
 struct ArraysVisitor<'c>(RowSeed<'c>);
 
@@ -194,23 +192,6 @@ impl<'de> Visitor<'de> for ArraysVisitor<'_> {
         }
         Ok(arrays)
     }
-}
-
-/// Appends an element to an array's text. Source: PostgreSQL documentation, section 8.15.6.
-fn push_element(array: &mut Vec<u8>, value: Option<&str>) {
-    if array.len() > 1 {
-        array.push(b',');
-    }
-    let Some(value) = value else { return array.extend_from_slice(b"NULL") };
-    array.push(b'"');
-    let mut rest = value.as_bytes();
-    while let Some(index) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
-        array.extend_from_slice(&rest[..index]);
-        array.extend_from_slice(&[b'\\', rest[index]]);
-        rest = &rest[index + 1..];
-    }
-    array.extend_from_slice(rest);
-    array.push(b'"');
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! response are not read (decisions 21 and 47). What code does is known from [`crate::schema_cache`].
 
 use super::plain::is_plain;
-use super::read::{Column, Condition, Node, Order, OrderTarget, Selected};
+use super::read::{Column, Condition, Node, Order, OrderTarget, OutputColumn};
 use super::{Body, BodyShape, Grouping, Planner};
 use crate::schema_cache::{Cardinality, Table};
 
@@ -73,6 +73,6 @@ fn is_own_column(table: &Table, column: &Column) -> bool {
         && (column.is_all || table.column(&column.name).is_some())
 }
 
-fn is_cast_by_others(selected: &Selected) -> bool {
+fn is_cast_by_others(selected: &OutputColumn) -> bool {
     selected.cast.as_ref().is_some_and(|cast| !is_plain(&cast.to_lowercase()))
 }

@@ -1,6 +1,5 @@
-//! How much of a tree is written more than once. An embed that is asked for being there is written for each time
-//! that it is asked for, with everything that it in turn asks for: without a bound a short request could become a
-//! statement of any size.
+//! The size of a statement in proportion to its request. Each condition that an embed has rows, or none, writes that embed
+//! once more, with all of its own conditions: without a bound a short request could become a statement of any size.
 
 use super::read::{Condition, Node};
 use crate::error::Error;

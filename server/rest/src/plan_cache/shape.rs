@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, Method, header};
 
 use crate::request::{Incoming, MediaType, PREFER, Payload, decode, profile_header};
 
-/// A request with more filters with values than this is too rare to be kept.
+/// Requests with more filters than this that have values are too rare to be kept.
 const MOST_VALUES: usize = 64;
 /// The longest key that is looked up, in bytes.
 const LONGEST_KEY: usize = 8 * 1024;

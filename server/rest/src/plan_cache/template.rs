@@ -21,17 +21,17 @@ const OVERHEAD: usize = 6;
 pub struct Template {
     request: Request,
     plan: Plan,
-    main: Text,
+    main: StatementTemplate,
     main_result: MainResult,
-    response: Option<Text>,
+    response: Option<StatementTemplate>,
     needs_response: bool,
-    estimate: Option<Text>,
+    estimate: Option<StatementTemplate>,
     canonical: Vec<Piece>,
 }
 
 /// A statement with places for values.
 #[derive(Debug)]
-struct Text {
+struct StatementTemplate {
     sql: String,
     parameters: Vec<ParameterSource>,
 }
@@ -74,11 +74,11 @@ impl Template {
         cache: &SchemaCache,
         settings: &Settings,
     ) -> Option<Self> {
-        let marks = Marks::new();
+        let placeholders = Placeholders::new();
         let filters: Vec<Cow<'_, str>> =
-            (0..shape.values().len()).map(|index| marks.of(index).into()).collect();
+            (0..shape.values().len()).map(|index| placeholders.of(index).into()).collect();
         let body = match &request.payload {
-            Some(payload) => marks.body(payload)?,
+            Some(payload) => placeholders.body(payload)?,
             None => Bytes::new(),
         };
         let query = with_values(incoming.query, &filters);
@@ -92,25 +92,25 @@ impl Template {
         }
         let values = Values::of(&model_shape, &plan)?;
         let statements = Statements::new(&plan, &request, settings).ok()??;
-        // A payload without keys has no marks in it: then any text may come from the payload.
+        // A payload without keys has no placeholders in it: then any text may come from the payload.
         let may_be_fixed = request.payload.as_ref().is_none_or(|payload| !payload.keys().is_empty());
-        let text = |statement: &Statement<'_>| marks.text(statement, &values, may_be_fixed);
+        let text = |statement: &Statement<'_>| placeholders.text(statement, &values, may_be_fixed);
         let main = text(&statements.main)?;
         let (main_result, needs_response) = (statements.main_result, statements.needs_response);
         let response =
             statements.response.as_ref().map_or(Some(None), |statement| text(statement).map(Some))?;
         let estimate =
             statements.estimate.as_ref().map_or(Some(None), |statement| text(statement).map(Some))?;
-        let canonical = marks.pieces(&request.query.canonical, filters.len());
+        let canonical = placeholders.pieces(&request.query.canonical, filters.len());
         Some(Self { request, plan, main, main_result, response, needs_response, estimate, canonical })
     }
 
-    /// Returns the request that stands for all of this shape, with marks for values.
+    /// Returns the request that stands for all of this shape, with placeholders for values.
     pub const fn request(&self) -> &Request {
         &self.request
     }
 
-    /// Returns the plan of every request of this shape, with marks for values.
+    /// Returns the plan of every request of this shape, with placeholders for values.
     pub const fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -122,7 +122,8 @@ impl Template {
 
     /// Returns the statements of the request with these `values`.
     pub fn statements<'t>(&'t self, values: &'t Values<'_>) -> Option<Statements<'t>> {
-        let fill = |text: Option<&'t Text>| text.map_or(Some(None), |text| text.fill(values).map(Some));
+        let fill =
+            |text: Option<&'t StatementTemplate>| text.map_or(Some(None), |text| text.fill(values).map(Some));
         Some(Statements {
             main: self.main.fill(values)?,
             main_result: self.main_result,
@@ -155,7 +156,7 @@ impl Template {
     }
 }
 
-impl Text {
+impl StatementTemplate {
     /// Returns the statement with `values` in their places.
     fn fill<'t>(&'t self, values: &'t Values<'_>) -> Option<Statement<'t>> {
         let parameters = self.parameters.iter().map(|place| {
@@ -184,42 +185,48 @@ impl<'v> Values<'v> {
 }
 
 /// Texts that stand for values. Nobody can guess them, so that none is in a request by chance or on purpose.
-struct Marks(String);
+struct Placeholders(String);
 
-impl Marks {
+impl Placeholders {
     fn new() -> Self {
         let random = || RandomState::new().hash_one(0);
         Self(format!("m{:016x}{:016x}", random(), random()))
     }
 
-    /// Returns the mark of this number. No mark begins with another one.
+    /// Returns the placeholder of this number. None begins with another one.
     fn of(&self, number: usize) -> String {
         format!("{}x{number:05}", self.0)
     }
 
-    /// Returns a body like `payload`, with a mark for the value of each key.
+    /// Returns a body like `payload`, with a placeholder for the value of each key.
     fn body(&self, payload: &Payload) -> Option<Bytes> {
         let Payload::Json { is_object, keys, .. } = payload else { return None };
-        let marks = keys
+        let placeholders = keys
             .iter()
             .enumerate()
             .map(|(index, key)| (key.clone(), serde_json::Value::from(format!("{}y{index:05}", self.0))));
-        let object = serde_json::Value::Object(marks.collect()).to_string();
+        let object = serde_json::Value::Object(placeholders.collect()).to_string();
         Some(Bytes::from(if *is_object { object } else { format!("[{object}]") }))
     }
 
-    /// Returns `statement`, with a place for each of `values`, which are marks.
-    fn text(&self, statement: &Statement<'_>, values: &Values<'_>, may_be_fixed: bool) -> Option<Text> {
-        let has_mark = |text: &[u8]| text.windows(self.0.len()).any(|part| part == self.0.as_bytes());
-        if has_mark(statement.sql.as_bytes()) {
+    /// Returns `statement`, with a place for each of `values`, which are placeholders.
+    fn text(
+        &self,
+        statement: &Statement<'_>,
+        values: &Values<'_>,
+        may_be_fixed: bool,
+    ) -> Option<StatementTemplate> {
+        let has_placeholder = |text: &[u8]| text.windows(self.0.len()).any(|part| part == self.0.as_bytes());
+        if has_placeholder(statement.sql.as_bytes()) {
             return None;
         }
         let place = |value: &Option<Cow<'_, [u8]>>| {
             let Some(text) = value.as_deref() else { return Some(ParameterSource::Fixed(None)) };
-            let filter = || values.filters.iter().position(|mark| mark.as_bytes() == text);
-            let payload = || values.payload.iter().position(|mark| mark.as_deref() == Some(text));
+            let filter = || values.filters.iter().position(|placeholder| placeholder.as_bytes() == text);
+            let payload =
+                || values.payload.iter().position(|placeholder| placeholder.as_deref() == Some(text));
             let is_whole = || values.whole.is_some_and(|whole| *whole == text);
-            Some(if !has_mark(text) {
+            Some(if !has_placeholder(text) {
                 return may_be_fixed.then(|| ParameterSource::Fixed(Some(text.to_vec())));
             } else if let Some(index) = filter() {
                 ParameterSource::Filter(index)
@@ -232,20 +239,21 @@ impl Marks {
             })
         };
         let parameters = statement.parameters.iter().map(place).collect::<Option<_>>()?;
-        Some(Text { sql: statement.sql.to_string(), parameters })
+        Some(StatementTemplate { sql: statement.sql.to_string(), parameters })
     }
 
-    /// Returns `text`, parted at the marks of the first `count` numbers.
+    /// Returns `text`, parted at the placeholders of the first `count` numbers.
     fn pieces(&self, text: &str, count: usize) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let mut rest = text;
         while let Some(at) = rest.find(&self.0) {
             let (before, from) = rest.split_at(at);
-            let found =
-                (0..count).map(|index| (index, self.of(index))).find(|(_, mark)| from.starts_with(mark));
-            let Some((index, mark)) = found else { break };
+            let found = (0..count)
+                .map(|index| (index, self.of(index)))
+                .find(|(_, placeholder)| from.starts_with(placeholder));
+            let Some((index, placeholder)) = found else { break };
             pieces.extend([Piece::Fixed(before.to_owned()), Piece::Filter(index)]);
-            rest = &from[mark.len()..];
+            rest = &from[placeholder.len()..];
         }
         pieces.push(Piece::Fixed(rest.to_owned()));
         pieces

@@ -11,16 +11,16 @@ use super::grammar::{
     parse_all, quoted,
 };
 use super::syntax::{
-    Addressed, Filter, IsValue, Logic, LogicOperator, Operation, Operator, Quantifier, TextSearchParser,
+    Filter, IsValue, Logic, LogicOperator, Operation, Operator, PathItem, Quantifier, TextSearchParser,
 };
 use crate::error::Error;
 
 /// Parses `key=value` as a filter. What follows a closed list is passed over: stock clients quote values for `in`
 /// without escaping the quotes in them, and upstream takes of such a list what it can read.
-pub(super) fn filter(key: &str, value: &str) -> Result<Addressed<Filter>, Error> {
+pub(super) fn filter(key: &str, value: &str) -> Result<PathItem<Filter>, Error> {
     let (path, field) = parse_all(field_path, "tree path", key)?;
     let (negated, operation) = parse_all(terminated(comparison(whole_value), rest), "filter", value)?;
-    Ok(Addressed { path, item: Filter { field, negated, operation } })
+    Ok(PathItem { path, item: Filter { field, negated, operation } })
 }
 
 /// Reports whether `value` begins as a comparison does that may still be wrong behind that, so that it is no argument
@@ -31,13 +31,13 @@ pub(super) fn is_begun(value: &str) -> bool {
 
 /// Parses `key=(…)` where `key` ends in `and` or `or`: `or`, `not.and`, `actors.or`, `actors.not.and`. What follows
 /// the group is passed over as in a list.
-pub(super) fn logic(key: &str, value: &str) -> Result<Addressed<Logic>, Error> {
+pub(super) fn logic(key: &str, value: &str) -> Result<PathItem<Logic>, Error> {
     let (mut path, field) = parse_all(field_path, "logic path", key)?;
     let negated = path.iter().any(|name| name == "not");
     path.retain(|name| name != "not");
     let operator = if field.name == "and" { LogicOperator::And } else { LogicOperator::Or };
     let members = parse_all(terminated(members(1), rest), "logic tree", value)?;
-    Ok(Addressed { path, item: Logic::Group { negated, operator, members } })
+    Ok(PathItem { path, item: Logic::Group { negated, operator, members } })
 }
 
 fn members<'i>(depth: usize) -> impl FnMut(&mut &'i str) -> ModalResult<Vec<Logic>> {
@@ -131,7 +131,7 @@ fn compare<'i>(
         .map(|((operator, quantifier), value)| Operation::Compare { operator, quantifier, value })
 }
 
-/// Operators that take `(any)` and `(all)`. A name that begins another stands after it.
+/// Parses an operator that takes `(any)` and `(all)`. A name that begins another stands after it.
 fn quantifiable(input: &mut &str) -> ModalResult<Operator> {
     alt((
         "eq".value(Operator::Equal),

@@ -4,14 +4,14 @@ use winnow::combinator::{alt, delimited, eof, opt, peek};
 use winnow::prelude::*;
 
 use super::grammar::{comma_separated, expected, field, field_name, field_path, lexeme, parse_all};
-use super::syntax::{Addressed, Direction, Nulls, OrderTerm};
+use super::syntax::{Direction, Nulls, OrderTerm, PathItem};
 use crate::error::Error;
 
 /// Parses `key=value` where `key` ends in `order`.
-pub(super) fn order(key: &str, value: &str) -> Result<Addressed<Vec<OrderTerm>>, Error> {
+pub(super) fn order(key: &str, value: &str) -> Result<PathItem<Vec<OrderTerm>>, Error> {
     let (path, _) = parse_all(field_path, "tree path", key)?;
     let item = parse_all(comma_separated(lexeme(term)), "order", value)?;
-    Ok(Addressed { path, item })
+    Ok(PathItem { path, item })
 }
 
 fn term(input: &mut &str) -> ModalResult<OrderTerm> {

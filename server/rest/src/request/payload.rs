@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
-use indexmap::IndexSet;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use foldhash::HashMap;
+use serde::de::{Deserializer as _, Error as _, IgnoredAny, SeqAccess, Visitor};
+use serde_json::Value;
 
 use crate::error::Error;
 
@@ -34,29 +35,25 @@ impl Payload {
     ///
     /// Errors: `PGRST102` for what is no JSON, and for objects whose keys differ.
     pub fn json(raw: Bytes, columns: Option<&[String]>) -> Result<Self, Error> {
-        if let Some(columns) = columns {
-            let is_object = raw.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-            return Ok(Self::Json { raw, is_object, keys: distinct(columns.to_vec()) });
-        }
-        let shape: JsonOutline = serde_json::from_slice(&raw).map_err(|error| refused(&error))?;
-        Ok(match shape {
-            JsonOutline::Object(keys) => Self::Json { raw, is_object: true, keys: distinct(keys) },
-            JsonOutline::Array(keys) => Self::Json { raw, is_object: false, keys: distinct(keys) },
-            // Upstream takes a lone number, text or null for no rows at all.
-            JsonOutline::Scalar => {
-                Self::Json { raw: Bytes::from_static(b"[]"), is_object: false, keys: Vec::new() }
+        let first = first_byte(&raw);
+        let (is_object, keys) = match (first, columns) {
+            (_, Some(columns)) => (first == Some(b'{'), columns.to_vec()),
+            (Some(b'{'), None) => (true, object_keys(&raw).map_err(|error| json_error(&error))?),
+            (Some(b'['), None) => (false, array_keys(&raw).map_err(|error| json_error(&error))?),
+            (_, None) => {
+                // Upstream takes a lone number, text or null for no rows at all.
+                serde_json::from_slice::<Value>(&raw).map_err(|error| json_error(&error))?;
+                return Ok(Self::Json { raw: Bytes::from_static(b"[]"), is_object: false, keys: Vec::new() });
             }
-        })
+        };
+        Ok(Self::Json { raw, is_object, keys: distinct(keys) })
     }
 
-    /// Returns the keys that the payload gives values to.
+    /// Returns the keys that the payload gives values to. Those of a form may repeat.
     pub fn keys(&self) -> Vec<&str> {
         match self {
             Self::Json { keys, .. } => keys.iter().map(String::as_str).collect(),
-            Self::Form(pairs) => {
-                let keys: IndexSet<&str> = pairs.iter().map(|(name, _)| name.as_str()).collect();
-                keys.into_iter().collect()
-            }
+            Self::Form(pairs) => pairs.iter().map(|(name, _)| name.as_str()).collect(),
             Self::Raw(_) => Vec::new(),
         }
     }
@@ -71,116 +68,63 @@ fn distinct(mut keys: Vec<String>) -> Vec<String> {
 
 const UNIFORM: &str = "All object keys must match";
 
-fn refused(error: &serde_json::Error) -> Error {
+fn json_error(error: &serde_json::Error) -> Error {
     // Text that is JSON but not of the shape wanted can only be an array whose elements differ.
     let message = if error.is_data() { UNIFORM } else { "Empty or invalid json" };
     Error::InvalidBody(message.to_owned())
 }
 
-/// What a JSON text is on its first two levels.
-enum JsonOutline {
-    Object(Vec<String>),
-    Array(Vec<String>),
-    Scalar,
+/// Returns the first byte of a JSON text, which tells an object and an array from anything else.
+pub(crate) fn first_byte(json: &[u8]) -> Option<u8> {
+    json.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }
 
-impl<'de> Deserialize<'de> for JsonOutline {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(OutlineVisitor)
-    }
+/// The keys of an object; its values are read past.
+type ObjectKeys<'a> = HashMap<Key<'a>, IgnoredAny>;
+
+fn object_keys(json: &[u8]) -> serde_json::Result<Vec<String>> {
+    let keys: ObjectKeys<'_> = serde_json::from_slice(json)?;
+    Ok(owned(keys))
 }
 
-struct OutlineVisitor;
+/// Returns the keys that all objects of an array have.
+///
+/// Errors: also for an array of anything else, and of objects whose keys differ.
+fn array_keys(json: &[u8]) -> serde_json::Result<Vec<String>> {
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    let keys = deserializer.deserialize_seq(RowsVisitor)?;
+    deserializer.end()?;
+    Ok(owned(keys))
+}
 
-impl<'de> Visitor<'de> for OutlineVisitor {
-    type Value = JsonOutline;
+fn owned(keys: ObjectKeys<'_>) -> Vec<String> {
+    keys.into_keys().map(|key| key.0.into_owned()).collect()
+}
+
+/// Reads an array of objects whose keys are the same.
+struct RowsVisitor;
+
+impl<'de> Visitor<'de> for RowsVisitor {
+    type Value = ObjectKeys<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
+        f.write_str("an array of objects")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonOutline, A::Error> {
-        let mut keys = Vec::new();
-        while let Some((key, _)) = map.next_entry::<String, IgnoredAny>()? {
-            keys.push(key);
-        }
-        Ok(JsonOutline::Object(keys))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<JsonOutline, A::Error> {
-        let mut first: Option<IndexSet<String>> = None;
-        while let Some(KeysOf(keys)) = elements.next_element()? {
-            match &first {
-                None => first = Some(keys.into_iter().map(Cow::into_owned).collect()),
-                Some(first) => {
-                    let keys: IndexSet<Cow<'_, str>> = keys.into_iter().collect();
-                    if keys.len() != first.len() || !keys.iter().all(|key| first.contains(&**key)) {
-                        return Err(serde::de::Error::custom(UNIFORM));
-                    }
-                }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<ObjectKeys<'de>, A::Error> {
+        let Some(first) = rows.next_element::<ObjectKeys<'de>>()? else { return Ok(ObjectKeys::default()) };
+        while let Some(keys) = rows.next_element::<ObjectKeys<'de>>()? {
+            if keys.len() != first.len() || !keys.keys().all(|key| first.contains_key(key)) {
+                return Err(A::Error::custom(UNIFORM));
             }
         }
-        Ok(JsonOutline::Array(first.unwrap_or_default().into_iter().collect()))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<JsonOutline, E> {
-        Ok(JsonOutline::Scalar)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<JsonOutline, E> {
-        Ok(JsonOutline::Scalar)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<JsonOutline, E> {
-        Ok(JsonOutline::Scalar)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<JsonOutline, E> {
-        Ok(JsonOutline::Scalar)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<JsonOutline, E> {
-        Ok(JsonOutline::Scalar)
-    }
-
-    fn visit_unit<E>(self) -> Result<JsonOutline, E> {
-        Ok(JsonOutline::Scalar)
-    }
-}
-
-/// The keys of an array's element, which must be an object.
-struct KeysOf<'de>(Vec<Cow<'de, str>>);
-
-impl<'de> Deserialize<'de> for KeysOf<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct KeysVisitor;
-
-        impl<'de> Visitor<'de> for KeysVisitor {
-            type Value = KeysOf<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<KeysOf<'de>, A::Error> {
-                let mut keys = Vec::new();
-                while let Some((key, _)) = map.next_entry::<Key<'de>, IgnoredAny>()? {
-                    keys.push(key.0);
-                }
-                Ok(KeysOf(keys))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<KeysOf<'de>, A::Error> {
-                Err(serde::de::Error::custom(UNIFORM))
-            }
-        }
-        deserializer.deserialize_any(KeysVisitor)
+        Ok(first)
     }
 }
 
 /// A key, borrowed from the text unless it has escapes.
-#[derive(serde::Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+#[derive(PartialEq, Eq, Hash, serde::Deserialize)]
+pub(crate) struct Key<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use super::grammar::{columns, field_path, parse_all};
 use super::range::{Range, parse_limit, parse_offset};
-use super::syntax::{Addressed, Filter, Logic, OrderTerm, SelectItem};
+use super::syntax::{Filter, Logic, OrderTerm, PathItem, SelectItem};
 use super::{filter, order, select};
 use crate::error::Error;
 
@@ -19,13 +19,13 @@ pub struct Query {
     /// `select=`; `*` when it is absent.
     pub select: Vec<SelectItem>,
     /// Filters, each with the embed that it is meant for.
-    pub filters: Vec<Addressed<Filter>>,
+    pub filters: Vec<PathItem<Filter>>,
     /// `and=` and `or=`.
-    pub logic: Vec<Addressed<Logic>>,
+    pub logic: Vec<PathItem<Logic>>,
     /// `order=`.
-    pub order: Vec<Addressed<Vec<OrderTerm>>>,
+    pub order: Vec<PathItem<Vec<OrderTerm>>>,
     /// `limit=` and `offset=`; at most one per embed.
-    pub ranges: Vec<Addressed<Range>>,
+    pub ranges: Vec<PathItem<Range>>,
     /// `columns=`.
     pub columns: Option<Vec<String>>,
     /// `on_conflict=`.
@@ -94,7 +94,7 @@ impl Query {
         let index = match self.ranges.iter().position(|range| range.path == path) {
             Some(index) => index,
             None => {
-                self.ranges.push(Addressed { path, item: Range::ALL });
+                self.ranges.push(PathItem { path, item: Range::ALL });
                 self.ranges.len() - 1
             }
         };

@@ -16,11 +16,8 @@ impl Range {
     pub const ALL: Self = Self { offset: 0, limit: None };
 
     /// Returns the row after the last one of the range, if it has a last one.
-    const fn end(self) -> Option<i64> {
-        match self.limit {
-            Some(limit) => Some(self.offset.saturating_add(limit)),
-            None => None,
-        }
+    fn end(self) -> Option<i64> {
+        self.limit.map(|limit| self.offset.saturating_add(limit))
     }
 
     /// Returns the rows that are in both; `None` when there are none, though `limit=0` of `self` is kept.
@@ -29,11 +26,7 @@ impl Range {
             return Some(self);
         }
         let offset = self.offset.max(other.offset);
-        let end = match (self.end(), other.end()) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        match end {
+        match [self.end(), other.end()].into_iter().flatten().min() {
             Some(end) if end <= offset => None,
             end => Some(Self { offset, limit: end.map(|end| end - offset) }),
         }
@@ -42,11 +35,7 @@ impl Range {
     /// Returns the same rows, but at most `rows` of them (`db-max-rows`).
     #[must_use]
     pub fn at_most(self, rows: Option<i64>) -> Self {
-        let limit = match (self.limit, rows) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        Self { limit, ..self }
+        Self { limit: [self.limit, rows].into_iter().flatten().min(), ..self }
     }
 }
 

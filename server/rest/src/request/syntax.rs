@@ -293,7 +293,7 @@ pub enum Nulls {
 /// Something that the client addressed to an embed by the path of names that leads to it; an empty path is the
 /// request's own relation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Addressed<T> {
+pub struct PathItem<T> {
     /// Names of embeds from the outermost on.
     pub path: Vec<String>,
     /// What is meant for it.

@@ -47,18 +47,6 @@ pub struct Catalog {
     pub role_settings: HashMap<String, Vec<(String, String)>>,
 }
 
-impl Catalog {
-    /// Returns the catalog, if all exposed schemas exist.
-    ///
-    /// Errors: [`LoadError::MissingSchemas`].
-    pub fn complete(self) -> Result<Self, LoadError> {
-        match self.missing_schemas.is_empty() {
-            true => Ok(self),
-            false => Err(LoadError::MissingSchemas(self.missing_schemas)),
-        }
-    }
-}
-
 /// A foreign key.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ForeignKey {

@@ -140,7 +140,7 @@ pub(super) fn derive(catalog: &Catalog, schemas: &[String]) -> Vec<Relationship>
     let mut found = Vec::new();
     for key in &catalog.foreign_keys {
         let columns = key.columns.clone();
-        let swapped: Vec<_> = columns.iter().map(|(own, foreign)| (foreign.clone(), own.clone())).collect();
+        let swapped = swapped(&columns);
         let constraint = key.constraint.clone();
         let (there, back) = if key.is_one_to_one {
             (
@@ -183,6 +183,12 @@ pub(super) fn derive(catalog: &Catalog, schemas: &[String]) -> Vec<Relationship>
     found
 }
 
+/// Returns the pairs as they are from the other side.
+fn swapped(columns: &[(String, String)]) -> Vec<(String, String)> {
+    columns.iter().map(|(own, foreign)| (foreign.clone(), own.clone())).collect()
+}
+
+/// Returns the relationships between relations that a junction pairs, whatever schemas they are in.
 fn through_junctions<'a>(
     catalog: &'a Catalog,
     schemas: &'a [String],
@@ -219,9 +225,6 @@ fn through_junctions<'a>(
 }
 
 fn through(table: &QualifiedName, source: &ForeignKey, target: &ForeignKey) -> Relationship {
-    let swap = |key: &ForeignKey| {
-        key.columns.iter().map(|(own, foreign)| (foreign.clone(), own.clone())).collect::<Vec<_>>()
-    };
     Relationship {
         table: source.foreign_table.clone(),
         foreign_table: target.foreign_table.clone(),
@@ -230,8 +233,8 @@ fn through(table: &QualifiedName, source: &ForeignKey, target: &ForeignKey) -> R
             table: table.clone(),
             source_constraint: source.constraint.clone(),
             target_constraint: target.constraint.clone(),
-            source_columns: swap(source),
-            target_columns: swap(target),
+            source_columns: swapped(&source.columns),
+            target_columns: swapped(&target.columns),
         }),
     }
 }

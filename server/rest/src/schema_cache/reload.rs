@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwapOption;
 use database::Database;
 use tokio::sync::{Notify, watch};
-use tokio_util::sync::CancellationToken;
 
 use super::{LoadError, SchemaCache, load};
 use crate::configuration::SharedConfiguration;
@@ -23,22 +22,23 @@ const DEBOUNCE: Duration = Duration::from_millis(50);
 
 /// How long a request waits for the cache that it was planned without.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long the notice of a change may take that has let a statement go on which waited for it: Postgres releases a
-/// transaction's locks before it sends its notices.
+/// How long the notice of a change may come after a statement that waited for the change has gone on: Postgres releases
+/// a transaction's locks before it sends its notices.
 const NOTICE_DELAY: Duration = Duration::from_millis(50);
 
-/// The cache that requests are planned against. Cheap to clone: clones share it.
-#[derive(Clone, Default)]
+/// The cache that requests are planned against.
+#[derive(Default)]
 pub(crate) struct SharedCache {
-    current: Arc<ArcSwapOption<SchemaCache>>,
+    current: ArcSwapOption<SchemaCache>,
     /// Seconds until the next attempt to load; 0 when none is waiting.
-    next_attempt: Arc<AtomicU64>,
-    loads: Arc<Loads>,
-    wanted: Arc<Notify>,
+    next_attempt: AtomicU64,
+    loads: Loads,
+    /// Wakes the loop of [`Self::keep_fresh`] for another load.
+    wanted: Notify,
     /// Whether the catalog has not changed since the load of `current` began, as far as is known.
-    is_fresh: Arc<AtomicBool>,
+    is_fresh: AtomicBool,
     /// How many changes of the catalog were known when the load of `current` began.
-    changes_seen: Arc<AtomicU64>,
+    changes_seen: AtomicU64,
     /// Counts the loads, so that one can be waited for.
     finished: watch::Sender<u64>,
 }
@@ -47,24 +47,25 @@ pub(crate) struct SharedCache {
 #[derive(Default)]
 pub(crate) struct Loads {
     succeeded: AtomicU64,
-    /// Can be waited for.
+    /// A channel, so that it can be waited for.
     failed: watch::Sender<u64>,
-    nanoseconds: AtomicU64,
-    last: Mutex<Option<Instant>>,
+    /// When the last one ended, and how long its query took.
+    last: Mutex<Option<(Instant, Duration)>>,
 }
 
 impl Loads {
     fn succeeded(&self, elapsed: Duration) {
         self.succeeded.fetch_add(1, Ordering::Relaxed);
-        let nanoseconds = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
-        self.nanoseconds.store(nanoseconds, Ordering::Relaxed);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), elapsed));
+    }
+
+    fn last(&self) -> Option<(Instant, Duration)> {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns how long ago it was loaded, if it was.
     pub(crate) fn age(&self) -> Option<Duration> {
-        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.map(|last| last.elapsed())
+        self.last().map(|(ended, _)| ended.elapsed())
     }
 
     fn failed(&self) {
@@ -73,8 +74,8 @@ impl Loads {
 
     /// Returns how often it was loaded, how often that failed, and how long the query of the last load took.
     pub(crate) fn figures(&self) -> (u64, u64, Duration) {
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        (count(&self.succeeded), *self.failed.borrow(), Duration::from_nanos(count(&self.nanoseconds)))
+        let query_time = self.last().map(|(_, query_time)| query_time).unwrap_or_default();
+        (self.succeeded.load(Ordering::Relaxed), *self.failed.borrow(), query_time)
     }
 }
 
@@ -138,7 +139,7 @@ impl SharedCache {
         newer()
     }
 
-    /// Returns how often it was loaded.
+    /// Returns what is counted of its loads.
     pub(crate) fn loads(&self) -> &Loads {
         &self.loads
     }
@@ -162,7 +163,10 @@ impl SharedCache {
         configuration.reread(database).await?;
         let configuration = configuration.current();
         let started = Instant::now();
-        let catalog = load(database, &configuration.settings).await?.complete()?;
+        let catalog = load(database, &configuration.settings).await?;
+        if !catalog.missing_schemas.is_empty() {
+            return Err(LoadError::MissingSchemas(catalog.missing_schemas));
+        }
         let elapsed = started.elapsed();
         let cache = SchemaCache::new(catalog, &configuration.settings.db_schemas);
         tracing::info!(summary = cache.summary(), ?elapsed, "schema cache loaded");
@@ -171,20 +175,11 @@ impl SharedCache {
         Ok(())
     }
 
-    /// Loads the cache and keeps it fresh until `stop` is cancelled.
-    pub(crate) async fn keep_fresh(
-        &self,
-        database: &Database,
-        configuration: &SharedConfiguration,
-        stop: &CancellationToken,
-    ) {
-        stop.run_until_cancelled(self.reload_for_ever(database, configuration)).await;
-    }
-
-    async fn reload_for_ever(&self, database: &Database, configuration: &SharedConfiguration) {
+    /// Loads the cache and keeps it fresh. Never returns.
+    pub(crate) async fn keep_fresh(&self, database: &Database, configuration: &SharedConfiguration) {
         let mut changes = database.notifications();
         if database.has_listener() {
-            // The beginning of listening counts as a change, which would cause a second load.
+            // The start of listening counts as a change, which would cause a second load.
             let _ = tokio::time::timeout(LISTENING_LIMIT, changes.changed()).await;
         }
         loop {

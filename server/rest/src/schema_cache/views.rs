@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{Catalog, ForeignKey, QualifiedName};
 
-/// Views may lie on views; a cycle is impossible in Postgres, but what is read from it must not be trusted for ever.
+/// How many views on views are followed. Postgres allows no cycle, but one in the catalog must not loop for ever.
 const MAX_DEPTH: usize = 32;
 
 /// A view that shows the columns of a key more than once holds the key in as many ways as they can be combined, of which
@@ -99,7 +99,7 @@ pub(super) fn inherit_keys(catalog: &mut Catalog) {
         }
     }
     let inherited: Vec<ForeignKey> =
-        catalog.foreign_keys.iter().flat_map(|key| inherited(key, &images)).collect();
+        catalog.foreign_keys.iter().flat_map(|key| inherited_keys(key, &images)).collect();
     catalog.foreign_keys.extend(inherited);
     for table in catalog.tables.iter_mut().filter(|table| table.primary_key.is_empty()) {
         let name = QualifiedName { schema: table.schema.clone(), name: table.name.clone() };
@@ -140,7 +140,7 @@ fn origin(mut column: (u32, u32), targets: &HashMap<u32, Vec<Target>>) -> (u32, 
 }
 
 /// Returns `key` as it holds between the images of its two tables, and between them and the tables.
-fn inherited(key: &ForeignKey, images: &HashMap<QualifiedName, Vec<Image>>) -> Vec<ForeignKey> {
+fn inherited_keys(key: &ForeignKey, images: &HashMap<QualifiedName, Vec<Image>>) -> Vec<ForeignKey> {
     let sides = |table: &QualifiedName, own: Vec<String>, pick: fn(&(String, String)) -> &String| {
         let shown = images.get(table).into_iter().flatten().flat_map(|image| {
             let names = image.names(key.columns.iter().map(pick));

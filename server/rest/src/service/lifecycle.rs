@@ -18,7 +18,8 @@ impl Rest {
     /// 32 s.
     pub async fn keep_fresh(&self, stop: CancellationToken) {
         let inner = &self.inner;
-        inner.cache.keep_fresh(&inner.database, &inner.configuration, &stop).await;
+        let reloading = inner.cache.keep_fresh(&inner.database, &inner.configuration);
+        stop.run_until_cancelled(reloading).await;
     }
 
     /// Reads settings and schema cache once, for those who want to look at them and not to serve.

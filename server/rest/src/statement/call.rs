@@ -1,8 +1,8 @@
 //! Calling a function.
 
-use super::condition::array_of;
 use super::sql::{Sql, Statement};
-use super::{MAX_AFFECTED, NOT_SINGULAR, PAGE, SOURCE, guarded_rows, page, read, response, total};
+use super::{Guard, PAGE, SOURCE, guarded_rows, page, read, response_columns, total};
+use crate::array;
 use crate::plan::{Argument, ArgumentValue, CallPlan, PlainColumn, SCALAR};
 use crate::request::Count;
 use crate::settings::Settings;
@@ -20,13 +20,7 @@ pub(super) fn statement<'p>(plan: &'p CallPlan, count: Option<Count>, settings: 
     with_source(&mut sql, plan);
     sql.push("SELECT ");
     total(&mut sql, count, settings, &plan.tree);
-    let limit = plan.row_limit.map(|rows| format!("<= {rows}"));
-    let guard = match (plan.must_be_single, &limit) {
-        (true, _) => Some(("= 1", NOT_SINGULAR)),
-        (false, Some(allowed)) => Some((allowed.as_str(), MAX_AFFECTED)),
-        _ => None,
-    };
-    guarded_rows(&mut sql, &plan.tree, guard);
+    guarded_rows(&mut sql, &plan.tree, Guard::new(plan.must_be_single, plan.row_limit));
     sql.push(" AS rows, ");
     page(&mut sql, &plan.body);
     sql.push(" FROM ");
@@ -54,7 +48,7 @@ fn with_source<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
 fn value<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
     sql.push("SELECT NULL::bigint AS total, 1::bigint AS rows, ");
     if plan.is_void {
-        // What is nothing cannot be made JSON, and need not.
+        // A void result cannot be made JSON, and need not be.
         invocation(sql, plan);
     } else {
         let strips_nulls = plan.body.strips_nulls;
@@ -65,7 +59,7 @@ fn value<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
         sql.push(if strips_nulls { ")" } else { "" }).push(", 'null')");
     }
     sql.push(" AS body, ");
-    response(sql);
+    response_columns(sql);
 }
 
 /// Writes what the function gives: its value under the name that stands for it, or its rows.
@@ -87,15 +81,7 @@ fn source<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
     if plan.returning.is_empty() {
         sql.push("1");
     }
-    sql.separated(&plan.returning, ", ", |sql, name| {
-        sql.identifier(CALL).push(".");
-        if name == "*" {
-            sql.push("*")
-        } else {
-            sql.identifier(name)
-        };
-    });
-    sql.push(" FROM ");
+    sql.columns(CALL, &plan.returning).push(" FROM ");
     invocation(sql, plan);
     sql.push(" AS ").identifier(CALL);
 }
@@ -117,7 +103,7 @@ fn argument<'p>(sql: &mut Sql<'p>, argument: &'p Argument) {
             sql.parameter(value.as_deref()).push("::").push(&argument.type_name);
         }
         ArgumentValue::Texts(values) => {
-            sql.parameter(Some(array_of(values).into_bytes())).push("::").push(&argument.type_name);
+            sql.parameter(Some(array::encode(values))).push("::").push(&argument.type_name);
         }
         ArgumentValue::Json(value) => {
             let value: &'p [u8] = value;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::read::exists;
 use super::sql::Sql;
+use crate::array;
 use crate::plan::{Column, Condition, Node};
 use crate::request::syntax::{
     IsValue, JsonOperand, LogicOperator, Operation, Operator, Quantifier, TextSearchParser,
@@ -120,15 +121,15 @@ fn filter<'p>(sql: &mut Sql<'p>, alias: &str, left: &Column, negated: bool, oper
             let is_pattern = matches!(operator, Operator::Like | Operator::ILike);
             let parse = left.parse.as_deref().filter(|_| !is_pattern);
             match quantifier {
-                None => parsed(sql, parse, value),
-                Some(Quantifier::Any) => any_of(sql.push("ANY ("), parse, value),
-                Some(Quantifier::All) => any_of(sql.push("ALL ("), parse, value),
+                None => parsed_value(sql, parse, value),
+                Some(Quantifier::Any) => any_element(sql.push("ANY ("), parse, value),
+                Some(Quantifier::All) => any_element(sql.push("ALL ("), parse, value),
             }
         }
         Operation::In(values) => {
             // An array is one parameter for any number of values, so the statement stays the same.
-            let values = Cow::Owned(array_literal(values).into_bytes());
-            any_of(sql.push(" = ANY ("), left.parse.as_deref(), values);
+            let values = Cow::Owned(array_literal(values));
+            any_element(sql.push(" = ANY ("), left.parse.as_deref(), values);
         }
         Operation::Is(value) => {
             sql.push(match value {
@@ -140,14 +141,18 @@ fn filter<'p>(sql: &mut Sql<'p>, alias: &str, left: &Column, negated: bool, oper
             });
         }
         Operation::IsDistinctFrom(value) => {
-            parsed(sql.push(" IS DISTINCT FROM "), left.parse.as_deref(), Cow::Borrowed(value.as_bytes()));
+            parsed_value(
+                sql.push(" IS DISTINCT FROM "),
+                left.parse.as_deref(),
+                Cow::Borrowed(value.as_bytes()),
+            );
         }
         Operation::TextSearch { .. } => {}
     }
 }
 
 /// Writes `value`, as `parse` reads it.
-fn parsed<'p>(sql: &mut Sql<'p>, parse: Option<&str>, value: Cow<'p, [u8]>) {
+fn parsed_value<'p>(sql: &mut Sql<'p>, parse: Option<&str>, value: Cow<'p, [u8]>) {
     match parse {
         None => sql.parameter(Some(value)),
         Some(parse) => sql.push(parse).push("(").parameter(Some(value)).push("::text)"),
@@ -155,7 +160,7 @@ fn parsed<'p>(sql: &mut Sql<'p>, parse: Option<&str>, value: Cow<'p, [u8]>) {
 }
 
 /// Writes the elements of the array `values`, as `parse` reads each, and the end of what they are enclosed in.
-fn any_of<'p>(sql: &mut Sql<'p>, parse: Option<&str>, values: Cow<'p, [u8]>) {
+fn any_element<'p>(sql: &mut Sql<'p>, parse: Option<&str>, values: Cow<'p, [u8]>) {
     match parse {
         None => sql.parameter(Some(values)).push(")"),
         Some(parse) => sql
@@ -220,30 +225,6 @@ const fn operator_text(operator: Operator) -> &'static str {
 }
 
 /// Returns `values` in the text form of a Postgres array; a single empty value stands for none.
-/// Source: PostgreSQL documentation, section 8.15.6.
-fn array_literal(values: &[String]) -> String {
-    if values == [""] {
-        return "{}".to_owned();
-    }
-    array_of(values)
-}
-
-/// Returns `values` in the text form of a Postgres array.
-pub(super) fn array_of(values: &[String]) -> String {
-    let mut out = String::from("{");
-    for (index, value) in values.iter().enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        out.push('"');
-        for character in value.chars() {
-            if matches!(character, '"' | '\\') {
-                out.push('\\');
-            }
-            out.push(character);
-        }
-        out.push('"');
-    }
-    out.push('}');
-    out
+fn array_literal(values: &[String]) -> Vec<u8> {
+    if values == [""] { b"{}".to_vec() } else { array::encode(values) }
 }

@@ -2,7 +2,7 @@
 
 use super::condition::{column, type_name};
 use super::sql::Sql;
-use crate::plan::{Aggregation, Embed, Grouping, Lifted, Node};
+use crate::plan::{Aggregation, Embed, Grouping, Node, SpreadColumn};
 
 /// Writes `value`, aggregated and cast as `aggregation` wants it.
 pub(super) fn aggregated<'p>(
@@ -23,12 +23,12 @@ pub(super) fn aggregated<'p>(
 }
 
 /// Writes what `embed`, which goes by `alias`, adds to its grouped parent's row.
-pub(super) fn lifted(sql: &mut Sql<'_>, alias: &str, embed: &Embed) {
+pub(super) fn spread_columns(sql: &mut Sql<'_>, alias: &str, embed: &Embed) {
     let Some(columns) = &embed.spread else {
         sql.qualified(alias, &embed.key);
         return;
     };
-    sql.separated(columns, ", ", |sql, Lifted { name, aggregation }| {
+    sql.separated(columns, ", ", |sql, SpreadColumn { name, aggregation }| {
         aggregated(sql, aggregation.as_ref(), |sql| {
             sql.qualified(alias, name);
         });

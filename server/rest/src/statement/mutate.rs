@@ -3,8 +3,8 @@
 use super::condition::condition;
 use super::sql::{Sql, Statement};
 use super::{
-    MAX_AFFECTED, MainResult, NOT_SINGULAR, PAGE, PUT_MISMATCH, SOURCE, Statements, guarded_rows, page, read,
-    set,
+    Guard, MainResult, PAGE, PUT_MISMATCH, SOURCE, Statements, guarded_rows, page, read, response_columns,
+    response_statement,
 };
 use crate::plan::{BodyShape, BodyWriter, Change, Condition, MutatePlan, Payload, TypedColumn, Values};
 use crate::request::Resolution;
@@ -30,7 +30,7 @@ pub(super) fn statements(plan: &MutatePlan) -> Statements<'_> {
         read::plain_columns(main.push(" RETURNING "), &plan.tree, columns);
         return Statements {
             main_result: MainResult::PlainRows,
-            response: Some(set()),
+            response: Some(response_statement()),
             ..Statements::only(main.into())
         };
     }
@@ -39,7 +39,7 @@ pub(super) fn statements(plan: &MutatePlan) -> Statements<'_> {
     }
     let (mut main, mut response) = (Sql::default(), Sql::default());
     change(&mut main, plan);
-    super::response(response.push("SELECT "));
+    response_columns(response.push("SELECT "));
     let needs_response = counts_inserted(plan);
     if needs_response {
         inserted(&mut response, plan);
@@ -68,12 +68,9 @@ fn with_result(plan: &MutatePlan) -> Statement<'_> {
     change(&mut sql, plan);
     returning(&mut sql, plan);
     sql.push(") SELECT NULL::bigint AS total, ");
-    let limit = plan.row_limit.map(|rows| format!("<= {rows}"));
-    let guard = match (&plan.change, plan.must_be_single, &limit) {
-        (Change::Put { .. }, _, _) => Some(("= 1", PUT_MISMATCH)),
-        (_, true, _) => Some(("= 1", NOT_SINGULAR)),
-        (_, false, Some(allowed)) => Some((allowed.as_str(), MAX_AFFECTED)),
-        _ => None,
+    let guard = match plan.change {
+        Change::Put { .. } => Some(Guard { allowed: "= 1".into(), marker: PUT_MISMATCH }),
+        _ => Guard::new(plan.must_be_single, plan.row_limit),
     };
     guarded_rows(&mut sql, &plan.tree, guard);
     sql.push(" AS rows, ");
@@ -153,7 +150,7 @@ fn change<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan) {
         Change::Update { payload, .. } if payload.columns.is_empty() => {
             // Nothing to set is nothing changed, yet the columns shown of it must be there.
             sql.push("SELECT ");
-            returned(sql, plan);
+            returned_columns(sql, plan);
             sql.push(" FROM ").qualified(&plan.schema, &plan.relation);
             sql.push(" AS ").identifier(&plan.relation).push(" WHERE false");
         }
@@ -176,7 +173,7 @@ fn returning(sql: &mut Sql<'_>, plan: &MutatePlan) {
     let is_select = matches!(&plan.change, Change::Update { payload, .. } if payload.columns.is_empty());
     if !is_select {
         sql.push(" RETURNING ");
-        returned(sql, plan);
+        returned_columns(sql, plan);
     }
 }
 
@@ -184,7 +181,7 @@ fn returning(sql: &mut Sql<'_>, plan: &MutatePlan) {
 fn assignments<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
     if let Some(Values::Row(values)) = &payload.values {
         sql.separated(payload.columns.iter().zip(values), ", ", |sql, (column, value)| {
-            typed(sql.identifier(&column.name).push(" = "), column, value.as_deref(), "");
+            typed_value(sql.identifier(&column.name).push(" = "), column, value.as_deref(), "");
         });
         return;
     }
@@ -196,25 +193,18 @@ fn assignments<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
 }
 
 /// Writes a value for `column`, or with `[]` after its type an array of them.
-fn typed<'p>(sql: &mut Sql<'p>, column: &TypedColumn, value: Option<&'p [u8]>, array: &str) {
+fn typed_value<'p>(sql: &mut Sql<'p>, column: &TypedColumn, value: Option<&'p [u8]>, array: &str) {
     // The type comes from the catalog, which prints it as SQL.
     let type_name = column.scalar_type.as_deref().unwrap_or(&column.type_name);
     sql.parameter(value).push("::").push(type_name).push(array);
 }
 
-fn returned(sql: &mut Sql<'_>, plan: &MutatePlan) {
+fn returned_columns(sql: &mut Sql<'_>, plan: &MutatePlan) {
     if plan.returning.is_empty() {
         // Counting needs a row, and no privilege to read any column.
         sql.push("1");
     }
-    sql.separated(&plan.returning, ", ", |sql, name| {
-        sql.identifier(&plan.relation).push(".");
-        if name == "*" {
-            sql.push("*")
-        } else {
-            sql.identifier(name)
-        };
-    });
+    sql.columns(&plan.relation, &plan.returning);
 }
 
 fn filters<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan, conditions: &'p [Condition]) {
@@ -227,16 +217,12 @@ fn filters<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan, conditions: &'p [Conditi
 fn insert<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan, payload: &'p Payload) {
     sql.push("INSERT INTO ").qualified(&plan.schema, &plan.relation).push(" AS ").identifier(&plan.relation);
     if !payload.columns.is_empty() {
-        sql.push(" (");
-        sql.separated(&payload.columns, ", ", |sql, column| {
-            sql.identifier(&column.name);
-        });
-        sql.push(")");
+        column_list(sql, payload);
     }
     if let Some(Values::Row(values)) = &payload.values {
         sql.push(" VALUES (");
         sql.separated(payload.columns.iter().zip(values), ", ", |sql, (column, value)| {
-            typed(sql, column, value.as_deref(), "");
+            typed_value(sql, column, value.as_deref(), "");
         });
         sql.push(")");
         return;
@@ -265,19 +251,24 @@ fn on_conflict(sql: &mut Sql<'_>, payload: &Payload, resolution: Resolution, col
     sql.push(" WHERE ").push(if is_one_row(payload) { NOT_INSERTED } else { COUNT_UPDATED });
 }
 
+/// Writes the names of the payload's columns in parentheses.
+fn column_list(sql: &mut Sql<'_>, payload: &Payload) {
+    sql.push(" (");
+    sql.separated(&payload.columns, ", ", |sql, column| {
+        sql.identifier(&column.name);
+    });
+    sql.push(")");
+}
+
 /// Writes the payload as rows with the types of the columns that they are for.
 fn payload_rows<'p>(sql: &mut Sql<'p>, payload: &'p Payload) {
     if let Some(Values::Arrays(arrays)) = &payload.values {
         sql.push("unnest(");
         sql.separated(payload.columns.iter().zip(arrays), ", ", |sql, (column, array)| {
-            typed(sql, column, Some(array), "[]");
+            typed_value(sql, column, Some(array), "[]");
         });
-        sql.push(") AS ").identifier(BODY).push(" (");
-        sql.separated(&payload.columns, ", ", |sql, column| {
-            sql.identifier(&column.name);
-        });
-        sql.push(")");
-        return;
+        sql.push(") AS ").identifier(BODY);
+        return column_list(sql, payload);
     }
     if payload.columns.iter().all(|column| column.parse.is_none()) {
         return unparsed_rows(sql, payload);

@@ -3,7 +3,7 @@
 use super::condition::{column, condition, type_name};
 use super::sql::Sql;
 use super::{SOURCE, group};
-use crate::plan::{Embed, Grouping, Node, Order, OrderTarget, PlainColumn, Selected, Source};
+use crate::plan::{Embed, Grouping, Node, Order, OrderTarget, OutputColumn, PlainColumn, Source};
 use crate::request::Range;
 use crate::request::syntax::{Direction, Join, Nulls};
 use crate::schema_cache::{Cardinality, Junction};
@@ -28,13 +28,13 @@ pub(super) fn rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p No
 /// Writes the rows of `node` without order and range.
 fn all_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Embed)>) {
     sql.push("SELECT ");
-    sql.separated(&node.columns, ", ", |sql, selected| self::selected(sql, node, selected));
+    sql.separated(&node.columns, ", ", |sql, selected| self::output_column(sql, node, selected));
     let shown: Vec<(usize, &Embed)> = shown(node).collect();
     if !node.columns.is_empty() && !shown.is_empty() {
         sql.push(", ");
     }
     sql.separated(shown, ", ", |sql, (index, embed)| match embed.spread {
-        _ if node.grouping == Grouping::Grouped => group::lifted(sql, &lateral_alias(index), embed),
+        _ if node.grouping == Grouping::Grouped => group::spread_columns(sql, &lateral_alias(index), embed),
         Some(_) => {
             sql.identifier(&lateral_alias(index)).push(".*");
         }
@@ -72,7 +72,7 @@ pub(super) fn plain_columns<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &'p 
     sql.separated(node.columns.iter().zip(columns), ", ", |sql, (selected, column)| {
         let name = selected.alias.as_ref().unwrap_or(&selected.column.name);
         match column {
-            PlainColumn::Bare => self::selected(sql, node, selected),
+            PlainColumn::Bare => self::output_column(sql, node, selected),
             PlainColumn::Json => {
                 sql.enclosed("to_json(", ")", |sql| value(sql, node, selected));
                 sql.push(" AS ").identifier(name);
@@ -120,16 +120,16 @@ pub(super) fn exists<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) 
     sql.push(")");
 }
 
-fn selected(sql: &mut Sql<'_>, node: &Node, selected: &Selected) {
+fn output_column(sql: &mut Sql<'_>, node: &Node, selected: &OutputColumn) {
     value(sql, node, selected);
     if let Some(alias) = &selected.alias {
         sql.push(" AS ").identifier(alias);
     }
 }
 
-fn value(sql: &mut Sql<'_>, node: &Node, selected: &Selected) {
+fn value(sql: &mut Sql<'_>, node: &Node, selected: &OutputColumn) {
     group::aggregated(sql, selected.aggregation.as_ref(), |sql| match &selected.cast {
-        // A row that is counted where it is lifted to: the only whole row with a name.
+        // Only a whole row that another node counts has an alias.
         None if selected.column.is_all && selected.alias.is_some() && selected.aggregation.is_none() => {
             sql.push("ROW(").identifier(&node.alias).push(".*)");
         }

@@ -58,6 +58,18 @@ impl<'p> Sql<'p> {
         self.identifier(schema).push(".").identifier(name)
     }
 
+    /// Appends the columns called `names` of what `qualifier` names; `*` stands for all of them.
+    pub(super) fn columns(&mut self, qualifier: &str, names: &[String]) -> &mut Self {
+        self.separated(names, ", ", |sql, name| {
+            sql.identifier(qualifier).push(".");
+            if name == "*" {
+                sql.push("*")
+            } else {
+                sql.identifier(name)
+            };
+        })
+    }
+
     /// Appends a text that shapes the plan, and so belongs to the statement.
     pub(super) fn literal(&mut self, text: &str) -> &mut Self {
         push_literal(&mut self.text, text);

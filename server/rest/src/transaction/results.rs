@@ -10,37 +10,31 @@ use crate::statement::{MainResult, Statement, Statements};
 /// What a transaction runs after its settings.
 pub(super) struct Batch<'s> {
     /// The call of the function that runs before every request (`db-pre-request`).
-    pub(super) pre_request: Option<String>,
-    /// Does what the request asks for.
-    pub(super) main: &'s Statement<'s>,
-    /// What that gives.
-    pub(super) main_result: MainResult,
-    /// Asks what the database set for the response.
-    pub(super) response: Option<&'s Statement<'s>>,
-    /// Asks for the planner's estimate of the number of rows.
-    pub(super) estimate: Option<&'s Statement<'s>>,
+    pre_request: Option<String>,
+    /// The request's own statements.
+    statements: &'s Statements<'s>,
+    /// Their [`Statements::response`], if it is run.
+    response: Option<&'s Statement<'s>>,
 }
 
 /// What the statements of a [`Batch`] gave.
 pub(super) struct Results<'a> {
-    /// The result of [`Batch::main`].
+    /// The result of [`Statements::main`].
     pub(super) main: &'a Rows,
-    /// The row that [`Batch::response`] gave, with the columns of [`crate::statement::ResponseColumn`].
+    /// The row that [`Statements::response`] gave, with the columns of [`crate::statement::ResponseColumn`].
     pub(super) response: Option<&'a Row>,
-    /// The row that [`Batch::estimate`] gave.
+    /// The row that [`Statements::estimate`] gave.
     pub(super) estimate: Option<&'a Row>,
 }
 
 impl<'s> Batch<'s> {
     /// Returns the batch of `statements`, after a call of the function `pre_request`. What the database set for the
     /// response is asked only if something could have set it (`is_seen`), or if that statement gives more than that.
-    pub(super) fn new(statements: &'s Statements<'_>, is_seen: bool, pre_request: Option<&str>) -> Self {
+    pub(super) fn new(statements: &'s Statements<'s>, is_seen: bool, pre_request: Option<&str>) -> Self {
         Self {
             pre_request: pre_request.map(call),
-            main: &statements.main,
-            main_result: statements.main_result,
+            statements,
             response: statements.response.as_ref().filter(|_| is_seen || statements.needs_response),
-            estimate: statements.estimate.as_ref(),
         }
     }
 
@@ -49,11 +43,12 @@ impl<'s> Batch<'s> {
         if let Some(sql) = &self.pre_request {
             transaction = transaction.statement(sql.as_str(), Vec::new());
         }
-        transaction = match self.main_result {
-            MainResult::PlainRows => transaction.json_statement(&*self.main.sql, parameters(self.main)),
-            MainResult::Page | MainResult::RowCount => append(transaction, self.main),
+        let Statements { main, main_result, estimate, .. } = self.statements;
+        transaction = match main_result {
+            MainResult::PlainRows => transaction.json_statement(&*main.sql, parameters(main)),
+            MainResult::Page | MainResult::RowCount => append(transaction, main),
         };
-        for statement in [self.response, self.estimate].into_iter().flatten() {
+        for statement in self.response.into_iter().chain(estimate) {
             transaction = append(transaction, statement);
         }
         transaction
@@ -70,7 +65,9 @@ impl<'s> Batch<'s> {
             Some(_) => results.next().and_then(Rows::first).map(Some).ok_or_else(no_row),
             None => Ok(None),
         };
-        Ok(Results { main, response: row_of(self.response)?, estimate: row_of(self.estimate)? })
+        let response = row_of(self.response)?;
+        let estimate = row_of(self.statements.estimate.as_ref())?;
+        Ok(Results { main, response, estimate })
     }
 }
 

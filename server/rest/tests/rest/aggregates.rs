@@ -247,7 +247,7 @@ async fn what_cannot_be_grouped_or_aggregated_is_postgres_refusal() {
     }
 }
 
-/// `rows` by the text of `key`, then of all: groups come in no order.
+/// Sorts `rows` by the text of `key`, then of all: groups come in no order.
 fn sorted(rows: &serde_json::Value, key: &str) -> serde_json::Value {
     let mut rows = rows.as_array().cloned().unwrap_or_default();
     rows.sort_by_key(|row| (row[key].to_string(), row.to_string().len()));

@@ -102,7 +102,7 @@ async fn connect(uri: &str) -> Pin<Box<dyn Stream>> {
     Box::pin(TcpStream::connect((&*host, port.parse::<u16>().unwrap())).await.unwrap())
 }
 
-/// The service with a proxy in between.
+/// Starts the service with a proxy between it and Postgres.
 async fn start() -> (League, Proxy) {
     let database = testkit::Database::create().await;
     let uri = database.uri_as("authenticator");

@@ -138,7 +138,7 @@ async fn deep_and_long_requests_are_answered() {
     assert_eq!((columns.status, columns.code().as_str()), (500, "54011"), "{columns:?}");
 }
 
-/// What `request` is answered with over a connection of its own, as far as it comes.
+/// Returns the answer to `request` over a connection of its own, as far as it comes.
 async fn raw(league: &League, request: &[u8]) -> String {
     let address = league.base().trim_start_matches("http://").to_owned();
     let mut stream = TcpStream::connect(address).await.unwrap();

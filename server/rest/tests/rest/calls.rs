@@ -102,7 +102,7 @@ const BODIES: &str = "
     as $$ select n * i, n * n from generate_series(1, 2) i $$;
   create function league.nobody() returns league.clubs stable language sql as $$ select * from league.clubs where false $$";
 
-/// POST of a body as it is.
+/// Sends a body by POST as it is.
 async fn post_as(league: &League, url: &str, content_type: &str, body: &[u8]) -> Answer {
     send(league.request("POST", url).header(CONTENT_TYPE, content_type).body(body.to_vec())).await
 }

@@ -16,12 +16,12 @@ const ATTEMPTS: &[&str] = &[
     "id\" = \"id\"); truncate league.lineups cascade; --",
 ];
 
-/// In double quotes, as the grammar of names and values has it.
+/// Returns `text` in double quotes, as the grammar of names and values has it.
 fn quoted(text: &str) -> String {
     percent_encode(&format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
 }
 
-/// GET with the attempt in every place of a URL, both as it is and in quotes.
+/// Returns URLs with the attempt in every place, both as it is and in quotes.
 fn urls(attempt: &str) -> Vec<String> {
     let in_either_form = [percent_encode(attempt), quoted(attempt)];
     in_either_form

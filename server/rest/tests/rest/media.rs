@@ -15,7 +15,7 @@ async fn accepting(league: &League, url: &str, accept: &str) -> Answer {
     league.get_with(url, &[("accept", accept)]).await
 }
 
-/// Status, content type and body.
+/// Returns status, content type and body.
 fn shown(answer: &Answer) -> (u16, &str, &str) {
     (answer.status, answer.header("content-type"), &answer.text)
 }

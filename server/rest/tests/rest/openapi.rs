@@ -23,7 +23,7 @@ const COMMENTS: &str = r#"
     notify pgrst, 'reload schema';
 "#;
 
-/// A league whose objects have comments, seen by the service.
+/// Starts a league whose objects have comments, seen by the service.
 #[expect(clippy::unwrap_used, reason = "a test without its comments can only fail")]
 async fn commented() -> League {
     let league = League::start().await;

@@ -100,7 +100,7 @@ fn text((columns, is_object, rows): &Payload) -> String {
     if *is_object { objects } else { format!("[{objects}]") }
 }
 
-/// The text of a successful answer, or the code and message of an error.
+/// Returns the text of a successful answer, or the code and message of an error.
 fn by_service(answer: &Answer) -> Result<String, (String, String)> {
     if answer.status < 300 {
         return Ok(answer.text.clone());

@@ -83,7 +83,7 @@ const SETUP: &str = "
     create domain league.email as text check (value like '%@%');
     create domain league.scores as int[];";
 
-/// What Postgres writes for `query`.
+/// Returns what Postgres writes for `query`.
 async fn by_postgres(league: &League, zone: &str, query: &str) -> String {
     let client = league.database.client().await;
     client.batch_execute(&format!("set timezone to '{zone}'")).await.unwrap();
@@ -295,7 +295,7 @@ async fn rows_of_changes_are_what_postgres_would_write() {
     assert_eq!(answer.text.matches("\"row\":9").count(), 2, "{}", answer.text);
 }
 
-/// As [`by_postgres`], where dates are written in another style.
+/// Returns as [`by_postgres`], where dates are written in another style.
 async fn in_style(league: &League, style: &str, query: &str) -> String {
     let client = league.database.client().await;
     client.batch_execute(&format!("set timezone to 'UTC'; set datestyle to '{style}'")).await.unwrap();

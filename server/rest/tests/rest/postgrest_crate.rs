@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 
 use crate::harness::{League, token_of};
 
-/// The client, signed in.
+/// Returns the client, signed in.
 fn client(league: &League) -> Postgrest {
     Postgrest::new(league.base())
         .insert_header("authorization", format!("Bearer {}", token_of("authenticated")))
 }
 
-/// Status and body of what `builder` asks.
+/// Returns status and body of what `builder` asks.
 async fn answer(builder: Builder) -> (u16, Value) {
     let response = builder.execute().await.unwrap();
     let status = response.status().as_u16();
     (status, serde_json::from_str(&response.text().await.unwrap()).unwrap())
 }
 
-/// The `id`s of the players that `builder` finds.
+/// Returns the `id`s of the players that `builder` finds.
 async fn ids(builder: Builder) -> Vec<i64> {
     let (status, body) = answer(builder.select("id").order("id")).await;
     assert_eq!(status, 200, "{body}");

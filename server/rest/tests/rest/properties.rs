@@ -13,14 +13,14 @@ use crate::harness::{League, percent_encode};
 /// How many cases each property is tried with.
 const CASES: u32 = 64;
 
-/// The generated cases, the same in every run.
+/// Returns the runner of generated cases, which are the same in every run.
 fn runner() -> TestRunner {
     let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
     let random = proptest::test_runner::RngAlgorithm::ChaCha;
     TestRunner::new_with_rng(config, proptest::test_runner::TestRng::deterministic_rng(random))
 }
 
-/// A league with what `sql` makes, once `url` is there.
+/// Starts a league with what `sql` makes, once `url` is there.
 async fn league_with(sql: &str, url: &str) -> League {
     let league = League::start().await;
     let grant = "; grant all on all tables in schema league to anon, authenticated; notify pgrst";
@@ -29,7 +29,7 @@ async fn league_with(sql: &str, url: &str) -> League {
     league
 }
 
-/// Any text that Postgres can hold, often with characters that mean something to some grammar on the way.
+/// Generates any text that Postgres can hold, often with characters that mean something to some grammar on the way.
 fn text() -> impl Strategy<Value = String> {
     let hostile = prop::sample::select(vec![
         "\"",
@@ -68,7 +68,7 @@ fn text() -> impl Strategy<Value = String> {
     vec(characters, 0..12).prop_map(|parts| parts.concat().replace('\0', ""))
 }
 
-/// `value` in double quotes, as the grammar of values and names has it; an array's elements are written alike.
+/// Returns `value` in double quotes, as the grammar of values and names has it; an array's elements are written alike.
 fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
@@ -118,7 +118,7 @@ fn any_value_is_found_again() {
     outcome.unwrap();
 }
 
-/// Names that Postgres takes as they are: not empty, and short enough not to be cut off.
+/// Generates names that Postgres takes as they are: not empty, and short enough not to be cut off.
 fn name() -> impl Strategy<Value = String> {
     let is_name = |name: &String| !name.is_empty() && name.len() < 60;
     // A path of dots alone is resolved by clients before it is sent.
@@ -194,7 +194,7 @@ fn tree() -> impl Strategy<Value = Tree> {
 }
 
 impl Tree {
-    /// As `or=(…)` has its members.
+    /// Returns the text, as `or=(…)` has its members.
     fn text(&self) -> String {
         let not = |negated: bool| if negated { "not." } else { "" };
         match self {
@@ -214,7 +214,7 @@ impl Tree {
         }
     }
 
-    /// What it says of a row, in the three-valued logic of SQL.
+    /// Returns what it says of a row, in the three-valued logic of SQL.
     fn holds(&self, row: (Option<i64>, Option<i64>)) -> Option<bool> {
         let (negated, holds) = match self {
             Self::Leaf { column, negated, operator, value } => {

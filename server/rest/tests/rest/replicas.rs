@@ -146,7 +146,7 @@ async fn replay(standby: &Cluster, what: &str) {
     database.close().await;
 }
 
-/// Whether the standby has what the test set up.
+/// Reports whether the standby has what the test set up.
 async fn has_copied(database: &Database) -> bool {
     let sql = "select pg_is_in_recovery() and to_regprocedure('public.volatile_place()') is not null";
     let transaction = Transaction::anonymous().read_only().statement(sql, Vec::new());

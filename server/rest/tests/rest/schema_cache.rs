@@ -31,7 +31,7 @@ async fn changes_are_seen_by_the_event_trigger() {
     league.until("/seasons", 404).await;
 }
 
-/// The shortest of some loads.
+/// Returns the time of the fastest of some loads.
 async fn fastest_load(league: &League) -> std::time::Duration {
     let mut times = Vec::new();
     for _ in 0..3 {

@@ -33,7 +33,7 @@ const OTHERS: &str = "
       else array[min_val, max_val, '1', '7', '0.5']
     end, '{}') from pg_settings where context = 'user' order by name";
 
-/// What everybody else sees: an anonymous reader, and a writer whose text is not only ASCII.
+/// Checks what everybody else sees: an anonymous reader, and a writer whose text is not only ASCII.
 async fn check_others(league: &League, after: &str) {
     let rows = league.get("/clubs?select=name,founded&order=id&limit=1").await;
     assert_eq!(rows.text, r#"[{"name":"Harbour Row","founded":"1901-05-01"}]"#, "{after}");

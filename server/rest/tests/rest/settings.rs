@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::harness::{League, keys, probe, send, token, token_of};
 
-/// What an operator's port answers to a path.
+/// Returns what an operator's port answers to a path.
 async fn admin(league: &League, path: &str) -> (u16, String) {
     let request = poem::Request::builder().uri_str(path).finish();
     let response =
@@ -135,7 +135,7 @@ async fn headers_that_settings_ask_for() {
 struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// The fields of the lines that hold `part`, with their level.
+    /// Returns the fields of the lines that hold `part`, with their level.
     fn lines(&self, part: &str) -> Vec<(String, serde_json::Value)> {
         let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
         let lines = text.lines().filter(|line| line.contains(part)).map(|line| {

@@ -14,7 +14,7 @@ async fn with(league: &League, bearer: &str) -> Answer {
     send(league.request("GET", "/rpc/context").header(AUTHORIZATION, format!("Bearer {bearer}"))).await
 }
 
-/// The seconds since 1970 that lie so far from now.
+/// Returns the time that lies so many seconds from now, in seconds since 1970.
 fn seconds(from_now: i64) -> i64 {
     i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap() + from_now
 }

@@ -23,14 +23,10 @@ const DOCUMENTS: &str = "
 
 #[tokio::test]
 async fn documents_are_stored_and_found_by_similarity() {
-    let database = Database::create().await;
-    let sql = "select count(*) from pg_available_extensions where name = 'vector'";
-    let known = database.client().await.query_one(sql, &[]).await.unwrap();
-    if known.get::<_, i64>(0) == 0 {
-        eprintln!("skipped: this Postgres has no pgvector; scripts/extensions says why it cannot be added");
+    if !testkit::has_extension("vector").await {
         return;
     }
-    let league = League::on(database, DOCUMENTS, |_| {}, |_| {}).await;
+    let league = League::on(Database::create().await, DOCUMENTS, |_| {}, |_| {}).await;
     let rows = json!([
         { "id": 1, "embedding": [1, 0, 0] },
         { "id": 2, "embedding": "[0.9,0.1,0]" },

@@ -26,7 +26,7 @@ async fn start() -> League {
     League::extended(VIEWS, |_| {}).await
 }
 
-/// What the candidates of an embed that is not told apart are joined by.
+/// Returns what the candidates of an ambiguous embed are joined by.
 async fn candidates(league: &League, url: &str) -> Vec<String> {
     let answer = league.get(url).await;
     assert_eq!((answer.status, answer.code()), (300, "PGRST201".to_owned()), "{url}: {answer:?}");

@@ -239,16 +239,8 @@ fn as_number(value: &Value) -> Option<f64> {
 /// Returns the parameters of the request's query as an object, for [`Fields::of`] with path `querystring`.
 pub(super) fn query(request: &Request) -> Value {
     let query = request.uri().query().unwrap_or_default();
-    let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decoded(name), Value::from(decoded(value)))
-    });
-    Value::Object(pairs.collect())
-}
-
-fn decoded(text: &str) -> String {
-    let spaced = text.replace('+', " ");
-    percent_encoding::percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
+    let pairs = url::form_urlencoded::parse(query.as_bytes());
+    Value::Object(pairs.map(|(name, value)| (name.into_owned(), Value::from(value))).collect())
 }
 
 #[cfg(test)]

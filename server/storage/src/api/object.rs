@@ -111,7 +111,7 @@ async fn copy_object(storage: &Storage, mut request: Request) -> Result<Response
     Ok(answer(relocate::copy_object(storage, &caller, names.route(), options, operation).await?))
 }
 
-/// The order that `sortBy` asks for: the column, and whether it descends.
+/// Returns the order that `sortBy` asks for: the column, and whether it descends.
 fn order(fields: &Fields<'_>, columns: &[&'static str]) -> Result<(Column, bool), Error> {
     let Some(value) = fields.value("sortBy").filter(|value| !value.is_null()) else {
         return Ok((Column::Name, false));

@@ -9,8 +9,8 @@ use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 
-/// What [`LastModified`](poem::web::headers::LastModified) writes too, which panics for a date before 1970 or after 9999:
-/// users' SQL may have written one.
+/// The form of dates in headers. Not [`LastModified`](poem::web::headers::LastModified), which panics for a date before
+/// 1970 or after 9999: users' SQL may have written one.
 const HTTP_DATE: &[BorrowedFormatItem<'_>] =
     format_description!("[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT");
 

@@ -1,4 +1,4 @@
-//! Reading an object, and what `info` tells of it.
+//! Reading an object, and what `info` says about it.
 
 use poem::http::Method;
 use poem::http::header::{CACHE_CONTROL, ETAG, LAST_MODIFIED};
@@ -100,10 +100,10 @@ pub(super) async fn info(storage: &Storage, request: &Request, path: &str) -> Re
         _ => "object.get_authenticated_info",
     };
     let object = objects::find(storage, &caller, (&bucket, &key), visibility.access(), operation).await?;
-    Ok(described(&bucket, &key, &object))
+    Ok(info_response(&bucket, &key, &object))
 }
 
-fn described(bucket: &str, key: &str, object: &Object) -> Response {
+fn info_response(bucket: &str, key: &str, object: &Object) -> Response {
     let metadata = &object.metadata;
     let time = |time: Option<time::OffsetDateTime>| time.map(iso_milliseconds);
     let mut response = answer(

@@ -11,7 +11,7 @@ use super::body::{self, Fields};
 use super::{credentials, range, response, sign, unknown};
 use crate::caller::Caller;
 use crate::objects::{self, Access, Object};
-use crate::render::{Anchor, Gravity, Options, QUALITIES, Renderer, Requested, Resize, Spelling};
+use crate::render::{Anchor, FormatChoice, Gravity, ListForm, Options, QUALITIES, Renderer, Resize};
 use crate::signature::{self, Scope};
 use crate::{Error, Storage, key};
 
@@ -115,15 +115,17 @@ async fn deliver(
     options: Options,
 ) -> Result<Response, Error> {
     let object = lookup.find(storage).await?;
-    match rendered(renderer, request, &object, options).await {
+    match picture_response(renderer, request, &object, options).await {
         // The object may have been replaced, and its old bytes removed, since its row was read.
-        Err(Error::NoSuchKey) => rendered(renderer, request, &*lookup.find(storage).await?, options).await,
+        Err(Error::NoSuchKey) => {
+            picture_response(renderer, request, &*lookup.find(storage).await?, options).await
+        }
         answer => answer,
     }
 }
 
 /// Returns the answer: `ETag`, `Last-Modified` and `Cache-Control` are those of the source.
-async fn rendered(
+async fn picture_response(
     renderer: &Renderer,
     request: &Request,
     object: &Object,
@@ -138,7 +140,7 @@ async fn rendered(
     if target.is_negotiated() {
         headers.append(VARY, HeaderValue::from_static("Accept"));
     }
-    let list = options.list(Spelling::Header);
+    let list = options.list(ListForm::Header);
     if !list.is_empty() {
         response::insert(headers, X_TRANSFORMATIONS, &list);
     }
@@ -177,7 +179,8 @@ pub(super) fn options(fields: &Fields<'_>) -> Result<Options, Error> {
     let height = fields.integer("height", 0)?.map(size);
     let width = fields.integer("width", 0)?.map(size);
     let resize = fields.one_of("resize", &Resize::NAMES)?.and_then(Resize::of_name).unwrap_or_default();
-    let format = fields.one_of("format", &Requested::NAMES)?.and_then(Requested::of_name).unwrap_or_default();
+    let format =
+        fields.one_of("format", &FormatChoice::NAMES)?.and_then(FormatChoice::of_name).unwrap_or_default();
     let quality =
         fields.integer_within("quality", &QUALITIES)?.and_then(|quality| u8::try_from(quality).ok());
     let anchor = fields.one_of("gravity", &Anchor::NAMES)?.and_then(Anchor::of_name);
@@ -197,6 +200,6 @@ pub(super) fn token_claims(
     let Some(transform) = fields.value("transform") else { return Ok(None) };
     let options = options(&Fields::of(transform, "body/transform")?)?;
     let Some(renderer) = storage.renderer() else { return Ok(None) };
-    let list = options.within(renderer.sizes()).list(Spelling::Token);
+    let list = options.within(renderer.sizes()).list(ListForm::Token);
     Ok((!list.is_empty()).then(|| (list, options.format.claim())))
 }

@@ -10,9 +10,10 @@ use poem::{Body, Request, Response};
 
 use super::range;
 use crate::objects::{Access, Object};
+use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE};
 use crate::{Error, Storage};
 
-const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
+pub(super) const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
 /// What `encodeURIComponent` leaves as it is.
 const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
@@ -94,32 +95,33 @@ pub(crate) fn confine(headers: &mut HeaderMap) {
     }
 }
 
-/// A value that no header can carry (a line break that users' SQL wrote, say) is left out.
+/// Inserts a header. A value that none can carry (a line break that users' SQL wrote, say) is left out.
 pub(crate) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }
 }
 
-/// Pages are served as plain text: they would run scripts under the site's origin.
+/// Returns the type that an object is served as. Pages are served as plain text: they would run scripts under the site's
+/// origin.
 fn served_type(stored: Option<&str>) -> &str {
     match stored {
         Some(stored) if stored.to_ascii_lowercase().contains("text/html") => "text/plain",
         Some(stored) => stored,
-        None => "application/octet-stream",
+        None => DEFAULT_TYPE,
     }
 }
 
-/// Whether a browser that opens the object as a page of its own would run scripts in it.
+/// Reports whether a browser that opens the object as a page of its own would run scripts in it.
 fn is_scriptable(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let kinds = ["text/html", "text/xml", "application/xml", "text/xsl"];
     essence.ends_with("+xml") || kinds.contains(&&*essence)
 }
 
-/// A cached copy that turns out to be outdated may be shown while the new one loads.
+/// Returns `Cache-Control`. A cached copy that turns out to be outdated may be shown while the new one loads.
 fn cache_control(request: &Request, object: &Object) -> String {
-    let stored = object.metadata.cache_control.as_deref().unwrap_or("no-cache");
+    let stored = object.metadata.cache_control.as_deref().unwrap_or(DEFAULT_CACHE_CONTROL);
     match request.headers().get(IF_NONE_MATCH).map(HeaderValue::as_bytes) {
         Some(known) if Some(known) != object.metadata.etag.as_deref().map(str::as_bytes) => {
             format!("{stored}, stale-while-revalidate=30")
@@ -128,7 +130,7 @@ fn cache_control(request: &Request, object: &Object) -> String {
     }
 }
 
-/// `Content-Disposition` for `?download` and `?download=name`.
+/// Returns `Content-Disposition` for `?download` and `?download=name`.
 fn disposition(query: &str) -> Option<String> {
     let value = query.split('&').find_map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));

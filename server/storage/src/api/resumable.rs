@@ -36,7 +36,7 @@ const EXTENSIONS: HeaderValue =
     HeaderValue::from_static("creation,creation-with-upload,creation-defer-length,termination,expiration");
 const BYTES: &str = "application/offset+octet-stream";
 
-/// What is said about a request that the protocol does not allow: the status, and upstream's words.
+/// The answer to a request that the protocol does not allow: the status, and upstream's words.
 enum Failure {
     /// The caller's token is not acceptable.
     Credentials(Error),
@@ -104,14 +104,14 @@ pub(super) async fn route(storage: &Storage, request: Request, rest: &str) -> Re
     response
 }
 
-/// How a request came.
+/// A request for resumable uploads.
 struct Call<'a> {
     storage: &'a Storage,
-    /// Whether the token of a signed URL opens the way, and not one of the caller's.
+    /// Whether the request has the token of a signed URL instead of one of the caller's.
     is_signed: bool,
 }
 
-/// Who uploads, and in whose name.
+/// Who uploads, and who will own the object.
 struct Uploader {
     caller: Caller,
     owner: Option<String>,
@@ -161,21 +161,8 @@ impl Call<'_> {
                 "Concatenation extension is not (yet) supported. Disable parallel uploads in the tus client.",
             ));
         }
-        let metadata =
-            request.header(UPLOAD_METADATA).ok_or(invalid("Metadata header is required"))?.to_owned();
-        if !resumable::is_metadata(&metadata) {
-            return Err(invalid("Invalid upload-metadata"));
-        }
-        let length = match (request.header(UPLOAD_LENGTH), request.header(UPLOAD_DEFER_LENGTH)) {
-            (Some(length), None) => {
-                Some(length.parse::<u64>().map_err(|_| invalid("Invalid upload-length"))?)
-            }
-            (None, Some("1")) => None,
-            (None, Some(_)) => return Err(invalid("Invalid upload-defer-length")),
-            (Some(_), Some(_)) | (None, None) => {
-                return Err(invalid("Upload-Length or Upload-Defer-Length header required"));
-            }
-        };
+        let metadata = metadata_header(&request)?;
+        let length = announced_length(&request)?;
         let bucket_name = metadata_value(&metadata, "bucketName").unwrap_or_default();
         let object_name = metadata_value(&metadata, "objectName").unwrap_or_default();
         key::check_bucket(&bucket_name)?;
@@ -197,7 +184,8 @@ impl Call<'_> {
         };
         let caller = &uploader.caller;
         let bucket = buckets::find(self.storage, &upload.bucket).await?;
-        let target = upload.target(self.operation("create"));
+        let target =
+            upload.target(self.operation("storage.tus.upload.create", "storage.tus.upload.create_signed"));
         if length.is_some_and(|length| length > target.size_limit(self.storage, &bucket)) {
             return Err(Refusal::TooLarge.into());
         }
@@ -249,16 +237,9 @@ impl Call<'_> {
         format!("{scheme}://{host}{prefix}{mount}/upload/resumable{signed}/{id}")
     }
 
-    /// What `storage.operation()` is for `step`.
-    const fn operation(&self, step: &str) -> &'static str {
-        match (step.as_bytes(), self.is_signed) {
-            (b"create", false) => "storage.tus.upload.create",
-            (b"create", true) => "storage.tus.upload.create_signed",
-            (b"delete", false) => "storage.tus.upload.delete",
-            (b"delete", true) => "storage.tus.upload.delete_signed",
-            (_, false) => "storage.tus.upload.part",
-            (_, true) => "storage.tus.upload.part_signed",
-        }
+    /// Returns the one of the two values of `storage.operation()` that belongs to the request.
+    const fn operation(&self, plain: &'static str, signed: &'static str) -> &'static str {
+        if self.is_signed { signed } else { plain }
     }
 
     async fn find(&self, id: &str) -> Result<Resumable, Failure> {
@@ -310,7 +291,9 @@ impl Call<'_> {
             return Err(Refusal::TooLarge.into());
         }
         let about = upload.description();
-        upload.target(self.operation("part")).rehearse(self.storage, &caller, &about).await?;
+        let target =
+            upload.target(self.operation("storage.tus.upload.part", "storage.tus.upload.part_signed"));
+        target.rehearse(self.storage, &caller, &about).await?;
         let chunks = Box::pin(request.take_body().into_bytes_stream());
         resumable::append(self.storage, &caller, &mut upload, &bucket, chunks).await?;
         let mut response: Response = StatusCode::NO_CONTENT.into();
@@ -326,10 +309,33 @@ impl Call<'_> {
         if upload.is_complete {
             return Err(Refusal::Complete.into());
         }
-        let target = upload.target(self.operation("delete"));
+        let target =
+            upload.target(self.operation("storage.tus.upload.delete", "storage.tus.upload.delete_signed"));
         target.rehearse(self.storage, &caller, &upload.description()).await?;
         resumable::terminate(self.storage, &caller, &upload).await?;
         Ok(StatusCode::NO_CONTENT.into())
+    }
+}
+
+/// Returns the header `Upload-Metadata` of a new upload.
+fn metadata_header(request: &Request) -> Result<String, Failure> {
+    let metadata = request.header(UPLOAD_METADATA).ok_or(invalid("Metadata header is required"))?;
+    if resumable::is_metadata(metadata) {
+        Ok(metadata.to_owned())
+    } else {
+        Err(invalid("Invalid upload-metadata"))
+    }
+}
+
+/// Returns how many bytes a new upload will have; `None` if the client will say it later.
+fn announced_length(request: &Request) -> Result<Option<u64>, Failure> {
+    match (request.header(UPLOAD_LENGTH), request.header(UPLOAD_DEFER_LENGTH)) {
+        (Some(length), None) => length.parse().map(Some).map_err(|_| invalid("Invalid upload-length")),
+        (None, Some("1")) => Ok(None),
+        (None, Some(_)) => Err(invalid("Invalid upload-defer-length")),
+        (Some(_), Some(_)) | (None, None) => {
+            Err(invalid("Upload-Length or Upload-Defer-Length header required"))
+        }
     }
 }
 

@@ -5,28 +5,26 @@ use std::task::Poll;
 
 use futures_util::{Stream, StreamExt as _, stream};
 use multer::{Field, Multipart};
+use poem::http::Method;
 use poem::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
-use poem::http::{HeaderName, Method};
 use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use super::body::{self, Fields};
+use super::response::X_ROBOTS_TAG;
 use super::{answer, credentials};
 use crate::buckets::{self, Bucket};
 use crate::caller::Caller;
 use crate::signature::{self, Scope};
-use crate::upload::{Description, Stored, Target};
+use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes, Target};
 use crate::{Error, Storage, key, lenient_base64, mime, objects};
 
-const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 /// Fields of a form beside the file. Source: upstream's limits.
 const MAX_FIELDS: usize = 10;
 /// Bytes that a field may have, of which user metadata is the largest.
 const MAX_FIELD_LENGTH: usize = 1 << 20;
-pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";
 /// The type of a form's file that says none. Source: RFC 7578, section 4.4.
 const DEFAULT_TYPE_OF_PART: &str = "text/plain";
-pub(crate) const DEFAULT_CACHE_CONTROL: &str = "no-cache";
 
 /// Answers `POST object/:bucket/*`, which creates, and `PUT object/:bucket/*`, which also replaces.
 pub(super) async fn object(storage: &Storage, request: Request, path: &str) -> Result<Response, Error> {
@@ -98,7 +96,7 @@ async fn receive(
     } else {
         upload.raw(request, content_type).await?
     };
-    Ok(target.complete(storage, caller, &about, &stored).await?.id)
+    target.complete(storage, caller, &about, &stored).await
 }
 
 /// An upload whose body is being read.
@@ -111,7 +109,7 @@ struct Upload<'a> {
 
 impl Upload<'_> {
     /// Stores a body that is the object itself.
-    async fn raw(&self, mut request: Request, mimetype: String) -> Result<(Description, Stored), Error> {
+    async fn raw(&self, mut request: Request, mimetype: String) -> Result<(Description, StoredBytes), Error> {
         let about = Description {
             mimetype,
             cache_control: request.header(CACHE_CONTROL).unwrap_or(DEFAULT_CACHE_CONTROL).to_owned(),
@@ -119,13 +117,18 @@ impl Upload<'_> {
             user_metadata: metadata_header(&request),
             content_length: content_length(&request),
         };
-        let chunks = request.take_body().into_bytes_stream();
-        let stored = self.store(&about, Box::pin(chunks), about.content_length).await?;
+        let Self { storage, caller, target, bucket } = self;
+        let chunks = Box::pin(request.take_body().into_bytes_stream());
+        let stored = target.receive(storage, caller, bucket, &about, about.content_length, chunks).await?;
         Ok((about, stored))
     }
 
     /// Stores the first file of a form. Other fields describe it, before or after the file.
-    async fn form(&self, mut request: Request, content_type: &str) -> Result<(Description, Stored), Error> {
+    async fn form(
+        &self,
+        mut request: Request,
+        content_type: &str,
+    ) -> Result<(Description, StoredBytes), Error> {
         let boundary = multer::parse_boundary(content_type)
             .map_err(|_| Error::InvalidContent("Multipart: Boundary not found".to_owned()))?;
         let mut about = Description {
@@ -135,7 +138,7 @@ impl Upload<'_> {
             user_metadata: None,
             content_length: content_length(&request),
         };
-        let mut form = Multipart::new(paced(request.take_body().into_bytes_stream()), boundary);
+        let mut form = Multipart::new(chunk_by_chunk(request.take_body().into_bytes_stream()), boundary);
         let mut declared_type = None;
         let mut stored = None;
         let read = self.fields(&mut form, &mut about, &mut declared_type, &mut stored).await;
@@ -159,7 +162,7 @@ impl Upload<'_> {
         form: &mut Multipart<'_>,
         about: &mut Description,
         declared_type: &mut Option<String>,
-        stored: &mut Option<Stored>,
+        stored: &mut Option<StoredBytes>,
     ) -> Result<(), Error> {
         let mut count = 0;
         while let Some(field) = form.next_field().await.map_err(broken)? {
@@ -182,26 +185,17 @@ impl Upload<'_> {
                 (None, None) => DEFAULT_TYPE_OF_PART.to_owned(),
             };
             let chunks = field.map(|chunk| chunk.map_err(|error| io::Error::other(words(&error))));
+            let Self { storage, caller, target, bucket } = self;
             // The announced length is the form's, not the file's.
-            *stored = Some(self.store(about, chunks, None).await?);
+            *stored = Some(target.receive(storage, caller, bucket, about, None, chunks).await?);
         }
         Ok(())
     }
-
-    async fn store(
-        &self,
-        about: &Description,
-        chunks: impl Stream<Item = io::Result<bytes::Bytes>> + Unpin + Send,
-        announced: Option<u64>,
-    ) -> Result<Stored, Error> {
-        let Self { storage, caller, target, bucket } = self;
-        target.receive(storage, caller, bucket, about, announced, chunks).await
-    }
 }
 
-/// Gives the chunks of a body one at a time. The reader of forms takes whatever is ready into its buffer at once, which
+/// Returns the chunks of a body, given one at a time. The reader of forms takes whatever is ready into its buffer at once, which
 /// could be all of a large file from a fast sender.
-pub(crate) fn paced(
+pub(crate) fn chunk_by_chunk(
     chunks: impl Stream<Item = io::Result<bytes::Bytes>> + Send + 'static,
 ) -> impl Stream<Item = io::Result<bytes::Bytes>> + Send + 'static {
     let mut chunks = Box::pin(chunks);
@@ -257,7 +251,7 @@ fn broken(error: multer::Error) -> Error {
     Error::InvalidContent(words(&error))
 }
 
-/// Upstream's words for a form that cannot be read.
+/// Returns upstream's words for a form that cannot be read.
 fn words(error: &multer::Error) -> String {
     match error {
         multer::Error::StreamReadFailed(error) => error.to_string(),
@@ -274,10 +268,10 @@ mod tests {
     #[tokio::test]
     async fn a_body_is_given_chunk_by_chunk() {
         let chunks = (0..3_u8).map(|byte| Ok(Bytes::from(vec![byte])));
-        let mut paced = Box::pin(paced(stream::iter(chunks)));
-        assert!(paced.next().now_or_never().is_some());
-        assert!(paced.next().now_or_never().is_none(), "the second only when asked for again");
-        assert!(paced.next().now_or_never().is_some());
-        assert_eq!(paced.count().await, 1);
+        let mut body = Box::pin(chunk_by_chunk(stream::iter(chunks)));
+        assert!(body.next().now_or_never().is_some());
+        assert!(body.next().now_or_never().is_none(), "the second only when asked for again");
+        assert!(body.next().now_or_never().is_some());
+        assert_eq!(body.count().await, 1);
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use self::schema::{Rule, Schema};
 use super::{answer, body, credentials, unknown};
 use crate::vector::{
-    self, Filter, MAX_DIMENSION, MAX_LISTED, Metric, NewIndex, Page, Parts, Put, Query, Segment,
+    self, Filter, MAX_DIMENSION, MAX_LISTED, Metric, NewIndex, NewVector, Page, Query, Segment, VectorFields,
 };
 use crate::{Error, Storage};
 
@@ -178,10 +178,10 @@ fn schema_of(operation: &str) -> Option<&'static Schema> {
 
 /// Answers `vector/<operation>`.
 pub(super) async fn route(storage: &Storage, request: Request, operation: &str) -> Response {
-    carry_out(storage, request, operation).await.unwrap_or_else(Error::into_true_response)
+    handle(storage, request, operation).await.unwrap_or_else(Error::into_true_response)
 }
 
-async fn carry_out(storage: &Storage, mut request: Request, operation: &str) -> Result<Response, Error> {
+async fn handle(storage: &Storage, mut request: Request, operation: &str) -> Result<Response, Error> {
     let schema = schema_of(operation).filter(|_| *request.method() == Method::POST);
     let schema = schema.ok_or_else(|| unknown(&request))?;
     let caller = credentials::required(storage, &request).map_err(|error| match error {
@@ -200,7 +200,7 @@ async fn carry_out(storage: &Storage, mut request: Request, operation: &str) -> 
         (None, MAX_LENGTH)
     };
     let body = body::json_up_to(&mut request, false, max_length).await?;
-    answer_to(storage, operation, &checked(schema, &body)?).await
+    answer_to(storage, operation, &check_fields(schema, &body)?).await
 }
 
 async fn answer_to(storage: &Storage, operation: &str, fields: &Fields<'_>) -> Result<Response, Error> {
@@ -257,9 +257,9 @@ async fn create_index(storage: &Storage, fields: &Fields<'_>) -> Result<(), Erro
 
 async fn put(storage: &Storage, fields: &Fields<'_>) -> Result<(), Error> {
     let vectors = fields.0["vectors"].as_array().map_or(&[][..], Vec::as_slice);
-    let vectors: Vec<Put<'_>> = vectors
+    let vectors: Vec<NewVector<'_>> = vectors
         .iter()
-        .map(|vector| Put {
+        .map(|vector| NewVector {
             key: vector["key"].as_str().unwrap_or_default(),
             numbers: vector["data"]["float32"].as_array().map_or(&[], Vec::as_slice),
             metadata: vector["metadata"].as_object(),
@@ -305,7 +305,7 @@ struct Fields<'a>(&'a Value);
 /// Checks `body`.
 ///
 /// Errors: [`Error::InvalidRequest`]; [`Error::InvalidValue`] for names that no text of Postgres can be.
-fn checked<'a>(schema: &'static Schema, body: &'a Value) -> Result<Fields<'a>, Error> {
+fn check_fields<'a>(schema: &'static Schema, body: &'a Value) -> Result<Fields<'a>, Error> {
     schema.check(body).map_err(Error::InvalidRequest)?;
     for name in ["vectorBucketName", "indexName", "prefix", "nextToken"] {
         if body[name].as_str().is_some_and(|text| text.contains('\0')) {
@@ -337,7 +337,7 @@ impl<'a> Fields<'a> {
         self.0["keys"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
-    fn parts(&self) -> Parts {
-        Parts { data: self.flag("returnData"), metadata: self.flag("returnMetadata") }
+    fn parts(&self) -> VectorFields {
+        VectorFields { data: self.flag("returnData"), metadata: self.flag("returnMetadata") }
     }
 }

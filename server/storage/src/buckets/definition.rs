@@ -1,12 +1,12 @@
 //! Buckets as a project defines them.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use ::settings::{Bytes, Invalid, Reader};
 
+use super::size_limit;
 use crate::caller::service_transaction;
-use crate::row::text;
+use crate::row::{display, names, text};
 use crate::{Error, Storage, key};
 
 ::settings::settings! {
@@ -49,17 +49,12 @@ impl BucketDefinition {
         Ok(buckets)
     }
 
-    /// Returns the bytes that one object may have, if the bucket says so.
-    fn limit(&self) -> Option<u64> {
-        self.file_size_limit.map(|limit| limit.0).filter(|limit| *limit > 0)
-    }
-
     /// Checks a file that is to be put into the bucket. Parameters of its content type, such as the charset that
     /// browsers and the CLI add to texts, do not count.
     ///
     /// Errors: [`Error::EntityTooLarge`], [`Error::InvalidMimeType`].
     pub(crate) fn admit(&self, size: u64, mimetype: &str, service_limit: u64) -> Result<(), Error> {
-        if size > self.limit().map_or(service_limit, |limit| limit.min(service_limit)) {
+        if size > size_limit(self.file_size_limit.map(|limit| limit.0), service_limit) {
             return Err(Error::EntityTooLarge);
         }
         let essence = mimetype.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -87,8 +82,6 @@ const UPSERT: &str = "insert into storage.buckets as b (id, name, public, file_s
 /// Errors: [`Error::InvalidBucketName`], [`Error::Database`].
 pub(crate) async fn upsert(storage: &Storage, bucket: &BucketDefinition) -> Result<(), Error> {
     key::check_bucket(&bucket.name)?;
-    let types = serde_json::Value::from(bucket.allowed_mime_types.clone()).to_string();
-    let limit = bucket.limit().map(|limit| limit.to_string());
     // `on conflict` arbitrates one unique index, and the table has two: of two nodes that create the bucket at the same
     // moment one could break the other. The lock makes them take turns; as a statement of its own, so that the next
     // one's snapshot sees what the other node committed.
@@ -98,9 +91,9 @@ pub(crate) async fn upsert(storage: &Storage, bucket: &BucketDefinition) -> Resu
             UPSERT,
             vec![
                 text(&bucket.name),
-                bucket.public.and_then(|public| text(if public { "true" } else { "false" })),
-                limit.map(|limit| Cow::Owned(limit.into_bytes())),
-                text(&types),
+                bucket.public.and_then(display),
+                bucket.file_size_limit.map(|limit| limit.0).filter(|limit| *limit > 0).and_then(display),
+                names(bucket.allowed_mime_types.iter().map(String::as_str)),
             ],
         );
     storage.change(&transaction).await?;

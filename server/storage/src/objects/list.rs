@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::caller::Caller;
-use crate::row::{self, display, iso, json_array, optional, text};
+use crate::row::{self, display, json_array, optional, text, times};
 use crate::{Error, Storage, lenient_base64};
 
 /// Names that a list of version 2 shows at most.
@@ -67,12 +67,8 @@ pub(crate) async fn folder(
 ) -> Result<String, Error> {
     const SQL: &str = concat!(
         "select row_to_json(r) from (select name, id, ",
-        iso!("updated_at"),
-        " as updated_at, ",
-        iso!("created_at"),
-        " as created_at, ",
-        iso!("last_accessed_at"),
-        " as last_accessed_at, metadata \
+        times!(),
+        ", metadata \
           from storage.search($1, $2, $3::integer, $4::integer, $5::integer, $6, $7, $8)) r"
     );
     let parameters = vec![
@@ -123,7 +119,7 @@ pub(crate) struct Page {
     pub(crate) next: Option<Cursor>,
 }
 
-/// Returns a page of the objects that `caller` may see. `operation` is what policies are told.
+/// Returns a page of the objects that `caller` may see. `operation` is what `storage.operation()` tells policies.
 pub(crate) async fn page(
     storage: &Storage,
     caller: &Caller,
@@ -134,20 +130,17 @@ pub(crate) async fn page(
     let limit = listing.limit.min(MAX_KEYS);
     let common = "name, id, metadata, updated_at, created_at, last_accessed_at";
     let (source, order_by) = match listing.delimiter {
-        None => plain(listing, common),
+        None => plain_list(listing, common),
         Some("/") => {
             let call = "storage.search_v2($1, $2, $3::integer, $4::integer, $5, $6, $7, coalesce($8, ''))";
             (format!("select key, {common} from {call}"), String::new())
         }
-        Some(_) => (delimited(common), String::new()),
+        Some(_) => (delimited_list(common), String::new()),
     };
     let sql = format!(
-        "select row_to_json(r) from (select {key} name, id, metadata, {updated} as updated_at, \
-         {created} as created_at, {accessed} as last_accessed_at from ({source}) s {order_by}) r",
+        "select row_to_json(r) from (select {key} name, id, metadata, {times} from ({source}) s {order_by}) r",
         key = if listing.delimiter == Some("/") { "key," } else { "" },
-        updated = iso!("updated_at"),
-        created = iso!("created_at"),
-        accessed = iso!("last_accessed_at"),
+        times = times!(),
     );
     let (start, after_time) = match listing.delimiter {
         Some("/") => start_of(listing),
@@ -180,19 +173,19 @@ pub(crate) async fn page(
     Ok(Page { entries, next })
 }
 
-/// Statements have the same parameters in every form.
+/// Names the parameters that only other forms of the list use: all forms have the same ones.
 const UNUSED: &str = "$4::integer is not null and $6::text is not null and $7::text is not null";
 
-/// The list with folders whose names end with another text than a slash.
-fn delimited(columns: &str) -> String {
+/// Returns the query of a list with folders whose names end with another text than a slash.
+fn delimited_list(columns: &str) -> String {
     format!(
         "select {columns} from storage.list_objects_with_delimiter($2, $1, $9, $3::integer, $5, '', $6) \
          where {UNUSED} and ($8::text is null or true)"
     )
 }
 
-/// The list without folders: a range of the index over names, or all of the prefix by time.
-fn plain(listing: &PrefixListing<'_>, columns: &str) -> (String, String) {
+/// Returns the query of a list without folders, and its order: a range of the index over names, or all of the prefix by time.
+fn plain_list(listing: &PrefixListing<'_>, columns: &str) -> (String, String) {
     let (direction, beyond) = if listing.descending { ("desc", "<") } else { ("asc", ">") };
     let range =
         "bucket_id = $2 and name collate \"C\" >= $1 and ($9::text is null or name collate \"C\" < $9)";

@@ -6,10 +6,10 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::caller::{Caller, owner_uuid};
-use crate::row::{self, iso, optional, text};
+use crate::row::{self, optional, text, times};
 use crate::{Error, Storage, key};
 
-use super::{NewRow, Written, conflict, discard, discard_after};
+use super::{NewRow, conflict, discard, discard_after};
 
 /// Where an object is, and where it is to be.
 #[derive(Debug, Clone, Copy)]
@@ -31,13 +31,13 @@ pub(crate) async fn move_object(storage: &Storage, caller: &Caller, route: Route
     for _ in 0..ATTEMPTS {
         let version = Uuid::new_v4();
         let update = route.update(caller, version, None).rollback();
-        let (id, original) = moved(caller, storage.database().run(&update).await)?;
-        // Nothing is done for an object that is there already, but that the caller might do it is asked all the same.
+        let (id, original) = moved_object(caller, storage.database().run(&update).await)?;
+        // An object that is there already is not moved, but the caller must have the right to move it all the same.
         if route.source == route.target {
             return Ok(id);
         }
         storage.backend().copy(original, version).await?;
-        match moved(caller, storage.change(&route.update(caller, version, Some(original))).await) {
+        match moved_object(caller, storage.change(&route.update(caller, version, Some(original))).await) {
             Ok((id, _)) => {
                 discard(storage, &[original]).await;
                 return Ok(id);
@@ -79,7 +79,7 @@ impl Route<'_> {
 }
 
 /// Returns the id of the object whose row was moved, and the version that it had.
-fn moved(caller: &Caller, answer: Result<Answer, database::Error>) -> Result<(Uuid, Uuid), Error> {
+fn moved_object(caller: &Caller, answer: Result<Answer, database::Error>) -> Result<(Uuid, Uuid), Error> {
     let answer = answer.map_err(|error| match conflict(caller.refusal(error)) {
         Error::KeyAlreadyExists => Error::ResourceAlreadyExists,
         error => error,
@@ -152,30 +152,19 @@ pub(crate) async fn copy_object(
     };
     copy.rehearse(storage, caller, operation).await?;
     storage.backend().copy(original, version).await?;
-    match copy.write(storage, caller.service_transaction(operation)).await {
-        Ok(written) => {
-            discard(storage, written.replaced.as_slice()).await;
-            document_of(storage, &written).await
-        }
-        Err(error) => {
-            discard_after(storage, &error, version).await;
-            Err(error)
-        }
-    }
+    let id = copy.write(storage, caller.service_transaction(operation)).await?;
+    document_of(storage, id).await
 }
 
-async fn document_of(storage: &Storage, written: &Written) -> Result<String, Error> {
+/// Returns the row of the object with this `id` as a JSON document.
+async fn document_of(storage: &Storage, id: Uuid) -> Result<String, Error> {
     const ROW: &str = concat!(
         "select row_to_json(r) from (select id as \"Id\", bucket_id || '/' || name as \"Key\", name, bucket_id, \
          owner, owner_id, version, id, ",
-        iso!("updated_at"),
-        " as updated_at, ",
-        iso!("created_at"),
-        " as created_at, ",
-        iso!("last_accessed_at"),
-        " as last_accessed_at, metadata, user_metadata from storage.objects where id = $1::uuid) r"
+        times!(),
+        ", metadata, user_metadata from storage.objects where id = $1::uuid) r"
     );
-    let answer = storage.look_up(ROW, vec![row::display(written.id)]).await?;
+    let answer = storage.look_up(ROW, vec![row::display(id)]).await?;
     let document = answer.row().and_then(|row| row.text(0));
     document.map(str::to_owned).ok_or(Error::NoSuchKey)
 }

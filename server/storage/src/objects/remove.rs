@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use uuid::Uuid;
 
 use crate::caller::Caller;
-use crate::row::{self, iso, json_array, names, text};
+use crate::row::{self, json_array, names, text, times};
 use crate::{Error, Storage};
 
 use super::discard;
@@ -49,12 +49,8 @@ pub(crate) async fn many(
         "with removed as (delete from storage.objects where bucket_id = $1 \
          and name in (select jsonb_array_elements_text($2::jsonb)) returning *) \
          select row_to_json(r), r.version from (select name, bucket_id, owner, owner_id, version, id, ",
-        iso!("updated_at"),
-        " as updated_at, ",
-        iso!("created_at"),
-        " as created_at, ",
-        iso!("last_accessed_at"),
-        " as last_accessed_at, metadata, user_metadata from removed) r"
+        times!(),
+        ", metadata, user_metadata from removed) r"
     );
     let mut arrays = Vec::new();
     for batch in keys.chunks(BATCH) {

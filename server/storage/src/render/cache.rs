@@ -14,7 +14,7 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::Rendered;
+use super::Picture;
 use super::format::Format;
 
 /// Part of every key: to be raised when the same options give other pictures than before.
@@ -77,19 +77,19 @@ struct Entry {
 }
 
 impl Cache {
-    /// A cache of `bound` bytes in `folder`, which is made when it is first needed; 0 keeps nothing.
+    /// Returns a cache of `bound` bytes in `folder`, which is made when it is first needed; 0 keeps nothing.
     pub(crate) fn new(folder: PathBuf, bound: u64) -> Self {
         Self { folder, bound, index: OnceLock::new() }
     }
 
     /// Returns what was kept under `key`, if it is whole.
-    pub(crate) fn load(&self, key: &Key) -> Option<Rendered> {
+    pub(crate) fn load(&self, key: &Key) -> Option<Picture> {
         if self.bound == 0 {
             return None;
         }
         let path = key.path(&self.folder);
         let read = fs::read(&path).ok();
-        let rendered = read.as_ref().and_then(|file| open(file));
+        let rendered = read.as_ref().and_then(|file| from_file(file));
         match (&read, &rendered) {
             (Some(file), Some(_)) => {
                 self.index().touch(*key, file.len() as u64);
@@ -107,8 +107,8 @@ impl Cache {
     }
 
     /// Keeps `rendered` under `key`, and removes others if there is no room. That it cannot be kept is logged.
-    pub(crate) fn store(&self, key: &Key, rendered: &Rendered) {
-        let file = closed(rendered);
+    pub(crate) fn store(&self, key: &Key, rendered: &Picture) {
+        let file = to_file(rendered);
         if on_disk(file.len() as u64) > self.bound {
             return;
         }
@@ -235,8 +235,8 @@ fn write(unfinished: &Path, path: &Path, file: &[u8]) -> io::Result<()> {
     fs::rename(unfinished, path)
 }
 
-/// A file: the checksum of the rest, the format, the picture.
-fn closed(rendered: &Rendered) -> Vec<u8> {
+/// Returns the file of a picture: the checksum of the rest, the format, the bytes.
+fn to_file(rendered: &Picture) -> Vec<u8> {
     let mut file = vec![0; CHECKSUM];
     file.push(rendered.format.code());
     file.extend_from_slice(&rendered.bytes);
@@ -245,20 +245,20 @@ fn closed(rendered: &Rendered) -> Vec<u8> {
     file
 }
 
-fn open(file: &[u8]) -> Option<Rendered> {
+fn from_file(file: &[u8]) -> Option<Picture> {
     let (checksum, content) = file.split_at_checked(CHECKSUM)?;
     let (code, picture) = content.split_first()?;
     let format = Format::of_code(*code)?;
     (Sha256::digest(content).as_slice() == checksum)
-        .then(|| Rendered { format, bytes: Bytes::copy_from_slice(picture) })
+        .then(|| Picture { format, bytes: Bytes::copy_from_slice(picture) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn rendered(size: usize) -> Rendered {
-        Rendered { format: Format::Webp, bytes: vec![7; size].into() }
+    fn rendered(size: usize) -> Picture {
+        Picture { format: Format::Webp, bytes: vec![7; size].into() }
     }
 
     fn key(options: usize) -> Key {

@@ -79,7 +79,7 @@ fn decoder(bytes: &Bytes, format: Format, memory: u64) -> Result<impl ImageDecod
     reader.into_decoder().map_err(|error| refusal(&error))
 }
 
-/// Strangers are not told what a decoder stumbled over; the log has it.
+/// Returns the refusal for an error of a decoder. What it stumbled over is only in the log.
 fn refusal(error: &image::ImageError) -> Refusal {
     tracing::debug!(%error, "a picture cannot be decoded");
     match error {

@@ -14,7 +14,7 @@ use super::format::Format;
 /// The quality if none is asked for. AVIF looks the same at a lower number, as upstream's imgproxy is set up.
 const QUALITY: u8 = 80;
 const AVIF_QUALITY: u8 = 62;
-/// From 1, slow and small, to 10. One of 640 by 360 pixels takes a second at this one.
+/// From 1 (slow, and small files) to 10. A picture of 640 by 360 pixels takes a second at this speed.
 const AVIF_SPEED: u8 = 7;
 /// The speed for pictures of more than [`AVIF_SMALL`] pixels: one of 1200 by 800 takes a second.
 const AVIF_SPEED_OF_LARGE: u8 = 10;

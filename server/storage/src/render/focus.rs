@@ -1,4 +1,4 @@
-//! Gravity `sm`: where in a picture most is to be seen.
+//! Gravity `sm`: where a picture has the most detail.
 
 use image::{DynamicImage, RgbImage};
 

@@ -52,14 +52,8 @@ impl Format {
         }
     }
 
-    pub(crate) const fn content_type(self) -> &'static str {
-        match self {
-            Self::Jpeg => "image/jpeg",
-            Self::Png => "image/png",
-            Self::Gif => "image/gif",
-            Self::Webp => "image/webp",
-            Self::Avif => "image/avif",
-        }
+    pub(crate) fn content_type(self) -> &'static str {
+        self.image_format().to_mime_type()
     }
 
     pub(crate) const fn image_format(self) -> image::ImageFormat {
@@ -75,7 +69,7 @@ impl Format {
 
 /// The format that a request asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Requested {
+pub(crate) enum FormatChoice {
     /// The best one that `Accept` names.
     #[default]
     Negotiated,
@@ -85,7 +79,7 @@ pub(crate) enum Requested {
     Fixed(Format),
 }
 
-impl Requested {
+impl FormatChoice {
     pub(crate) const NAMES: [&str; 3] = ["origin", "avif", "webp"];
 
     pub(crate) fn of_name(name: &str) -> Option<Self> {
@@ -119,7 +113,7 @@ impl Requested {
         match self {
             Self::Fixed(format) => Target::Fixed(format),
             Self::Origin => Target::Source,
-            Self::Negotiated => Target::Best(Accepted::of(headers)),
+            Self::Negotiated => Target::Best(AcceptedFormats::of(headers)),
         }
     }
 }
@@ -132,19 +126,19 @@ pub(crate) enum Target {
     /// The source's.
     Source,
     /// What the client understands.
-    Best(Accepted),
+    Best(AcceptedFormats),
 }
 
 /// What a client says that it understands. `any` is the newer formats by a wildcard, which stands for them where the source
 /// has one, but is no reason to make one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Accepted {
+pub(crate) struct AcceptedFormats {
     avif: bool,
     webp: bool,
     any: bool,
 }
 
-impl Accepted {
+impl AcceptedFormats {
     fn of(headers: &HeaderMap) -> Self {
         let mut accepted = Self { avif: false, webp: false, any: !headers.contains_key(ACCEPT) };
         let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
@@ -174,7 +168,7 @@ impl Target {
         match self {
             Self::Fixed(format) => format.name().to_owned(),
             Self::Source => "source".to_owned(),
-            Self::Best(Accepted { avif, webp, any }) => format!("best:{avif}:{webp}:{any}"),
+            Self::Best(AcceptedFormats { avif, webp, any }) => format!("best:{avif}:{webp}:{any}"),
         }
     }
 
@@ -210,7 +204,7 @@ mod tests {
         if let Some(accept) = accept {
             headers.insert(ACCEPT, accept.parse().unwrap());
         }
-        Requested::Negotiated.target(&headers).choose(source, false, pixels)
+        FormatChoice::Negotiated.target(&headers).choose(source, false, pixels)
     }
 
     #[test]

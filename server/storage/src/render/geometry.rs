@@ -34,8 +34,8 @@ impl Plan {
         find_focus: impl FnOnce(f64, f64) -> (f64, f64),
     ) -> Self {
         let (width, height) = (f64::from(source.0), f64::from(source.1));
-        let (scaled_width, scaled_height) = scaled(source, options);
-        let scaled = bounded((scaled_width, scaled_height), options);
+        let (scaled_width, scaled_height) = scaled_size(source, options);
+        let scaled = bounded_size((scaled_width, scaled_height), options);
         let whole = Area { left: 0.0, top: 0.0, width, height };
         let (Resize::Cover, Some(wanted_width), Some(wanted_height)) =
             (options.resize, options.width, options.height)
@@ -97,7 +97,7 @@ const fn is_turned(orientation: Orientation) -> bool {
 }
 
 /// Returns the size of the whole picture before it is cropped.
-fn scaled(source: (u32, u32), options: &Options) -> (f64, f64) {
+fn scaled_size(source: (u32, u32), options: &Options) -> (f64, f64) {
     let (width, height) = (f64::from(source.0), f64::from(source.1));
     let shrink_x = options.width.map(|wanted| width / f64::from(wanted));
     let shrink_y = options.height.map(|wanted| height / f64::from(wanted));
@@ -114,7 +114,7 @@ fn scaled(source: (u32, u32), options: &Options) -> (f64, f64) {
     (width / x, height / y)
 }
 
-fn bounded((width, height): (f64, f64), options: &Options) -> (u32, u32) {
+fn bounded_size((width, height): (f64, f64), options: &Options) -> (u32, u32) {
     let max_width = f64::from(options.width.unwrap_or(0).max(MAX_WIDTH));
     let shrink = match options.resize {
         // The rest is cut off.

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use super::format::Requested;
+use super::format::FormatChoice;
 
 /// The values of `quality`.
 pub(crate) const QUALITIES: RangeInclusive<u64> = 20..=100;
@@ -18,7 +18,7 @@ pub(crate) struct Options {
     pub(crate) height: Option<u32>,
     pub(crate) resize: Resize,
     pub(crate) quality: Option<u8>,
-    pub(crate) format: Requested,
+    pub(crate) format: FormatChoice,
     pub(crate) gravity: Option<Gravity>,
 }
 
@@ -54,7 +54,7 @@ impl Resize {
         }
     }
 
-    /// The word of imgproxy, upstream's renderer.
+    /// Returns the word of imgproxy, upstream's renderer.
     const fn kind(self) -> &'static str {
         match self {
             Self::Cover => "fill",
@@ -73,7 +73,7 @@ pub(crate) struct Gravity {
     pub(crate) y: Option<f64>,
 }
 
-/// What the part that stays is near to.
+/// The place that the part that stays is near to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     North,
@@ -85,7 +85,7 @@ pub(crate) enum Anchor {
     SouthEast,
     SouthWest,
     Centre,
-    /// Where most is to be seen.
+    /// Where the picture has the most detail.
     Smart,
     /// The point of the offsets.
     Point,
@@ -128,9 +128,9 @@ impl fmt::Display for Gravity {
     }
 }
 
-/// Who reads a list of options.
+/// The form of a list of options: it depends on who reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Spelling {
+pub(crate) enum ListForm {
     /// A reader of `X-Transformations`.
     Header,
     /// Either service, in the token of a signed URL.
@@ -148,14 +148,14 @@ impl Options {
     }
 
     /// Returns the list of options, without those that have no effect.
-    pub(crate) fn list(&self, spelling: Spelling) -> String {
+    pub(crate) fn list(&self, form: ListForm) -> String {
         let mut list = Vec::new();
         list.extend(self.height.map(|height| format!("height:{height}")));
         list.extend(self.width.map(|width| format!("width:{width}")));
         if self.width.is_some() || self.height.is_some() {
-            list.push(match spelling {
-                Spelling::Header => format!("resizing_type:{}", self.resize.kind()),
-                Spelling::Token => format!("resize:{}", self.resize.name()),
+            list.push(match form {
+                ListForm::Header => format!("resizing_type:{}", self.resize.kind()),
+                ListForm::Token => format!("resize:{}", self.resize.name()),
             });
         }
         list.extend(self.quality.map(|quality| format!("quality:{quality}")));
@@ -176,7 +176,7 @@ impl Options {
                 "width" => options.width = value.parse().ok(),
                 "resize" => options.resize = Resize::of_name(value).unwrap_or_default(),
                 "quality" => options.quality = value.parse().ok(),
-                "format" => options.format = Requested::of_name(value).unwrap_or_default(),
+                "format" => options.format = FormatChoice::of_name(value).unwrap_or_default(),
                 "gravity" => {
                     let mut offset = || parts.next()?.parse().ok().filter(|offset: &f64| offset.is_finite());
                     let (x, y) = (offset(), offset());
@@ -186,8 +186,10 @@ impl Options {
             }
         }
         // The list does not tell the source's own format from none; upstream forgets it here.
-        if options.format == Requested::Negotiated && Requested::of_name(format) == Some(Requested::Origin) {
-            options.format = Requested::Origin;
+        if options.format == FormatChoice::Negotiated
+            && FormatChoice::of_name(format) == Some(FormatChoice::Origin)
+        {
+            options.format = FormatChoice::Origin;
         }
         let (least, most) = (*QUALITIES.start() as u8, *QUALITIES.end() as u8);
         options.quality = options.quality.map(|quality| quality.clamp(least, most));
@@ -206,18 +208,18 @@ mod tests {
             width: Some(100),
             height: Some(100),
             quality: Some(80),
-            format: Requested::Fixed(Format::Webp),
+            format: FormatChoice::Fixed(Format::Webp),
             gravity: Some(Gravity { anchor: Anchor::Point, x: Some(0.0), y: Some(1.0) }),
             ..Options::default()
         };
         assert_eq!(
-            options.list(Spelling::Header),
+            options.list(ListForm::Header),
             "height:100,width:100,resizing_type:fill,quality:80,format:webp,gravity:fp:0:1"
         );
-        let token = options.list(Spelling::Token);
+        let token = options.list(ListForm::Token);
         assert_eq!(token, "height:100,width:100,resize:cover,quality:80,format:webp,gravity:fp:0:1");
         assert_eq!(Options::from_token(&token, "webp"), options);
-        assert_eq!(Options::default().list(Spelling::Header), "");
+        assert_eq!(Options::default().list(ListForm::Header), "");
         let north = Gravity { anchor: Anchor::North, x: None, y: Some(-10.5) };
         assert_eq!(north.to_string(), "gravity:no:0:-10.5");
         let smart = Gravity { anchor: Anchor::Smart, x: Some(1.0), y: None };
@@ -233,7 +235,7 @@ mod tests {
         let gravity = Gravity { anchor: Anchor::SouthWest, x: Some(0.25), y: Some(10.0) };
         assert_eq!(options, Options { height: Some(50), gravity: Some(gravity), ..Options::default() });
         assert_eq!(Options::from_token("", ""), Options::default());
-        assert_eq!(Options::from_token("width:9", "origin").format, Requested::Origin);
+        assert_eq!(Options::from_token("width:9", "origin").format, FormatChoice::Origin);
         assert_eq!(Options::from_token("width:x,,quality,quality:1:2,a:b", "").quality, Some(20));
     }
 

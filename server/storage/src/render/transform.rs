@@ -30,7 +30,7 @@ pub(crate) fn apply(
         focus::find(&small, width, height)
     };
     let plan = Plan::new(source, options, find_focus).before(orientation, source);
-    let mut result = resized(picture, plan)?;
+    let mut result = resize(picture, plan)?;
     result.apply_orientation(orientation);
     if let Some(profile) = profile {
         convert(&mut result, profile);
@@ -38,19 +38,19 @@ pub(crate) fn apply(
     Ok(result)
 }
 
-fn resized(picture: &DynamicImage, plan: Plan) -> Result<DynamicImage, Refusal> {
+fn resize(picture: &DynamicImage, plan: Plan) -> Result<DynamicImage, Refusal> {
     let (from, (width, height)) = ((picture.width(), picture.height()), plan.size);
     let result = match picture {
         DynamicImage::ImageLuma8(pixels) => {
-            let pixels = resized_pixels::<U8>(pixels, from, plan)?;
+            let pixels = resize_pixels::<U8>(pixels, from, plan)?;
             GrayImage::from_raw(width, height, pixels).map(DynamicImage::ImageLuma8)
         }
         DynamicImage::ImageRgb8(pixels) => {
-            let pixels = resized_pixels::<U8x3>(pixels, from, plan)?;
+            let pixels = resize_pixels::<U8x3>(pixels, from, plan)?;
             RgbImage::from_raw(width, height, pixels).map(DynamicImage::ImageRgb8)
         }
         DynamicImage::ImageRgba8(pixels) => {
-            let pixels = resized_pixels::<U8x4>(pixels, from, plan)?;
+            let pixels = resize_pixels::<U8x4>(pixels, from, plan)?;
             RgbaImage::from_raw(width, height, pixels).map(DynamicImage::ImageRgba8)
         }
         // Decoding makes no others.
@@ -59,7 +59,7 @@ fn resized(picture: &DynamicImage, plan: Plan) -> Result<DynamicImage, Refusal> 
     result.ok_or(Refusal::Failed)
 }
 
-fn resized_pixels<P: PixelTrait>(pixels: &[u8], from: (u32, u32), plan: Plan) -> Result<Vec<u8>, Refusal> {
+fn resize_pixels<P: PixelTrait>(pixels: &[u8], from: (u32, u32), plan: Plan) -> Result<Vec<u8>, Refusal> {
     let (area, (width, height)) = (plan.area, plan.size);
     let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3)).crop(
         area.left,

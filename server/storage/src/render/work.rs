@@ -1,4 +1,4 @@
-//! Who may work on pictures, and when: one request per picture, a few pictures at a time, within an amount of memory, with a
+//! Limits of the work on pictures: one job per picture, a few pictures at a time, within an amount of memory, with a
 //! queue of limited length, on threads of a low priority.
 
 use std::collections::HashMap;
@@ -29,58 +29,58 @@ const STACK: usize = 8 << 20;
 const NICENESS: i32 = 10;
 
 /// Lets requests for the same thing share the work.
-pub(crate) struct Flights<K, T> {
-    running: Mutex<HashMap<K, Flight<T>>>,
+pub(crate) struct SharedJobs<K, T> {
+    running: Mutex<HashMap<K, Job<T>>>,
 }
 
-type Flight<T> = Shared<BoxFuture<'static, Result<T, Refusal>>>;
+type Job<T> = Shared<BoxFuture<'static, Result<T, Refusal>>>;
 
-impl<K: Eq + Hash + Copy + Send + 'static, T: Clone + Send + Sync + 'static> Flights<K, T> {
+impl<K: Eq + Hash + Copy + Send + 'static, T: Clone + Send + Sync + 'static> SharedJobs<K, T> {
     pub(crate) fn new() -> Self {
         Self { running: Mutex::default() }
     }
 
-    /// Returns what `work` yields, or what work yields that is under way for the same `key`. It goes on if its requests
-    /// leave.
+    /// Returns what `work` yields, or what work yields that is under way for the same `key`. Work goes on when nobody waits
+    /// for it any more.
     pub(crate) async fn join<W>(self: &Arc<Self>, key: K, work: impl FnOnce() -> W) -> Result<T, Refusal>
     where
         W: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
-        let flight = {
+        let job = {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             match running.get(&key) {
-                Some(flight) => flight.clone(),
+                Some(job) => job.clone(),
                 None => {
-                    let landing = Landing { flights: Arc::clone(self), key };
+                    let end = JobEnd { jobs: Arc::clone(self), key };
                     let work = work();
                     let task = tokio::spawn(async move {
                         // Dropped also if the work panics.
-                        let _landing = landing;
+                        let _end = end;
                         work.await
                     });
-                    let flight = task.map(|done| done.unwrap_or(Err(Refusal::Failed))).boxed().shared();
-                    running.insert(key, flight.clone());
-                    flight
+                    let job = task.map(|done| done.unwrap_or(Err(Refusal::Failed))).boxed().shared();
+                    running.insert(key, job.clone());
+                    job
                 }
             }
         };
-        flight.await
+        job.await
     }
 }
 
-/// Ends a flight when dropped.
-struct Landing<K: Eq + Hash, T> {
-    flights: Arc<Flights<K, T>>,
+/// Ends a job when dropped, so that it is not joined any more.
+struct JobEnd<K: Eq + Hash, T> {
+    jobs: Arc<SharedJobs<K, T>>,
     key: K,
 }
 
-impl<K: Eq + Hash, T> Drop for Landing<K, T> {
+impl<K: Eq + Hash, T> Drop for JobEnd<K, T> {
     fn drop(&mut self) {
-        self.flights.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.jobs.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
     }
 }
 
-/// What renders pictures: so many at a time.
+/// The workers that render pictures: each renders one at a time.
 pub(crate) struct Workers {
     workers: Arc<Semaphore>,
     memory: Arc<Semaphore>,
@@ -90,17 +90,17 @@ pub(crate) struct Workers {
     time_limit: Duration,
 }
 
-/// One of them, until it is dropped.
+/// One of the [`Workers`], taken until this is dropped.
 pub(crate) struct Worker {
     _worker: OwnedSemaphorePermit,
     memory: Arc<Semaphore>,
 }
 
 impl Workers {
-    /// `workers` pictures at a time, `queue` more that wait, each up to `time_limit`.
+    /// Returns `workers` that make one picture each, for which `queue` more may wait up to `time_limit`.
     pub(crate) fn new(workers: usize, queue: usize, time_limit: Duration) -> Self {
         let workers = workers.clamp(1, Semaphore::MAX_PERMITS);
-        // Without any, nobody could even look whether a worker is free.
+        // With none, even a free worker could not be taken.
         let queue = queue.clamp(1, Semaphore::MAX_PERMITS);
         Self {
             workers: Arc::new(Semaphore::new(workers)),
@@ -148,7 +148,7 @@ impl Worker {
         let memory = memory.map_err(|_| Refusal::Overloaded)?.map_err(|_| Refusal::Failed)?;
         let (sender, receiver) = oneshot::channel();
         let started = thread::Builder::new().name("render".to_owned()).stack_size(STACK).spawn(move || {
-            step_back();
+            lower_priority();
             let done = catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Refusal::Unsupported));
             drop((self, memory));
             // Fails if nobody waits any more.
@@ -164,7 +164,7 @@ impl Worker {
 }
 
 /// Lowers the priority of the calling thread, where threads have one of their own: elsewhere it is the process's.
-fn step_back() {
+fn lower_priority() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(NICENESS) {
         tracing::debug!(%error, "pictures are rendered at the ordinary priority");
@@ -182,25 +182,25 @@ mod tests {
 
     #[tokio::test]
     async fn requests_for_the_same_share_the_work() {
-        let flights = Arc::new(Flights::new());
+        let jobs = Arc::new(SharedJobs::new());
         let done = Arc::new(AtomicUsize::new(0));
         let ask = |key: u8| {
-            let (flights, done) = (Arc::clone(&flights), Arc::clone(&done));
+            let (jobs, done) = (Arc::clone(&jobs), Arc::clone(&done));
             async move {
                 let work = || async move {
                     tokio::time::sleep(MOMENT).await;
                     Ok(done.fetch_add(1, Ordering::SeqCst))
                 };
-                flights.join(key, work).await
+                jobs.join(key, work).await
             }
         };
         let answers = tokio::join!(ask(1), ask(1), ask(2), ask(1));
         assert_eq!(done.load(Ordering::SeqCst), 2);
         assert_eq!(answers.0, answers.1);
         assert_eq!(answers.0, answers.3);
-        assert!(flights.running.lock().unwrap().is_empty());
-        assert_eq!(ask(1).await, Ok(2), "a flight that has landed is not joined");
-        let panicking = flights.join(3, || async { panic!("a defect") }).await;
+        assert!(jobs.running.lock().unwrap().is_empty());
+        assert_eq!(ask(1).await, Ok(2), "a job that has ended is not joined");
+        let panicking = jobs.join(3, || async { panic!("a defect") }).await;
         assert_eq!(panicking, Err(Refusal::Failed));
         assert_eq!(ask(3).await, Ok(3));
     }

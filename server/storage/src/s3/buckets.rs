@@ -14,7 +14,7 @@ use crate::{Error, Storage};
 
 /// A bucket as the list of buckets has it.
 #[derive(Deserialize)]
-struct Listed {
+struct BucketEntry {
     name: String,
     #[serde(with = "time::serde::rfc3339::option", default)]
     created_at: Option<OffsetDateTime>,
@@ -27,7 +27,7 @@ pub(super) async fn list(
 ) -> S3Result<S3Response<ListBucketsOutput>> {
     let listing = Listing { column: Some("name"), ..Listing::default() };
     let json = buckets::list(storage, &call.caller, &listing, "storage.s3.bucket.list").await?;
-    let mut listed: Vec<Listed> =
+    let mut listed: Vec<BucketEntry> =
         serde_json::from_str(&json).map_err(|error| Error::Backend(error.to_string()))?;
     // The database orders names by the rules of a language; pages need an order in which one name is behind another.
     listed.sort_by(|one, other| one.name.cmp(&other.name));
@@ -103,7 +103,7 @@ pub(super) async fn location(
     Ok(S3Response::new(GetBucketLocationOutput { location_constraint: Some(region) }))
 }
 
-/// Objects have one version, which S3 calls suspended versioning.
+/// Answers that versioning is suspended, as S3 calls it that objects have one version.
 pub(super) async fn versioning(
     storage: &Storage,
     call: &Call,

@@ -6,6 +6,7 @@
 //! before the end.
 
 use bytes::{Bytes, BytesMut};
+use data_encoding::HEXLOWER;
 use futures_util::StreamExt as _;
 use poem::http::StatusCode;
 use sha2::{Digest as _, Sha256};
@@ -14,7 +15,6 @@ use super::credentials::mismatch;
 use super::error::{invalid, refusal};
 use super::payload::{Chunks, Failure, incomplete};
 use super::signature::{Claim, SigningKey, sha256};
-use crate::upload::hex;
 
 /// Bytes of a chunk's head: its size and signature.
 const MAX_HEAD: usize = 1024;
@@ -23,7 +23,7 @@ const MAX_TRAILERS: usize = 16 * 1024;
 const SIGNATURE: &str = "chunk-signature=";
 const TRAILER_SIGNATURE: &str = "x-amz-trailer-signature";
 
-/// What signs chunks.
+/// The signatures of a body's chunks, each of which is over the one before.
 pub(super) struct Signing {
     claim: Claim,
     key: SigningKey,
@@ -43,7 +43,7 @@ impl Signing {
 
     /// Checks the chunk that has been read.
     fn finish_chunk(&mut self) -> Result<(), Failure> {
-        let digest = hex(&std::mem::take(&mut self.digest).finalize());
+        let digest = HEXLOWER.encode(&std::mem::take(&mut self.digest).finalize());
         let data = format!("{}\n{digest}", sha256(b""));
         let text = self.claim.chunk_text("PAYLOAD", &self.previous, &data);
         if !self.key.verifies(&text, &self.current) {

@@ -96,7 +96,7 @@ pub(super) async fn part(
     let object = find(storage, call, (&source.0, &source.1), OPERATION).await?;
     check(call, &object)?;
     let range = match call.header(SOURCE_RANGE) {
-        Some(asked) => inside(asked, object.size).ok_or(Error::InvalidRange(object.size))?,
+        Some(asked) => range_within(asked, object.size).ok_or(Error::InvalidRange(object.size))?,
         None => 0..object.size,
     };
     let name = (&*input.bucket, &*input.key);
@@ -125,7 +125,7 @@ pub(super) async fn part(
 }
 
 /// Returns the range `bytes=first-last`, which has to lie within an object of `size` bytes.
-fn inside(header: &str, size: u64) -> Option<std::ops::Range<u64>> {
+fn range_within(header: &str, size: u64) -> Option<std::ops::Range<u64>> {
     let (first, last) = header.strip_prefix("bytes=")?.split_once('-')?;
     let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     let (first, last): (u64, u64) = if is_number(first) && is_number(last) {
@@ -142,10 +142,10 @@ mod tests {
 
     #[test]
     fn a_range_of_a_source_lies_within_it() {
-        assert_eq!(inside("bytes=0-9", 10), Some(0..10));
-        assert_eq!(inside("bytes=3-3", 10), Some(3..4));
+        assert_eq!(range_within("bytes=0-9", 10), Some(0..10));
+        assert_eq!(range_within("bytes=3-3", 10), Some(3..4));
         for header in ["bytes=0-10", "bytes=5-", "bytes=-5", "bytes=4-3", "0-3", "bytes=+1-2", "bytes=a-b"] {
-            assert_eq!(inside(header, 10), None, "{header}");
+            assert_eq!(range_within(header, 10), None, "{header}");
         }
     }
 }

@@ -4,7 +4,7 @@ use poem::Request;
 use poem::http::header::HOST;
 use s3s::{S3Error, S3ErrorCode};
 
-use super::signature::{Claim, Credential, Signed, SigningKey, denied};
+use super::signature::{Claim, Credential, SignedRequest, SigningKey, denied};
 use crate::caller::{Caller, Identity};
 use crate::signature::refusal;
 use crate::{AccessKeys, Storage};
@@ -23,7 +23,7 @@ pub(super) fn authenticate(
 ) -> Result<(Caller, SigningKey), S3Error> {
     let token = claim.session_token.as_deref();
     let key = signing_key(storage, &claim.credential, token)?;
-    let signed = Signed { method: request.method(), headers: request.headers(), query };
+    let signed = SignedRequest { method: request.method(), headers: request.headers(), query };
     let addresses = addresses(request);
     if !addresses.iter().any(|(host, path)| claim.holds(&key, &signed, host, path)) {
         return Err(mismatch(token.is_some()));

@@ -25,15 +25,15 @@ use super::objects::METADATA_PREFIX;
 use super::request::{self, Target};
 use super::signature::{ALGORITHM, Credential, denied, encode_key, expired, malformed, parse_query};
 use crate::api::response;
-use crate::api::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, paced};
+use crate::api::upload::chunk_by_chunk;
 use crate::caller::Caller;
-use crate::upload::{self, Description, Stored};
+use crate::upload::{self, DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes};
 use crate::{Error, Storage, buckets, objects};
 
 /// Fields beside the file, and the bytes of all of them.
 const MAX_FIELDS: usize = 100;
 const MAX_FIELDS_LENGTH: usize = 64 * 1024;
-/// What a policy need not say anything about. Source: upstream.
+/// Fields that a policy need not mention. Source: upstream.
 const EXEMPT: [&str; 6] = [
     "policy",
     "x-amz-signature",
@@ -70,7 +70,7 @@ pub(super) async fn answer(
     }
     let boundary = multer::parse_boundary(request.header(CONTENT_TYPE).unwrap_or_default())
         .map_err(|_| broken("the boundary is missing"))?;
-    let mut form = Multipart::new(paced(request.take_body().into_bytes_stream()), boundary);
+    let mut form = Multipart::new(chunk_by_chunk(request.take_body().into_bytes_stream()), boundary);
     let mut fields = Fields::new();
     let mut length = 0;
     while let Some(field) = form.next_field().await.map_err(|error| broken(&error.to_string()))? {
@@ -108,8 +108,8 @@ fn broken(reason: &str) -> S3Error {
     refusal(StatusCode::BAD_REQUEST, "MalformedPOSTRequest", message)
 }
 
-/// Who has signed the policy, and how large the file may be by it.
-struct Signed {
+/// A form whose policy holds: who has signed it, and how large the file may be.
+struct SignedForm {
     caller: Caller,
     lengths: Option<(u64, u64)>,
 }
@@ -120,7 +120,7 @@ fn verify(
     request: &Request,
     fields: &mut Fields,
     bucket: &str,
-) -> Result<Signed, S3Error> {
+) -> Result<SignedForm, S3Error> {
     // The bucket is that of the address, whatever the form says.
     fields.insert("bucket".to_owned(), bucket.to_owned());
     let field = |name: &str| fields.get(name).map(String::as_str);
@@ -138,12 +138,12 @@ fn verify(
     let policy = Policy::decode(policy)?;
     policy.check_expiration()?;
     let lengths = policy.check_fields(fields)?;
-    Ok(Signed { caller: caller(storage, request, token)?, lengths })
+    Ok(SignedForm { caller: caller(storage, request, token)?, lengths })
 }
 
 async fn receive(
     storage: &Storage,
-    signed: Signed,
+    signed: SignedForm,
     file: Field<'_>,
     fields: &Fields,
     bucket_name: &str,
@@ -185,11 +185,11 @@ async fn receive(
         });
     }
     target.complete(storage, &signed.caller, &about, &stored).await?;
-    Ok(said(fields, &target, &stored))
+    Ok(form_answer(fields, &target, &stored))
 }
 
 /// Returns the answer that the form asks for.
-fn said(fields: &Fields, target: &upload::Target<'_>, stored: &Stored) -> Response {
+fn form_answer(fields: &Fields, target: &upload::Target<'_>, stored: &StoredBytes) -> Response {
     let tag = format!("\"{}\"", stored.md5);
     let place = format!("{}/{}", target.bucket, target.key);
     let mut response = Response::default();

@@ -12,8 +12,8 @@ use crate::{Storage, buckets};
 
 const OPERATION: &str = "storage.s3.object.list";
 
-/// What both lists are asked for.
-struct Wanted<'a> {
+/// What a request for either list asks for.
+struct ListRequest<'a> {
     bucket: &'a str,
     prefix: &'a str,
     delimiter: Option<&'a str>,
@@ -21,22 +21,22 @@ struct Wanted<'a> {
     after: String,
 }
 
-async fn page(storage: &Storage, call: &Call, wanted: &Wanted<'_>) -> S3Result<Page> {
-    buckets::find(storage, wanted.bucket).await?;
-    if wanted.limit == 0 {
+async fn page(storage: &Storage, call: &Call, request: &ListRequest<'_>) -> S3Result<Page> {
+    buckets::find(storage, request.bucket).await?;
+    if request.limit == 0 {
         return Ok(Page::default());
     }
     let listing = PrefixListing {
-        prefix: wanted.prefix,
-        delimiter: wanted.delimiter.filter(|delimiter| !delimiter.is_empty()),
-        limit: wanted.limit,
-        start: Cursor { after: wanted.after.clone(), after_time: None },
+        prefix: request.prefix,
+        delimiter: request.delimiter.filter(|delimiter| !delimiter.is_empty()),
+        limit: request.limit,
+        start: Cursor { after: request.after.clone(), after_time: None },
         ..PrefixListing::default()
     };
-    Ok(list::page(storage, &call.caller, wanted.bucket, &listing, OPERATION).await?)
+    Ok(list::page(storage, &call.caller, request.bucket, &listing, OPERATION).await?)
 }
 
-/// The objects and the folders of a page.
+/// Returns the objects and the folders of a page.
 fn entries(page: &Page, is_encoded: bool) -> (Vec<Object>, Vec<CommonPrefix>) {
     let (mut objects, mut folders) = (Vec::new(), Vec::new());
     for entry in &page.entries {
@@ -67,7 +67,8 @@ fn limit(asked: Option<i32>) -> u64 {
     asked.and_then(|most| u64::try_from(most).ok()).map_or(MAX_KEYS, |most| most.min(MAX_KEYS))
 }
 
-fn is_url(encoding: Option<&EncodingType>) -> bool {
+/// Reports whether names are to be encoded as in URLs.
+pub(super) fn is_url(encoding: Option<&EncodingType>) -> bool {
     encoding.is_some_and(|encoding| encoding.as_str() == EncodingType::URL)
 }
 
@@ -83,8 +84,8 @@ pub(super) async fn objects_v2(
     let prefix = input.prefix.clone().unwrap_or_default();
     let limit = limit(input.max_keys);
     let delimiter = input.delimiter.as_deref();
-    let wanted = Wanted { bucket: &input.bucket, prefix: &prefix, delimiter, limit, after };
-    let page = page(storage, call, &wanted).await?;
+    let request = ListRequest { bucket: &input.bucket, prefix: &prefix, delimiter, limit, after };
+    let page = page(storage, call, &request).await?;
     let is_encoded = is_url(input.encoding_type.as_ref());
     let (contents, common_prefixes) = entries(&page, is_encoded);
     let encoded = |text: String| if is_encoded { encode_key(&text) } else { text };
@@ -115,8 +116,8 @@ pub(super) async fn objects(
     let limit = limit(input.max_keys);
     let after = input.marker.clone().unwrap_or_default();
     let delimiter = input.delimiter.as_deref();
-    let wanted = Wanted { bucket: &input.bucket, prefix: &prefix, delimiter, limit, after };
-    let page = page(storage, call, &wanted).await?;
+    let request = ListRequest { bucket: &input.bucket, prefix: &prefix, delimiter, limit, after };
+    let page = page(storage, call, &request).await?;
     let is_encoded = is_url(input.encoding_type.as_ref());
     let (contents, common_prefixes) = entries(&page, is_encoded);
     let encoded = |text: String| if is_encoded { encode_key(&text) } else { text };

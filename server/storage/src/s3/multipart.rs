@@ -7,7 +7,8 @@ use s3s::dto::*;
 use s3s::{S3Error, S3Response, S3Result};
 
 use super::error::invalid;
-use super::objects::{describe, etag, replaces, unmet};
+use super::list::is_url;
+use super::objects::{conditional_error, describe, etag, replaces};
 use super::payload;
 use super::request::Call;
 use super::signature::encode_key;
@@ -57,7 +58,7 @@ pub(super) async fn admit(
     let bucket = buckets::find(storage, name.0).await?;
     let upload = find(storage, call, name, id, operation).await?;
     let whole = target(call, name, operation).size_limit(storage, &bucket);
-    let received = multipart::received(storage, id, number).await?;
+    let received = multipart::received_bytes(storage, id, number).await?;
     let room = whole.saturating_sub(received).min(MAX_PART_SIZE);
     if announced.is_some_and(|length| length > room) {
         return Err(Error::EntityTooLarge);
@@ -148,7 +149,7 @@ pub(super) async fn list_parts(
 /// Returns the parts that the client names, in its order, or all.
 ///
 /// Errors: `InvalidPart` for one that has not come or has another tag, `InvalidPartOrder`.
-fn chosen(known: Vec<Part>, wanted: Option<CompletedMultipartUpload>) -> Result<Vec<Part>, S3Error> {
+fn choose_parts(known: Vec<Part>, wanted: Option<CompletedMultipartUpload>) -> Result<Vec<Part>, S3Error> {
     let Some(wanted) = wanted.and_then(|wanted| wanted.parts).filter(|parts| !parts.is_empty()) else {
         return if known.is_empty() { Err(invalid("You must specify at least one part")) } else { Ok(known) };
     };
@@ -183,14 +184,19 @@ pub(super) async fn complete(
     let upload = multipart::find(storage, name, &input.upload_id).await?;
     let target = Target { replaces: replaces(call)?, ..target(call, name, OPERATION) };
     target.check(&bucket, &upload.description())?;
-    target.rehearse(storage, &call.caller, &upload.description()).await.map_err(unmet)?;
+    target.rehearse(storage, &call.caller, &upload.description()).await.map_err(conditional_error)?;
     let known = multipart::parts(storage, &upload.id, 0, MAX_PARTS).await?;
-    let chosen = match chosen(known, input.multipart_upload) {
+    let chosen = match choose_parts(known, input.multipart_upload) {
         Ok(chosen) => chosen,
-        Err(refused) => return Err(still(storage, name, &upload).await.err().unwrap_or(refused)),
+        Err(refused) => {
+            // The parts go away when another request completes the upload.
+            let current = multipart::find(storage, name, &upload.id).await;
+            return Err(current.err().map_or(refused, S3Error::from));
+        }
     };
     let limit = target.size_limit(storage, &bucket);
-    let bytes = multipart::bytes_of(storage, &chosen).boxed();
+    let versions = chosen.iter().map(|part| part.version).collect();
+    let bytes = storage.backend().stream_all(versions).boxed();
     // Hashes of the whole object; those of other types are made of the parts' hashes.
     let (bytes, verdict) = match call.header("x-amz-checksum-type") {
         Some("FULL_OBJECT") => payload::inspect(&call.headers, bytes)?,
@@ -202,7 +208,7 @@ pub(super) async fn complete(
             if let Some(refused) = verdict.take() {
                 return Err(refused);
             }
-            still(storage, name, &upload).await?;
+            multipart::find(storage, name, &upload.id).await?;
             // Who sent the parts is not to blame that they cannot be read.
             return Err(match error {
                 Error::InvalidContent(reason) => Error::Backend(reason).into(),
@@ -215,7 +221,7 @@ pub(super) async fn complete(
         objects::discard(storage, &[whole.version]).await;
         return Err(invalid("The parts do not have the size of x-amz-mp-object-size"));
     }
-    multipart::complete(storage, &call.caller, &upload, &target, &whole).await.map_err(unmet)?;
+    multipart::complete(storage, &call.caller, &upload, &target, &whole).await.map_err(conditional_error)?;
     let output = CompleteMultipartUploadOutput {
         location: Some(format!("{}/{}", input.bucket, input.key)),
         bucket: Some(input.bucket),
@@ -224,14 +230,6 @@ pub(super) async fn complete(
         ..CompleteMultipartUploadOutput::default()
     };
     Ok(S3Response::new(output))
-}
-
-/// Checks that `upload` is still under way: its parts go away when another request completes it.
-///
-/// Errors: [`Error::NoSuchUpload`].
-async fn still(storage: &Storage, name: (&str, &str), upload: &Multipart) -> Result<(), S3Error> {
-    multipart::find(storage, name, &upload.id).await?;
-    Ok(())
 }
 
 pub(super) async fn abort(
@@ -263,7 +261,7 @@ pub(super) async fn list(
     let limit =
         input.max_uploads.and_then(|most| u64::try_from(most).ok()).unwrap_or(MAX_LISTED).min(MAX_LISTED);
     let page = page(storage, call, &input, limit).await?;
-    let is_encoded = input.encoding_type.as_ref().is_some_and(|kind| kind.as_str() == EncodingType::URL);
+    let is_encoded = is_url(input.encoding_type.as_ref());
     let encoded = |text: String| if is_encoded { encode_key(&text) } else { text };
     let (next_key, next_id) = page.next.unzip();
     let output = ListMultipartUploadsOutput {

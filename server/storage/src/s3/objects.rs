@@ -18,10 +18,9 @@ use serde_json::{Map, Value};
 
 use super::error::{not_implemented, precondition_failed};
 use super::request::Call;
-use crate::api::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE};
 use crate::api::{range, response};
 use crate::objects::{self, Object, remove};
-use crate::upload::{Description, FOLDER_MARKER, Target};
+use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, FOLDER_MARKER, Target};
 use crate::{Error, Storage, buckets};
 
 /// Keys that one request may remove. Source: Amazon S3 API Reference, "DeleteObjects".
@@ -68,8 +67,8 @@ pub(super) fn replaces(call: &Call) -> Result<bool, S3Error> {
     }
 }
 
-/// Returns `error` as a write with a condition tells it.
-pub(super) fn unmet(error: Error) -> S3Error {
+/// Returns the error of a write with a condition for `error`.
+pub(super) fn conditional_error(error: Error) -> S3Error {
     match error {
         Error::KeyAlreadyExists => precondition_failed(),
         error => error.into(),
@@ -94,9 +93,11 @@ pub(super) async fn put(
     };
     let about = describe(call);
     let chunks = input.body.unwrap_or_else(|| s3s::Body::empty().into()).map_err(io::Error::other);
-    let stored =
-        target.receive(storage, &call.caller, &bucket, &about, call.length, chunks).await.map_err(unmet)?;
-    target.complete(storage, &call.caller, &about, &stored).await.map_err(unmet)?;
+    let stored = target
+        .receive(storage, &call.caller, &bucket, &about, call.length, chunks)
+        .await
+        .map_err(conditional_error)?;
+    target.complete(storage, &call.caller, &about, &stored).await.map_err(conditional_error)?;
     let tag = Some(ETag::Strong(stored.md5));
     Ok(S3Response::new(PutObjectOutput { e_tag: tag, ..PutObjectOutput::default() }))
 }
@@ -120,13 +121,13 @@ pub(super) async fn find(
 }
 
 /// An answer about an object: all of it, or the part that was asked for.
-struct Reading {
+struct ObjectAnswer {
     status: StatusCode,
     headers: HeaderMap,
     part: std::ops::Range<u64>,
 }
 
-impl Reading {
+impl ObjectAnswer {
     /// Evaluates conditions and the range.
     ///
     /// Errors: `PreconditionFailed`, [`Error::InvalidRange`].
@@ -136,7 +137,7 @@ impl Reading {
         if range::is_precondition_unmet(&call.headers, tag, modified) {
             return Err(precondition_failed());
         }
-        let mut headers = described(object);
+        let mut headers = object_headers(object);
         if range::is_fresh(&call.headers, tag, modified) {
             return Ok(Self { status: StatusCode::NOT_MODIFIED, headers, part: 0..0 });
         }
@@ -154,7 +155,8 @@ impl Reading {
     }
 }
 
-fn described(object: &Object) -> HeaderMap {
+/// Returns the headers that all answers about `object` have.
+fn object_headers(object: &Object) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let metadata = &object.metadata;
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
@@ -190,12 +192,12 @@ pub(super) async fn get(
     input: GetObjectInput,
 ) -> S3Result<S3Response<GetObjectOutput>> {
     let name = (&*input.bucket, &*input.key);
-    let (reading, body) = match read(storage, call, name).await {
+    let (found, body) = match read(storage, call, name).await {
         // The object may have been replaced, and its old bytes removed, since its row was read.
         Err(error) if error.code().as_str() == "NoSuchKey" => read(storage, call, name).await?,
         read => read?,
     };
-    let Reading { status, mut headers, part: _ } = reading;
+    let ObjectAnswer { status, mut headers, part: _ } = found;
     for (name, value) in [
         (CONTENT_TYPE, input.response_content_type),
         (CONTENT_DISPOSITION, input.response_content_disposition),
@@ -212,7 +214,7 @@ pub(super) async fn get(
     Ok(answer(GetObjectOutput { body, ..GetObjectOutput::default() }, status, headers))
 }
 
-/// `s3s` does not look at the status of these answers, so that it goes beside them.
+/// Returns an answer with its status beside it, which `s3s` does not look at.
 fn answer<T>(output: T, status: StatusCode, headers: HeaderMap) -> S3Response<T> {
     let mut answer = S3Response::with_headers(output, headers);
     answer.extensions.insert(status);
@@ -223,15 +225,15 @@ async fn read(
     storage: &Storage,
     call: &Call,
     name: (&str, &str),
-) -> Result<(Reading, Option<StreamingBlob>), S3Error> {
+) -> Result<(ObjectAnswer, Option<StreamingBlob>), S3Error> {
     let object = find(storage, call, name, "storage.s3.object.get").await?;
-    let reading = Reading::of(call, &object)?;
-    if reading.part.is_empty() {
-        return Ok((reading, None));
+    let found = ObjectAnswer::of(call, &object)?;
+    if found.part.is_empty() {
+        return Ok((found, None));
     }
-    let bytes = storage.backend().read(object.version, reading.part.clone(), object.size).await?;
+    let bytes = storage.backend().read(object.version, found.part.clone(), object.size).await?;
     let body = s3s::Body::http_body(BoxBody::<Bytes, io::Error>::from(bytes));
-    Ok((reading, Some(body.into())))
+    Ok((found, Some(body.into())))
 }
 
 pub(super) async fn head(
@@ -240,11 +242,11 @@ pub(super) async fn head(
     input: HeadObjectInput,
 ) -> S3Result<S3Response<HeadObjectOutput>> {
     let object = find(storage, call, (&input.bucket, &input.key), "storage.s3.object.info").await?;
-    let Reading { status, headers, part: _ } = Reading::of(call, &object)?;
+    let ObjectAnswer { status, headers, part: _ } = ObjectAnswer::of(call, &object)?;
     Ok(answer(HeadObjectOutput::default(), status, headers))
 }
 
-/// Objects have no tags.
+/// Answers with no tags: objects have none.
 pub(super) async fn tagging(
     storage: &Storage,
     call: &Call,

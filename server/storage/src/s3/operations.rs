@@ -1,4 +1,4 @@
-//! The operations that there are. Those that are not here `s3s` answers with `NotImplemented`.
+//! The operations of this service. `s3s` answers every other with `NotImplemented`.
 
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use md5::{Digest as _, Md5};
@@ -21,7 +22,6 @@ use sha2::Sha256;
 use super::chunked::{Decoder, Signing};
 use super::error::refusal;
 use super::signature::{Claim, SigningKey, UNSIGNED, header, malformed};
-use crate::upload::hex;
 
 /// Hashes that a client may send along. Source: Amazon S3 User Guide, "Checking object integrity".
 const CHECKSUMS: [&str; 5] = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256"];
@@ -65,7 +65,7 @@ pub(super) fn open(
     body: Chunks,
 ) -> Result<Payload, S3Error> {
     let verdict = Verdict::default();
-    let mut expected = Expected::of(headers)?;
+    let mut expected = ExpectedBody::of(headers)?;
     let (has_signatures, has_trailer) = match &*claim.payload {
         UNSIGNED => return Ok(whole(headers, body, expected, verdict)),
         "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" => (true, false),
@@ -86,15 +86,15 @@ pub(super) fn open(
     let signing = has_signatures.then(|| Signing::new(claim.clone(), key, has_trailer));
     let decoder = Decoder::new(body, signing, trailers);
     Ok(Payload {
-        chunks: checked(Source::Chunked(Box::new(decoder)), expected, verdict.clone()),
+        chunks: check_chunks(Source::Chunked(Box::new(decoder)), expected, verdict.clone()),
         length: Some(length),
         verdict,
     })
 }
 
-fn whole(headers: &HeaderMap, body: Chunks, expected: Expected, verdict: Verdict) -> Payload {
+fn whole(headers: &HeaderMap, body: Chunks, expected: ExpectedBody, verdict: Verdict) -> Payload {
     let length = header(headers, "content-length").and_then(|length| length.parse().ok());
-    Payload { chunks: checked(Source::Whole(body), expected, verdict.clone()), length, verdict }
+    Payload { chunks: check_chunks(Source::Whole(body), expected, verdict.clone()), length, verdict }
 }
 
 /// Returns `chunks` checked against the hashes in `headers`.
@@ -102,8 +102,8 @@ fn whole(headers: &HeaderMap, body: Chunks, expected: Expected, verdict: Verdict
 /// Errors: for hashes that cannot be read.
 pub(super) fn inspect(headers: &HeaderMap, chunks: Chunks) -> Result<(Chunks, Verdict), S3Error> {
     let verdict = Verdict::default();
-    let expected = Expected::of(headers)?;
-    Ok((checked(Source::Whole(chunks), expected, verdict.clone()), verdict))
+    let expected = ExpectedBody::of(headers)?;
+    Ok((check_chunks(Source::Whole(chunks), expected, verdict.clone()), verdict))
 }
 
 fn missing_length() -> S3Error {
@@ -140,7 +140,7 @@ pub(super) enum Failure {
     Refused(S3Error),
 }
 
-fn checked(source: Source, expected: Expected, verdict: Verdict) -> Chunks {
+fn check_chunks(source: Source, expected: ExpectedBody, verdict: Verdict) -> Chunks {
     let inspector = Inspector { digests: Digests::of(&expected), expected };
     let state = Some((source, inspector));
     let chunks = stream::unfold(state, move |state| {
@@ -164,7 +164,7 @@ fn checked(source: Source, expected: Expected, verdict: Verdict) -> Chunks {
 
 /// What a request says about its body.
 #[derive(Debug, Default)]
-struct Expected {
+struct ExpectedBody {
     length: Option<u64>,
     md5: Option<Vec<u8>>,
     content_sha256: Option<String>,
@@ -174,7 +174,7 @@ struct Expected {
     announced: Vec<String>,
 }
 
-impl Expected {
+impl ExpectedBody {
     fn of(headers: &HeaderMap) -> Result<Self, S3Error> {
         let md5 = match header(headers, "content-md5") {
             Some(text) => {
@@ -210,7 +210,7 @@ struct Digests {
 }
 
 impl Digests {
-    fn of(expected: &Expected) -> Self {
+    fn of(expected: &ExpectedBody) -> Self {
         let wants = |name: &str| {
             expected.checksums.iter().any(|(known, _)| known == name)
                 || expected.announced.iter().any(|announced| announced == name)
@@ -240,7 +240,7 @@ impl Digests {
 }
 
 struct Inspector {
-    expected: Expected,
+    expected: ExpectedBody,
     digests: Digests,
 }
 
@@ -268,7 +268,7 @@ impl Inspector {
             return Err(S3Error::with_message(S3ErrorCode::BadDigest, message));
         }
         if let (Some(expected), Some(digest)) = (&self.expected.content_sha256, self.digests.content_sha256)
-            && hex(&digest.finalize()) != *expected
+            && HEXLOWER.encode(&digest.finalize()) != *expected
         {
             let message = "The provided 'x-amz-content-sha256' header does not match what was computed.";
             return Err(refusal(StatusCode::BAD_REQUEST, "XAmzContentSHA256Mismatch", message));
@@ -296,7 +296,7 @@ impl Inspector {
     }
 }
 
-/// The refusal of a body that is longer or shorter than it was announced.
+/// Returns the refusal of a body that is longer or shorter than it was announced.
 pub(super) fn incomplete() -> S3Error {
     let message = "You did not provide the number of bytes specified by the Content-Length HTTP header.";
     S3Error::with_message(S3ErrorCode::IncompleteBody, message)

@@ -65,7 +65,7 @@ const SUB_RESOURCES: [&str; 43] = [
     "website",
 ];
 
-/// Headers that ask for more than an object: who ignored them would promise what is not kept.
+/// Headers that ask for more than an object. To ignore them would promise what is not kept.
 /// A name that ends with a dash stands for all that begin with it.
 const UNSUPPORTED_HEADERS: [&str; 10] = [
     "x-amz-bucket-object-lock-enabled",
@@ -268,7 +268,7 @@ pub(super) fn for_s3s(
         headers.remove(name);
     }
     if headers.contains_key(COPY_SOURCE) {
-        // It only has to know that there is one.
+        // `s3s` only has to know that there is one.
         headers.insert(COPY_SOURCE, HeaderValue::from_static("bucket/key"));
     }
     if let Some(length) = call.length {

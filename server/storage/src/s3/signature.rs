@@ -4,6 +4,7 @@
 //! The crate `s3s` checks signatures over the path that it routes by. Here these are two paths: clients sign the public
 //! one (`/storage/v1/s3/bucket/key`), behind which the service sees `/bucket/key`.
 
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use poem::http::header::HOST;
@@ -13,8 +14,6 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use time::macros::format_description;
 use time::{Duration, OffsetDateTime, PrimitiveDateTime};
-
-use crate::upload::hex;
 
 /// The one algorithm.
 pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
@@ -84,13 +83,13 @@ pub(super) struct SigningKey([u8; 32]);
 impl SigningKey {
     /// Reports whether `signature`, in hexadecimal digits, is the one of `text`. The time that it takes says nothing.
     pub(super) fn verifies(&self, text: &str, signature: &str) -> bool {
-        let expected = hex(&hmac(&self.0, text.as_bytes()));
+        let expected = HEXLOWER.encode(&hmac(&self.0, text.as_bytes()));
         expected.as_bytes().ct_eq(signature.as_bytes()).into()
     }
 }
 
 fn hmac(key: &[u8], data: &[u8]) -> [u8; 32] {
-    // A key of any length is a key.
+    // HMAC takes a key of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return [0; 32] };
     mac.update(data);
     mac.finalize().into_bytes().into()
@@ -98,7 +97,7 @@ fn hmac(key: &[u8], data: &[u8]) -> [u8; 32] {
 
 /// Returns the SHA-256 of `data` in hexadecimal digits.
 pub(super) fn sha256(data: &[u8]) -> String {
-    hex(&Sha256::digest(data))
+    HEXLOWER.encode(&Sha256::digest(data))
 }
 
 /// What a request says about its signature.
@@ -208,7 +207,13 @@ impl Claim {
     }
 
     /// Reports whether `key` has signed the request, as a client sent it to `host` with the encoded `path`.
-    pub(super) fn holds(&self, key: &SigningKey, request: &Signed<'_>, host: &str, path: &str) -> bool {
+    pub(super) fn holds(
+        &self,
+        key: &SigningKey,
+        request: &SignedRequest<'_>,
+        host: &str,
+        path: &str,
+    ) -> bool {
         let mut signed: Vec<&str> = self.signed_headers.iter().map(String::as_str).collect();
         signed.sort_unstable();
         let headers: String = signed
@@ -232,9 +237,9 @@ impl Claim {
     }
 }
 
-/// What of a request is signed, besides its address.
+/// The parts of a request that are signed, besides its address.
 #[derive(Clone, Copy)]
-pub(super) struct Signed<'r> {
+pub(super) struct SignedRequest<'r> {
     pub(super) method: &'r Method,
     pub(super) headers: &'r HeaderMap,
     /// The decoded parameters.
@@ -243,12 +248,7 @@ pub(super) struct Signed<'r> {
 
 /// Returns the decoded parameters of an address's query.
 pub(super) fn parse_query(query: &str) -> Vec<(String, String)> {
-    let decoded = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
-    let pairs = query.split('&').filter(|pair| !pair.is_empty());
-    pairs
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .map(|(k, v)| (decoded(k), decoded(v)))
-        .collect()
+    url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 
 /// Returns the value of a parameter.
@@ -319,7 +319,7 @@ fn check_life(time: &str, life: u64) -> Result<(), S3Error> {
     if age.whole_seconds() > i64::try_from(life).unwrap_or(i64::MAX) { Err(expired()) } else { Ok(()) }
 }
 
-/// The refusal of what is no longer good. Source: upstream's code and words.
+/// Returns the refusal of what is no longer good. Source: upstream's code and words.
 pub(super) fn expired() -> S3Error {
     S3Error::with_message(S3ErrorCode::ExpiredToken, "The provided token has expired.")
 }
@@ -328,7 +328,7 @@ pub(super) fn denied(message: &str) -> S3Error {
     S3Error::with_message(S3ErrorCode::AccessDenied, message.to_owned())
 }
 
-/// The refusal of a signature that cannot be understood. Source: upstream's code.
+/// Returns the refusal of a signature that cannot be understood. Source: upstream's code.
 pub(super) fn malformed(message: &str) -> S3Error {
     super::error::refusal(StatusCode::BAD_REQUEST, "InvalidSignature", message)
 }

@@ -25,7 +25,7 @@ const WRITE_LIMIT: Duration = Duration::from_secs(120);
 
 /// A vector that is to be written.
 #[derive(Debug)]
-pub(crate) struct Put<'a> {
+pub(crate) struct NewVector<'a> {
     pub(crate) key: &'a str,
     pub(crate) numbers: &'a [Value],
     pub(crate) metadata: Option<&'a Map<String, Value>>,
@@ -40,12 +40,12 @@ pub(crate) struct Segment {
 
 /// What of each vector is returned beside its key.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Parts {
+pub(crate) struct VectorFields {
     pub(crate) data: bool,
     pub(crate) metadata: bool,
 }
 
-impl Parts {
+impl VectorFields {
     /// Returns the SQL of the document that describes a vector.
     fn document(self) -> String {
         let data =
@@ -63,7 +63,7 @@ pub(crate) async fn put(
     storage: &Storage,
     bucket: &str,
     name: &str,
-    vectors: &[Put<'_>],
+    vectors: &[NewVector<'_>],
 ) -> Result<(), Error> {
     let mut keys = HashSet::new();
     if !vectors.iter().all(|vector| keys.insert(vector.key)) {
@@ -86,8 +86,8 @@ pub(crate) async fn put(
 }
 
 /// Returns `vector` as the statement takes it, after checking it.
-fn record(index: &Index, vector: &Put<'_>) -> Result<Value, Error> {
-    let Put { key, numbers, metadata } = *vector;
+fn record(index: &Index, vector: &NewVector<'_>) -> Result<Value, Error> {
+    let NewVector { key, numbers, metadata } = *vector;
     let whose = format!("Invalid record for key '{key}'");
     let invalid = |reason: String| Err(Error::InvalidValue(format!("{whose}: {reason}")));
     if key.len() > MAX_KEY_LENGTH {
@@ -122,7 +122,7 @@ pub(crate) async fn get(
     bucket: &str,
     name: &str,
     keys: &[&str],
-    parts: Parts,
+    parts: VectorFields,
 ) -> Result<String, Error> {
     let index = Index::find(storage, bucket, name).await?;
     let sql = format!(
@@ -154,7 +154,7 @@ pub(crate) async fn list(
     bucket: &str,
     name: &str,
     wanted: &Page<'_>,
-    parts: Parts,
+    parts: VectorFields,
 ) -> Result<String, Error> {
     let index = Index::find(storage, bucket, name).await?;
     let segment = wanted.segment.unwrap_or(Segment { count: 1, index: 0 });

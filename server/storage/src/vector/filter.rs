@@ -195,7 +195,7 @@ fn comparison_sql(operator: Operator, field: &str, value: &str) -> String {
     let any_of =
         format!("exists (select from jsonb_array_elements({value}::jsonb) v where metadata -> {field} @> v)");
     let ordered = |sign: &str| {
-        // Only a case keeps Postgres from reading a text as a number.
+        // Only `case` keeps Postgres from reading a text as a number.
         format!(
             "case when jsonb_typeof(metadata -> {field}) = 'number' \
              then (metadata ->> {field})::numeric {sign} ({value}::text)::numeric else false end"

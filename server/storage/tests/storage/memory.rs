@@ -36,7 +36,7 @@ fn chunks(most: &Arc<AtomicUsize>) -> Body {
     Body::from_bytes_stream(stream::iter(chunks))
 }
 
-/// The same as one chunk of the S3 protocol, as the SDK for Go sends what it is given as a whole.
+/// Returns the same as one chunk of the S3 protocol, as the SDK for Go sends what it is given as a whole.
 #[tokio::test]
 async fn a_chunk_of_the_s3_protocol_is_never_in_memory_as_a_whole() {
     let server = Server::start().await;

@@ -8,7 +8,7 @@ use crate::support::Server;
 
 const PATH: &str = "/object/public/files/a.txt";
 
-/// A server with a public object that has been read.
+/// Starts a server with a public object that has been read.
 async fn server() -> Server {
     let server = Server::start().await;
     listening(&server).await;

@@ -12,8 +12,8 @@ const ANNA: &str = "8f9b2c1e-0000-4000-8000-00000000000a";
 const UNSUPPORTED: &str = "The source image is invalid or unsupported for rendering";
 const TOO_MANY_PIXELS: &str = "The source image resolution is too large to process";
 
-/// A picture of four quarters: red, green, blue, white.
-fn quarters(width: u32, height: u32) -> DynamicImage {
+/// Returns a picture of four quarters: red, green, blue, white.
+pub(crate) fn quarters(width: u32, height: u32) -> DynamicImage {
     DynamicImage::ImageRgb8(RgbImage::from_fn(width, height, |x, y| {
         Rgb(match (x < width / 2, y < height / 2) {
             (true, true) => [250, 0, 0],
@@ -24,21 +24,21 @@ fn quarters(width: u32, height: u32) -> DynamicImage {
     }))
 }
 
-fn encoded(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
+pub(crate) fn encoded(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
     picture.write_to(&mut bytes, format).unwrap();
     bytes.into_inner()
 }
 
-async fn put(server: &Server, path: &str, kind: &str, bytes: &[u8]) {
+pub(crate) async fn put(server: &Server, path: &str, kind: &str, bytes: &[u8]) {
     let service = server.service_role().to_owned();
     let headers = [("content-type", kind), ("cache-control", "max-age=60"), ("x-upsert", "true")];
     let put = server.upload(&service, path, &headers, bytes).await;
     assert_eq!(put.status, StatusCode::OK, "{}", put.text());
 }
 
-/// A server with a public bucket, which holds `quarters.png`, 400 by 200, and `quarters.jpg`.
-async fn server_with(change: impl FnOnce(&mut storage::Settings)) -> Server {
+/// Starts a server with a public bucket, which holds `quarters.png`, 400 by 200, and `quarters.jpg`.
+pub(crate) async fn server_with(change: impl FnOnce(&mut storage::Settings)) -> Server {
     let server = Server::start_with(change).await;
     server.bucket("pictures", true).await;
     let picture = quarters(400, 200);
@@ -47,11 +47,11 @@ async fn server_with(change: impl FnOnce(&mut storage::Settings)) -> Server {
     server
 }
 
-async fn server() -> Server {
+pub(crate) async fn server() -> Server {
     server_with(|_| {}).await
 }
 
-async fn render(server: &Server, query: &str) -> Answer {
+pub(crate) async fn render(server: &Server, query: &str) -> Answer {
     render_as(server, "quarters.png", query, "*/*").await
 }
 
@@ -60,13 +60,13 @@ async fn render_as(server: &Server, name: &str, query: &str, accept: &str) -> An
     server.ask(Method::GET, &path, &[("accept", accept)]).await
 }
 
-fn picture(answer: &Answer) -> DynamicImage {
+pub(crate) fn picture(answer: &Answer) -> DynamicImage {
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
     assert_eq!(answer.header("content-length"), answer.body.len().to_string());
     image::load_from_memory(&answer.body).unwrap()
 }
 
-/// The names of the colours in the four corners, clockwise from the upper left.
+/// Returns the names of the colours in the four corners, clockwise from the upper left.
 fn corners(picture: &DynamicImage) -> [&'static str; 4] {
     let pixels = picture.to_rgb8();
     let (right, bottom) = (pixels.width() - 3, pixels.height() - 3);
@@ -382,7 +382,7 @@ async fn tokens_of_upstream_are_good_here() {
     assert_eq!(picture(&answer).width(), 60);
 }
 
-/// A PNG whose head declares another size than it has.
+/// Returns a PNG whose head declares another size than it has.
 fn lying_png(width: u32, height: u32) -> Vec<u8> {
     let mut png = encoded(&DynamicImage::new_luma8(1, 1), ImageFormat::Png);
     png[16..20].copy_from_slice(&width.to_be_bytes());
@@ -446,51 +446,6 @@ async fn files_are_read_up_to_a_limit() {
         .await;
     let answer = render_as(&server, "padded.png", "width=10", "*/*").await;
     assert_eq!(refusal(&answer), refused("400", message), "whatever its row says");
-}
-
-#[tokio::test]
-async fn a_picture_is_made_once() {
-    let server = server().await;
-    let first = render(&server, "width=30").await;
-    let [file] = &server.rendered_files()[..] else { panic!("one file") };
-    let written = std::fs::metadata(file).unwrap().len();
-    assert_eq!(written, first.body.len() as u64 + 33, "the picture, its format and its checksum");
-    // The source is gone, so that the answer can only come from the cache.
-    server.lose_stored_files();
-    assert_eq!(render(&server, "width=30").await.body, first.body);
-    assert_eq!(render(&server, "width=31").await.json()["code"], "NoSuchKey");
-    std::fs::write(file, vec![1; 100]).unwrap();
-    assert_eq!(
-        render(&server, "width=30").await.json()["code"],
-        "NoSuchKey",
-        "a damaged file counts as none"
-    );
-    assert!(server.rendered_files().is_empty());
-}
-
-#[tokio::test]
-async fn a_replaced_object_has_new_pictures_and_leaves_none_behind() {
-    let server = server().await;
-    let before = picture(&render(&server, "width=30").await);
-    assert_eq!((before.height(), server.rendered_files().len()), (15, 1));
-    put(&server, "pictures/quarters.png", "image/png", &encoded(&quarters(200, 200), ImageFormat::Png)).await;
-    assert_eq!(server.rendered_files().len(), 0);
-    assert_eq!(picture(&render(&server, "width=30").await).height(), 30);
-    server.ask(Method::DELETE, "/object/pictures/quarters.png", &[]).await;
-    let service = server.service_role().to_owned();
-    let path = "/object/pictures/quarters.png";
-    assert_eq!(server.json_as(&service, Method::DELETE, path, &json!({})).await.status, StatusCode::OK);
-    assert_eq!(server.rendered_files().len(), 0);
-}
-
-#[tokio::test]
-async fn what_is_kept_has_a_bound() {
-    let server = server_with(|settings| settings.image_cache_size = settings::Bytes(10 * 4096)).await;
-    for width in 10..40 {
-        render(&server, &format!("width={width}")).await;
-        assert!(server.rendered_files().len() <= 10);
-    }
-    assert!(server.rendered_files().len() >= 9);
 }
 
 #[tokio::test]

@@ -46,7 +46,7 @@ async fn create(server: &Server, key: &str, length: &str, headers: &[(&str, &str
     send(server, Method::POST, "/upload/resumable", &all, "").await
 }
 
-/// The path of an upload that was created, as the service sees it.
+/// Returns the path of an upload that was created, as the service sees it.
 fn path(created: &Answer) -> String {
     assert_eq!(created.status, StatusCode::CREATED, "{}", created.text());
     let location = created.header("location");

@@ -43,7 +43,7 @@ pub(crate) fn encode(text: &str) -> String {
 }
 
 impl Signer {
-    /// The holder of the project's access key.
+    /// Returns the holder of the project's access key.
     pub(crate) fn service(server: &Server) -> Self {
         let keys = server.storage.access_keys();
         Self {
@@ -55,7 +55,7 @@ impl Signer {
         }
     }
 
-    /// A user with the session token `token`.
+    /// Returns a user with the session token `token`.
     pub(crate) fn user(server: &Server, token: &str) -> Self {
         let access_key = server.storage.access_keys().project.clone();
         let secret = server.anon().to_owned();
@@ -72,7 +72,7 @@ impl Signer {
         format!("{}/{}/{}/s3/aws4_request", self.access_key, &self.date()[..8], self.region)
     }
 
-    /// The signature of `text` by the key of this day.
+    /// Returns the signature of `text` by the key of this day.
     pub(crate) fn sign(&self, text: &str) -> String {
         let mut key = hmac(format!("AWS4{}", self.secret).as_bytes(), &self.date()[..8]);
         for part in [&self.region, "s3", "aws4_request"] {
@@ -87,7 +87,7 @@ impl Signer {
         self.sign(&format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", sha256(canonical.as_bytes())))
     }
 
-    /// The headers of a signed request; `path` is the one that is signed, with its query, whose parameters are in order.
+    /// Returns the headers of a signed request; `path` is the one that is signed, with its query, whose parameters are in order.
     pub(crate) fn headers(
         &self,
         method: &Method,
@@ -116,7 +116,7 @@ impl Signer {
         all
     }
 
-    /// The query of a presigned request for `path`, good for `life` seconds; `more` are further parameters of it.
+    /// Returns the query of a presigned request for `path`, good for `life` seconds; `more` are further parameters of it.
     pub(crate) fn presigned(&self, method: &Method, path: &str, life: u64, more: &[(&str, &str)]) -> String {
         let (date, life, credential) = (self.date(), life.to_string(), self.credential());
         let mut pairs = vec![
@@ -175,7 +175,7 @@ impl Server {
 }
 
 impl Answer {
-    /// The text of the first element `name` of an XML document.
+    /// Returns the text of the first element `name` of an XML document.
     pub(crate) fn element(&self, name: &str) -> String {
         let text = self.text();
         let inner = text
@@ -184,12 +184,12 @@ impl Answer {
         inner.map_or_else(String::new, |(inner, _)| inner.to_owned())
     }
 
-    /// The refusal: the status, code and message.
+    /// Returns the refusal: the status, code and message.
     pub(crate) fn s3_refusal(&self) -> (u16, String, String) {
         (self.status.as_u16(), self.element("Code"), self.element("Message"))
     }
 
-    /// The status and the code of a refusal; the status alone of an answer that is none.
+    /// Returns the status and the code of a refusal; the status alone of an answer that is none.
     pub(crate) fn s3_code(&self) -> (u16, String) {
         (self.status.as_u16(), self.element("Code"))
     }

@@ -17,7 +17,7 @@ struct Form {
 }
 
 impl Form {
-    /// A form that `signer` has signed for key prefix `u/`, with `conditions` beside those that are always needed.
+    /// Returns a form that `signer` has signed for key prefix `u/`, with `conditions` beside those that are always needed.
     fn signed(signer: &Signer, fields: &[(&str, &str)], conditions: &[Value]) -> Self {
         let (date, credential) = (signer.date(), signer.credential());
         let mut all = vec![

@@ -144,7 +144,7 @@ async fn an_upload_can_be_signed_for_somebody_else() {
     assert_eq!(replaced.status, StatusCode::OK, "{}", replaced.text());
 }
 
-/// What a token says, without its times.
+/// Returns what a token says, without its times.
 fn claims(token: &str) -> Value {
     let payload = token.split('.').nth(1).unwrap();
     let mut claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).unwrap()).unwrap();

@@ -46,7 +46,7 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The refusal: the HTTP status, and `statusCode`, `error`, `message` and `code` of its body.
+    /// Returns the refusal: the HTTP status, and `statusCode`, `error`, `message` and `code` of its body.
     pub(crate) fn refusal(&self) -> (u16, [String; 4]) {
         let body = self.json();
         let field = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
@@ -83,7 +83,7 @@ impl Server {
         Self { storage, gateway, keys, database: pool, _database: database, client, folder }
     }
 
-    /// The folder that is seeded from.
+    /// Returns the folder that is seeded from.
     pub(crate) fn folder(&self) -> &'static Path {
         Box::leak(self.folder.path().join("files").into_boxed_path())
     }
@@ -158,7 +158,7 @@ impl Server {
         Answer { status: parts.status, headers: parts.headers, body: body.into_vec().await.unwrap() }
     }
 
-    /// A token of the user `id`.
+    /// Returns a token of the user `id`.
     pub(crate) fn user(&self, id: &str) -> String {
         let expires = time::OffsetDateTime::now_utc().unix_timestamp() + 3600;
         self.keys.sign(&json!({ "sub": id, "role": "authenticated", "exp": expires })).unwrap()
@@ -188,13 +188,13 @@ impl Server {
         self.database.await_notifications().await;
     }
 
-    /// The only row of a query of texts.
+    /// Returns the only row of a query of texts.
     pub(crate) async fn row(&self, query: &str) -> Vec<String> {
         let row = self.client.query_one(query, &[]).await.unwrap();
         (0..row.len()).map(|index| row.get(index)).collect()
     }
 
-    /// The folder of the store.
+    /// Returns the folder of the store.
     pub(crate) fn objects(&self) -> PathBuf {
         if is_s3() {
             s3_store::objects(&self.folder.path().join("store"))
@@ -203,7 +203,7 @@ impl Server {
         }
     }
 
-    /// The files of rendered pictures.
+    /// Returns the files of rendered pictures.
     pub(crate) fn rendered_files(&self) -> Vec<PathBuf> {
         let folder = self.folder.path().join("rendered");
         if folder.exists() { walk(&folder) } else { Vec::new() }

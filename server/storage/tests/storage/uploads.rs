@@ -12,7 +12,7 @@ async fn server() -> Server {
     server
 }
 
-/// A form with `fields` and one file among them, where `None` stands.
+/// Returns a form with `fields` and one file among them, where `None` stands.
 fn form(fields: &[(&str, Option<&str>)], file: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     for (name, value) in fields {

@@ -1,36 +1,34 @@
-//! Vector buckets. What needs pgvector is left out where the tests' Postgres does not have it.
+//! Vector buckets. What needs pgvector is skipped where `BASALT_TEST_EXTENSIONS` does not name `vector`.
 
 use crate::support::{Answer, Server};
 use poem::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-/// A server, if its Postgres has pgvector or can have it.
-async fn server() -> Option<Server> {
-    let server = Server::start().await;
-    let row = server.row("select count(*)::text from pg_available_extensions where name = 'vector'").await;
-    (row != ["0"]).then_some(server)
+/// Starts a server, if its Postgres has pgvector.
+pub(crate) async fn server() -> Option<Server> {
+    if testkit::has_extension("vector").await { Some(Server::start().await) } else { None }
 }
 
-async fn call(server: &Server, operation: &str, body: Value) -> Answer {
+pub(crate) async fn call(server: &Server, operation: &str, body: Value) -> Answer {
     server.json(Method::POST, &format!("/vector/{operation}"), &body).await
 }
 
-/// The body of an answer that has to be a success.
-async fn done(server: &Server, operation: &str, body: Value) -> Value {
+/// Returns the body of an answer that has to be a success.
+pub(crate) async fn done(server: &Server, operation: &str, body: Value) -> Value {
     let answer = call(server, operation, body).await;
     assert_eq!(answer.status, StatusCode::OK, "{operation}: {}", answer.text());
     if answer.body.is_empty() { Value::Null } else { answer.json() }
 }
 
-/// Status, code and message of an answer that has to be a refusal.
-async fn refused(server: &Server, operation: &str, body: Value) -> (u16, String, String) {
+/// Returns status, code and message of an answer that has to be a refusal.
+pub(crate) async fn refused(server: &Server, operation: &str, body: Value) -> (u16, String, String) {
     let (status, [status_code, _, message, code]) = call(server, operation, body).await.refusal();
     assert_eq!(status.to_string(), status_code, "the status is the true one");
     (status, code, message)
 }
 
-/// Fields of a request about index `idx` of bucket `b`, and those of `more`.
-fn about(more: Value) -> Value {
+/// Returns the fields of a request about index `idx` of bucket `b`, and those of `more`.
+pub(crate) fn about(more: Value) -> Value {
     let mut body = json!({ "vectorBucketName": "b", "indexName": "idx" });
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     body
@@ -54,7 +52,7 @@ async fn put(server: &Server, vectors: &[(&str, [f64; 2], Value)]) {
     assert_eq!(done(server, "PutVectors", about(json!({ "vectors": vectors }))).await, Value::Null);
 }
 
-fn keys(answer: &Value) -> Vec<&str> {
+pub(crate) fn keys(answer: &Value) -> Vec<&str> {
     answer["vectors"].as_array().unwrap().iter().map(|vector| vector["key"].as_str().unwrap()).collect()
 }
 
@@ -434,72 +432,4 @@ async fn listings_go_page_by_page_and_in_segments() {
     ] {
         assert_eq!(refused(&server, "ListVectors", about(body)).await.2, reason);
     }
-}
-
-#[tokio::test]
-async fn large_dimensions_and_many_vectors_are_searched_through_graphs_too() {
-    let Some(server) = server().await else { return };
-    done(&server, "CreateVectorBucket", json!({ "vectorBucketName": "b" })).await;
-    for (dimension, graph) in [(1536, "vector_cosine_ops"), (3072, "halfvec_cosine_ops"), (4096, "")] {
-        let name = format!("i{dimension}");
-        let body = |more: Value| {
-            let mut body = json!({ "vectorBucketName": "b", "indexName": name });
-            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            body
-        };
-        let definition = json!({ "dataType": "float32", "dimension": dimension, "distanceMetric": "cosine" });
-        done(&server, "CreateIndex", body(definition)).await;
-        let graphs = "select coalesce(string_agg(indexdef, ''), '') from pg_indexes \
-                      where schemaname = 'storage_vectors' and indexdef like '%hnsw%'";
-        let graphs = server.row(graphs).await.concat();
-        assert!(graph.is_empty() || graphs.contains(graph), "{graphs}");
-        // Each vector points mostly into a direction of its own.
-        let vectors: Vec<Value> = (0..40)
-            .map(|n| {
-                let numbers: Vec<f64> = (0..dimension).map(|i| if i == n { 1.0 } else { 0.001 * (i % 7) as f64 }).collect();
-                json!({ "key": format!("k{n}"), "data": { "float32": numbers }, "metadata": { "odd": n % 2 == 1 } })
-            })
-            .collect();
-        done(&server, "PutVectors", body(json!({ "vectors": vectors }))).await;
-        let numbers: Vec<f64> =
-            (0..dimension).map(|i| if i == 8 { 1.0 } else { 0.001 * (i % 7) as f64 }).collect();
-        let query = json!({ "queryVector": { "float32": numbers }, "topK": 5, "returnDistance": true });
-        let found = done(&server, "QueryVectors", body(query.clone())).await;
-        assert_eq!((keys(&found).len(), keys(&found)[0]), (5, "k8"), "{dimension}");
-        assert!(found["vectors"][0]["distance"].as_f64().unwrap().abs() < 1e-6, "the distance is exact");
-        let mut filtered = query;
-        filtered["filter"] = json!({ "odd": true });
-        filtered["topK"] = 30.into();
-        assert_eq!(keys(&done(&server, "QueryVectors", body(filtered)).await).len(), 20, "{dimension}");
-        done(&server, "DeleteIndex", body(json!({}))).await;
-    }
-    let too_large = json!({ "dataType": "float32", "dimension": 4097, "distanceMetric": "cosine" });
-    assert_eq!(refused(&server, "CreateIndex", about(too_large)).await.2, "body/dimension must be <= 4096");
-}
-
-#[tokio::test]
-async fn requests_at_once_make_one_index_and_write_each_vector_once() {
-    let Some(server) = server().await else { return };
-    done(&server, "CreateVectorBucket", json!({ "vectorBucketName": "b" })).await;
-    let definition = json!({ "dataType": "float32", "dimension": 2, "distanceMetric": "cosine" });
-    let creations = (0..6).map(|_| call(&server, "CreateIndex", about(definition.clone())));
-    let statuses: Vec<u16> =
-        futures_util::future::join_all(creations).await.iter().map(|answer| answer.status.as_u16()).collect();
-    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{statuses:?}");
-    assert!(statuses.iter().all(|status| matches!(status, 200 | 409)), "{statuses:?}");
-    let writes = (0..6).map(|n| {
-        let mut vectors: Vec<Value> =
-            (0..50).map(|k| json!({ "key": format!("k{k}"), "data": { "float32": [n + 1, k] } })).collect();
-        if n % 2 == 0 {
-            vectors.reverse();
-        }
-        call(&server, "PutVectors", about(json!({ "vectors": vectors })))
-    });
-    let answers = futures_util::future::join_all(writes).await;
-    assert!(answers.iter().all(|answer| answer.status == StatusCode::OK));
-    let all = done(&server, "ListVectors", about(json!({ "returnData": true }))).await;
-    assert_eq!(keys(&all).len(), 50);
-    let first: Vec<_> =
-        all["vectors"].as_array().unwrap().iter().map(|v| v["data"]["float32"][0].clone()).collect();
-    assert!(first.iter().all(|number| *number == first[0]), "one request's vectors are the last, as a whole");
 }

@@ -40,7 +40,7 @@ fn holds(
         .map(|(name, value)| (poem::http::HeaderName::from_static(name), HeaderValue::from_static(value)))
         .collect();
     let query = parse_query(query);
-    let request = Signed { method: &method, headers: &headers, query: &query };
+    let request = SignedRequest { method: &method, headers: &headers, query: &query };
     claim.holds(&key, &request, HOST_NAME, path)
 }
 
