@@ -58,7 +58,7 @@ fn start(command: Command) -> Program {
 
 /// Sends a request to the service and returns the answer.
 fn ask(served: &Program, request: &str, headers: &str, body: &str) -> String {
-    ask(&served, "Auth API", request, headers, body)
+    served.request("Auth API", request, headers, body)
 }
 
 fn service_token() -> String {

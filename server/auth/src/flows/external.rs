@@ -399,7 +399,7 @@ fn named_by_apple(
     if flow.provider_type == "apple" && !callback.user.is_empty() {
         let name = apple_name(&callback.user)
             .map_err(|cause| failed("Error getting user profile from external provider", &cause))?;
-        provider_user.profile.claims = provider_user.profile.claims.named(&name);
+        provider_user.profile.claims = provider_user.profile.claims.with_name(&name);
     }
     Ok(provider_user)
 }

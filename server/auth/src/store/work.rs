@@ -88,7 +88,7 @@ impl Executor<'_> {
             }
             Executor::Within(work) => {
                 let values: Vec<Text<'_>> = parameters.iter().map(Text).collect();
-                let values = untyped_parameters(&values);
+                let values = untyped(&values);
                 let row = work.watch(sql, work.transaction.query_typed_opt(sql, &values)).await?;
                 let document = row.map(|row| row.try_get::<_, Json<T>>(0)).transpose()?;
                 Ok(document.map(|Json(document)| document))
@@ -106,7 +106,7 @@ impl Executor<'_> {
             }
             Executor::Within(work) => {
                 let values: Vec<Text<'_>> = parameters.iter().map(Text).collect();
-                let values = untyped_parameters(&values);
+                let values = untyped(&values);
                 Ok(work.watch(sql, work.transaction.execute_typed(sql, &values)).await?)
             }
         }

@@ -87,6 +87,11 @@ async fn at(heads: &Heads, path: &str) -> Head {
     heads.page(&description(), &Location { path, ..LOCATION }).await
 }
 
+async fn document(heads: &Heads, path: &str) -> Option<String> {
+    let file = heads.document(&description(), &Location { path, ..LOCATION }).await?;
+    Some(String::from_utf8(file.body.to_vec()).unwrap())
+}
+
 #[tokio::test]
 async fn stored_texts_fill_the_head_and_cannot_leave_it() {
     let attack = "</title></script><script>alert(\"'1'\")</script>&";
@@ -142,8 +147,7 @@ async fn a_page_without_its_row_is_not_found() {
     assert_eq!(found.screen.as_deref(), Some("<h1>Cup won</h1>"));
     assert!(found.html.contains("content=\"Won at…\""), "{}", found.html);
     assert!(found.html.contains("href=\"https://club.example/news/cup\""), "{}", found.html);
-    let map =
-        stored.document(&description(), &Location { path: "/sitemap.xml", ..LOCATION }).await.unwrap().body;
+    let map = document(&stored, "/sitemap.xml").await.unwrap();
     assert!(
         map.contains("<loc>https://club.example/news/cup</loc><lastmod>2026-05-01T12:00:00+00:00</lastmod>"),
         "{map}"
@@ -154,8 +158,7 @@ async fn a_page_without_its_row_is_not_found() {
     let missing = at(&hidden, "/news/cup").await;
     assert_eq!((missing.status, missing.screen), (StatusCode::NOT_FOUND, None));
     assert!(missing.html.contains("<title>The cup | The club</title>"), "{}", missing.html);
-    let map =
-        hidden.document(&description(), &Location { path: "/sitemap.xml", ..LOCATION }).await.unwrap().body;
+    let map = document(&hidden, "/sitemap.xml").await.unwrap();
     assert!(!map.contains("/news/cup"), "{map}");
 
     let unknown = at(&stored, "/a\"b").await;
@@ -171,14 +174,12 @@ async fn a_closed_site_shows_its_door_alone() {
     assert_eq!(head.status, StatusCode::OK);
     assert!(head.html.contains("<title>Members</title>") && !head.html.contains("json-ld"), "{}", head.html);
     assert_eq!(head.screen, None);
-    let described = description();
-    let file = async |path| heads.document(&described, &Location { path, ..LOCATION }).await;
-    assert!(file("/robots.txt").await.unwrap().body.contains("Disallow: /\n"));
-    assert!(!file("/sitemap.xml").await.unwrap().body.contains("<url>"));
+    assert!(document(&heads, "/robots.txt").await.unwrap().contains("Disallow: /\n"));
+    assert!(!document(&heads, "/sitemap.xml").await.unwrap().contains("<url>"));
     let manifest: serde_json::Value =
-        serde_json::from_str(&file("/site.webmanifest").await.unwrap().body).unwrap();
+        serde_json::from_str(&document(&heads, "/site.webmanifest").await.unwrap()).unwrap();
     assert_eq!(manifest, json!({"name": "The club", "display": "browser"}));
-    assert!(file("/other.txt").await.is_none());
+    assert!(document(&heads, "/other.txt").await.is_none());
 }
 
 #[tokio::test]
