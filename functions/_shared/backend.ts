@@ -9,7 +9,7 @@ function required(name: string): string {
 }
 
 /** Where the project's API is. */
-export const projectUrl = required('SUPABASE_URL')
+const projectUrl = required('SUPABASE_URL')
 const anonKey = required('SUPABASE_ANON_KEY')
 const serviceKey = required('SUPABASE_SERVICE_ROLE_KEY')
 

@@ -21,7 +21,7 @@ export class ModelError extends Error {
 }
 
 /** How to reach the model. */
-export interface Model {
+interface Model {
   url: string
   key: string
   name: string

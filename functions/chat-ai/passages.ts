@@ -31,7 +31,7 @@ const SOURCES: Record<Passage['kind'], (passage: Passage) => string> = {
   page: ({ title }) => title,
 }
 
-export const UNKNOWN =
+const UNKNOWN =
   'I do not know that: I can only answer from what is on this site, and I found nothing about it. ' +
   'The team will know. **Send your question with the contact form** (/#contact) and somebody gets back to you shortly.'
 

@@ -15,7 +15,7 @@ interface Due {
 }
 
 /** A message in two forms. */
-export interface Message {
+interface Message {
   subject: string
   text: string
   html: string
@@ -44,7 +44,7 @@ function oneLine(text: string): string {
 }
 
 /** The mail about a record. All that visitors wrote is text, in both parts. */
-export function compose(type: LeadType, record: Lead): Message {
+function compose(type: LeadType, record: Lead): Message {
   const rows: [string, string][] = [
     ['Name', record.name],
     ['Company', record.company ?? ''],

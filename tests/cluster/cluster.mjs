@@ -23,7 +23,7 @@ const drainDelay = '2'
  */
 
 /** One of the servers of a cluster, at the same address however often it is started. */
-export class Node {
+class Node {
   /** @type {Server | undefined} */
   #server
   #options

@@ -16,7 +16,7 @@ export function service(): Client {
 }
 
 /** The result of a call of a function. */
-export interface Invoked<T> {
+interface Invoked<T> {
   data: T | null
   error: (Error & { context?: Response }) | null
 }

@@ -13,7 +13,7 @@ import { Registry } from '../support/registry.mjs'
 import { Server } from '../support/server.mjs'
 
 /** What clients of the S3 protocol sign with. */
-export interface S3Keys {
+interface S3Keys {
   accessKeyId: string
   secretAccessKey: string
   region: string

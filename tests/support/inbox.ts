@@ -8,7 +8,7 @@ interface Listing {
 }
 
 /** A mail with its links and codes. */
-export interface Mail {
+interface Mail {
   subject: string
   /** The link to open; empty where the mail has none. */
   link: string

@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls'
 import { authorityFile, certificate } from './certificate.ts'
 
 /** A mail as a mail server got it. */
-export interface Delivery {
+interface Delivery {
   to: string
   /** As it was sent, headers first. */
   text: string

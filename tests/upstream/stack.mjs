@@ -26,7 +26,7 @@ const objectLimit = 52_428_800
  */
 
 /** The programs that the environment names. */
-export function programsOfEnvironment() {
+function programsOfEnvironment() {
   const { UPSTREAM_AUTH, UPSTREAM_STORAGE, UPSTREAM_STORAGE_NODE } = process.env
   return { auth: UPSTREAM_AUTH, storage: UPSTREAM_STORAGE, node: UPSTREAM_STORAGE_NODE }
 }

@@ -8,7 +8,7 @@ type Tables = Database['public']['Tables']
 type Answer = readonly object[] | 'failure'
 
 /** The requests to the backend: method, table and query of each. */
-export interface RecordedRequest {
+interface RecordedRequest {
   method: string
   table: string
   query: URLSearchParams

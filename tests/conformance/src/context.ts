@@ -29,7 +29,7 @@ export interface User {
 export type Caller = 'anon' | 'service' | 'nobody' | User | { token: string }
 
 /** What a raw request is made of. */
-export interface RequestOptions {
+interface RequestOptions {
   /** By default `anon`. */
   as?: Caller
   headers?: Record<string, string>

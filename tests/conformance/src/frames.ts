@@ -12,7 +12,7 @@ export interface Frame {
 }
 
 /** A message as it is recorded. */
-export interface Seen {
+interface Seen {
   /** What messages of its sort have in common. */
   name: string
   text: string

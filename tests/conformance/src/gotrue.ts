@@ -69,7 +69,7 @@ export function pkce(): { verifier: string; challenge: string } {
 }
 
 /** An account without a session. */
-export interface Account {
+interface Account {
   id: string
   email: string
   password: string
@@ -146,7 +146,7 @@ export async function signIn(
 }
 
 /** What the service answers to a request for a link. */
-export interface Link {
+interface Link {
   id: string
   action_link: string
   email_otp: string

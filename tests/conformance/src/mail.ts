@@ -1,7 +1,7 @@
 import { Difference, NotTried } from './difference.ts'
 
 /** A mail with its link. */
-export interface Mail {
+interface Mail {
   subject: string
   text: string
   /** The first link to the verification of a token; empty where there is none. */

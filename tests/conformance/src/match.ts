@@ -111,7 +111,7 @@ export function compare(expected: unknown, got: unknown): Comparison {
 }
 
 /** Compares a value at `path`; false where it is not as promised. */
-export function walk(expected: unknown, got: unknown, path: Path, found: Comparison): boolean {
+function walk(expected: unknown, got: unknown, path: Path, found: Comparison): boolean {
   if (expected instanceof Matcher) {
     const fits = expected.compare(got, path, found)
     return fits || differ(found, path, expected, got)

@@ -6,7 +6,7 @@ import { partly } from './match.ts'
 import type { Phoenix } from './phoenix.ts'
 
 /** A broadcast as a client sends it in a binary frame, kind 3. */
-export interface Push {
+interface Push {
   ref: string
   topic: string
   event: string
@@ -30,7 +30,7 @@ export function message(event: string, payload: unknown): object {
 }
 
 /** Which row changes a channel is told. */
-export interface Binding {
+interface Binding {
   event: string
   schema?: string
   table?: string
@@ -39,7 +39,7 @@ export interface Binding {
 }
 
 /** What a stock client hands on of a row change. */
-export interface Change {
+interface Change {
   eventType: string
   schema: string
   table: string
@@ -50,7 +50,7 @@ export interface Change {
 }
 
 /** A channel of a stock client that is told row changes. */
-export interface Listening {
+interface Listening {
   heard: Change[]
   channel: RealtimeChannel
 }

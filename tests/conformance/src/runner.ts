@@ -13,7 +13,7 @@ import type { Interface, Target } from './target.ts'
 export type State = 'holds' | 'differs' | 'absent' | 'not tried'
 
 /** An answer or message that a case has seen, for the report. */
-export interface Sight {
+interface Sight {
   request: string
   answer: string
 }
@@ -44,7 +44,7 @@ export interface Outcome {
 }
 
 /** How a run is carried out. */
-export interface RunOptions {
+interface RunOptions {
   jobs: number
   /** Seconds that a case may take. */
   timeout: number

@@ -3,7 +3,7 @@ import { pool, type Outcome, type Runner } from './runner.ts'
 import { describe, type Spoil } from './spoil.ts'
 
 /** A case that did not notice a spoilt answer. */
-export interface Unnoticed {
+interface Unnoticed {
   name: string
   /** What was spoilt; or that the case judges nothing. */
   spoil: string

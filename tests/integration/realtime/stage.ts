@@ -24,7 +24,7 @@ export const unique = (what: string) => `${what}-${randomUUID()}`
 export const sql = (text: string) => psql(own().place, text)
 
 /** The keys of a server, by the names that `basalt keys` prints. */
-export async function keysOf({
+async function keysOf({
   binary,
   project,
   dataDir,

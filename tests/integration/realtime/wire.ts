@@ -7,7 +7,7 @@ import WebSocket, { type RawData } from 'ws'
 
 /** What binary frames are (the byte that they begin with). */
 export const PUSH = 0
-export const REPLY = 1
+const REPLY = 1
 export const BROADCAST = 2
 export const USER_BROADCAST_PUSH = 3
 export const USER_BROADCAST = 4
@@ -18,7 +18,6 @@ export const JSON_TEXT = 1
 
 /** The versions of the protocol. */
 export const VERSIONS = ['1.0.0', '2.0.0'] as const
-export type Version = (typeof VERSIONS)[number]
 
 /** What the server sent, whatever the version. */
 export interface Frame {
@@ -64,7 +63,7 @@ function address({ url, key, vsn, query = {} }: Place): string {
 }
 
 /** What a handshake is refused with. */
-export interface Refused {
+interface Refused {
   status: number
   type: string | undefined
   body: unknown

@@ -5,7 +5,7 @@ import { messages } from '@/lib/notices/messages'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
 /** What the card shows of a user. */
-export interface Profile {
+interface Profile {
   email: string | null
   fullName: string | null
   avatarUrl: string | null

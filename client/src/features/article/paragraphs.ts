@@ -3,7 +3,7 @@ import { PARAGRAPH_SEPARATOR } from '@/lib/constants'
 import type { Callout } from './callouts'
 
 /** A part of an article: a paragraph of its text, or a box between two. */
-export interface Block {
+interface Block {
   kind: 'paragraph' | 'callout'
   text: string
 }

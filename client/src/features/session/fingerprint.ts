@@ -18,7 +18,7 @@ function canvasMark() {
 }
 
 /** Returns a hash that identifies this browser, of screen, time zone, language, platform and drawing, in hexadecimal. */
-export async function fingerprint() {
+async function fingerprint() {
   const parts = [
     `${screen.width}x${screen.height}x${screen.colorDepth}`,
     Intl.DateTimeFormat().resolvedOptions().timeZone,

@@ -3,7 +3,7 @@ import { useEffect } from 'react'
 import { messages } from '@/lib/notices/messages'
 
 /** The attributes of the `img` that will show a picture, which say what is loaded for it. */
-export interface Preloaded {
+interface Preloaded {
   src: string
   srcSet?: string
 }

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
 /** Whether the site is protected by a password; `unknown` if that cannot be read. */
-export type PasswordProtection = 'checking' | 'on' | 'off' | 'unknown'
+type PasswordProtection = 'checking' | 'on' | 'off' | 'unknown'
 
 async function loadProtection(): Promise<PasswordProtection> {
   try {

@@ -66,7 +66,7 @@ function iconUrl(value: string) {
 }
 
 /** Parses the site's settings from the texts of the settings table. */
-export function parseSettings(values: SettingValues): SiteSettings {
+function parseSettings(values: SettingValues): SiteSettings {
   const icons = withDefaults(FAVICONS, values.favicons)
   return {
     siteName: values.site_name,

@@ -1,7 +1,7 @@
 import { readLocal, writeLocal } from '@/lib/browser/browser-storage'
 
 /** At most `max` attempts within any `windowMs` milliseconds. */
-export interface Limit {
+interface Limit {
   max: number
   windowMs: number
 }
@@ -13,7 +13,7 @@ interface AttemptLog {
 }
 
 /** Counts a browser's attempts. It spares honest visitors a refusal by the server, which has limits of its own. */
-export class RateLimiter {
+class RateLimiter {
   readonly #limit: Limit
   readonly #log: AttemptLog
 

@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react'
 import { analytics } from './analytics'
 import { readLocal, readSession, writeLocal, writeSession } from '@/lib/browser/browser-storage'
 
-export type Consent = 'accepted' | 'declined'
+type Consent = 'accepted' | 'declined'
 
 const STORAGE_KEY = 'cookieConsent'
 
@@ -16,7 +16,7 @@ function announce() {
 }
 
 /** What the visitor has chosen; null before they have. */
-export function storedConsent(): Consent | null {
+function storedConsent(): Consent | null {
   const stored = readLocal(STORAGE_KEY) ?? readSession(STORAGE_KEY)
   return stored === 'accepted' || stored === 'declined' ? stored : null
 }

@@ -1,5 +1,5 @@
 /** The backend's URL, its public key, and its capabilities. */
-export interface RuntimeConfig {
+interface RuntimeConfig {
   url: string
   key: string
   /** Whether it announces changes through realtime channels. */
@@ -12,7 +12,7 @@ export interface RuntimeConfig {
 type Injected = Partial<Record<'url' | 'key' | 'channels' | 'images', unknown>>
 
 /** Values of the build, which are used if no server writes values into the page. */
-export interface BuildConfig extends Record<string, unknown> {
+interface BuildConfig extends Record<string, unknown> {
   VITE_SUPABASE_URL?: string | undefined
   VITE_SUPABASE_ANON_KEY?: string | undefined
 }

@@ -1,7 +1,7 @@
 import { squareOf, widthsOf, type PictureWidths } from '@/lib/pictures'
 import { backend } from './backend'
 
-export interface StoredFile {
+interface StoredFile {
   bucket: string
   path: string
 }

@@ -11,7 +11,7 @@ import type { UsedFeature } from './use.ts'
 export type Verdict = Exclude<State, 'not tried'> | 'not known'
 
 /** A case that does not hold. */
-export interface Failure extends Pick<Outcome, 'name' | 'state' | 'promise' | 'source' | 'reason'> {
+interface Failure extends Pick<Outcome, 'name' | 'state' | 'promise' | 'source' | 'reason'> {
   difference: Check | null
 }
 

@@ -1,5 +1,5 @@
 /** A source without its comments: every other character is where it was. */
-export interface Code {
+interface Code {
   text: string
   /** Whether the character at an index is part of a text or of a regular expression. */
   isText: (index: number) => boolean

@@ -10,7 +10,7 @@ export interface Name {
 }
 
 /** What a statement makes. */
-export interface Made {
+interface Made {
   kind: string
   name: Name
   token: Token

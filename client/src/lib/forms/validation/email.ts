@@ -8,7 +8,7 @@ const FORMAT = /^\S+@\S+\.\S+$/
 /** Mailboxes that are thrown away after a few minutes. */
 const DISPOSABLE_DOMAINS = ['mailinator.com', 'guerrillamail.com', '10minutemail.com']
 
-export const EMAIL_ERRORS = {
+const EMAIL_ERRORS = {
   tooLong: 'Email address is too long.',
   format: 'Please enter a valid email address.',
   shape: 'Invalid email format detected.',

@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts'
 import type { Target } from '../../target.ts'
 
 /** What a request of the S3 protocol is made of. */
-export interface S3Request {
+interface S3Request {
   query?: Record<string, string>
   /** Those that begin with `x-amz-` are signed. */
   headers?: Record<string, string>
