@@ -2,15 +2,15 @@ import { createHmac, randomBytes } from 'node:crypto'
 
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 
-import { Answer, Asked } from './answer.ts'
-import { Absent, NotTried, shown, setUpFailed } from './difference.ts'
-import { Judge } from './judge.ts'
+import { Answer, PendingAnswer } from './answer.ts'
+import { Absent, SetUpError, display, setUpFailed } from './difference.ts'
+import { Assertions } from './assertions.ts'
 import { Mailbox } from './mail.ts'
 import { compare } from './match.ts'
 import { Phoenix } from './phoenix.ts'
 import { Recorder, type Exchange } from './recorder.ts'
 import { handshake, recordedWebSocket, Socket } from './sockets.ts'
-import type { Spoil } from './spoil.ts'
+import type { Mutation } from './mutation.ts'
 import { absentStatuses, interfaces, type Interface, type Target } from './target.ts'
 
 /** A user that was made for a case. */
@@ -50,7 +50,7 @@ const patience = 8000
 
 /** What a case is given. */
 export class Context {
-  readonly judge: Judge
+  readonly assertions: Assertions
   readonly recorder: Recorder
   /** How long assertions wait for what comes by itself, in milliseconds. */
   readonly patience: number
@@ -61,10 +61,10 @@ export class Context {
   constructor(
     readonly target: Target,
     private readonly interfaceName: Interface,
-    options: { spoil?: Spoil; patience?: number } = {},
+    options: { mutation?: Mutation; patience?: number } = {},
   ) {
-    this.recorder = new Recorder(options.spoil ?? null)
-    this.judge = new Judge(this.recorder)
+    this.recorder = new Recorder(options.mutation ?? null)
+    this.assertions = new Assertions(this.recorder)
     this.patience = options.patience ?? patience
   }
 
@@ -140,31 +140,31 @@ export class Context {
   // Raw requests. Paths are below the interface's own, /rest/v1 in cases of REST; from a slash on they are whole.
 
   /** Sends a request; redirects are not followed. */
-  http(method: string, path: string, options: RequestOptions = {}): Asked {
-    return Asked.of(this.#send(this.recorder.fetch, method, path, options))
+  http(method: string, path: string, options: RequestOptions = {}): PendingAnswer {
+    return PendingAnswer.of(this.#send(this.recorder.fetch, method, path, options))
   }
 
-  get(path: string, options?: RequestOptions): Asked {
+  get(path: string, options?: RequestOptions): PendingAnswer {
     return this.http('GET', path, options)
   }
 
-  head(path: string, options?: RequestOptions): Asked {
+  head(path: string, options?: RequestOptions): PendingAnswer {
     return this.http('HEAD', path, options)
   }
 
-  post(path: string, body?: unknown, options?: RequestOptions): Asked {
+  post(path: string, body?: unknown, options?: RequestOptions): PendingAnswer {
     return this.http('POST', path, { ...options, body })
   }
 
-  put(path: string, body?: unknown, options?: RequestOptions): Asked {
+  put(path: string, body?: unknown, options?: RequestOptions): PendingAnswer {
     return this.http('PUT', path, { ...options, body })
   }
 
-  patch(path: string, body?: unknown, options?: RequestOptions): Asked {
+  patch(path: string, body?: unknown, options?: RequestOptions): PendingAnswer {
     return this.http('PATCH', path, { ...options, body })
   }
 
-  delete(path: string, options?: RequestOptions): Asked {
+  delete(path: string, options?: RequestOptions): PendingAnswer {
     return this.http('DELETE', path, options)
   }
 
@@ -176,9 +176,9 @@ export class Context {
   }
 
   /** Asks for a WebSocket where a refusal is expected; a socket that opens has the status 101. */
-  handshake(path: string, headers: Record<string, string> = {}): Asked {
+  handshake(path: string, headers: Record<string, string> = {}): PendingAnswer {
     const exchange = handshake(this.#socketUrl(path), headers, this.recorder)
-    return Asked.of(exchange.then((done) => new Answer(done, this.judge)))
+    return PendingAnswer.of(exchange.then((done) => new Answer(done, this.assertions)))
   }
 
   /** Opens a socket of Realtime that speaks in frames, by default as `anon` in version 2 of the protocol. */
@@ -236,16 +236,16 @@ export class Context {
     return new Mailbox(this.target.mailUrl, address, this.patience)
   }
 
-  /** A request of the set-up, with the service key: it is not judged, and where it fails the case is not tried. */
+  /** A request of the set-up, with the service key: it is not checked, and where it fails the case is not tried. */
   async prepare(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
     const { exchange, json } = await this.#send(fetch, method, path, { as: 'service', body }).catch(
       (error: unknown) => {
-        throw new NotTried(`${method} ${path} failed: ${shown(error)}`)
+        throw new SetUpError(`${method} ${path} failed: ${display(error)}`)
       },
     )
     if (exchange.status < 400) return (json ?? {}) as Record<string, unknown>
     const text = new TextDecoder().decode(exchange.body)
-    throw new NotTried(`${setUpFailed}: ${method} ${path} answered ${exchange.status} ${text}`)
+    throw new SetUpError(`${setUpFailed}: ${method} ${path} answered ${exchange.status} ${text}`)
   }
 
   /** Deletes what the set-up has made; what is gone already is no matter. */
@@ -260,7 +260,7 @@ export class Context {
    * something else meanwhile.
    */
   equal(got: unknown, expected: unknown, of: Exchange | null = this.recorder.last): void {
-    this.judge.value(of, got, expected)
+    this.assertions.value(of, got, expected)
   }
 
   /** A client's result is a success with this data. */
@@ -276,27 +276,27 @@ export class Context {
 
   /** A client's result is a success, whatever its data. */
   ok(result: { error: unknown }): void {
-    this.judge.success(this.answer().exchange, result.error)
+    this.assertions.success(this.answer().exchange, result.error)
   }
 
   /** A client's result counts so many rows: the header `Content-Range`. */
   count(result: { count: number | null }, expected: number): void {
-    this.judge.count(this.answer().exchange, result.count, expected)
+    this.assertions.count(this.answer().exchange, result.count, expected)
   }
 
-  /** The newest exchange as a raw answer: to judge a header that the client library does not tell. */
+  /** The newest exchange as a raw answer: to check a header that the client library does not tell. */
   answer(): Answer {
     if (!this.recorder.last) throw new Error('nothing has been asked yet')
-    return new Answer(this.recorder.last, this.judge)
+    return new Answer(this.recorder.last, this.assertions)
   }
 
   /** Waits until what a client's sockets have delivered is as promised. */
-  async heard(got: () => unknown, expected: unknown): Promise<void> {
+  async eventually(got: () => unknown, expected: unknown): Promise<void> {
     const end = performance.now() + this.patience
     while (compare(expected, got()).mismatch !== null && performance.now() < end) {
       await this.pause(20)
     }
-    this.judge.heard(got(), expected)
+    this.assertions.messages(got(), expected)
   }
 
   /** Ends the case: the server does not have the feature. */
@@ -363,7 +363,7 @@ export class Context {
       ...{ ordinal: -1, method, url: this.#url(path), requestHeaders: {}, requestBody: '' },
       ...{ status: answer.status, headers: answer.headers, body: bytes, pieces: [] },
     }
-    return new Answer(exchange, this.judge)
+    return new Answer(exchange, this.assertions)
   }
 
   #keys(as: Caller): Record<string, string> {

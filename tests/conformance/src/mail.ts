@@ -1,4 +1,4 @@
-import { Difference, NotTried } from './difference.ts'
+import { Difference, SetUpError } from './difference.ts'
 
 /** A mail with its link. */
 interface Mail {
@@ -41,7 +41,7 @@ export class Mailbox {
   async code(count = 1): Promise<string> {
     const { text } = await this.newest(count)
     const [, code] = /\b(\d{6,10})\b/.exec(text.replaceAll(/https?:\/\/\S+/g, '')) ?? []
-    if (code === undefined) throw new NotTried('the mails of this server hold no code')
+    if (code === undefined) throw new SetUpError('the mails of this server hold no code')
     return code
   }
 

@@ -4,7 +4,7 @@
 export type Path = readonly (string | number)[]
 
 /** One value that a comparison has looked at. */
-export interface Judged {
+export interface ComparedValue {
   path: Path
   /** The value that was there. */
   value: unknown
@@ -17,7 +17,7 @@ export interface Comparison {
   /** The first place where the value is not as promised; null where everything is. */
   mismatch: { path: Path; expected: unknown; got: unknown } | null
   /** The scalars that were looked at. */
-  leaves: Judged[]
+  leaves: ComparedValue[]
   /** The elements of arrays whose presence was looked at; an empty path of elements means "no element at all". */
   rows: Path[]
   /** Arrays that are promised to be empty. */

@@ -21,12 +21,12 @@ export class Phoenix {
     return ref
   }
 
-  /** Joins a topic and judges that the reply is `ok`; returns the reference of the join. */
+  /** Joins a topic and checks that the reply is `ok`; returns the reference of the join. */
   async join(topic: string, config: unknown = {}, rest: object = {}): Promise<string> {
     const ref = this.push(topic, 'phx_join', { config, ...rest }, String(this.#ref + 1))
     const payload = { status: 'ok', response: { postgres_changes: [] } }
     const changes = (config as { postgres_changes?: unknown }).postgres_changes
-    await this.socket.hears(
+    await this.socket.receives(
       changes ? { topic, event: 'phx_reply', ref } : { topic, event: 'phx_reply', ref, payload },
     )
     return ref
@@ -34,11 +34,11 @@ export class Phoenix {
 
   /** See `Socket.hears`. */
   hears(members: Partial<Record<keyof Frame, unknown>>, limit?: number): Promise<Frame> {
-    return this.socket.hears(members, limit)
+    return this.socket.receives(members, limit)
   }
 
   /** See `Socket.hearsNot`. */
   hearsNot(members: Partial<Record<keyof Frame, unknown>>, time?: number): Promise<void> {
-    return this.socket.hearsNot(members, time)
+    return this.socket.receivesNone(members, time)
   }
 }

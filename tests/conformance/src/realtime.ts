@@ -50,8 +50,8 @@ interface Change {
 }
 
 /** A channel of a stock client that is told row changes. */
-interface Listening {
-  heard: Change[]
+interface Subscription {
+  changes: Change[]
   channel: RealtimeChannel
 }
 
@@ -60,9 +60,12 @@ export async function listen(
   t: Context,
   binding: Binding,
   client: SupabaseClient = t.anon,
-): Promise<Listening> {
+): Promise<Subscription> {
   const listening = subscribe(t, binding, client)
-  await t.heard(() => listening.system, [partly({ status: 'ok', extension: 'postgres_changes' })])
+  await t.eventually(
+    () => listening.system,
+    [partly({ status: 'ok', extension: 'postgres_changes' })],
+  )
   return listening
 }
 
@@ -71,7 +74,7 @@ export function subscribe(
   t: Context,
   binding: Binding,
   client: SupabaseClient = t.anon,
-): Listening & { system: unknown[] } {
+): Subscription & { system: unknown[] } {
   const [heard, system]: [Change[], unknown[]] = [[], []]
   const channel = client
     .channel(t.unique('changes'))
@@ -82,7 +85,7 @@ export function subscribe(
     )
     .on('system', {}, (told: unknown) => void system.push(told))
     .subscribe()
-  return { heard, system, channel }
+  return { changes: heard, system, channel }
 }
 
 /** Joins a channel for row changes with raw frames, and waits until the subscription stands. */

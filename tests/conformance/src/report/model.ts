@@ -45,8 +45,8 @@ export function tally(outcomes: readonly Outcome[]): Record<State, number> {
 /** Puts outcomes under the groups that they belong to. */
 export function grouped(groups: readonly Group[], outcomes: readonly Outcome[]): GroupReport[] {
   return groups.flatMap(({ name, interface: own, traits: { title, source } }) => {
-    const mine = outcomes.filter(({ group }) => group === name)
-    return mine.length > 0 ? [{ name, title, interface: own, source, outcomes: mine }] : []
+    const members = outcomes.filter(({ group }) => group === name)
+    return members.length > 0 ? [{ name, title, interface: own, source, outcomes: members }] : []
   })
 }
 

@@ -16,7 +16,7 @@ interface Failure extends Pick<Outcome, 'name' | 'state' | 'promise' | 'source' 
 }
 
 /** A used feature, and what the target says of it. */
-export interface Judged extends UsedFeature {
+export interface FeatureReport extends UsedFeature {
   title: string
   verdict: Verdict
   /** What the target says by its settings or its catalogue; why it is not known. */
@@ -39,7 +39,7 @@ export interface SwapReport {
   started: string
   /** Whether the target lacks nothing that is used; null where none was asked. */
   passed: boolean | null
-  features: readonly Judged[]
+  features: readonly FeatureReport[]
 }
 
 /** The cases that try what is used. */
@@ -49,31 +49,31 @@ export function casesOf(cases: readonly Case[], used: readonly UsedFeature[]): C
 }
 
 /** Judges each feature by the cases and by what the target says of itself. */
-export function judge(
+export function featureReports(
   used: readonly UsedFeature[],
   outcomes: readonly Outcome[],
   facts: Facts,
-): Judged[] {
+): FeatureReport[] {
   return used.map((one) => {
     const feature = features[one.feature] ?? { title: one.feature }
     const findings = findingsOf(feature, one, facts)
     const prefixes = casePrefixes(one.feature, one.name)
-    const mine = outcomes.filter(({ name }) => prefixes.some((prefix) => isBelow(name, prefix)))
-    const tried = mine.filter(({ state }) => state !== 'not tried')
-    const judged = verdictOf(findings, tried)
+    const relevant = outcomes.filter(({ name }) => prefixes.some((prefix) => isBelow(name, prefix)))
+    const tried = relevant.filter(({ state }) => state !== 'not tried')
+    const found = verdictOf(findings, tried)
     // Where most could not be tried, those that hold say too little.
-    const verdict = judged === 'holds' && tried.length * 2 < mine.length ? 'not known' : judged
+    const verdict = found === 'holds' && tried.length * 2 < relevant.length ? 'not known' : found
     const notes = findings.flatMap(({ note }) => note || [])
-    if (verdict === 'not known' && mine.length === 0) notes.push(whyNotKnown(feature, facts))
+    if (verdict === 'not known' && relevant.length === 0) notes.push(whyNotKnown(feature, facts))
     return {
       ...one,
       title: feature.title,
       verdict,
       notes,
-      cases: mine.length,
+      cases: relevant.length,
       tried: tried.length,
       untried: [
-        ...new Set(mine.flatMap(({ state, reason }) => (state === 'not tried' ? reason : []))),
+        ...new Set(relevant.flatMap(({ state, reason }) => (state === 'not tried' ? reason : []))),
       ],
       failures: tried.filter(({ state }) => state !== 'holds').map(failureOf),
     }
@@ -96,7 +96,7 @@ function whyNotKnown(feature: Feature, { database }: Facts): string {
 }
 
 /** Whether the target is known not to have it as the project needs it. */
-export function isLacking({ verdict }: Judged): boolean {
+export function isLacking({ verdict }: FeatureReport): boolean {
   return verdict === 'differs' || verdict === 'absent'
 }
 

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 
-import { isLacking, type Judged, type SwapReport, type Verdict } from './check.ts'
+import { isLacking, type FeatureReport, type SwapReport, type Verdict } from './check.ts'
 
 const colours = { holds: 'green', differs: 'red', absent: 'yellow', 'not known': 'gray' } as const
 
@@ -40,11 +40,11 @@ export function swapJson(report: SwapReport): string {
   return `${JSON.stringify(report, null, 2)}\n`
 }
 
-function labelOf({ feature, name }: Judged): string {
+function labelOf({ feature, name }: FeatureReport): string {
   return name === '' ? feature : `${feature} ${name}`
 }
 
-function placesOf({ places }: Judged): string {
+function placesOf({ places }: FeatureReport): string {
   const [first] = places
   if (!first) return ''
   const more = places.length - 1
@@ -52,7 +52,13 @@ function placesOf({ places }: Judged): string {
 }
 
 /** What follows the verdict, and a further line where cases failed. */
-function reasonsOf({ notes, failures, cases, tried, untried }: Judged): [string, ...string[]] {
+function reasonsOf({
+  notes,
+  failures,
+  cases,
+  tried,
+  untried,
+}: FeatureReport): [string, ...string[]] {
   const lack = untried.map(flagOf).join('; ')
   const part =
     cases > tried ? [`${cases - tried} of ${count(cases, 'case')} not tried: ${lack}`] : []

@@ -10,7 +10,7 @@ export interface Name {
 }
 
 /** What a statement makes. */
-interface Made {
+interface CreatedObject {
   kind: string
   name: Name
   token: Token
@@ -119,7 +119,7 @@ export class Words {
   }
 
   /** What the statement makes, wherever its `create` is: in a body it follows `begin` or `then`. Nothing for temporary tables. */
-  made(): Made | null {
+  made(): CreatedObject | null {
     const create = this.tokens.findIndex(({ kind, value }) => kind === 'word' && value === 'create')
     const token = this.tokens[create]
     if (!token) return null

@@ -27,7 +27,7 @@ export const mfa = group('auth.mfa', {
   probe: (t) => enrolls(t, { factor_type: 'totp' }),
 })
 
-interface Enrolled {
+interface TotpFactor {
   id: string
   totp: { secret: string }
 }
@@ -36,13 +36,13 @@ const enroll = (t: Context, as: { token: string }, more: Record<string, unknown>
   t.post('factors', { factor_type: 'totp', ...more }, { as })
 
 /** A factor that waits to be verified. */
-async function enrolled(t: Context, as: { token: string }, name = 'app'): Promise<Enrolled> {
+async function enrolled(t: Context, as: { token: string }, name = 'app'): Promise<TotpFactor> {
   const answer = await enroll(t, as, { friendly_name: name }).is(200)
-  return answer.json as Enrolled
+  return answer.json as TotpFactor
 }
 
 /** Verifies a factor with a challenge of its own, and gives the answer. */
-async function verifies(t: Context, as: { token: string }, factor: Enrolled) {
+async function verifies(t: Context, as: { token: string }, factor: TotpFactor) {
   const challenge = await t.post(`factors/${factor.id}/challenge`, {}, { as }).is(200)
   const body = { challenge_id: challenge.field('id'), code: totp(factor.totp.secret) }
   return t.post(`factors/${factor.id}/verify`, body, { as })

@@ -28,9 +28,9 @@ broadcast.case('client', 'a stock client hears what another one sends', async (t
     .on('broadcast', { event: 'shout' }, ({ payload }) => void heard.push(payload))
     .subscribe((state) => void states.push(state))
   const sender = from.channel(name).subscribe((state) => void states.push(state))
-  await t.heard(() => states, ['SUBSCRIBED', 'SUBSCRIBED'])
+  await t.eventually(() => states, ['SUBSCRIBED', 'SUBSCRIBED'])
   await sender.send({ type: 'broadcast', event: 'shout', payload: { word: 'hello' } })
-  await t.heard(() => heard, [{ word: 'hello' }])
+  await t.eventually(() => heard, [{ word: 'hello' }])
 })
 
 broadcast.case('self', 'config.broadcast.self sends messages back to their sender', async (t) => {
@@ -92,9 +92,9 @@ broadcast.case(
     const room = t.anon
       .channel(t.unique('room'), { config: { broadcast: { ack: true } } })
       .subscribe((state) => void states.push(state))
-    await t.heard(() => states, ['SUBSCRIBED'])
+    await t.eventually(() => states, ['SUBSCRIBED'])
     const sent = await room.send({ type: 'broadcast', event: 'shout', payload: { n: 1 } })
-    await t.heard(() => [sent], ['ok'])
+    await t.eventually(() => [sent], ['ok'])
   },
 )
 
@@ -133,10 +133,10 @@ broadcast.case(
       .on('broadcast', { event: 'second' }, ({ payload }) => void some?.push(wordOf(payload)))
       .on('broadcast', { event: '*' }, ({ payload }) => void all?.push(wordOf(payload)))
       .subscribe((state) => void states?.push(state))
-    await t.heard(() => states, ['SUBSCRIBED'])
+    await t.eventually(() => states, ['SUBSCRIBED'])
     await room.send({ type: 'broadcast', event: 'first', payload: { word: 'one' } })
     await room.send({ type: 'broadcast', event: 'second', payload: { word: 'two' } })
-    await t.heard(() => [all, some], [['one', 'two'], ['two']])
+    await t.eventually(() => [all, some], [['one', 'two'], ['two']])
   },
 )
 
@@ -282,9 +282,9 @@ broadcast.case(
       })
       .subscribe((state) => void states.push(state))
     const sender = from.channel(name).subscribe((state) => void states.push(state))
-    await t.heard(() => states, ['SUBSCRIBED', 'SUBSCRIBED'])
+    await t.eventually(() => states, ['SUBSCRIBED', 'SUBSCRIBED'])
     const payload = new Uint8Array([1, 2, 0, 255]).buffer
     await sender.send({ type: 'broadcast', event: 'bytes', payload })
-    await t.heard(() => heard, ['010200ff'])
+    await t.eventually(() => heard, ['010200ff'])
   },
 )

@@ -16,9 +16,9 @@ export const changes = group('realtime.changes', {
 
 changes.case('insert', 'an inserted row is told to the subscribers of its table', async (t) => {
   const key = t.unique('change')
-  const { heard } = await listen(t, { event: 'INSERT', table, filter: `key=eq.${key}` })
+  const { changes: heard } = await listen(t, { event: 'INSERT', table, filter: `key=eq.${key}` })
   await t.rows(table, [{ key, body: 'new', amount: 3 }], 'key')
-  await t.heard(
+  await t.eventually(
     () => heard,
     [partly({ eventType: 'INSERT', new: partly({ key, body: 'new', amount: 3 }), old: {} })],
   )
@@ -30,10 +30,10 @@ changes.case(
   { source: `${docs}#listening-to-update-events` },
   async (t) => {
     const key = t.unique('change')
-    const { heard } = await listen(t, { event: 'UPDATE', table, filter: `key=eq.${key}` })
+    const { changes: heard } = await listen(t, { event: 'UPDATE', table, filter: `key=eq.${key}` })
     await t.rows(table, [{ key, body: 'first' }], 'key')
     await t.prepare('PATCH', `/rest/v1/${table}?key=eq.${key}`, { body: 'second' })
-    await t.heard(
+    await t.eventually(
       () => heard,
       [partly({ eventType: 'UPDATE', new: partly({ key, body: 'second' }) })],
     )
@@ -49,9 +49,9 @@ changes.case(
     await t.rows(table, [{ key }], 'key')
     const found = (await t.prepare('GET', `/rest/v1/${table}?key=eq.${key}`)) as unknown as Row[]
     const id = found[0]?.id ?? 0
-    const { heard } = await listen(t, { event: 'DELETE', table, filter: `id=eq.${id}` })
+    const { changes: heard } = await listen(t, { event: 'DELETE', table, filter: `id=eq.${id}` })
     await t.prepare('DELETE', `/rest/v1/${table}?key=eq.${key}`)
-    await t.heard(() => heard, [partly({ eventType: 'DELETE', old: partly({ id }), new: {} })])
+    await t.eventually(() => heard, [partly({ eventType: 'DELETE', old: partly({ id }), new: {} })])
   },
 )
 
@@ -65,10 +65,10 @@ changes.case(
   { source: `${docs}#listening-to-specific-tables` },
   async (t) => {
     const key = t.unique('change')
-    const { heard } = await listen(t, { event: '*', table, filter: `key=eq.${key}` })
+    const { changes: heard } = await listen(t, { event: '*', table, filter: `key=eq.${key}` })
     await t.rows(table, [{ key, body: 'first' }], 'key')
     await t.prepare('PATCH', `/rest/v1/${table}?key=eq.${key}`, { body: 'second' })
-    await t.heard(
+    await t.eventually(
       () => heard.map(({ eventType, new: row }) => [eventType, row.body]),
       [
         ['INSERT', 'first'],
@@ -85,11 +85,11 @@ changes.case(
   async (t) => {
     const key = t.unique('change')
     const filter = `key=eq.${key}`
-    const { heard } = await listen(t, { event: 'INSERT', table, filter })
+    const { changes: heard } = await listen(t, { event: 'INSERT', table, filter })
     await t.rows(table, [{ key, body: 'first' }], 'key')
     await t.prepare('PATCH', `/rest/v1/${table}?key=eq.${key}`, { body: 'second' })
     await t.prepare('POST', `/rest/v1/${table}`, { key, body: 'third' })
-    await t.heard(() => heard.map(({ new: row }) => row.body), ['first', 'third'])
+    await t.eventually(() => heard.map(({ new: row }) => row.body), ['first', 'third'])
   },
 )
 
@@ -199,7 +199,7 @@ changes.case(
     const told = (payload as { ids: number[] }).ids
     // Which of them comes first is not said.
     const sorted = (list: unknown[]) => list.map(String).sort()
-    await t.heard(() => sorted(told), sorted([ids[0], ids[2]]))
+    await t.eventually(() => sorted(told), sorted([ids[0], ids[2]]))
   },
 )
 
@@ -223,10 +223,10 @@ changes.case(
       )
       .on('system', {}, (told: unknown) => void ready.push(told))
       .subscribe()
-    await t.heard(() => ready, [partly({ status: 'ok', extension: 'postgres_changes' })])
+    await t.eventually(() => ready, [partly({ status: 'ok', extension: 'postgres_changes' })])
     await t.rows(table, [{ key }], 'key')
     await t.rows('conformance_kind_events', [{ key }], 'key')
-    await t.heard(() => heard, [`one ${table}`, 'other conformance_kind_events'])
+    await t.eventually(() => heard, [`one ${table}`, 'other conformance_kind_events'])
   },
 )
 
@@ -237,8 +237,8 @@ changes.case('channels', 'every channel that listens is told a change', async (t
   const listening = []
   for (const client of clients) listening.push(await listen(t, binding, client))
   await t.rows(table, [{ key, body: 'for all' }], 'key')
-  for (const { heard } of listening) {
-    await t.heard(() => heard.map(({ new: row }) => row.body), ['for all'])
+  for (const { changes: heard } of listening) {
+    await t.eventually(() => heard.map(({ new: row }) => row.body), ['for all'])
   }
 })
 
@@ -248,13 +248,17 @@ changes.case(
   { source: 'https://supabase.com/docs/reference/javascript/removechannel' },
   async (t) => {
     const key = t.unique('change')
-    const { heard, channel } = await listen(t, { event: '*', table, filter: `key=eq.${key}` })
+    const { changes: heard, channel } = await listen(t, {
+      event: '*',
+      table,
+      filter: `key=eq.${key}`,
+    })
     await t.rows(table, [{ key, body: 'first' }], 'key')
-    await t.heard(() => heard.map(({ new: row }) => row.body), ['first'])
+    await t.eventually(() => heard.map(({ new: row }) => row.body), ['first'])
     await channel.unsubscribe()
     await t.prepare('POST', `/rest/v1/${table}`, { key, body: 'second' })
     await t.pause(500)
-    await t.heard(() => heard.map(({ new: row }) => row.body), ['first'])
+    await t.eventually(() => heard.map(({ new: row }) => row.body), ['first'])
   },
 )
 
@@ -264,10 +268,10 @@ changes.case(
   { source: 'https://www.postgresql.org/docs/current/logicaldecoding-explanation.html' },
   async (t) => {
     const key = t.unique('change')
-    const { heard } = await listen(t, { event: '*', table, filter: `key=eq.${key}` })
+    const { changes: heard } = await listen(t, { event: '*', table, filter: `key=eq.${key}` })
     t.removesRows(table, 'key', key)
     await t.prepare('POST', '/rest/v1/rpc/conformance_insert_twice', { row_key: key })
-    await t.heard(() => heard.map(({ new: row }) => row.body), ['kept'])
+    await t.eventually(() => heard.map(({ new: row }) => row.body), ['kept'])
   },
 )
 
@@ -277,14 +281,14 @@ changes.case(
   { source: `${docs}#database-instance-and-realtime-performance` },
   async (t) => {
     const key = t.unique('change')
-    const { heard } = await listen(t, { event: 'INSERT', table, filter: `key=eq.${key}` })
+    const { changes: heard } = await listen(t, { event: 'INSERT', table, filter: `key=eq.${key}` })
     const numbers = Array.from({ length: 20 }, (_, n) => n)
     await t.rows(
       table,
       numbers.map((amount) => ({ key, amount })),
       'key',
     )
-    await t.heard(() => heard.map(({ new: row }) => row.amount), numbers)
+    await t.eventually(() => heard.map(({ new: row }) => row.amount), numbers)
   },
 )
 
@@ -327,7 +331,7 @@ for (const [name, [rest, text]] of Object.entries(wrong)) {
     { source: subscriptions },
     async (t) => {
       const { system } = subscribe(t, { event: '*', table, ...rest })
-      await t.heard(
+      await t.eventually(
         () => system,
         [partly({ extension: 'postgres_changes', status: 'error', message: text })],
       )

@@ -100,12 +100,15 @@ database.case(
       .channel(topic)
       .on('broadcast', { event: 'shout' }, (told) => void heard.push(told))
       .subscribe((state) => void states.push(state))
-    await t.heard(() => states, ['SUBSCRIBED'])
+    await t.eventually(() => states, ['SUBSCRIBED'])
     await t.prepare('POST', call('send'), {
       ...{ payload: { id: 'mine', word: 'telling' }, event: 'shout', topic, private: false },
     })
     const payload = { id: 'mine', word: 'telling' }
-    await t.heard(() => heard, [{ ...message('shout', payload), meta: partly({ id: some.uuid }) }])
+    await t.eventually(
+      () => heard,
+      [{ ...message('shout', payload), meta: partly({ id: some.uuid }) }],
+    )
   },
 )
 
@@ -249,7 +252,7 @@ database.case(
       .channel(topic, { config: { private: true, broadcast: { replay: { since, limit: 10 } } } })
       .on('broadcast', { event: 'shout' }, (told) => void heard.push(told))
       .subscribe()
-    await t.heard(
+    await t.eventually(
       () => heard,
       [
         {

@@ -61,17 +61,21 @@ payload.case(
   { source: 'https://supabase.com/docs/reference/javascript/subscribe' },
   async (t) => {
     const key = t.unique('row')
-    const { heard } = await listen(t, { event: '*', table: events, filter: `key=eq.${key}` })
+    const { changes: heard } = await listen(t, {
+      event: '*',
+      table: events,
+      filter: `key=eq.${key}`,
+    })
     await t.rows(events, [{ key, body: 'new', amount: 5 }], 'key')
     const row = { id: some.number, key, body: 'new', amount: 5 }
     const rest = { schema: 'public', table: events, commit_timestamp: instant, errors: null }
-    await t.heard(() => heard, [{ ...rest, eventType: 'INSERT', new: row, old: {} }])
+    await t.eventually(() => heard, [{ ...rest, eventType: 'INSERT', new: row, old: {} }])
   },
 )
 
 payload.case('time', 'all rows of a transaction have the time of its end', async (t) => {
   const key = t.unique('row')
-  const { heard } = await listen(t, { event: '*', table: events, filter: `key=eq.${key}` })
+  const { changes: heard } = await listen(t, { event: '*', table: events, filter: `key=eq.${key}` })
   await t.rows(
     events,
     [
@@ -80,10 +84,10 @@ payload.case('time', 'all rows of a transaction have the time of its end', async
     ],
     'key',
   )
-  await t.heard(() => heard.map(({ new: row }) => row.body), ['one', 'two'])
+  await t.eventually(() => heard.map(({ new: row }) => row.body), ['one', 'two'])
   const times = heard.map((change) => change.commit_timestamp)
-  await t.heard(() => times, [instant, instant])
-  await t.heard(() => new Set(times).size, 1)
+  await t.eventually(() => times, [instant, instant])
+  await t.eventually(() => new Set(times).size, 1)
 })
 
 // Values, as to_jsonb makes them.
@@ -133,22 +137,26 @@ payload.case(
   { source: cast },
   async (t) => {
     const key = t.unique('row')
-    const { heard } = await listen(t, { event: '*', table: kinds, filter: `key=eq.${key}` })
+    const { changes: heard } = await listen(t, {
+      event: '*',
+      table: kinds,
+      filter: `key=eq.${key}`,
+    })
     await t.rows(kinds, [{ key, instant: '2024-02-29T12:00:00+02:00' }], 'key')
     // Which zone it is told in is the database's to say.
-    await t.heard(
+    await t.eventually(
       () => heard.map(({ new: row }) => new Date(String(row.instant)).toISOString()),
       ['2024-02-29T10:00:00.000Z'],
     )
-    await t.heard(() => heard[0]?.new.instant, /^2024-02-29T\d\d:\d\d:00[+-]\d\d:\d\d$/)
+    await t.eventually(() => heard[0]?.new.instant, /^2024-02-29T\d\d:\d\d:00[+-]\d\d:\d\d$/)
   },
 )
 
 payload.case('value.bytea', 'bytes are told in hexadecimal', { source: cast }, async (t) => {
   const key = t.unique('row')
-  const { heard } = await listen(t, { event: '*', table: kinds, filter: `key=eq.${key}` })
+  const { changes: heard } = await listen(t, { event: '*', table: kinds, filter: `key=eq.${key}` })
   await t.rows(kinds, [{ key, bytes: '\\x00ff10' }], 'key')
-  await t.heard(() => heard.map(({ new: row }) => row.bytes), [/^(\\x)?00ff10$/])
+  await t.eventually(() => heard.map(({ new: row }) => row.bytes), [/^(\\x)?00ff10$/])
 })
 
 // Old rows.
@@ -177,10 +185,14 @@ payload.case(
   { source: oldRows },
   async (t) => {
     const key = t.unique('row')
-    const { heard } = await listen(t, { event: 'UPDATE', table: events, filter: `key=eq.${key}` })
+    const { changes: heard } = await listen(t, {
+      event: 'UPDATE',
+      table: events,
+      filter: `key=eq.${key}`,
+    })
     await t.rows(events, [{ key, body: 'old', amount: 1 }], 'key')
     await t.prepare('PATCH', `/rest/v1/${events}?key=eq.${key}`, { body: 'new' })
-    await t.heard(
+    await t.eventually(
       () => heard.map((change) => [change.old, change.new]),
       [
         [
@@ -219,10 +231,14 @@ payload.case(
     const key = t.unique('row')
     // Too large for its row, and too random to be compressed.
     const body = Buffer.from(crypto.getRandomValues(new Uint8Array(9000))).toString('base64')
-    const { heard } = await listen(t, { event: 'UPDATE', table: events, filter: `key=eq.${key}` })
+    const { changes: heard } = await listen(t, {
+      event: 'UPDATE',
+      table: events,
+      filter: `key=eq.${key}`,
+    })
     await t.rows(events, [{ key, body, amount: 1 }], 'key')
     await t.prepare('PATCH', `/rest/v1/${events}?key=eq.${key}`, { amount: 2 })
-    await t.heard(() => heard.map(({ new: row }) => [row.amount, row.body]), [[2, body]])
+    await t.eventually(() => heard.map(({ new: row }) => [row.amount, row.body]), [[2, body]])
   },
 )
 
@@ -263,10 +279,10 @@ payload.case(
     const [user, other] = [await t.user(), await t.user()]
     const key = t.unique('row')
     const binding = { event: '*', table: owned, filter: `key=eq.${key}` }
-    const { heard } = await listen(t, binding, user.client)
+    const { changes: heard } = await listen(t, binding, user.client)
     const rows = [other.id, user.id].map((owner) => ({ key, owner }))
     await t.rows(owned, rows, 'key')
-    await t.heard(() => heard.map(({ new: row }) => row.owner), [user.id])
+    await t.eventually(() => heard.map(({ new: row }) => row.owner), [user.id])
   },
 )
 
@@ -277,10 +293,10 @@ payload.case(
   async (t) => {
     const key = t.unique('row')
     const binding = { event: '*', table: owned, filter: `key=eq.${key}` }
-    const { heard } = await listen(t, binding)
+    const { changes: heard } = await listen(t, binding)
     await t.rows(owned, [{ key, owner: crypto.randomUUID() }], 'key')
     await t.pause(700)
-    await t.heard(() => heard, [])
+    await t.eventually(() => heard, [])
   },
 )
 
@@ -292,9 +308,9 @@ payload.case(
     const key = t.unique('row')
     const owner = crypto.randomUUID()
     const binding = { event: '*', table: owned, filter: `key=eq.${key}` }
-    const { heard } = await listen(t, binding, t.service)
+    const { changes: heard } = await listen(t, binding, t.service)
     await t.rows(owned, [{ key, owner }], 'key')
-    await t.heard(() => heard.map(({ new: row }) => row.owner), [owner])
+    await t.eventually(() => heard.map(({ new: row }) => row.owner), [owner])
   },
 )
 

@@ -119,7 +119,7 @@ presence.case(
       payload: partly({ ada: some.object }),
     })
     const { metas } = (told.payload as { ada: { metas: { n: number }[] } }).ada
-    await t.heard(() => metas.map(({ n }) => n).sort(), [0, 1])
+    await t.eventually(() => metas.map(({ n }) => n).sort(), [0, 1])
   },
 )
 
@@ -280,13 +280,13 @@ presence.case(
     const own = ada
       .channel(name, { config: { presence: { key: 'ada' } } })
       .subscribe((state) => void states.push(state))
-    await t.heard(() => states, ['SUBSCRIBED', 'SUBSCRIBED'])
+    await t.eventually(() => states, ['SUBSCRIBED', 'SUBSCRIBED'])
     const tracked = await own.track({ mood: 'splendid' })
     const there = [{ presence_ref: some.string, mood: 'splendid' }]
-    await t.heard(() => [tracked, room.presenceState()], ['ok', { ada: there }])
+    await t.eventually(() => [tracked, room.presenceState()], ['ok', { ada: there }])
     const left = await own.untrack()
-    await t.heard(() => [left, room.presenceState()], ['ok', {}])
-    await t.heard(
+    await t.eventually(() => [left, room.presenceState()], ['ok', {}])
+    await t.eventually(
       () => events,
       [
         ['join', 'ada', there],

@@ -227,10 +227,10 @@ privateChannel.case(
       .channel(`conformance-own-${user.id}`, { config: { private: true } })
       .on('broadcast', { event: 'shout' }, ({ payload }) => void heard.push(payload))
       .subscribe((state) => void states.push(state))
-    await t.heard(() => states, ['SUBSCRIBED'])
+    await t.eventually(() => states, ['SUBSCRIBED'])
     const wanted = { topic: room.subTopic, event: 'shout', payload: { n: 5 }, private: true }
     await t.prepare('POST', '/realtime/v1/api/broadcast', { messages: [wanted] })
-    await t.heard(() => heard, [{ n: 5 }])
+    await t.eventually(() => heard, [{ n: 5 }])
   },
 )
 
@@ -246,6 +246,6 @@ privateChannel.case(
     user.client.channel(name, { config: { private: true } }).subscribe((state, error) => {
       if (told.length === 0) told.push(state, error?.message)
     })
-    await t.heard(() => told, ['CHANNEL_ERROR', refusal(name).response.reason])
+    await t.eventually(() => told, ['CHANNEL_ERROR', refusal(name).response.reason])
   },
 )

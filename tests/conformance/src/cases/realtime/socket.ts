@@ -28,7 +28,7 @@ socket.case(
   async (t) => {
     const opened = await t.socket(`${path}?apikey=${t.target.anonKey}`)
     opened.send({ topic: 'phoenix', event: 'heartbeat', payload: {}, ref: 'one' })
-    await opened.hears({
+    await opened.receives({
       topic: 'phoenix',
       event: 'phx_reply',
       ref: 'one',
@@ -124,7 +124,7 @@ socket.case(
       'x-api-key': t.target.anonKey,
     })
     opened.send({ topic: 'phoenix', event: 'heartbeat', payload: {}, ref: '1' })
-    await opened.hears({ topic: 'phoenix', ref: '1', payload: { status: 'ok', response: {} } })
+    await opened.receives({ topic: 'phoenix', ref: '1', payload: { status: 'ok', response: {} } })
   },
 )
 
@@ -136,7 +136,7 @@ socket.case(
     const query = `apikey=${t.target.anonKey}&vsn=1.0.0&log_level=info&own=parameter`
     const opened = await t.socket(`${path}?${query}`)
     opened.send({ topic: 'phoenix', event: 'heartbeat', payload: {}, ref: '1' })
-    await opened.hears({ topic: 'phoenix', ref: '1', payload: { status: 'ok', response: {} } })
+    await opened.receives({ topic: 'phoenix', ref: '1', payload: { status: 'ok', response: {} } })
   },
 )
 

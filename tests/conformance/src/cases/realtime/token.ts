@@ -179,7 +179,7 @@ token.case(
     const rows = [before, after].map(({ id }) => ({ key, owner: id }))
     await t.rows(table, rows, 'key')
     const { payload: told } = await phoenix.hears({ topic, event: 'postgres_changes' })
-    await t.heard(
+    await t.eventually(
       () => (told as { data: { record: { owner: string } } }).data.record.owner,
       after.id,
     )
@@ -235,8 +235,12 @@ token.case(
     const client = t.client(t.target.anonKey)
     await client.realtime.setAuth(userToken(t, 600, { sub }))
     const table = 'conformance_owned_events'
-    const { heard } = await listen(t, { event: '*', table, filter: `key=eq.${key}` }, client)
+    const { changes: heard } = await listen(
+      t,
+      { event: '*', table, filter: `key=eq.${key}` },
+      client,
+    )
     await t.rows(table, [{ key, owner: sub }], 'key')
-    await t.heard(() => heard.map((change) => change.new.owner), [sub])
+    await t.eventually(() => heard.map((change) => change.new.owner), [sub])
   },
 )

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 
-import type { Asked } from '../../answer.ts'
+import type { PendingAnswer } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import type { Target } from '../../target.ts'
 
@@ -31,7 +31,12 @@ export interface Signer {
 export const emptyHash = sha256('')
 
 /** Sends a request, signed in its header; the path is below `/storage/v1/s3`. */
-export function s3(t: Context, method: string, path: string, request: S3Request = {}): Asked {
+export function s3(
+  t: Context,
+  method: string,
+  path: string,
+  request: S3Request = {},
+): PendingAnswer {
   const { query = {}, headers = {}, body, payload, keys, pieces } = request
   const signer = signerOf(t.target, new Date(), keys)
   const own: Record<string, string> = {

@@ -1,5 +1,5 @@
 import { group } from '../../case.ts'
-import type { Answer, Asked } from '../../answer.ts'
+import type { Answer, PendingAnswer } from '../../answer.ts'
 import type { Caller, Context } from '../../context.ts'
 
 import { bucketOf, bytes, noSuchKey, problem, service } from './setup.ts'
@@ -18,7 +18,7 @@ export const tus = group('storage.tus', {
 const version = { 'tus-resumable': '1.0.0' }
 
 /** How an upload is begun, where it is not as usual. */
-interface Beginning {
+interface UploadOptions {
   as?: Caller
   /** By default 11. */
   length?: number
@@ -30,7 +30,12 @@ interface Beginning {
 }
 
 /** Begins an upload. */
-function begin(t: Context, bucket: string, name: string, beginning: Beginning = {}): Asked {
+function begin(
+  t: Context,
+  bucket: string,
+  name: string,
+  beginning: UploadOptions = {},
+): PendingAnswer {
   const { as = 'service', length = 11, metadata = {}, headers = {}, body } = beginning
   const fields = Object.entries({ bucketName: bucket, objectName: name, ...metadata })
   const encoded = fields.map(([key, text]) => `${key} ${Buffer.from(text).toString('base64')}`)
@@ -54,7 +59,7 @@ function send(
   offset: number,
   part: string,
   { as = 'service', headers = {} }: { as?: Caller; headers?: Record<string, string> } = {},
-): Asked {
+): PendingAnswer {
   const type = 'application/offset+octet-stream'
   return t.patch(begun.headerValue('location'), bytes(part), {
     as,
@@ -288,7 +293,7 @@ tus.case(
 const wrong: [
   name: string,
   promise: string,
-  ask: (t: Context, bucket: string) => Asked,
+  ask: (t: Context, bucket: string) => PendingAnswer,
   status: number,
   text: RegExp,
 ][] = [
