@@ -6,7 +6,7 @@ import type { Access } from '../support/server.mjs'
 import { Cluster } from './cluster.mjs'
 
 /** The cluster of the run, as tests reach it. */
-interface Reach {
+interface Addresses {
   /** Through the balancer. */
   all: Access
   /** The balancer's ports as `deploy/haproxy.cfg` has them. */
@@ -24,7 +24,7 @@ interface Reach {
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    cluster: Reach
+    cluster: Addresses
   }
 }
 

@@ -16,7 +16,7 @@ export function service(): Client {
 }
 
 /** The result of a call of a function. */
-interface Invoked<T> {
+interface InvocationResult<T> {
   data: T | null
   error: (Error & { context?: Response }) | null
 }
@@ -26,6 +26,6 @@ export async function invoke<T>(
   client: Client,
   name: string,
   options?: FunctionInvokeOptions,
-): Promise<Invoked<T>> {
+): Promise<InvocationResult<T>> {
   return await client.functions.invoke<T>(name, options)
 }

@@ -29,15 +29,15 @@ async function open(path: string) {
 }
 
 /** Returns what the function `caller` can read of the tables. */
-interface Seen {
+interface TableCounts {
   headlines: number
   leads: number | string
 }
 
 /** Returns the result of the function `database`. */
-interface Asked {
+interface DatabaseResult {
   ofPostgres: { database: string; headlines: number }
-  ofPg: Asked['ofPostgres']
+  ofPg: DatabaseResult['ofPostgres']
 }
 
 // The functions below integration/functions have to be deployed on a server that the tests do not start themselves.
@@ -150,7 +150,7 @@ describe.skipIf(inject('own') === null)('the stock functions client', () => {
   })
 
   test('meets a function that asks the database with clients of npm', async () => {
-    const { data, error } = await invoke<Asked>(client, 'database')
+    const { data, error } = await invoke<DatabaseResult>(client, 'database')
     expect(error).toBeNull()
     expect(data?.ofPostgres).toMatchObject({ database: 'postgres' })
     expect(data?.ofPostgres.headlines).toBeGreaterThan(0)
@@ -163,11 +163,11 @@ describe.skipIf(inject('own') === null)('the stock functions client', () => {
   })
 
   test('meets a function that uses the stock client as its caller', async () => {
-    const asVisitor = await invoke<Seen>(client, 'caller')
+    const asVisitor = await invoke<TableCounts>(client, 'caller')
     expect(asVisitor.error).toBeNull()
     expect(asVisitor.data).toMatchObject({ leads: '42501' })
     expect(asVisitor.data?.headlines).toBeGreaterThan(0)
-    const asService = await invoke<Seen>(service(), 'caller')
+    const asService = await invoke<TableCounts>(service(), 'caller')
     expect(asService.data?.leads).toBeTypeOf('number')
   })
 })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { run } from '../support/raw.ts'
 import { Server } from '../support/server.mjs'
-import { wrapped, type Wrapped } from '../support/wrapped.ts'
+import { wrapBinary, type WrappedBinary } from '../support/wrapped.ts'
 
 /** A network of its own, with addresses that are for documentation (RFC 5737, RFC 3849). */
 const network = `basalt-${String(process.pid)}`
@@ -29,7 +29,7 @@ const burst = 30
 // A machine's own calls are not counted, so that the callers need other addresses.
 describe.skipIf(!isThere)('limits that count by address', () => {
   let server: Server
-  let inside: Wrapped
+  let inside: WrappedBinary
   let port: string
 
   beforeAll(async () => {
@@ -37,7 +37,7 @@ describe.skipIf(!isThere)('limits that count by address', () => {
     // Addresses of IPv6 would wait until it is known that nobody else has them.
     for (const address of addresses)
       await ip('-n', network, 'addr', 'add', address, 'dev', 'lo', 'nodad')
-    inside = await wrapped((binary) => `exec ip netns exec ${network} ${binary} "$@"`)
+    inside = await wrapBinary((binary) => `exec ip netns exec ${network} ${binary} "$@"`)
     server = await Server.start({
       binary: inside.binary,
       only: ['rest', 'auth'],

@@ -22,7 +22,7 @@ interface S3Keys {
 }
 
 /** Properties that only a server of the tests' own has. */
-export interface Own {
+export interface OwnServer {
   /** The arguments that identify it to Basalt's commands. */
   place: Server['place']
   /** The URL of the page with its mails. */
@@ -39,7 +39,7 @@ declare module 'vitest' {
     /** Null for another server whose keys for S3 nobody has named. */
     s3: S3Keys | null
     /** There for a server that was started for the run. */
-    own: Own | null
+    own: OwnServer | null
   }
 }
 

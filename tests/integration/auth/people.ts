@@ -7,7 +7,7 @@ import type { Client, Traits } from '../../support/client.ts'
 import { Inbox } from '../../support/inbox.ts'
 import { psql } from '../../support/server.mjs'
 import { service, visitor } from '../clients.ts'
-import type { Own } from '../setup.ts'
+import type { OwnServer } from '../setup.ts'
 
 /** The page to which links redirect. */
 export const WELCOME = 'http://127.0.0.1:5173/welcome'
@@ -17,7 +17,7 @@ export const PASSWORD = 'correct horse battery staple'
 /** Tests that need more than the interface: mails, settings, an OpenID provider. */
 export const describeBackstage = describe.skipIf(inject('own') === null)
 
-function backstage(): Own {
+function backstage(): OwnServer {
   const found = inject('own')
   if (found === null) throw new Error('there is nothing behind a server that is not our own')
   return found

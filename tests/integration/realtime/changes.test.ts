@@ -117,7 +117,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       await sql(`update ${name} set n = 1 where id = 200`)
       await sql(`delete from ${name} where id = 200`)
       await expect.poll(() => changes(wire, room)).toHaveLength(4)
-      await wire.settled()
+      await wire.flush()
       const ids = changes(wire, room).map(({ ids }) => ids.toSorted((a, b) => a - b))
       const sorted = (...numbers: number[]) => numbers.toSorted((a, b) => a - b)
       const always = [all, schema, anything]
@@ -143,7 +143,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
         [two, a],
       ] as const) {
         expect(await change(wire, room)).toMatchObject({ record: { id: 300 } })
-        await wire.settled()
+        await wire.flush()
         expect(changes(wire, room)).toEqual([])
       }
     })
@@ -155,7 +155,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       await one.reply(one.send(`realtime:${room}`, 'phx_leave', {}))
       await sql(`insert into ${name} values (400)`)
       await change(two, room)
-      await one.settled()
+      await one.flush()
       expect(changes(one, room)).toEqual([])
     })
 
@@ -175,7 +175,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       await sql(`insert into ${name} values (500)`)
       await change(wire, room)
       wire.broadcast(room, 'shout', {})
-      await wire.heard(room, 'shout')
+      await wire.receiveBroadcast(room, 'shout')
     })
 
     test('are told of any schema', async () => {
@@ -278,7 +278,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     )
     await sql(`update ${name} set batch = 9 where id <= 3; delete from ${name} where id = 1`)
     await expect.poll(() => changes(wire, room).length, { timeout: 30_000 }).toBe(2604)
-    await wire.settled()
+    await wire.flush()
     const all = changes(wire, room)
     expect(all).toHaveLength(2604)
     const of = (batch: number) => all.filter(({ data }) => data.record?.batch === batch)
@@ -310,7 +310,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     const wire = await wires.add()
     const room = unique('room')
     const config = { postgres_changes: [{ event: '*', schema: SCHEMA, table }] }
-    await wire.joined(room, config)
+    await wire.mustJoin(room, config)
     expect(await wire.system(room)).toEqual(
       unsubscribed(
         room,
@@ -423,7 +423,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
         { event: '*', ...place },
         { event: '*', ...place, filter: 'nope=eq.1' },
       ]
-      await wire.joined(room, { postgres_changes: bindings })
+      await wire.mustJoin(room, { postgres_changes: bindings })
       expect(await wire.system(room)).toMatchObject({ status: 'error' })
       await sql(`insert into ${SCHEMA}.${table} values (1)`)
       await moment()

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import WebSocket from 'ws'
 
-import { start, type Own } from './server.ts'
+import { start, type ChannelServer } from './server.ts'
 import { unique } from './stage.ts'
 
 const SOCKETS = 10_000
@@ -15,7 +15,7 @@ const TOGETHER = 100
 const COST = 24 << 10
 
 describe.skipIf(inject('own') === null)('a crowd', () => {
-  let own: Own
+  let own: ChannelServer
   const sockets: WebSocket[] = []
   const heard: string[][] = []
 

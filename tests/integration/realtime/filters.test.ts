@@ -131,7 +131,7 @@ describe.skipIf(!isOwn)('a filter', () => {
     await sql(`delete from ${name}`)
     const all = deletions.get('') ?? ''
     await vi.waitFor(() => expect(changes(rest, all)).toHaveLength(6), 20_000)
-    await wire.settled()
+    await wire.flush()
   }, 60_000)
 
   afterAll(async () => {

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from '
 
 import { Proxy } from '../../support/proxy.ts'
 import { Server } from '../../support/server.mjs'
-import { start, type Own } from './server.ts'
+import { start, type ChannelServer } from './server.ts'
 import { unique, Wires } from './stage.ts'
 import { change, subscribed, watch } from './watch.ts'
 
@@ -15,7 +15,7 @@ afterEach(() => wires.close())
 describe.skipIf(inject('own') === null)('the slot', () => {
   const env = { JWT_SECRET: randomBytes(32).toString('hex') }
   let host: Server
-  let realtime: Own
+  let realtime: ChannelServer
   let proxy: Proxy
 
   beforeAll(async () => {

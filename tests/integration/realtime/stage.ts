@@ -5,13 +5,13 @@ import { inject } from 'vitest'
 
 import { run } from '../../support/raw.ts'
 import { psql } from '../../support/server.mjs'
-import type { Own } from '../setup.ts'
+import type { OwnServer } from '../setup.ts'
 import { Wire } from './wire.ts'
 
 /** Whether the server is the tests' own, so that they may sign tokens for it and run SQL. */
 export const isOwn = inject('own') !== null
 
-function own(): Own {
+function own(): OwnServer {
   const found = inject('own')
   if (found === null) throw new Error('there is nothing behind a server that is not our own')
   return found
@@ -28,7 +28,7 @@ async function keysOf({
   binary,
   project,
   dataDir,
-}: Own['place']): Promise<Map<string, string>> {
+}: OwnServer['place']): Promise<Map<string, string>> {
   const flags = ['keys', '--show', '--project', project, '--data-dir', dataDir]
   const lines = (await run(binary, flags)).stdout.matchAll(/^(\w+)=(.*)$/gm)
   return new Map(Array.from(lines, ([, name = '', value = '']) => [name, value]))

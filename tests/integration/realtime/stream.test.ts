@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 
-import { start, type Own } from './server.ts'
+import { start, type ChannelServer } from './server.ts'
 import { isOwn, unique, Wires } from './stage.ts'
 import { changes, watch } from './watch.ts'
 import type { Wire } from './wire.ts'
@@ -14,7 +14,7 @@ afterEach(() => wires.close())
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
 describe.skipIf(!isOwn)('the stream', () => {
-  let own: Own
+  let own: ChannelServer
   const sql = (text: string) => own.server.psql(text)
 
   beforeAll(async () => {
@@ -75,7 +75,7 @@ describe.skipIf(!isOwn)('the stream', () => {
       },
       { timeout: 25_000, interval: 100 },
     )
-    await wire.settled()
+    await wire.flush()
     const missing = (from: unknown[]) => numbers(count).filter((number) => !from.includes(number))
     expect({ rows: missing(keys(wire, room)), broadcasts: missing(said(wire)) }).toEqual({
       rows: [],

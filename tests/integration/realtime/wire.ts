@@ -44,7 +44,7 @@ export interface Join {
   joinRef?: string
 }
 
-interface Place {
+interface SocketOptions {
   url?: string
   key?: string
   vsn?: string
@@ -53,7 +53,7 @@ interface Place {
 }
 
 /** The URL of a socket. */
-function address({ url, key, vsn, query = {} }: Place): string {
+function address({ url, key, vsn, query = {} }: SocketOptions): string {
   const place = new URL(`${url ?? inject('access').url}/realtime/v1/websocket`)
   place.protocol = place.protocol.replace('http', 'ws')
   if (key !== undefined) place.searchParams.set('apikey', key)
@@ -63,14 +63,14 @@ function address({ url, key, vsn, query = {} }: Place): string {
 }
 
 /** What a handshake is refused with. */
-interface Refused {
+interface Refusal {
   status: number
   type: string | undefined
   body: unknown
 }
 
 /** A handshake without any key but what `place` names; returns the refusal. */
-export async function refused(place: Place): Promise<Refused> {
+export async function handshakeRefusal(place: SocketOptions): Promise<Refusal> {
   const socket = new WebSocket(address(place), { headers: place.headers })
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     socket.on('unexpected-response', (_, answer) => resolve(answer))
@@ -110,7 +110,7 @@ export class Wire {
   }
 
   /** Opens a socket of version 2.0.0 with the publishable key, unless `place` says otherwise. */
-  static async open(place: Place = {}): Promise<Wire> {
+  static async open(place: SocketOptions = {}): Promise<Wire> {
     const key = place.key ?? (place.url === undefined ? inject('access').anonKey : undefined)
     const { vsn = '2.0.0', headers } = place
     const socket = new WebSocket(address({ ...place, key, vsn }), { headers })
@@ -120,7 +120,7 @@ export class Wire {
   }
 
   /** Opens a socket whose URL has nothing but what `place` names. */
-  static async openPlainly(place: Place): Promise<Wire> {
+  static async openPlainly(place: SocketOptions): Promise<Wire> {
     const socket = new WebSocket(address(place), { headers: place.headers })
     const wire = new Wire(socket, place.vsn ?? '1.0.0')
     await once(socket, 'open')
@@ -222,7 +222,7 @@ export class Wire {
   }
 
   /** Takes the next broadcast of that event that came as text: its payload. */
-  async heard(name: string, event: string, within?: number): Promise<unknown> {
+  async receiveBroadcast(name: string, event: string, within?: number): Promise<unknown> {
     const isIt = ({ topic, event: outer, payload, kind }: Frame) =>
       kind === 'text' &&
       topic === `realtime:${name}` &&
@@ -232,7 +232,7 @@ export class Wire {
   }
 
   /** Takes the next broadcast of that event that came in binary. */
-  heardBinary(name: string, event: string, within?: number): Promise<Frame> {
+  receiveBinaryBroadcast(name: string, event: string, within?: number): Promise<Frame> {
     const isIt = (frame: Frame) =>
       frame.kind === USER_BROADCAST && frame.topic === `realtime:${name}` && frame.event === event
     return this.take(isIt, `binary broadcast ${event} on ${name}`, within)
@@ -240,11 +240,11 @@ export class Wire {
 
   /** Joins a topic and returns the reply's payload. */
   async join(name: string, config: unknown = {}, join: Join = {}): Promise<unknown> {
-    return this.reply(this.joins(name, config, join))
+    return this.reply(this.sendJoin(name, config, join))
   }
 
   /** Asks to join a topic and returns the request's reference. */
-  joins(name: string, config: unknown = {}, { token, ref, joinRef }: Join = {}): string {
+  sendJoin(name: string, config: unknown = {}, { token, ref, joinRef }: Join = {}): string {
     const payload = { config, ...(token === undefined ? {} : { access_token: token }) }
     const reference = ref ?? this.ref()
     const options = { ref: reference, joinRef: joinRef ?? reference }
@@ -252,18 +252,18 @@ export class Wire {
   }
 
   /** Joins a topic, which must be granted. */
-  async joined(name: string, config: unknown = {}, join: Join = {}): Promise<void> {
+  async mustJoin(name: string, config: unknown = {}, join: Join = {}): Promise<void> {
     const answer = (await this.join(name, config, join)) as { status?: string }
     if (answer.status !== 'ok') throw new Error(`no join of ${name}: ${JSON.stringify(answer)}`)
   }
 
   /** The server has dealt with all that was sent on this socket, and what it had to send before has come. */
-  async settled(): Promise<void> {
+  async flush(): Promise<void> {
     await this.reply(this.send('phoenix', 'heartbeat', {}))
   }
 
   /** Waits until the server has closed the socket: the code. */
-  async closing(within = 10_000): Promise<number> {
+  async closeCode(within = 10_000): Promise<number> {
     await this.until(() => this.closed !== null, 'end of the socket', within).catch(() => undefined)
     if (this.closed === null) throw new Error('the socket is still open')
     return this.closed.code
@@ -349,7 +349,7 @@ function fromBinary(data: RawData): Frame {
         payload: content,
       }
     case USER_BROADCAST: {
-      const payload = raw.readUInt8(1 + count) === JSON_TEXT ? parsed(content) : content
+      const payload = raw.readUInt8(1 + count) === JSON_TEXT ? parseContent(content) : content
       return { ...frame, topic: first, event: second, metadata: third, payload }
     }
     default:
@@ -358,7 +358,7 @@ function fromBinary(data: RawData): Frame {
 }
 
 /** What `content` says in JSON; the bytes themselves if that is nothing. */
-function parsed(content: Buffer): unknown {
+function parseContent(content: Buffer): unknown {
   try {
     return JSON.parse(content.toString())
   } catch {

@@ -8,7 +8,7 @@ it('waits for the files of the page', () => {
   const { result } = renderHook(usePageLoaded)
   expect(result.current).toBe(false)
   state.mockReturnValue('complete')
-  act(() => window.dispatchEvent(new Event('load')))
+  act(() => void window.dispatchEvent(new Event('load')))
   expect(result.current).toBe(true)
 })
 

@@ -9,7 +9,7 @@ interface RuntimeConfig {
 }
 
 /** What a server writes into the page; unknown until it is looked at. */
-type Injected = Partial<Record<'url' | 'key' | 'channels' | 'images', unknown>>
+type PageConfig = Partial<Record<'url' | 'key' | 'channels' | 'images', unknown>>
 
 /** Values of the build, which are used if no server writes values into the page. */
 interface BuildConfig extends Record<string, unknown> {
@@ -20,7 +20,7 @@ interface BuildConfig extends Record<string, unknown> {
 const ELEMENT_ID = 'basalt-config'
 const PLACEHOLDER = /^%[A-Z_]+%$/
 
-function readPage(page: Document | undefined): Injected {
+function readPage(page: Document | undefined): PageConfig {
   const text = page?.getElementById(ELEMENT_ID)?.textContent
   if (!text) return {}
   try {
