@@ -8,9 +8,9 @@ const limit = 300_000
 
 /** A database of a cluster, as one of its users reaches it: over the cluster's unix socket. */
 export class Postgres {
-  /** @param {{ folder: string, port: string, user: string, password: string, name: string }} place */
-  constructor(place) {
-    this.place = place
+  /** @param {{ folder: string, port: string, user: string, password: string, name: string }} connection */
+  constructor(connection) {
+    this.connection = connection
   }
 
   /**
@@ -25,18 +25,18 @@ export class Postgres {
 
   /** Another database, or the same one, for another user. */
   as(change) {
-    return new Postgres({ ...this.place, ...change })
+    return new Postgres({ ...this.connection, ...change })
   }
 
   /** The connection URI. Holds the password. */
   get uri() {
-    const { folder, port, user, password, name } = this.place
+    const { folder, port, user, password, name } = this.connection
     return `postgresql://${user}:${encodeURIComponent(password)}@${encodeURIComponent(folder)}:${port}/${name}`
   }
 
   /** The environment variables by which libpq's programs find it. */
   get environment() {
-    const { folder, port, user, password, name } = this.place
+    const { folder, port, user, password, name } = this.connection
     return { PGHOST: folder, PGPORT: port, PGUSER: user, PGPASSWORD: password, PGDATABASE: name }
   }
 

@@ -22,13 +22,13 @@ export class Recorder {
    * @param {string} user whose statements are noted
    */
   static async start(database, user) {
-    const { folder, port } = database.place
+    const { folder, port } = database.connection
     const socket = path.join(folder, `.s.PGSQL.${port}`)
     const server = createServer((client) => recorder.#pass(client, createConnection(socket)))
     const recorder = new Recorder(server, user)
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
     /** The database's URI by way of this recorder. Holds the password. */
-    const { user: name, password, name: database_ } = database.place
+    const { user: name, password, name: database_ } = database.connection
     recorder.uri = `postgresql://${name}:${encodeURIComponent(password)}@127.0.0.1:${server.address().port}/${database_}?sslmode=disable`
     return recorder
   }

@@ -17,10 +17,10 @@ const tables = `
 
 describe.skipIf(own === null)('a client that leaves', () => {
   const { url, serviceKey } = inject('access')
-  const place = own?.place ?? { binary: '', dataDir: '', project: '' }
+  const instance = own?.instance ?? { binary: '', dataDir: '', project: '' }
 
   beforeAll(async () => {
-    await psql(place, tables)
+    await psql(instance, tables)
     const probe = head('GET', `${url}/rest/v1/left_behind`, { ...headers, connection: 'close' })
     await vi.waitFor(async () => {
       expect(await exchange(url, [probe])).toMatch(/^HTTP\/1.1 200 /)
@@ -28,7 +28,7 @@ describe.skipIf(own === null)('a client that leaves', () => {
   })
 
   afterAll(async () => {
-    await psql(place, 'drop function public.say_late; drop table public.left_behind')
+    await psql(instance, 'drop function public.say_late; drop table public.left_behind')
   })
 
   const headers = {
@@ -47,7 +47,7 @@ describe.skipIf(own === null)('a client that leaves', () => {
   }
 
   const said = (what: string) =>
-    psql(place, `select count(*) from public.left_behind where said = '${what}'`)
+    psql(instance, `select count(*) from public.left_behind where said = '${what}'`)
 
   test('has its rows written', async () => {
     for (let times = 0; times < 50; times++) await leave('/rest/v1/left_behind', '{"said":"row"}')

@@ -24,7 +24,7 @@ interface S3Keys {
 /** Properties that only a server of the tests' own has. */
 export interface OwnServer {
   /** The arguments that identify it to Basalt's commands. */
-  place: Server['place']
+  instance: Server['instance']
   /** The URL of the page with its mails. */
   inboxUrl: string
   /** The mock of the language model. */
@@ -102,10 +102,10 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     await end()
     throw error
   })
-  const { inboxUrl, place } = server
+  const { inboxUrl, instance } = server
   provide('access', server.access)
   provide('s3', s3)
-  provide('own', { place, inboxUrl, modelUrl: model.url, providerUrl: provider.url })
+  provide('own', { instance, inboxUrl, modelUrl: model.url, providerUrl: provider.url })
   return async () => {
     await server.stop()
     await end()

@@ -21,7 +21,7 @@ const startLimit = 120_000
 
 /**
  * What identifies a server to Basalt's commands.
- * @typedef {{ binary: string, dataDir: string, project: string }} Place
+ * @typedef {{ binary: string, dataDir: string, project: string }} Instance
  */
 
 /**
@@ -102,11 +102,11 @@ export class Server {
    * @returns {Promise<string>} the rows without decoration, one a line
    */
   async psql(sql) {
-    return psql(this.place, sql, this.environment)
+    return psql(this.instance, sql, this.environment)
   }
 
-  /** @returns {Place} */
-  get place() {
+  /** @returns {Instance} */
+  get instance() {
     return { binary: this.binary, dataDir: this.dataDir, project: this.project }
   }
 
@@ -170,24 +170,24 @@ export class Server {
    * @param {string[]} rest
    */
   #command(name, ...rest) {
-    return command(this.place, this.environment, name, ...rest)
+    return command(this.instance, this.environment, name, ...rest)
   }
 }
 
 /**
- * Runs SQL on the database of the server at `place`, as its administrator.
- * @param {Place} place
+ * Runs SQL on the database of the server `instance`, as its administrator.
+ * @param {Instance} instance
  * @param {string} sql
  * @param {NodeJS.ProcessEnv} [environment]
  * @returns {Promise<string>} the rows without decoration, one a line
  */
-export async function psql(place, sql, environment = process.env) {
+export async function psql(instance, sql, environment = process.env) {
   const flags = ['-qAt', '-v', 'ON_ERROR_STOP=1', '-c', sql]
-  return (await command(place, environment, 'psql', '--', ...flags)).trim()
+  return (await command(instance, environment, 'psql', '--', ...flags)).trim()
 }
 
 /**
- * @param {Place} place
+ * @param {Instance} instance
  * @param {NodeJS.ProcessEnv} env
  * @param {string} name
  * @param {string[]} rest

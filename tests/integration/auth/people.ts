@@ -26,7 +26,7 @@ function backstage(): OwnServer {
 export const providerUrl = () => backstage().providerUrl
 
 /** Runs SQL as the database's administrator. */
-export const sql = (text: string) => psql(backstage().place, text)
+export const sql = (text: string) => psql(backstage().instance, text)
 
 export const inbox = () => new Inbox(backstage().inboxUrl)
 

@@ -38,11 +38,11 @@ describe.skipIf(!isOwn)('a server', () => {
     await Promise.all([few, slow, quiet].map((own) => own.stop()))
   })
 
-  const place = ({ server: { access } }: ChannelServer) => ({
+  const socketOptions = ({ server: { access } }: ChannelServer) => ({
     url: access.url,
     key: access.anonKey,
   })
-  const open = (own: ChannelServer) => wires.add(place(own))
+  const open = (own: ChannelServer) => wires.add(socketOptions(own))
 
   test('has so many channels for one socket', async () => {
     const wire = await open(few)
@@ -65,7 +65,7 @@ describe.skipIf(!isOwn)('a server', () => {
       await vi.waitFor(async () => expect(await wire.join('room')).toEqual(joined), 5000)
       users.push(wire)
     }
-    expect(await handshakeRefusal({ ...place(few), vsn: '2.0.0' })).toEqual({
+    expect(await handshakeRefusal({ ...socketOptions(few), vsn: '2.0.0' })).toEqual({
       status: 429,
       type: 'application/json; charset=utf-8',
       body: { error: 'Too many connected users' },
@@ -109,7 +109,7 @@ describe.skipIf(!isOwn)('a server', () => {
       for (let count = 0; count < 80; count++) await wire.mustJoin(unique('room'))
     await vi.waitFor(
       async () => {
-        expect(await handshakeRefusal({ ...place(slow), vsn: '2.0.0' })).toEqual({
+        expect(await handshakeRefusal({ ...socketOptions(slow), vsn: '2.0.0' })).toEqual({
           status: 429,
           type: 'application/json; charset=utf-8',
           body: { error: 'Too many joins per second' },

@@ -21,14 +21,14 @@ function own(): OwnServer {
 export const unique = (what: string) => `${what}-${randomUUID()}`
 
 /** Runs SQL as the database's administrator. */
-export const sql = (text: string) => psql(own().place, text)
+export const sql = (text: string) => psql(own().instance, text)
 
 /** The keys of a server, by the names that `basalt keys` prints. */
 async function keysOf({
   binary,
   project,
   dataDir,
-}: OwnServer['place']): Promise<Map<string, string>> {
+}: OwnServer['instance']): Promise<Map<string, string>> {
   const flags = ['keys', '--show', '--project', project, '--data-dir', dataDir]
   const lines = (await run(binary, flags)).stdout.matchAll(/^(\w+)=(.*)$/gm)
   return new Map(Array.from(lines, ([, name = '', value = '']) => [name, value]))
@@ -38,7 +38,7 @@ let known: Promise<Map<string, string>> | undefined
 
 /** A key of the server under test. */
 export async function key(name: string): Promise<string> {
-  known ??= keysOf(own().place)
+  known ??= keysOf(own().instance)
   return (await known).get(name) ?? ''
 }
 
@@ -76,8 +76,8 @@ export async function somebody(): Promise<{ id: string; token: string }> {
 export class Wires {
   private readonly open: Wire[] = []
 
-  async add(...place: Parameters<typeof Wire.open>): Promise<Wire> {
-    const wire = await Wire.open(...place)
+  async add(...socketOptions: Parameters<typeof Wire.open>): Promise<Wire> {
+    const wire = await Wire.open(...socketOptions)
     this.open.push(wire)
     return wire
   }

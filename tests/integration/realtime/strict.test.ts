@@ -60,18 +60,18 @@ describe.skipIf(!isOwn)('a strict server', () => {
   afterAll(() => own.stop())
 
   const claims = { role: 'service_role', iss: 'club', level: 2, exp: inSeconds(3600) }
-  const place = (more: object = {}) => ({
+  const socketOptions = (more: object = {}) => ({
     url: own.server.access.url,
     key: signed({ ...claims, ...more }, secret),
   })
 
   test('wants tokens with the claims that it asks for', async () => {
-    await (await wires.add(place())).flush()
+    await (await wires.add(socketOptions())).flush()
     for (const more of [{ iss: 'supabase' }, { iss: undefined }, { level: 3 }, { level: '2' }])
-      expect(await handshakeRefusal({ ...place(more), vsn: '2.0.0' })).toMatchObject({
+      expect(await handshakeRefusal({ ...socketOptions(more), vsn: '2.0.0' })).toMatchObject({
         status: 401,
       })
-    const wire = await wires.add(place())
+    const wire = await wires.add(socketOptions())
     const token = signed({ ...claims, iss: 'nobody' }, secret)
     expect(await wire.join('room', { private: true }, { token })).toMatchObject({ status: 'error' })
   })
@@ -81,12 +81,14 @@ describe.skipIf(!isOwn)('a strict server', () => {
     async ([alg, { privateKey, hash }]) => {
       const header = { alg, kid: alg }
       const good = signedBy(privateKey, hash, header, claims)
-      await (await wires.add({ ...place(), key: good })).flush()
+      await (await wires.add({ ...socketOptions(), key: good })).flush()
       const other = Object.entries(PAIRS).find(([name]) => name !== alg)
       const forged = signedBy(privateKey, hash, { alg, kid: other?.[0] }, claims)
-      expect(await handshakeRefusal({ ...place(), key: forged })).toMatchObject({ status: 401 })
+      expect(await handshakeRefusal({ ...socketOptions(), key: forged })).toMatchObject({
+        status: 401,
+      })
       const unknown = signedBy(privateKey, hash, { alg, kid: 'nobody' }, claims)
-      expect(await handshakeRefusal({ ...place(), key: unknown })).toMatchObject({
+      expect(await handshakeRefusal({ ...socketOptions(), key: unknown })).toMatchObject({
         status: 401,
         body: {
           error:
@@ -99,15 +101,15 @@ describe.skipIf(!isOwn)('a strict server', () => {
   test('knows an Edwards curve by its own name, too', async () => {
     const { privateKey, hash } = PAIRS.EdDSA
     const key = signedBy(privateKey, hash, { alg: 'Ed25519', kid: 'EdDSA' }, claims)
-    await (await wires.add({ ...place(), key })).flush()
+    await (await wires.add({ ...socketOptions(), key })).flush()
   })
 
   test('knows a shared key by its id', async () => {
     const header = { alg: 'HS256', kid: 'shared' }
     const key = signed(claims, shared as unknown as string, header)
-    await (await wires.add({ ...place(), key })).flush()
+    await (await wires.add({ ...socketOptions(), key })).flush()
     expect(
-      await handshakeRefusal({ ...place(), key: signed(claims, secret, header) }),
+      await handshakeRefusal({ ...socketOptions(), key: signed(claims, secret, header) }),
     ).toMatchObject({
       status: 401,
       body: { error: 'Failed to validate JWT signature' },
@@ -115,7 +117,7 @@ describe.skipIf(!isOwn)('a strict server', () => {
   })
 
   test('has private channels only', async () => {
-    const wire = await wires.add(place())
+    const wire = await wires.add(socketOptions())
     expect(await wire.join('room')).toEqual({
       status: 'error',
       response: { reason: 'PrivateOnly: This project only allows private channels' },
@@ -124,8 +126,8 @@ describe.skipIf(!isOwn)('a strict server', () => {
   })
 
   test('drops a socket that has left all of its channels', async () => {
-    const [left, never] = [await wires.add(place()), await wires.add(place())]
-    const [stays, again] = [await wires.add(place()), await wires.add(place())]
+    const [left, never] = [await wires.add(socketOptions()), await wires.add(socketOptions())]
+    const [stays, again] = [await wires.add(socketOptions()), await wires.add(socketOptions())]
     for (const wire of [left, stays, again]) await wire.mustJoin('room', { private: true })
     for (const wire of [left, again]) await wire.reply(wire.send('realtime:room', 'phx_leave', {}))
     await again.mustJoin('other', { private: true })
@@ -139,7 +141,7 @@ describe.skipIf(!isOwn)('a strict server', () => {
       create table public.quiet (id int primary key, n int);
       alter publication supabase_realtime add table public.quiet;
       alter publication supabase_realtime set (publish = 'update')`)
-    const wire = await wires.add(place())
+    const wire = await wires.add(socketOptions())
     const room = unique('room')
     const postgres_changes = [{ event: '*', schema: 'public', table: 'quiet' }]
     await wire.mustJoin(room, { private: true, postgres_changes })
@@ -151,8 +153,8 @@ describe.skipIf(!isOwn)('a strict server', () => {
   })
 
   test('tells those who are there when it ends', async () => {
-    const wire = await wires.add(place())
-    const old = await wires.add({ ...place(), vsn: '1.0.0' })
+    const wire = await wires.add(socketOptions())
+    const old = await wires.add({ ...socketOptions(), vsn: '1.0.0' })
     for (const name of ['one', 'two'])
       for (const it of [wire, old]) await it.mustJoin(name, { private: true })
     own.server.process.kill('SIGINT')

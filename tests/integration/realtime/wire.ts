@@ -53,13 +53,13 @@ interface SocketOptions {
 }
 
 /** The URL of a socket. */
-function address({ url, key, vsn, query = {} }: SocketOptions): string {
-  const place = new URL(`${url ?? inject('access').url}/realtime/v1/websocket`)
-  place.protocol = place.protocol.replace('http', 'ws')
-  if (key !== undefined) place.searchParams.set('apikey', key)
-  if (vsn !== undefined) place.searchParams.set('vsn', vsn)
-  for (const [name, value] of Object.entries(query)) place.searchParams.set(name, value)
-  return place.href
+function socketUrl({ url, key, vsn, query = {} }: SocketOptions): string {
+  const address = new URL(`${url ?? inject('access').url}/realtime/v1/websocket`)
+  address.protocol = address.protocol.replace('http', 'ws')
+  if (key !== undefined) address.searchParams.set('apikey', key)
+  if (vsn !== undefined) address.searchParams.set('vsn', vsn)
+  for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value)
+  return address.href
 }
 
 /** What a handshake is refused with. */
@@ -69,9 +69,9 @@ interface Refusal {
   body: unknown
 }
 
-/** A handshake without any key but what `place` names; returns the refusal. */
-export async function handshakeRefusal(place: SocketOptions): Promise<Refusal> {
-  const socket = new WebSocket(address(place), { headers: place.headers })
+/** A handshake without any key but what `options` names; returns the refusal. */
+export async function handshakeRefusal(options: SocketOptions): Promise<Refusal> {
+  const socket = new WebSocket(socketUrl(options), { headers: options.headers })
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     socket.on('unexpected-response', (_, answer) => resolve(answer))
     socket.on('open', () => {
@@ -109,20 +109,20 @@ export class Wire {
     socket.on('error', () => undefined)
   }
 
-  /** Opens a socket of version 2.0.0 with the publishable key, unless `place` says otherwise. */
-  static async open(place: SocketOptions = {}): Promise<Wire> {
-    const key = place.key ?? (place.url === undefined ? inject('access').anonKey : undefined)
-    const { vsn = '2.0.0', headers } = place
-    const socket = new WebSocket(address({ ...place, key, vsn }), { headers })
+  /** Opens a socket of version 2.0.0 with the publishable key, unless `options` says otherwise. */
+  static async open(options: SocketOptions = {}): Promise<Wire> {
+    const key = options.key ?? (options.url === undefined ? inject('access').anonKey : undefined)
+    const { vsn = '2.0.0', headers } = options
+    const socket = new WebSocket(socketUrl({ ...options, key, vsn }), { headers })
     const wire = new Wire(socket, vsn)
     await once(socket, 'open')
     return wire
   }
 
-  /** Opens a socket whose URL has nothing but what `place` names. */
-  static async openPlainly(place: SocketOptions): Promise<Wire> {
-    const socket = new WebSocket(address(place), { headers: place.headers })
-    const wire = new Wire(socket, place.vsn ?? '1.0.0')
+  /** Opens a socket whose URL has nothing but what `options` names. */
+  static async openPlainly(options: SocketOptions): Promise<Wire> {
+    const socket = new WebSocket(socketUrl(options), { headers: options.headers })
+    const wire = new Wire(socket, options.vsn ?? '1.0.0')
     await once(socket, 'open')
     return wire
   }
