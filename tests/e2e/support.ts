@@ -38,8 +38,8 @@ interface TimelineEntry {
 /** Has the pages that are opened from here on note the entries of `type` in their timeline; returns a look at them. */
 export async function timeline(page: Page, type: string) {
   await page.addInitScript((type) => {
-    const seen: TimelineEntry[] = []
-    Object.assign(window, { timeline: seen })
+    const entries: TimelineEntry[] = []
+    Object.assign(window, { timeline: entries })
     new PerformanceObserver((list) => {
       for (const entry of list.getEntries()) {
         const { value, element, sources } = entry as PerformanceEntry & {
@@ -52,7 +52,7 @@ export async function timeline(page: Page, type: string) {
           const name = node instanceof Element ? node.outerHTML.slice(0, 120) : node?.textContent
           return `${name}: ${place(previousRect)} → ${place(currentRect)}`
         })
-        seen.push({ value, tag: element?.tagName, moved })
+        entries.push({ value, tag: element?.tagName, moved })
       }
     }).observe({ type, buffered: true })
   }, type)

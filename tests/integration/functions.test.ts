@@ -79,9 +79,9 @@ describe.skipIf(inject('own') === null)('the stock functions client', () => {
   })
 
   test('tells a refusal of the function from one of the platform', async () => {
-    const refused = await invoke(client, 'echo/refused')
-    expect(refused.error).toBeInstanceOf(FunctionsHttpError)
-    const answer = refused.error?.context
+    const refusal = await invoke(client, 'echo/refused')
+    expect(refusal.error).toBeInstanceOf(FunctionsHttpError)
+    const answer = refusal.error?.context
     expect([answer?.status, await answer?.json()]).toEqual([422, { error: 'no such player' }])
     const missing = await invoke(client, 'nobody-has-this')
     expect(missing.error).toBeInstanceOf(FunctionsRelayError)

@@ -97,8 +97,8 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
     expect(LocationConstraint).toBe(there(keys).region)
     expect((await s3.send(new GetBucketVersioningCommand({ Bucket }))).Status).toBe('Suspended')
     expect((await service().storage.getBucket(Bucket)).data?.public).toBe(true)
-    const again = await refusal(s3.send(new CreateBucketCommand({ Bucket })))
-    expect(again).toMatchObject({ name: 'BucketAlreadyExists', status: 409 })
+    const repeated = await refusal(s3.send(new CreateBucketCommand({ Bucket })))
+    expect(repeated).toMatchObject({ name: 'BucketAlreadyExists', status: 409 })
     await put('in-the-way', 'a')
     expect(await refusal(s3.send(new DeleteBucketCommand({ Bucket })))).toMatchObject({
       name: 'ResourceNotEmpty',
@@ -225,16 +225,23 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
     const names = ['list/a', 'list/b/1', 'list/b/2', 'list/c d', 'list/e-1', 'list/e-2', 'list/f']
     for (const name of names) await put(name, name)
     const Prefix = 'list/'
-    const seen: string[] = []
+    const listed: string[] = []
     for await (const page of paginateListObjectsV2(
       { client: s3, pageSize: 2 },
       { Bucket, Prefix, Delimiter: '/' },
     )) {
       expect(page.KeyCount).toBeLessThanOrEqual(2)
-      for (const { Prefix: folder } of page.CommonPrefixes ?? []) seen.push(there(folder))
-      for (const { Key } of page.Contents ?? []) seen.push(there(Key))
+      for (const { Prefix: folder } of page.CommonPrefixes ?? []) listed.push(there(folder))
+      for (const { Key } of page.Contents ?? []) listed.push(there(Key))
     }
-    expect(seen.sort()).toEqual(['list/a', 'list/b/', 'list/c d', 'list/e-1', 'list/e-2', 'list/f'])
+    expect(listed.sort()).toEqual([
+      'list/a',
+      'list/b/',
+      'list/c d',
+      'list/e-1',
+      'list/e-2',
+      'list/f',
+    ])
     const all = await s3.send(
       new ListObjectsV2Command({ Bucket, Prefix, StartAfter: 'list/b/1', EncodingType: 'url' }),
     )
@@ -316,8 +323,8 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
   test('removals', async () => {
     await put('gone', 'a')
     await s3.send(new DeleteObjectCommand({ Bucket, Key: 'gone' }))
-    const again = await s3.send(new DeleteObjectCommand({ Bucket, Key: 'gone' }))
-    expect(again.$metadata.httpStatusCode).toBe(204)
+    const repeated = await s3.send(new DeleteObjectCommand({ Bucket, Key: 'gone' }))
+    expect(repeated.$metadata.httpStatusCode).toBe(204)
     await put('gone', 'a')
     const Objects = [{ Key: 'gone' }, { Key: 'never there' }]
     const removed = await s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }))

@@ -85,7 +85,7 @@ export class Provider {
   }
 
   private document(
-    { pathname, searchParams: asked }: URL,
+    { pathname, searchParams: parameters }: URL,
     request: IncomingMessage,
     form: URLSearchParams,
   ): [number, object] {
@@ -93,7 +93,10 @@ export class Provider {
       case '/.well-known/openid-configuration':
         return [200, this.discovery()]
       case '/id-token':
-        return [200, { id_token: this.idToken(asked.get('email') ?? '', claimsIn(asked)) }]
+        return [
+          200,
+          { id_token: this.idToken(parameters.get('email') ?? '', claimsIn(parameters)) },
+        ]
       case '/certs':
         return [200, { keys: [this.jwk] }]
       case '/token':
@@ -118,13 +121,13 @@ export class Provider {
     }
   }
 
-  private grant(asked: URLSearchParams): string {
+  private grant(parameters: URLSearchParams): string {
     const code = randomUUID()
-    const redirectUri = asked.get('redirect_uri') ?? ''
-    this.grants.set(code, { email: asked.get('email') ?? '', redirectUri })
+    const redirectUri = parameters.get('redirect_uri') ?? ''
+    this.grants.set(code, { email: parameters.get('email') ?? '', redirectUri })
     const back = new URL(redirectUri)
     back.searchParams.set('code', code)
-    back.searchParams.set('state', asked.get('state') ?? '')
+    back.searchParams.set('state', parameters.get('state') ?? '')
     return back.href
   }
 
@@ -190,10 +193,10 @@ async function body(request: IncomingMessage): Promise<string> {
   return text
 }
 
-function page(asked: URLSearchParams): string {
+function page(parameters: URLSearchParams): string {
   const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
   const hidden = Array.from(
-    asked,
+    parameters,
     ([name, value]) => `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`,
   )
   return `<!doctype html><title>Sign in</title>

@@ -163,9 +163,9 @@ export async function link(
   more: Record<string, unknown> = {},
 ): Promise<Link> {
   const body = { type, email, ...more }
-  const made = await t.prepare('POST', '/auth/v1/admin/generate_link', body)
-  removesUser(t, made.id)
-  return made as unknown as Link
+  const created = await t.prepare('POST', '/auth/v1/admin/generate_link', body)
+  removesUser(t, created.id)
+  return created as unknown as Link
 }
 
 /** Where a redirect leads to, taken apart. */

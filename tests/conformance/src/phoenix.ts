@@ -32,13 +32,13 @@ export class Phoenix {
     return ref
   }
 
-  /** See `Socket.hears`. */
-  hears(members: Partial<Record<keyof Frame, unknown>>, limit?: number): Promise<Frame> {
+  /** See `Socket.receives`. */
+  receives(members: Partial<Record<keyof Frame, unknown>>, limit?: number): Promise<Frame> {
     return this.socket.receives(members, limit)
   }
 
-  /** See `Socket.hearsNot`. */
-  hearsNot(members: Partial<Record<keyof Frame, unknown>>, time?: number): Promise<void> {
+  /** See `Socket.receivesNone`. */
+  receivesNone(members: Partial<Record<keyof Frame, unknown>>, time?: number): Promise<void> {
     return this.socket.receivesNone(members, time)
   }
 }

@@ -51,7 +51,7 @@ interface Change {
 
 /** A channel of a stock client that is told row changes. */
 interface Subscription {
-  changes: Change[]
+  received: Change[]
   channel: RealtimeChannel
 }
 
@@ -75,17 +75,17 @@ export function subscribe(
   binding: Binding,
   client: SupabaseClient = t.anon,
 ): Subscription & { system: unknown[] } {
-  const [heard, system]: [Change[], unknown[]] = [[], []]
+  const [received, system]: [Change[], unknown[]] = [[], []]
   const channel = client
     .channel(t.unique('changes'))
     .on(
       'postgres_changes',
       { schema: 'public', ...binding } as { event: '*'; schema: string },
-      (change) => void heard.push(change as unknown as Change),
+      (change) => void received.push(change as unknown as Change),
     )
-    .on('system', {}, (told: unknown) => void system.push(told))
+    .on('system', {}, (notice: unknown) => void system.push(notice))
     .subscribe()
-  return { changes: heard, system, channel }
+  return { received, system, channel }
 }
 
 /** Joins a channel for row changes with raw frames, and waits until the subscription stands. */
@@ -98,9 +98,9 @@ export async function joinChanges(
   const name = t.unique('changes')
   const topic = `realtime:${name}`
   const ref = phoenix.push(topic, 'phx_join', { config: { postgres_changes: bindings }, ...rest })
-  const reply = await phoenix.hears({ topic, event: 'phx_reply', ref })
+  const reply = await phoenix.receives({ topic, event: 'phx_reply', ref })
   const { response } = reply.payload as { response: { postgres_changes: { id: number }[] } }
-  await phoenix.hears({ topic, event: 'system', payload: subscribedTo(name) })
+  await phoenix.receives({ topic, event: 'system', payload: subscribedTo(name) })
   return { topic, ids: response.postgres_changes.map(({ id }) => id) }
 }
 

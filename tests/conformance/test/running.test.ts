@@ -163,9 +163,9 @@ describe('a run', () => {
   })
 
   it('lists the cases that do not notice a spoilt answer', async () => {
-    const held = cases.filter(({ name }) => !name.endsWith('.slow'))
-    const outcomes = await runner.all(held)
-    const { unnoticed } = await selfCheck(runner, held, outcomes, 4, () => undefined)
+    const pending = cases.filter(({ name }) => !name.endsWith('.slow'))
+    const outcomes = await runner.all(pending)
+    const { unnoticed } = await selfCheck(runner, pending, outcomes, 4, () => undefined)
     const names = unnoticed.map(({ name }) => name)
     expect([...new Set(names)]).toEqual(['rest.some.blind', 'rest.some.lazy', 'rest.some.partial'])
   })

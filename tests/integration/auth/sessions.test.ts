@@ -72,8 +72,8 @@ test('a client that lost the answer to a refresh gets it again', async () => {
   const { session } = await member()
   const { refresh_token } = session
   const first = await ok(visitor().auth.refreshSession({ refresh_token }))
-  const again = await ok(visitor().auth.refreshSession({ refresh_token }))
-  expect(again.session?.refresh_token).toBe(first.session?.refresh_token)
+  const repeated = await ok(visitor().auth.refreshSession({ refresh_token }))
+  expect(repeated.session?.refresh_token).toBe(first.session?.refresh_token)
 })
 
 describeBackstage('copied refresh tokens', () => {

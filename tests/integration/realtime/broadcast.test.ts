@@ -16,9 +16,9 @@ afterEach(async () => {
 })
 
 function client(): Client {
-  const made = visitor()
-  clients.push(made)
-  return made
+  const created = visitor()
+  clients.push(created)
+  return created
 }
 
 /** Resolves once the channel is joined. */
@@ -40,10 +40,10 @@ interface Broadcast {
 
 /** Joins a channel with a client of its own, and keeps what it hears. */
 async function listener(name: string, config = {}) {
-  const heard: Broadcast[] = []
+  const deliveries: Broadcast[] = []
   const channel = client().channel(name, { config })
-  channel.on('broadcast', { event: '*' }, (message) => heard.push(message as Broadcast))
-  return { channel: await subscribed(channel), heard }
+  channel.on('broadcast', { event: '*' }, (message) => deliveries.push(message as Broadcast))
+  return { channel: await subscribed(channel), heard: deliveries }
 }
 
 const broadcastOf = (event: string, payload: unknown) => ({ type: 'broadcast', event, payload })
@@ -55,8 +55,8 @@ describe('the stock client', () => {
     const elsewhere = await listener(unique('room'))
     const send = { ...broadcastOf('shout', { a: [1, 'ü', null] }) } as const
     expect(await one.channel.send({ ...send, type: 'broadcast' })).toBe('ok')
-    for (const { heard } of [two, three])
-      await expect.poll(() => heard).toEqual([broadcastOf('shout', { a: [1, 'ü', null] })])
+    for (const { heard: deliveries } of [two, three])
+      await expect.poll(() => deliveries).toEqual([broadcastOf('shout', { a: [1, 'ü', null] })])
     await moment()
     expect(one.heard).toEqual([])
     expect(elsewhere.heard).toEqual([])
@@ -72,13 +72,13 @@ describe('the stock client', () => {
 
   test('hears only the events that it listens to', async () => {
     const name = unique('room')
-    const [sender, heard] = [await listener(name), [] as unknown[]]
+    const [sender, deliveries] = [await listener(name), [] as unknown[]]
     const channel = client().channel(name)
-    channel.on('broadcast', { event: 'b' }, ({ payload }) => heard.push(payload))
+    channel.on('broadcast', { event: 'b' }, ({ payload }) => deliveries.push(payload))
     await subscribed(channel)
     for (const event of ['a', 'b', 'c'])
       await sender.channel.send({ type: 'broadcast', event, payload: { event } })
-    await expect.poll(() => heard).toEqual([{ event: 'b' }])
+    await expect.poll(() => deliveries).toEqual([{ event: 'b' }])
   })
 
   test('sends bytes', async () => {
@@ -264,9 +264,9 @@ describe('over HTTP', () => {
     expect((await batch(message)).status).toBe(202)
     for (const path of ['broadcast', 'broadcast/room/events/shout']) {
       const body = JSON.stringify({ messages: message })
-      const refused = await post(path, body, { authorization: 'Bearer rubbish' })
-      expect(refused.status).toBe(401)
-      expect(await refused.json()).toEqual({ message: 'Unauthorized' })
+      const refusal = await post(path, body, { authorization: 'Bearer rubbish' })
+      expect(refusal.status).toBe(401)
+      expect(await refusal.json()).toEqual({ message: 'Unauthorized' })
     }
   })
 
@@ -345,9 +345,9 @@ describe('over HTTP', () => {
 
   test('a single message has a type, if any', async () => {
     const path = `broadcast/${unique('room')}/events/shout`
-    const refused = await post(path, 'text', { 'content-type': 'text/plain' })
-    expect(refused.status).toBe(415)
-    expect(await refused.json()).toEqual({
+    const refusal = await post(path, 'text', { 'content-type': 'text/plain' })
+    expect(refusal.status).toBe(415)
+    expect(await refusal.json()).toEqual({
       error: 'Unsupported Media Type. Use application/json or application/octet-stream',
     })
     const plain = await fetch(`${inject('access').url}/realtime/v1/api/${path}`, {

@@ -56,8 +56,8 @@ describe.skipIf(!isOwn)('changes of rows', () => {
         ids: [id],
         data: { ...about, type: 'INSERT', columns, record: { id: 1, name: 'a', n: null } },
       })
-      const told = (frame.payload as Change).data.commit_timestamp ?? ''
-      expect(Math.abs(Date.now() - Date.parse(told))).toBeLessThan(10_000)
+      const timestamp = (frame.payload as Change).data.commit_timestamp ?? ''
+      expect(Math.abs(Date.now() - Date.parse(timestamp))).toBeLessThan(10_000)
 
       await sql(`update ${name} set n = 2`)
       expect(await change(wire, room)).toEqual({
@@ -227,20 +227,20 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     test('arrive with the stock client, for several bindings', async () => {
       const { url, anonKey } = inject('access')
       const client = connect<object>(url, anonKey)
-      const heard: string[] = []
+      const received: string[] = []
       const channel = client.channel(unique('room'))
-      const told = new Promise<unknown>((resolve) => channel.on('system', {}, resolve))
+      const timestamp = new Promise<unknown>((resolve) => channel.on('system', {}, resolve))
       const place = { schema: SCHEMA, table }
       channel.on('postgres_changes', { event: '*', ...place }, ({ eventType }) =>
-        heard.push(`all ${eventType}`),
+        received.push(`all ${eventType}`),
       )
       channel.on(
         'postgres_changes',
         { event: 'INSERT', ...place, filter: 'id=eq.900' },
-        (payload) => heard.push(`900 ${JSON.stringify([payload.new, payload.old])}`),
+        (payload) => received.push(`900 ${JSON.stringify([payload.new, payload.old])}`),
       )
       channel.on('postgres_changes', { event: 'DELETE', ...place }, (payload) =>
-        heard.push(`gone ${JSON.stringify(payload.old)}`),
+        received.push(`gone ${JSON.stringify(payload.old)}`),
       )
       await new Promise<void>((resolve, reject) => {
         channel.subscribe((status, error) => {
@@ -248,12 +248,12 @@ describe.skipIf(!isOwn)('changes of rows', () => {
           else reject(error ?? new Error(status))
         })
       })
-      expect(await told).toMatchObject({ status: 'ok', message: 'Subscribed to PostgreSQL' })
+      expect(await timestamp).toMatchObject({ status: 'ok', message: 'Subscribed to PostgreSQL' })
       await sql(`insert into ${name} values (900, 'x', 5)`)
       await sql(`insert into ${name} values (901)`)
       await sql(`delete from ${name} where id = 900`)
       await expect
-        .poll(() => heard)
+        .poll(() => received)
         .toEqual([
           'all INSERT',
           '900 [{"id":900,"name":"x","n":5},{}]',

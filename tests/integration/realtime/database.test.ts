@@ -33,8 +33,8 @@ async function listen(wire: Wire, name: string, config: { private?: boolean } = 
       `select realtime.send('{}', '${probe}', '${name}', ${String(config.private ?? false)})`,
     )
     const isIt = (frame: Frame) => frame.event === probe || payloadOf(frame).event === probe
-    const heard = await wire.take(isIt, probe, 500).catch(() => null)
-    if (heard !== null) return
+    const arrival = await wire.take(isIt, probe, 500).catch(() => null)
+    if (arrival !== null) return
   }
   throw new Error(`nothing from the database is heard on ${name}`)
 }
@@ -222,10 +222,12 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
 
   test('is heard by the stock client with what is said about it', async () => {
     const name = unique('room')
-    const heard: { event: string; payload?: unknown; meta?: { id: string } }[] = []
+    const deliveries: { event: string; payload?: unknown; meta?: { id: string } }[] = []
     const client = service()
     const channel = client.channel(name, { config: PRIVATE })
-    channel.on('broadcast', { event: '*' }, (message) => heard.push(message as (typeof heard)[0]))
+    channel.on('broadcast', { event: '*' }, (message) =>
+      deliveries.push(message as (typeof deliveries)[0]),
+    )
     await new Promise<void>((resolve, reject) => {
       channel.subscribe((status, error) => {
         if (status === REALTIME_SUBSCRIBE_STATES.SUBSCRIBED) resolve()
@@ -235,7 +237,7 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
     await listen(await trusted(), unique('wait'), PRIVATE)
     await sendPrivately(name, 'said', { n: 1 })
     await expect
-      .poll(() => heard)
+      .poll(() => deliveries)
       .toEqual([
         { type: 'broadcast', event: 'said', payload: { n: 1, id: anId }, meta: { id: anId } },
       ])

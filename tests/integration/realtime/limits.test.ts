@@ -158,9 +158,9 @@ describe.skipIf(!isOwn)('a server', () => {
       ['broadcast', { messages: [message] }],
       ['broadcast/room/events/shout', {}],
     ] as const) {
-      const refused = await post(path, body)
-      expect(refused.status).toBe(429)
-      const { message: text } = (await refused.json()) as { message: string }
+      const rejection = await post(path, body)
+      expect(rejection.status).toBe(429)
+      const { message: text } = (await rejection.json()) as { message: string }
       expect(text).toMatch(/^(Too many requests|You have exceeded your rate limit)$/)
     }
   })

@@ -78,9 +78,9 @@ describe.for(VERSIONS)('in version %s', (vsn) => {
     expect(second).not.toBe(first)
 
     expect(await presence(one, name, 'UNTRACK')).toEqual(ok)
-    const gone = await diff(two, name)
-    expect(gone.joins).toEqual({})
-    expect(gone.leaves).toMatchObject({ one: { metas: [{ at: 2, phx_ref: second }] } })
+    const removed = await diff(two, name)
+    expect(removed.joins).toEqual({})
+    expect(removed.leaves).toMatchObject({ one: { metas: [{ at: 2, phx_ref: second }] } })
     await one.flush()
     expect(one.received.filter(({ event }) => event === 'presence_diff')).toHaveLength(2)
     expect(two.received.filter(({ event }) => event === 'presence_diff')).toEqual([])

@@ -112,9 +112,9 @@ describe.skipIf(!isOwn)('a private channel', () => {
     await two.wire.receiveBinaryBroadcast(name, 'second')
     // A refused join takes along what was sent behind it.
     const closed = unique('room')
-    const refused = one.wire.sendJoin(closed, PRIVATE, one)
+    const rejection = one.wire.sendJoin(closed, PRIVATE, one)
     const lost = one.wire.broadcast(closed, 'lost', {})
-    expect(await one.wire.reply(refused)).toEqual(unreadable(closed))
+    expect(await one.wire.reply(rejection)).toEqual(unreadable(closed))
     expect(await one.wire.reply(lost)).toEqual(refusal('unmatched topic'))
   })
 
@@ -253,9 +253,9 @@ describe.skipIf(!isOwn)('a private channel', () => {
     for (const event of ['refused', 'granted']) await open.receiveBroadcast(name, event)
 
     const path = `broadcast/${name}/events/single?private=true`
-    const refused = await post(path, '{}', bearer(reader))
-    expect(refused.status).toBe(403)
-    expect(await refused.json()).toEqual({ message: 'Unauthorized' })
+    const rejection = await post(path, '{}', bearer(reader))
+    expect(rejection.status).toBe(403)
+    expect(await rejection.json()).toEqual({ message: 'Unauthorized' })
     expect((await post(path, '{}', bearer(writer))).status).toBe(202)
     await reader.wire.receiveBinaryBroadcast(name, 'single')
     expect(reader.wire.received).toEqual([])

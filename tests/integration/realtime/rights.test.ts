@@ -35,7 +35,7 @@ describe.skipIf(!isOwn)('a change is told', () => {
   })
 
   /** The keys of the changes that have come. */
-  const told = (wire: Wire, room: string) =>
+  const changeKeys = (wire: Wire, room: string) =>
     changes(wire, room).map(({ data: { type, record, old_record } }) => [
       type,
       (record ?? old_record)?.id,
@@ -44,7 +44,7 @@ describe.skipIf(!isOwn)('a change is told', () => {
   async function reader(person: { token: string }, bindings: object[] = [everything]) {
     const [wire, room] = [await wires.add(), unique('room')]
     await watch(wire, room, bindings, person)
-    return { wire, room, told: () => told(wire, room) }
+    return { wire, room, told: () => changeKeys(wire, room) }
   }
 
   test('to those who may see the row', async () => {

@@ -127,13 +127,13 @@ describe.skipIf(!isOwn)('a strict server', () => {
 
   test('drops a socket that has left all of its channels', async () => {
     const [left, never] = [await wires.add(socketOptions()), await wires.add(socketOptions())]
-    const [stays, again] = [await wires.add(socketOptions()), await wires.add(socketOptions())]
-    for (const wire of [left, stays, again]) await wire.mustJoin('room', { private: true })
-    for (const wire of [left, again]) await wire.reply(wire.send('realtime:room', 'phx_leave', {}))
-    await again.mustJoin('other', { private: true })
+    const [stays, second] = [await wires.add(socketOptions()), await wires.add(socketOptions())]
+    for (const wire of [left, stays, second]) await wire.mustJoin('room', { private: true })
+    for (const wire of [left, second]) await wire.reply(wire.send('realtime:room', 'phx_leave', {}))
+    await second.mustJoin('other', { private: true })
     await left.closeCode(5000)
     await moment(500)
-    for (const wire of [never, stays, again]) await wire.flush()
+    for (const wire of [never, stays, second]) await wire.flush()
   })
 
   test('tells of no operations that are not published', async () => {

@@ -191,8 +191,8 @@ export class Wire {
       }
       const give = (why: string) =>
         end(() => {
-          const seen = this.received.map(({ raw, kind }) => `${String(kind)}: ${raw.toString()}`)
-          reject(new Error(`no ${what}: ${why}. Received:\n${seen.join('\n').slice(0, 4000)}`))
+          const records = this.received.map(({ raw, kind }) => `${String(kind)}: ${raw.toString()}`)
+          reject(new Error(`no ${what}: ${why}. Received:\n${records.join('\n').slice(0, 4000)}`))
         })
       const look = () => {
         if (holds()) end(resolve)

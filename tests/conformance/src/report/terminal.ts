@@ -57,8 +57,8 @@ export function comparisonReport({ url, comparison }: Report): string {
 }
 
 function gist({ state, reason, difference }: Outcome): string {
-  const said = difference ? `expected ${difference.expected}, got ${difference.got}` : reason
-  return said === '' ? state : `${state}: ${said}`
+  const explanation = difference ? `expected ${difference.expected}, got ${difference.got}` : reason
+  return explanation === '' ? state : `${state}: ${explanation}`
 }
 
 function detail(outcome: Outcome, paint: (state: State, text: string) => string): string {

@@ -11,7 +11,7 @@ const nameLimit = 8
 
 /** The result as a table for a terminal; `coloured` for one that shows colours. */
 export function swapTable(report: SwapReport, coloured: boolean): string {
-  const asked = report.url !== ''
+  const hasTarget = report.url !== ''
   const paint = (verdict: Verdict, text: string) =>
     coloured ? styleText(colours[verdict], text, { validateStream: false }) : text
   const rows = report.features.map((one) => ({ one, cells: [labelOf(one), placesOf(one)] }))
@@ -22,15 +22,15 @@ export function swapTable(report: SwapReport, coloured: boolean): string {
   const columns = (cells: readonly string[], last: string) =>
     [...cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)), last].join('  ').trimEnd()
   const lines = rows.flatMap(({ one, cells }) => {
-    if (!asked) return [columns(cells, '')]
+    if (!hasTarget) return [columns(cells, '')]
     const [note, ...cases] = reasonsOf(one)
     return [columns(cells, `${paint(one.verdict, one.verdict)}${note}`), ...cases]
   })
   return [
-    columns(heads, asked ? 'on the target' : ''),
+    columns(heads, hasTarget ? 'on the target' : ''),
     ...lines,
     '',
-    asked ? sum(report) : `${count(rows.length, 'feature')} used; --url asks a target for them`,
+    hasTarget ? sum(report) : `${count(rows.length, 'feature')} used; --url asks a target for them`,
     '',
   ].join('\n')
 }

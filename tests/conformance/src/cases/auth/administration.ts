@@ -113,7 +113,7 @@ for (const type of ['email_change_current', 'email_change_new'] as const) {
 }
 
 type Body = (t: Context) => Promise<Record<string, unknown>> | Record<string, unknown>
-const refused: [string, string, Body, number, string, number][] = [
+const refusals: [string, string, Body, number, string, number][] = [
   [
     'type',
     'a kind of link that is none is refused',
@@ -175,7 +175,7 @@ const refused: [string, string, Body, number, string, number][] = [
     252,
   ],
 ]
-for (const [name, promise, body, status, code, line] of refused) {
+for (const [name, promise, body, status, code, line] of refusals) {
   links.case(name, promise, { source: gotrue('mail.go', line) }, async (t) => {
     await t.post('admin/generate_link', await body(t), service).is(...refusal(status, code))
   })
@@ -273,8 +273,8 @@ export const audit = group('auth.audit', {
     // A journal that is kept elsewhere is empty here.
     const { email, password } = await account(t)
     await t.post('token?grant_type=password', { email, password })
-    const again = await t.get(`admin/audit?query=author:${encodeURIComponent(email)}`, service)
-    if (JSON.stringify(again.json) === '[]') t.absent('the journal is not in the database')
+    const repeated = await t.get(`admin/audit?query=author:${encodeURIComponent(email)}`, service)
+    if (JSON.stringify(repeated.json) === '[]') t.absent('the journal is not in the database')
   },
 })
 

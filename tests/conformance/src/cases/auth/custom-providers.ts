@@ -113,7 +113,7 @@ providers.case(
   },
 )
 
-const refused: [string, string, Record<string, unknown>, number][] = [
+const refusals: [string, string, Record<string, unknown>, number][] = [
   ['type', 'a provider is of one of two kinds', { provider_type: 'pigeon' }, 152],
   ['identifier', 'a name begins with custom', { identifier: 'github' }, 421],
   ['name.none', 'a provider has a name to show', { name: '' }, 429],
@@ -130,7 +130,7 @@ const refused: [string, string, Record<string, unknown>, number][] = [
     672,
   ],
 ]
-for (const [name, promise, changes, line] of refused) {
+for (const [name, promise, changes, line] of refusals) {
   providers.case(
     `invalid.${name}`,
     promise,

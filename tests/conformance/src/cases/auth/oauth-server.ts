@@ -364,11 +364,11 @@ server.case(
   { source: `${guide}/oauth-flows` },
   async (t) => {
     const { client, user, answer } = await signedIn(t)
-    const again = await token(t, client, {
+    const second = await token(t, client, {
       ...{ grant_type: 'refresh_token', refresh_token: answer.field('refresh_token') },
     }).has(200, { access_token: some.token, refresh_token: some.string })
     t.equal(
-      claimsOf(again.field('access_token')),
+      claimsOf(second.field('access_token')),
       partly({ sub: user.id, client_id: client.client_id }),
       null,
     )

@@ -13,7 +13,7 @@ export const socket = group('realtime.socket', {
 socket.case('heartbeat', 'a heartbeat is answered', async (t) => {
   const phoenix = await t.phoenix()
   const ref = phoenix.push('phoenix', 'heartbeat')
-  await phoenix.hears({
+  await phoenix.receives({
     topic: 'phoenix',
     event: 'phx_reply',
     ref,
@@ -45,7 +45,7 @@ socket.case(
     const phoenix = await t.phoenix({ vsn: '2.0.0' })
     const topic = `realtime:${t.unique('room')}`
     const ref = phoenix.push(topic, 'phx_join', { config: {} }, 'seven')
-    await phoenix.hears({
+    await phoenix.receives({
       join_ref: 'seven',
       ref,
       topic,
@@ -154,7 +154,7 @@ for (const [name, frame] of Object.entries(malformed)) {
       const phoenix = await t.phoenix()
       phoenix.socket.send(frame)
       const ref = phoenix.push('phoenix', 'heartbeat')
-      await phoenix.hears({ topic: 'phoenix', ref, payload: { status: 'ok', response: {} } })
+      await phoenix.receives({ topic: 'phoenix', ref, payload: { status: 'ok', response: {} } })
     },
   )
 }
@@ -166,7 +166,7 @@ socket.case(
   async (t) => {
     const phoenix = await t.phoenix()
     const ref = phoenix.push('phoenix', 'heartbeat')
-    await phoenix.hears({ topic: 'phoenix', ref, payload: { status: 'ok', response: {} } })
+    await phoenix.receives({ topic: 'phoenix', ref, payload: { status: 'ok', response: {} } })
     phoenix.socket.send('x'.repeat(5_000_001))
     await phoenix.socket.isClosed(1009)
   },

@@ -271,12 +271,12 @@ signUpload.case(
   { source: `${reference}uploadtosignedurl` },
   async (t) => {
     const bucket = await t.bucket()
-    const made = await t.service.storage.from(bucket).createSignedUploadUrl('a/b.txt')
-    t.data(made, partly({ path: 'a/b.txt', token: some.token }))
+    const created = await t.service.storage.from(bucket).createSignedUploadUrl('a/b.txt')
+    t.data(created, partly({ path: 'a/b.txt', token: some.token }))
     const files = t.anon.storage.from(bucket)
     const options = { contentType: 'text/css', cacheControl: '60' }
     t.data(
-      await files.uploadToSignedUrl('a/b.txt', made.data?.token ?? '', bytes('signed'), options),
+      await files.uploadToSignedUrl('a/b.txt', created.data?.token ?? '', bytes('signed'), options),
       { path: 'a/b.txt', fullPath: `${bucket}/a/b.txt` },
     )
     await t
