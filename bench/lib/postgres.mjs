@@ -14,7 +14,7 @@ export class Postgres {
   }
 
   /**
-   * The embedded cluster of a running server, as its superuser.
+   * Returns the embedded cluster of a running server, as its superuser.
    * @param {import('../../tests/support/server.mjs').Server} server
    */
   static async of(server) {
@@ -23,18 +23,18 @@ export class Postgres {
     return new Postgres({ folder, port, ...(await server.superuser()), name: 'postgres' })
   }
 
-  /** Another database, or the same one, for another user. */
+  /** Returns another database, or the same one, for another user. */
   as(change) {
     return new Postgres({ ...this.connection, ...change })
   }
 
-  /** The connection URI. Holds the password. */
+  /** Returns the connection URI. Holds the password. */
   get uri() {
     const { folder, port, user, password, name } = this.connection
     return `postgresql://${user}:${encodeURIComponent(password)}@${encodeURIComponent(folder)}:${port}/${name}`
   }
 
-  /** The environment variables by which libpq's programs find it. */
+  /** Returns the environment variables by which libpq's programs find it. */
   get environment() {
     const { folder, port, user, password, name } = this.connection
     return { PGHOST: folder, PGPORT: port, PGUSER: user, PGPASSWORD: password, PGDATABASE: name }

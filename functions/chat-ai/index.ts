@@ -61,7 +61,7 @@ async function reply(question: string, signal: AbortSignal, send: Send): Promise
   }
 }
 
-/** The reply as events: `delta` with words as they come, at the end `done` with the whole. */
+/** Returns the reply as events: `delta` with words as they come, at the end `done` with the whole. */
 function streamed(question: string): Response {
   const encoder = new TextEncoder()
   const leaving = new AbortController()

@@ -37,13 +37,13 @@ function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }
 
-/** One line for a header: whatever ends a line would begin another header. */
+/** Returns one line for a header: whatever ends a line would begin another header. */
 function oneLine(text: string): string {
   // deno-lint-ignore no-control-regex
   return text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ').trim()
 }
 
-/** The mail about a record. All that visitors wrote is text, in both parts. */
+/** Returns the mail about a record. All that visitors wrote is text, in both parts. */
 function compose(type: LeadType, record: Lead): Message {
   const rows: [string, string][] = [
     ['Name', record.name],

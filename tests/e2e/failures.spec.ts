@@ -3,7 +3,7 @@ import type { Page } from '@playwright/test'
 import { expect, test } from './fixtures.ts'
 import { expectSound, SCREENS, settle } from './support.ts'
 
-/** What the API answers in place of the server; the other requests go through. */
+/** Answers requests of the API in place of the server; the other requests go through. */
 function answer(page: Page, path: string, status: number, json: object) {
   return page.route(`**${path}*`, (route) =>
     route.request().method() === 'OPTIONS' ? route.fallback() : route.fulfill({ status, json }),

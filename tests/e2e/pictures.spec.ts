@@ -5,7 +5,7 @@ import { open, settle, timeline } from './support.ts'
 
 const PHONE = { viewport: { width: 412, height: 823 }, deviceScaleFactor: 1.75 }
 
-/** The answers with pictures of the storage that the page gets from here on: their paths, types and sizes. */
+/** Returns the answers with pictures of the storage that the page gets from here on: their paths, types and sizes. */
 function answers(page: Page) {
   const responses: { path: string; width: number; type: string; status: number }[] = []
   page.on('response', (answer) => {

@@ -46,7 +46,7 @@ async function join(page: Page, name: string, who: string): Promise<void> {
   )
 }
 
-/** What the page has written down. */
+/** Returns what the page has written down. */
 const told = (page: Page) =>
   page.evaluate(() => (window as unknown as { told: string[] }).told.slice())
 

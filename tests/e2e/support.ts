@@ -11,7 +11,7 @@ export const SCREENS = [
   { width: 1280, height: 800 },
 ]
 
-/** Nothing floats over the page until its test wants it to. */
+/** Keeps everything from floating over the page until its test wants it to. */
 export async function settle(page: Page) {
   await page.addInitScript(() => {
     localStorage.setItem('cookieConsent', 'declined')
@@ -60,8 +60,8 @@ export async function timeline(page: Page, type: string) {
 }
 
 /**
- * The page has no accessibility defects that axe finds, and nothing on it is wider than the screen. Where `parts`
- * (selectors) are named, axe looks at these alone.
+ * Checks that the page has no accessibility defects that axe finds, and that nothing on it is wider than the screen.
+ * Where `parts` (selectors) are named, axe looks at these alone.
  */
 export async function expectSound(page: Page, ...parts: string[]) {
   const axe = parts.reduce((builder, part) => builder.include(part), new AxeBuilder({ page }))

@@ -3,13 +3,13 @@ import { inject } from 'vitest'
 
 import { connect, type Client, type Traits } from '../support/client.ts'
 
-/** The stock client of a visitor who is not signed in. */
+/** Returns the stock client of a visitor who is not signed in. */
 export function visitor(traits?: Traits): Client {
   const { url, anonKey } = inject('access')
   return connect(url, anonKey, traits)
 }
 
-/** The stock client of a trusted server. */
+/** Returns the stock client of a trusted server. */
 export function service(): Client {
   const { url, serviceKey } = inject('access')
   return connect(url, serviceKey)

@@ -12,7 +12,7 @@ import { WebSocket } from 'ws'
 import { connect } from '../support/client.ts'
 import { invoke, service, visitor } from './clients.ts'
 
-/** A WebSocket to a function, and its received messages. */
+/** Opens a WebSocket to a function, and its received messages. */
 async function open(path: string) {
   const { url, anonKey } = inject('access')
   const headers = { authorization: `Bearer ${anonKey}` }
@@ -28,13 +28,13 @@ async function open(path: string) {
   return { socket, next }
 }
 
-/** Returns what the function `caller` can read of the tables. */
+/** What the function `caller` can read of the tables. */
 interface TableCounts {
   headlines: number
   leads: number | string
 }
 
-/** Returns the result of the function `database`. */
+/** The result of the function `database`. */
 interface DatabaseResult {
   ofPostgres: { database: string; headlines: number }
   ofPg: DatabaseResult['ofPostgres']

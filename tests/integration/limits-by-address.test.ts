@@ -52,7 +52,7 @@ describe.skipIf(!isThere)('limits that count by address', () => {
     await ip('netns', 'delete', network)
   })
 
-  /** The statuses of `times` calls that one at `address` makes one after the other. */
+  /** Makes `times` calls from `address`, and returns their statuses one after the other. */
   async function call(address: string, times: number, headers: string[] = []) {
     // The range makes many calls of one run of curl. Brackets of its own it takes with backslashes.
     const host = address.includes(':') ? '\\[2001:db8:1::1\\]' : here

@@ -9,7 +9,7 @@ import { service, visitor } from './clients.ts'
 /** A picture of 1600 by 900 pixels. */
 const PICTURE = path.join(import.meta.dirname, '../../storage/blog-images/Beyond-Ads.png')
 
-/** The name of an image's format, and its width and height as they are in the heads of PNG and lossy WebP. */
+/** Returns the name of an image's format, and its width and height as they are in the heads of PNG and lossy WebP. */
 async function measured(blob: Blob | null) {
   const bytes = Buffer.from((await blob?.arrayBuffer()) ?? new ArrayBuffer(0))
   if (bytes.toString('latin1', 1, 4) === 'PNG')

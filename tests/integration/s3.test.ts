@@ -545,7 +545,7 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
   )
 })
 
-/** The name and the status of the error that the client throws. */
+/** Returns the name and the status of the error that the client throws. */
 async function refusal(
   answer: Promise<unknown>,
 ): Promise<{ name: string; status: number | undefined }> {

@@ -30,7 +30,7 @@ afterAll(async () => {
 const visitor = () => connect<Database>(server.access.url, server.access.anonKey)
 const service = () => connect<Database>(server.access.url, server.access.serviceKey)
 
-/** A client whose user is signed in. */
+/** Returns a client whose user is signed in. */
 async function signedIn(credentials: { email: string; password: string }) {
   const client = visitor()
   const { error } = await client.auth.signInWithPassword(credentials)
@@ -38,7 +38,7 @@ async function signedIn(credentials: { email: string; password: string }) {
   return client
 }
 
-/** A client whose user has just signed up. */
+/** Returns a client whose user has just signed up. */
 async function newcomer(username: string) {
   const client = visitor()
   const email = `${username}@club.example`

@@ -56,7 +56,7 @@ export class Provider {
     await new Promise((resolve) => this.server.close(resolve))
   }
 
-  /** The subject under which the owner of `email` is known. */
+  /** Returns the subject under which the owner of `email` is known. */
   static subject(email: string): string {
     return createHash('sha256').update(email).digest('hex').slice(0, 32)
   }
@@ -131,7 +131,7 @@ export class Provider {
     return back.href
   }
 
-  /** A code counts once, for the client and the address that it was made for. */
+  /** Exchanges a code, which counts once, for the client and the address that it was made for. */
   private token(request: IncomingMessage, form: URLSearchParams): [number, object] {
     const code = form.get('code') ?? ''
     const grant = this.grants.get(code)
@@ -155,8 +155,8 @@ export async function signInAt(authorizeUrl: string, email: string): Promise<str
 }
 
 /**
- * An ID token of the provider at `url` for the owner of `email`, good for an hour, as an app on a phone gets one from
- * its operating system. `claims` replace the usual ones.
+ * Returns an ID token of the provider at `url` for the owner of `email`, good for an hour, as an app on a phone gets
+ * one from its operating system. `claims` replace the usual ones.
  */
 export async function idTokenOf(url: string, email: string, claims: Claims = {}): Promise<string> {
   const form = new URLSearchParams({ email, claims: JSON.stringify(claims) })

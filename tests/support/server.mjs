@@ -111,14 +111,14 @@ export class Server {
   }
 
   /**
-   * What `basalt status` tells, by the names of `supabase status`: DB_URL, JWT_SECRET and so on.
+   * Returns what `basalt status` tells, by the names of `supabase status`: DB_URL, JWT_SECRET and so on.
    * @returns {Promise<Record<string, string>>}
    */
   async status() {
     return JSON.parse(await this.#command('status', '-o', 'json'))
   }
 
-  /** What `basalt gen types typescript` prints. */
+  /** Returns what `basalt gen types typescript` prints. */
   types() {
     return this.#command('gen', 'types', 'typescript')
   }
@@ -129,7 +129,7 @@ export class Server {
   }
 
   /**
-   * Name and password of the embedded Postgres' superuser.
+   * Returns name and password of the embedded Postgres' superuser.
    * @returns {Promise<{ user: string, password: string }>}
    */
   async superuser() {
@@ -138,7 +138,7 @@ export class Server {
     return { user, password }
   }
 
-  /** The process id of the embedded Postgres. */
+  /** Returns the process id of the embedded Postgres. */
   async postgresPid() {
     return Number((await this.psql("select pg_read_file('postmaster.pid')")).split('\n')[0])
   }
@@ -202,7 +202,7 @@ function defaultBinary() {
 }
 
 /**
- * What the server prints when it is ready: the API's URL, and that of the mails it keeps.
+ * Returns what the server prints when it is ready: the API's URL, and that of the mails it keeps.
  * @param {import('node:child_process').ChildProcess} child
  * @returns {Promise<{ url: string, inboxUrl: string }>}
  */

@@ -34,7 +34,7 @@ export class MailServer {
     return mails
   }
 
-  /** The settings with which a server of ours hands its mails to this one. */
+  /** Returns the settings with which a server of ours hands its mails to this one. */
   get settings(): Record<string, string> {
     return {
       SSL_CERT_FILE: authorityFile,

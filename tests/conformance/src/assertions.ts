@@ -148,7 +148,9 @@ export class Assertions {
     if (empty) this.#add(exchange, { kind: 'added row', path: empty })
   }
 
-  /** The received message that a value comes from: the newest with its most telling part, or else the newest. */
+  /**
+   * Returns the received message that a value comes from: the newest with its most telling part, or else the newest.
+   */
   #source(found: Comparison): (Message & { paths: Path[] }) | null {
     const received = this.recorder.messages.filter(
       ({ direction, key }) => direction === 'received' && !key.includes('phoenix'),
@@ -189,12 +191,12 @@ export class Assertions {
   }
 }
 
-/** The same place in each element of the arrays on its way. */
+/** Returns the same place in each element of the arrays on its way. */
 function anyElement(path: Path): Path {
   return path.map((step) => (typeof step === 'number' ? '*' : step))
 }
 
-/** A request as a report shows it. */
+/** Returns a request as a report shows it. */
 export function requestText({ method, url, requestHeaders, requestBody }: Exchange): string {
   const headers = Object.entries(requestHeaders).map(([name, value]) => `${name}: ${value}`)
   const { pathname, search } = new URL(url)
@@ -214,12 +216,12 @@ function hex(bytes: Uint8Array): string {
   return `${bytes.length} bytes ${Buffer.from(bytes.subarray(0, 64)).toString('hex')}`
 }
 
-/** The value that is best changed: an exact one, and the last, since first ones are often keys. */
+/** Returns the value that is best changed: an exact one, and the last, since first ones are often keys. */
 function pick(leaves: readonly ComparedValue[]): ComparedValue | undefined {
   return leaves.findLast(({ exact }) => exact) ?? leaves.at(-1)
 }
 
-/** How telling a value is: long texts are found in one place, true and null in many. */
+/** Returns how telling a value is: long texts are found in one place, true and null in many. */
 function weight({ value }: ComparedValue): number {
   if (typeof value === 'string') return 10 + value.length
   return typeof value === 'number' ? 5 : 0

@@ -70,17 +70,17 @@ export class Context {
 
   // Who asks.
 
-  /** A stock client with the anonymous key. */
+  /** Returns a stock client with the anonymous key. */
   get anon(): SupabaseClient {
     return this.#client(this.target.anonKey)
   }
 
-  /** A stock client with the service key; the case needs `service`. */
+  /** Returns a stock client with the service key; the case needs `service`. */
   get service(): SupabaseClient {
     return this.#client(this.target.serviceKey)
   }
 
-  /** A stock client with a key or settings of its own. */
+  /** Makes a stock client with a key or settings of its own. */
   client(key: string, options: Parameters<typeof createClient>[2] = {}): SupabaseClient {
     const transport = recordedWebSocket(this.recorder) as unknown as typeof WebSocket
     const client = createClient(this.target.url, key, {
@@ -129,7 +129,7 @@ export class Context {
     }
   }
 
-  /** A token with these claims, signed with the server's secret; the case needs `jwt`. */
+  /** Returns a token with these claims, signed with the server's secret; the case needs `jwt`. */
   sign(claims: Record<string, unknown>, header: Record<string, unknown> = {}): string {
     const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const text = `${part({ alg: 'HS256', typ: 'JWT', ...header })}.${part(claims)}`
@@ -192,7 +192,7 @@ export class Context {
 
   // What a case needs beside the server's answers.
 
-  /** A name that is used once: `conformance_`, the run, a number, and `name`. */
+  /** Returns a name that is used once: `conformance_`, the run, a number, and `name`. */
   unique(name: string): string {
     counter += 1
     return `conformance_${run}_${counter}_${name}`
@@ -231,12 +231,14 @@ export class Context {
     })
   }
 
-  /** The mails to an address; the case needs `mail`. */
+  /** Returns the mails to an address; the case needs `mail`. */
   mails(address: string): Mailbox {
     return new Mailbox(this.target.mailUrl, address, this.patience)
   }
 
-  /** A request of the set-up, with the service key: it is not checked, and where it fails the case is not tried. */
+  /**
+   * Sends a request of the set-up, with the service key. It is not checked, and where it fails the case is not tried.
+   */
   async prepare(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
     const { exchange, json } = await this.#send(fetch, method, path, { as: 'service', body }).catch(
       (error: unknown) => {
@@ -256,35 +258,35 @@ export class Context {
   // Assertions on what client libraries return.
 
   /**
-   * The value is as promised. It is taken as made of the newest exchange, or of `of`; give that where the case has sent
-   * something else meanwhile.
+   * Checks that a value is as promised. It is taken as made of the newest exchange, or of `of`; give that where the
+   * case has sent something else meanwhile.
    */
   equal(got: unknown, expected: unknown, of: Exchange | null = this.recorder.last): void {
     this.assertions.value(of, got, expected)
   }
 
-  /** A client's result is a success with this data. */
+  /** Checks that a client's result is a success with this data. */
   data(result: { data: unknown; error: unknown }, expected: unknown): void {
     this.ok(result)
     this.equal(result.data, expected)
   }
 
-  /** A client's result is this refusal. */
+  /** Checks that a client's result is this refusal. */
   error(result: { error: unknown }, expected: unknown): void {
     this.equal(result.error, expected)
   }
 
-  /** A client's result is a success, whatever its data. */
+  /** Checks that a client's result is a success, whatever its data. */
   ok(result: { error: unknown }): void {
     this.assertions.success(this.answer().exchange, result.error)
   }
 
-  /** A client's result counts so many rows: the header `Content-Range`. */
+  /** Checks that a client's result counts so many rows: the header `Content-Range`. */
   count(result: { count: number | null }, expected: number): void {
     this.assertions.count(this.answer().exchange, result.count, expected)
   }
 
-  /** The newest exchange as a raw answer: to check a header that the client library does not tell. */
+  /** Returns the newest exchange as a raw answer: to check a header that the client library does not tell. */
   answer(): Answer {
     if (!this.recorder.last) throw new Error('nothing has been asked yet')
     return new Answer(this.recorder.last, this.assertions)

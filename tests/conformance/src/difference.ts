@@ -33,7 +33,7 @@ export class SetUpError extends Error {
 /** The longest text of a report's field, in characters. */
 const textLimit = 4000
 
-/** A value as a report shows it. */
+/** Returns a value as a report shows it. */
 export function display(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value instanceof RegExp) return value.toString()
@@ -42,7 +42,7 @@ export function display(value: unknown): string {
   return text.length > textLimit ? `${text.slice(0, textLimit)}…` : text
 }
 
-/** A place in a JSON document, `body[0].name`. */
+/** Returns a place in a JSON document, `body[0].name`. */
 export function place(path: Path): string {
   return path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')
 }

@@ -22,7 +22,7 @@ interface MessageRecord {
 /** The kind of binary frames that carry a user's broadcast to clients. */
 const userBroadcast = 4
 
-/** What a message says, for the record. */
+/** Returns what a message says, for the record. */
 export function messageRecord(data: Uint8Array | string): MessageRecord {
   if (typeof data !== 'string') {
     const frame = binaryFrame(data)
@@ -34,13 +34,13 @@ export function messageRecord(data: Uint8Array | string): MessageRecord {
   return { name: frame ? nameOf(frame) : 'text', text: data, document }
 }
 
-/** The frame that a message is; null where it is none. */
+/** Returns the frame that a message is; null where it is none. */
 export function frameOf(data: Uint8Array | string): Frame | null {
   if (typeof data !== 'string') return binaryFrame(data)
   return textFrame(parseJson(new TextEncoder().encode(data)))
 }
 
-/** A changed form of a message. */
+/** Returns a changed form of a message. */
 export function mutateData(data: Uint8Array | string, paths: readonly Path[]): Uint8Array | string {
   if (typeof data === 'string') return mutateText(paths, data) ?? `${data} `
   const frame = binaryFrame(data)

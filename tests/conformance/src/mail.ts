@@ -35,8 +35,8 @@ export class Mailbox {
   }
 
   /**
-   * The first code to be typed of the newest of `count` mails. Upstream's own templates hold a link alone, so where there
-   * is none the case is not tried.
+   * Returns the first code to be typed of the newest of `count` mails. Upstream's own templates hold a link alone, so
+   * where there is none the case is not tried.
    */
   async code(count = 1): Promise<string> {
     const { text } = await this.newest(count)

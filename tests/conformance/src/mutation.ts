@@ -25,12 +25,12 @@ export type Mutation = ExchangeMutation | MessageMutation
 
 const replacement = 'spoiled'
 
-/** Whether the mutation is one of a message. */
+/** Returns whether the mutation is one of a message. */
 export function isMessageMutation(mutation: Mutation): mutation is MessageMutation {
   return 'key' in mutation
 }
 
-/** A line that says what a mutation changes. */
+/** Returns a line that says what a mutation changes. */
 export function describe(mutation: Mutation): string {
   if (isMessageMutation(mutation)) return `${mutation.kind} ${mutation.key}`
   const where = `of answer ${mutation.ordinal + 1}`
@@ -47,7 +47,7 @@ export function describe(mutation: Mutation): string {
   }
 }
 
-/** The mutated form of an answer; null where there is nothing to mutate. */
+/** Returns the mutated form of an answer; null where there is nothing to mutate. */
 export function mutateResponse(
   mutation: ExchangeMutation,
   answer: { status: number; headers: Headers; body: Uint8Array },
@@ -73,7 +73,7 @@ export function mutateResponse(
   }
 }
 
-/** The mutated form of a text message; null where there is nothing to mutate. */
+/** Returns the mutated form of a text message; null where there is nothing to mutate. */
 export function mutateText(paths: readonly Path[], text: string): string | null {
   const document = parseJson(new TextEncoder().encode(text))
   if (document === undefined) return text === '' ? null : replacement
@@ -81,7 +81,7 @@ export function mutateText(paths: readonly Path[], text: string): string | null 
   return changed === undefined ? null : JSON.stringify(changed)
 }
 
-/** The other status that stands for "not what was promised". */
+/** Returns the other status that stands for "not what was promised". */
 export function otherStatus(status: number, exact: boolean): number {
   if (!exact) return status < 400 ? 500 : 200
   const family = Math.floor(status / 100)
@@ -91,7 +91,7 @@ export function otherStatus(status: number, exact: boolean): number {
   return 500 === status ? 501 : 500
 }
 
-/** Another value of the same type, or of another type where the type alone is promised. */
+/** Returns another value of the same type, or of another type where the type alone is promised. */
 export function otherValue(value: unknown, exact: boolean): unknown {
   if (!exact) return typeof value === 'number' ? replacement : value === null ? 7 : null
   if (typeof value === 'number') return Number.isSafeInteger(value + 1) ? value + 1 : -1
@@ -109,7 +109,7 @@ export function parseJson(body: Uint8Array): unknown {
   }
 }
 
-/** All scalars of a JSON document with their places. */
+/** Returns all scalars of a JSON document with their places. */
 export function leavesOf(document: unknown, path: Path = []): ComparedValue[] {
   if (typeof document !== 'object' || document === null) {
     return [{ path, value: document, exact: true }]
@@ -119,7 +119,7 @@ export function leavesOf(document: unknown, path: Path = []): ComparedValue[] {
   )
 }
 
-/** All arrays of a JSON document with their places. */
+/** Returns all arrays of a JSON document with their places. */
 export function arraysOf(document: unknown, path: Path = []): { path: Path; length: number }[] {
   if (typeof document !== 'object' || document === null) return []
   const own = Array.isArray(document) ? [{ path, length: document.length }] : []

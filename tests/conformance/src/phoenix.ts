@@ -32,12 +32,12 @@ export class Phoenix {
     return ref
   }
 
-  /** See `Socket.receives`. */
+  /** Does what `Socket.receives` does. */
   receives(members: Partial<Record<keyof Frame, unknown>>, limit?: number): Promise<Frame> {
     return this.socket.receives(members, limit)
   }
 
-  /** See `Socket.receivesNone`. */
+  /** Does what `Socket.receivesNone` does. */
   receivesNone(members: Partial<Record<keyof Frame, unknown>>, time?: number): Promise<void> {
     return this.socket.receivesNone(members, time)
   }

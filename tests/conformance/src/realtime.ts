@@ -15,7 +15,7 @@ interface Push {
   metadata?: string
 }
 
-/** The binary frame of a broadcast, kind 3: the lengths, the texts, and the payload. */
+/** Returns the binary frame of a broadcast, kind 3: the lengths, the texts, and the payload. */
 export function pushFrame({ ref, topic, event, payload, metadata = '' }: Push): Uint8Array {
   const isBytes = payload instanceof Uint8Array
   const texts = [ref, ref, topic, event, metadata].map((text) => Buffer.from(text))
@@ -24,7 +24,7 @@ export function pushFrame({ ref, topic, event, payload, metadata = '' }: Push): 
   return new Uint8Array(Buffer.concat([Buffer.from(header), ...texts, body]))
 }
 
-/** A broadcast as it is in text frames. */
+/** Returns a broadcast as it is in text frames. */
 export function message(event: string, payload: unknown): object {
   return { type: 'broadcast', event, payload }
 }
@@ -104,7 +104,7 @@ export async function joinChanges(
   return { topic, ids: response.postgres_changes.map(({ id }) => id) }
 }
 
-/** What the server says when a subscription to row changes stands. */
+/** Returns what the server says when a subscription to row changes stands. */
 export function subscribedTo(channel: string): object {
   return {
     ...{ channel, extension: 'postgres_changes', message: 'Subscribed to PostgreSQL' },
@@ -124,7 +124,7 @@ export async function joinPrivate(
   return phoenix
 }
 
-/** What the server says when it ends a channel. */
+/** Returns what the server says when it ends a channel. */
 export function shut(name: string, text: string | RegExp): object {
   return { extension: 'system', status: 'error', message: text, channel: name }
 }

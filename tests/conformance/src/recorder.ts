@@ -49,7 +49,7 @@ export class Recorder {
     this.#end.abort(new Error('the case is over'))
   }
 
-  /** `fetch` as clients call it. */
+  /** Records a request and its answer; clients call it as `fetch`. */
   readonly fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
     const exchange = this.begin(request, typeof init?.body === 'string' ? init.body : '')
@@ -72,7 +72,7 @@ export class Recorder {
     return toResponse(exchange, exchange.body)
   }
 
-  /** The newest exchange that has an answer. */
+  /** Returns the newest exchange that has an answer. */
   get last(): Exchange | null {
     return this.exchanges.findLast(({ status }) => status !== 0) ?? null
   }
@@ -148,7 +148,7 @@ export class Recorder {
   }
 }
 
-/** The answer as clients are given it. */
+/** Returns the answer as clients are given it. */
 function toResponse({ status, headers }: Exchange, body: Uint8Array): Response {
   const handed = new Headers(headers)
   // The body is here in full and decoded.

@@ -162,7 +162,7 @@ export class Runner {
     }
   }
 
-  /** Why the server does not have the case's interface or group; empty where it has. */
+  /** Returns why the server does not have the case's interface or group; empty where it has. */
   async #absence({ interface: name, group }: Case): Promise<string> {
     const whole = await this.#probe(name, name, (t) => probeInterface(t, name))
     if (whole !== '') return whole
@@ -192,7 +192,7 @@ export class Runner {
   }
 }
 
-/** Whether a case is worth a second try: it differs, or what it needs could not be set up. */
+/** Returns whether a case is worth a second try: it differs, or what it needs could not be set up. */
 function hasFailed(outcome: Outcome | undefined): boolean {
   if (outcome?.state === 'not tried') return outcome.reason.startsWith(setUpFailed)
   return outcome?.state === 'differs'

@@ -12,7 +12,7 @@ const reloadLimit = 30_000
 /** Names the lock that every run holds, so that none removes the schema while another uses it. */
 const lock = "hashtext('basalt-conformance')"
 
-/** The SQL that makes the schema, to be run by hand where there is no connection to the database. */
+/** Returns the SQL that makes the schema, to be run by hand where there is no connection to the database. */
 export async function setupSql(madeBy: 'hand' | 'run' = 'hand'): Promise<string> {
   const [teardown, setup] = await Promise.all([read('teardown.sql'), read('setup.sql')])
   const values = `'${await setupVersion()}', '${madeBy}'`
@@ -29,7 +29,7 @@ export async function setupSql(madeBy: 'hand' | 'run' = 'hand'): Promise<string>
   ].join('\n')
 }
 
-/** Whether the kit's schema is there in this version, as REST sees it. */
+/** Returns whether the kit's schema is there in this version, as REST sees it. */
 export async function sqlIsThere(target: Target): Promise<boolean> {
   const version = await setupVersion()
   try {

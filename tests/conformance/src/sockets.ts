@@ -9,7 +9,7 @@ import { compare, partly, type Path } from './match.ts'
 import type { Exchange, Message, Recorder } from './recorder.ts'
 import { isMessageMutation, type MessageMutation } from './mutation.ts'
 
-/** The class of WebSockets whose messages `recorder` notes, and mutations where it is told to. */
+/** Returns the class of WebSockets whose messages `recorder` notes, and mutates where it has a mutation. */
 export function recordedWebSocket(recorder: Recorder): typeof WebSocket {
   return class RecordedWebSocket extends WebSocket {
     readonly #ordinal = recorder.countSocket()
@@ -50,8 +50,8 @@ export function recordedWebSocket(recorder: Recorder): typeof WebSocket {
 }
 
 /**
- * Whether a mutation is for this message. What is told of a subscription is told again whenever the server renews it, so all
- * later messages of that sort are mutated, too.
+ * Returns whether a mutation is for this message. What the server says of a subscription comes again whenever the
+ * server renews it, so all later messages of that sort are mutated, too.
  */
 function applies({ key }: MessageMutation, message: Message): boolean {
   const [sort, number] = key.split(' #')
@@ -193,7 +193,7 @@ export class Socket {
   }
 }
 
-/** Where a frame's member lies in the message as it came: version 2 sends arrays. */
+/** Returns where a frame's member lies in the message as it came: version 2 sends arrays. */
 function wirePaths({ data }: PendingMessage, path: Path): Path[] {
   const order: (string | number)[] = ['join_ref', 'ref', 'topic', 'event', 'payload']
   const [first = '', ...rest] = path

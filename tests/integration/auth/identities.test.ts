@@ -189,7 +189,7 @@ describeBackstage('wallets', () => {
   })
 })
 
-/** A wallet as a page finds it, with a key of its own. */
+/** Returns a wallet as a page finds it, with a key of its own. */
 function solanaWallet() {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const raw = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32)

@@ -53,7 +53,7 @@ const PARAMETERS = ['', '%00', '%ff', '-1', '9'.repeat(30), '%0d%0aX:y']
 
 const at = (path: string) => `${inject('access').url}/auth/v1${path}`
 
-/** The status, and the body as JSON where it is some. */
+/** Returns the status, and the body as JSON where it is some. */
 async function ask(method: string, path: string, headers: HeadersInit, body?: string) {
   const init = body === undefined || method === 'GET' ? { method } : { method, body }
   const answer = await fetch(at(path), { ...init, headers, redirect: 'manual' })
@@ -61,7 +61,7 @@ async function ask(method: string, path: string, headers: HeadersInit, body?: st
   return { status: answer.status, text }
 }
 
-/** The names of the fields that an operation's body has. */
+/** Returns the names of the fields that an operation's body has. */
 function fields(description: Description, operation: Operation): string[] {
   const [content] = Object.values(operation.requestBody?.content ?? {})
   const names = (schema: Schema | undefined): string[] => {
@@ -74,7 +74,7 @@ function fields(description: Description, operation: Operation): string[] {
   return names(content?.schema)
 }
 
-/** Rubbish of every kind that fits the operation: paths and bodies. */
+/** Yields rubbish of every kind that fits the operation: paths and bodies. */
 function* rubbish(
   description: Description,
   path: string,

@@ -9,7 +9,7 @@ import { connect } from '../../support/client.ts'
 import { visitor } from '../clients.ts'
 import { describeBackstage, member, ok, refusal, signedIn, sql, there } from './people.ts'
 
-/** The claims of a token, unchecked. */
+/** Returns the claims of a token, unchecked. */
 function claimsOf(token: string): Record<string, unknown> {
   const payload = Buffer.from(there(token.split('.')[1]), 'base64url').toString()
   return JSON.parse(payload) as Record<string, unknown>

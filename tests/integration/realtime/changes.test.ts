@@ -351,7 +351,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       'Unable to subscribe to changes with given parameters. An exception happened so please check your connect parameters: ['
     const unparsed = 'Error parsing `filter` params: '
 
-    /** The subscription is refused with a message that has all of `parts`. */
+    /** Checks that the subscription is refused with a message that has all of `parts`. */
     async function refusal(wire: Wire, binding: Binding, parts: string[]) {
       const room = unique('room')
       const answer = await wire.join(room, {

@@ -76,7 +76,7 @@ describe.skipIf(inject('own') === null)('a crowd', () => {
   })
 })
 
-/** The number in a broadcast. */
+/** Returns the number in a broadcast. */
 function number(message: string) {
   const [, , , , payload] = JSON.parse(message) as [
     null,

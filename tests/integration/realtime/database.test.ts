@@ -14,7 +14,7 @@ const anId = expect.stringMatching(UUID) as string
 
 const PRIVATE = { private: true }
 
-/** A socket that may join every private channel. */
+/** Returns a socket that may join every private channel. */
 const trusted = (vsn = '2.0.0') => wires.add({ vsn, key: inject('access').serviceKey })
 
 /** Says so in public, from the database. */
@@ -45,7 +45,7 @@ interface BroadcastPayload {
   meta?: { id: string; replayed?: boolean }
 }
 
-/** What a broadcast in text says. */
+/** Returns what a broadcast in text says. */
 const payloadOf = ({ payload }: Frame) => (payload ?? {}) as BroadcastPayload
 
 const broadcasts = ({ received }: Wire) =>
@@ -246,7 +246,7 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
 })
 
 describe.skipIf(!isOwn)('a replay', () => {
-  /** The text broadcasts that have come to the topic. */
+  /** Returns the text broadcasts that have come to the topic. */
   const texts = ({ received }: Wire) =>
     received.filter(({ event, kind }) => kind === 'text' && event === 'broadcast')
 
@@ -255,7 +255,7 @@ describe.skipIf(!isOwn)('a replay', () => {
     broadcast: { replay: { since: ms, ...(limit === undefined ? {} : { limit }) } },
   })
 
-  /** Thirty private messages of a minute each until now, and one that is public. */
+  /** Writes thirty private messages, a minute apart, until now, and one that is public. */
   async function past(name: string) {
     await sql(`
       insert into realtime.messages (topic, extension, event, payload, private, inserted_at)

@@ -13,7 +13,7 @@ const published = tables.published.bind(tables)
 
 const INVALID = 'Unable to subscribe to changes: the filter cannot be evaluated'
 
-/** A binding to all changes of a table. */
+/** Returns a binding to all changes of a table. */
 const all = (table: string, more: Binding = {}): Binding => ({
   event: '*',
   schema: SCHEMA,

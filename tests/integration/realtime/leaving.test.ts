@@ -47,7 +47,7 @@ describe.skipIf(!isOwn)('a client that does not read', () => {
   }, 120_000)
   afterAll(() => own.stop())
 
-  /** Bytes of memory that the server has, and the most that it has had. */
+  /** Returns bytes of memory that the server has, and the most that it has had. */
   async function memory() {
     const status = await readFile(`/proc/${String(own.server.process.pid)}/status`, 'utf8')
     const of = (name: string) =>

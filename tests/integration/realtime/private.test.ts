@@ -75,7 +75,7 @@ describe.skipIf(!isOwn)('a private channel', () => {
       drop policy rt_raises on realtime.messages; drop table public.rt_rights`)
   })
 
-  /** Somebody who has those rights on a topic of a new name. */
+  /** Returns somebody who has those rights on a topic of a new name. */
   async function member(name: string, ...rights: string[]) {
     const person = await somebody()
     if (rights.length > 0) await allow(person.id, name, ...rights)

@@ -34,7 +34,7 @@ describe.skipIf(!isOwn)('a change is told', () => {
     await sql(`drop schema ${SCHEMA} cascade`)
   })
 
-  /** The keys of the changes that have come. */
+  /** Returns the keys of the changes that have come. */
   const changeKeys = (wire: Wire, room: string) =>
     changes(wire, room).map(({ data: { type, record, old_record } }) => [
       type,

@@ -66,7 +66,7 @@ describe.skipIf(!isOwn)('the stream', () => {
     return { wire, room }
   }
 
-  /** All that was written has come, once and in order. */
+  /** Checks that all that was written has come, once and in order. */
   async function isWhole({ wire, room }: { wire: Wire; room: string }, count: number) {
     await vi.waitFor(
       () => {

@@ -34,7 +34,7 @@ const keys = [
   { kty: 'oct', k: shared.toString('base64url'), alg: 'HS256', kid: 'shared' },
 ]
 
-/** A token signed by a key of a pair. */
+/** Returns a token signed by a key of a pair. */
 function signedBy(key: KeyObject, hash: string | null, header: object, claims: object): string {
   const text = [header, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))

@@ -52,7 +52,7 @@ interface SocketOptions {
   query?: Record<string, string>
 }
 
-/** The URL of a socket. */
+/** Returns the URL of a socket. */
 function socketUrl({ url, key, vsn, query = {} }: SocketOptions): string {
   const address = new URL(`${url ?? inject('access').url}/realtime/v1/websocket`)
   address.protocol = address.protocol.replace('http', 'ws')
@@ -69,7 +69,7 @@ interface Refusal {
   body: unknown
 }
 
-/** A handshake without any key but what `options` names; returns the refusal. */
+/** Makes a handshake without any key but what `options` names, and returns its refusal. */
 export async function handshakeRefusal(options: SocketOptions): Promise<Refusal> {
   const socket = new WebSocket(socketUrl(options), { headers: options.headers })
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -127,7 +127,7 @@ export class Wire {
     return wire
   }
 
-  /** A reference that this socket has not used before. */
+  /** Returns a reference that this socket has not used before. */
   ref(): string {
     return String(++this.refs)
   }
@@ -204,7 +204,7 @@ export class Wire {
     })
   }
 
-  /** Takes the reply to `ref`: its payload. */
+  /** Takes the reply to `ref`, and returns its payload. */
   async reply(ref: unknown, within?: number): Promise<unknown> {
     const isReply = (frame: Frame) => frame.event === 'phx_reply' && frame.ref === ref
     return (await this.take(isReply, `reply to ${String(ref)}`, within)).payload
@@ -216,12 +216,12 @@ export class Wire {
     return this.take(isIt, `${event} on ${name}`, within)
   }
 
-  /** Takes the next system message of the channel: its payload. */
+  /** Takes the next system message of the channel, and returns its payload. */
   async system(name: string, within?: number): Promise<unknown> {
     return (await this.event(name, 'system', within)).payload
   }
 
-  /** Takes the next broadcast of that event that came as text: its payload. */
+  /** Takes the next broadcast of that event that came as text, and returns its payload. */
   async receiveBroadcast(name: string, event: string, within?: number): Promise<unknown> {
     const isIt = ({ topic, event: outer, payload, kind }: Frame) =>
       kind === 'text' &&
@@ -257,12 +257,14 @@ export class Wire {
     if (answer.status !== 'ok') throw new Error(`no join of ${name}: ${JSON.stringify(answer)}`)
   }
 
-  /** The server has dealt with all that was sent on this socket, and what it had to send before has come. */
+  /**
+   * Waits until the server has dealt with all that was sent on this socket, and what it had to send before has come.
+   */
   async flush(): Promise<void> {
     await this.reply(this.send('phoenix', 'heartbeat', {}))
   }
 
-  /** Waits until the server has closed the socket: the code. */
+  /** Waits until the server has closed the socket, and returns the code. */
   async closeCode(within = 10_000): Promise<number> {
     await this.until(() => this.closed !== null, 'end of the socket', within).catch(() => undefined)
     if (this.closed === null) throw new Error('the socket is still open')
@@ -357,7 +359,7 @@ function fromBinary(data: RawData): Frame {
   }
 }
 
-/** What `content` says in JSON; the bytes themselves if that is nothing. */
+/** Returns what `content` says in JSON; the bytes themselves if that is nothing. */
 function parseContent(content: Buffer): unknown {
   try {
     return JSON.parse(content.toString())

@@ -9,7 +9,7 @@ import { connect } from '../../support/client.ts'
 import { run } from '../../support/raw.ts'
 import { Server } from '../../support/server.mjs'
 
-/** Whether somebody listens there. */
+/** Returns whether somebody listens there. */
 function listens(host: string, port: number): Promise<boolean> {
   const socket = dial({ host, port, timeout: 5_000 })
   return new Promise((resolve) => {

@@ -8,7 +8,7 @@ interface Block {
   text: string
 }
 
-/** The paragraphs of a text that separates them with blank lines. */
+/** Returns the paragraphs of a text that separates them with blank lines. */
 export function splitParagraphs(text: string) {
   return text
     .split(PARAGRAPH_SEPARATOR)

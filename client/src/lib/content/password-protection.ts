@@ -21,7 +21,7 @@ async function loadProtection(): Promise<PasswordProtection> {
   }
 }
 
-/** Whether the site is behind its password, as the setting password_protection has it. */
+/** Returns whether the site is behind its password, as the setting password_protection has it. */
 export function usePasswordProtection(): PasswordProtection {
   const { data } = useQuery({
     queryKey: ['password-protection'],

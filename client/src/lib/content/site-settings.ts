@@ -60,7 +60,7 @@ function withDefaults<T extends object>(defaults: T, stored: string): T {
   }
 }
 
-/** An icon's address: one of the site's own files if it starts with a slash, else a file in a bucket. */
+/** Returns an icon's address: one of the site's own files if it starts with a slash, else a file in a bucket. */
 function iconUrl(value: string) {
   return value.startsWith('/') ? value : storedFileUrl(value, 'app')
 }

@@ -36,7 +36,7 @@ class RateLimiter {
   }
 }
 
-/** A limit for as long as the page is open. */
+/** Returns a limit for as long as the page is open. */
 export function memoryLimiter(limit: Limit) {
   let attempts: number[] = []
   return new RateLimiter(limit, {
@@ -56,7 +56,7 @@ function parseAttempts(text: string | null): number[] {
   }
 }
 
-/** A limit that is stored in local storage under `key`, or in memory if the browser refuses that. */
+/** Returns a limit that is stored in local storage under `key`, or in memory if the browser refuses that. */
 export function localLimiter(key: string, limit: Limit) {
   let kept: number[] = []
   return new RateLimiter(limit, {

@@ -15,7 +15,7 @@ function announce() {
   for (const listener of listeners) listener()
 }
 
-/** What the visitor has chosen; null before they have. */
+/** Returns what the visitor has chosen; null before they have. */
 function storedConsent(): Consent | null {
   const stored = readLocal(STORAGE_KEY) ?? readSession(STORAGE_KEY)
   return stored === 'accepted' || stored === 'declined' ? stored : null

@@ -37,7 +37,7 @@ function filled(value: unknown) {
 }
 
 /**
- * The backend's address and public key.
+ * Returns the backend's address and public key.
  *
  * A server that serves the page writes them into the JSON block `#basalt-config`, so one build runs
  * anywhere. Where they are still placeholders (Vite's dev server, any static host) the build's

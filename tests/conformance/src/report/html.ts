@@ -5,7 +5,7 @@ import { escape } from './escape.ts'
 import { states, tally, type GroupReport, type Report } from './model.ts'
 import { style } from './style.ts'
 
-/** The result as one page that needs nothing else. */
+/** Returns the result as one page that needs nothing else. */
 export function htmlReport(report: Report): string {
   const outcomes = report.groups.flatMap((group) => group.outcomes)
   const counts = tally(outcomes)

@@ -1,6 +1,6 @@
 import { tally, type Report } from './model.ts'
 
-/** The result as JSON. */
+/** Returns the result as JSON. */
 export function jsonReport(report: Report): string {
   const outcomes = report.groups.flatMap((group) => group.outcomes)
   const hidden = new Set(['mutations', 'isMutated'])

@@ -42,7 +42,7 @@ export interface SwapReport {
   features: readonly FeatureReport[]
 }
 
-/** The cases that try what is used. */
+/** Returns the cases that try what is used. */
 export function casesOf(cases: readonly Case[], used: readonly UsedFeature[]): Case[] {
   const prefixes = used.flatMap(({ feature, name }) => casePrefixes(feature, name))
   return cases.filter(({ name }) => prefixes.some((prefix) => isBelow(name, prefix)))
@@ -89,13 +89,13 @@ function findingsOf(feature: Feature, { name, things }: UsedFeature, facts: Fact
   return said.filter((finding) => finding !== null && finding !== undefined)
 }
 
-/** Why nothing is known of a feature that has no cases. */
+/** Returns why nothing is known of a feature that has no cases. */
 function whyNotKnown(feature: Feature, { database }: Facts): string {
   if (!feature.database) return 'no case tries it'
   return database ? 'a database does not tell whether its user may' : `needs ${needs.db}`
 }
 
-/** Whether the target is known not to have it as the project needs it. */
+/** Returns whether the target is known not to have it as the project needs it. */
 export function isLacking({ verdict }: FeatureReport): boolean {
   return verdict === 'differs' || verdict === 'absent'
 }

@@ -56,7 +56,7 @@ export function withoutComments(source: string): Code {
   return { text: parts.join(''), isText: (index) => isText[index] === 1 }
 }
 
-/** The place after the first match that no backslash precedes. */
+/** Returns the place after the first match that no backslash precedes. */
 function endOf(
   source: string,
   from: number,

@@ -9,7 +9,7 @@ const verdicts = ['holds', 'differs', 'absent', 'not known'] as const
 /** The names of cases that one feature shows. */
 const nameLimit = 8
 
-/** The result as a table for a terminal; `coloured` for one that shows colours. */
+/** Returns the result as a table for a terminal; `coloured` for one that shows colours. */
 export function swapTable(report: SwapReport, coloured: boolean): string {
   const hasTarget = report.url !== ''
   const paint = (verdict: Verdict, text: string) =>
@@ -35,7 +35,7 @@ export function swapTable(report: SwapReport, coloured: boolean): string {
   ].join('\n')
 }
 
-/** The result as JSON. */
+/** Returns the result as JSON. */
 export function swapJson(report: SwapReport): string {
   return `${JSON.stringify(report, null, 2)}\n`
 }
@@ -51,7 +51,7 @@ function placesOf({ places }: FeatureReport): string {
   return `${first.file}:${first.line}${more > 0 ? `, +${more} more` : ''}`
 }
 
-/** What follows the verdict, and a further line where cases failed. */
+/** Returns what follows the verdict, and a further line where cases failed. */
 function reasonsOf({
   notes,
   failures,
@@ -71,7 +71,7 @@ function reasonsOf({
   return [note, `    ${failures.length} of ${count(tried, 'case')}: ${names.join(', ')}${more}`]
 }
 
-/** A missing need by its flag, as the JSON report has it in full. */
+/** Returns a missing need by its flag, as the JSON report has it in full. */
 function flagOf(reason: string): string {
   return reason.replace(/^needs [^()]*\((--[\w-]+).*\)$/, 'needs $1')
 }

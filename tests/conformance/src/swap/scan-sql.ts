@@ -56,7 +56,7 @@ export function scanSql(sources: readonly Source[], exposed: readonly string[]):
   )
 }
 
-/** A statement, and those of the code in it: bodies of functions and blocks, commands of jobs. */
+/** Returns a statement, and those of the code in it: bodies of functions and blocks, commands of jobs. */
 function withBodies(statement: Statement): Statement[] {
   return [statement, ...codeOf(new Words(statement)).flatMap(inner)]
 }
@@ -119,7 +119,7 @@ class Scan {
     this.#uses.push({ feature, name, thing, file: this.file, line })
   }
 
-  /** What `create` and `alter` are about. */
+  /** Notes what `create` and `alter` are about. */
   #definition(): void {
     const { words } = this
     const made = words.made()
@@ -247,7 +247,7 @@ class Scan {
     if (value.startsWith('@graphql(')) this.#use('graphql', token)
   }
 
-  /** A name with a schema. */
+  /** Notes a name with a schema. */
   #qualified(at: number, token: Token): void {
     const { tokens } = this.words
     const next = tokens[at + 2]

@@ -188,7 +188,7 @@ export const list = group('auth.admin-list', {
   needs: ['service'],
 })
 
-/** Three users with a name of their own, from the oldest to the newest. */
+/** Makes three users with a name of their own, from the oldest to the newest. */
 async function three(t: Context) {
   const name = t.unique('name')
   const users = []

@@ -24,7 +24,7 @@ export const links = group('auth.admin-link', {
   needs: ['service'],
 })
 
-/** The parts of a link of a kind. */
+/** Returns the parts of a link of a kind. */
 const parts = (type: string, verification_type = type) => ({
   action_link: new RegExp(`/verify\\?.*type=${type}`),
   email_otp: /^\d{6,10}$/,
@@ -193,7 +193,7 @@ export const factors = group('auth.admin-factor', {
   needs: ['service'],
 })
 
-/** A user with a factor that waits. */
+/** Makes a user with a factor that waits. */
 async function withFactor(t: Context) {
   const user = await t.user()
   const body = { factor_type: 'totp', friendly_name: 'app' }

@@ -170,7 +170,7 @@ for (const [name, promise, query, code, line] of states) {
   })
 }
 
-/** The state with which a provider would lead back, to a page of the site. */
+/** Returns the state with which a provider would lead back, to a page of the site. */
 async function stateOf(t: Context, query = '') {
   const { redirect_to: site } = await link(t, 'magiclink', freshEmail(t))
   const to = `${new URL(site).origin}/signed-in`

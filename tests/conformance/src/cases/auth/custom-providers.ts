@@ -13,7 +13,7 @@ export const providers = group('auth.custom-provider', {
   probe: async (t) => t.present(await t.get(path, service)),
 })
 
-/** What a provider is made of. Its host has to be public, but is never asked; a number needs no name server. */
+/** Returns what a provider is made of. Its host has to be public, but is never asked; a number needs no name server. */
 const attributes = (t: Context) => ({
   provider_type: 'oauth2',
   identifier: `custom:${t.unique('provider').replaceAll('_', '-')}`,

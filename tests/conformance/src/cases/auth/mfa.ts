@@ -35,7 +35,7 @@ interface TotpFactor {
 const enroll = (t: Context, as: { token: string }, more: Record<string, unknown> = {}) =>
   t.post('factors', { factor_type: 'totp', ...more }, { as })
 
-/** A factor that waits to be verified. */
+/** Makes a factor that waits to be verified. */
 async function enrolled(t: Context, as: { token: string }, name = 'app'): Promise<TotpFactor> {
   const answer = await enroll(t, as, { friendly_name: name }).is(200)
   return answer.json as TotpFactor
@@ -48,7 +48,9 @@ async function verifies(t: Context, as: { token: string }, factor: TotpFactor) {
   return t.post(`factors/${factor.id}/verify`, body, { as })
 }
 
-/** A user with a verified factor: the first session, which has the first level, and the one of the second level. */
+/**
+ * Makes a user with a verified factor: the first session, which has the first level, and the one of the second level.
+ */
 async function doubled(t: Context) {
   const user = await t.user()
   const factor = await enrolled(t, user)
@@ -60,7 +62,7 @@ async function doubled(t: Context) {
   }
 }
 
-/** Another session of the user, of the first level. */
+/** Makes another session of the user, of the first level. */
 async function weakly(t: Context, user: User) {
   return { token: (await signIn(t, user)).access_token }
 }

@@ -8,7 +8,7 @@ import { including, partly, some } from '../../match.ts'
 const guide = 'https://supabase.com/docs/guides/auth/enterprise-sso/auth-sso-saml'
 const service = { as: 'service' } as const
 
-/** What an identity provider publishes about itself; its certificate is not used, since nobody signs in. */
+/** Returns what an identity provider publishes about itself; its certificate is not used, since nobody signs in. */
 function metadata(entityId: string): string {
   const { publicKey } = generateKeyPairSync('ed25519')
   const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
@@ -26,7 +26,7 @@ function metadata(entityId: string): string {
   )
 }
 
-/** Names that nobody else uses. */
+/** Returns names that nobody else uses. */
 function names(t: Context) {
   const name = t.unique('idp').replaceAll('_', '-')
   return { entityId: `https://${name}.invalid/metadata`, domain: `${name}.invalid` }

@@ -180,8 +180,8 @@ emailChange.case(
 )
 
 /**
- * The tokens that confirm the change of an address: from the link for the new one, and from the link for the current one.
- * Of what the service tells about a link, `hashed_token` is not always the token that it accepts.
+ * Returns the tokens that confirm the change of an address: from the link for the new one, and from the link for the
+ * current one. Of what the service tells about a link, `hashed_token` is not always the token that it accepts.
  */
 async function tokens(t: Context, email: string, new_email: string) {
   const current = await t.service.auth.admin.generateLink({

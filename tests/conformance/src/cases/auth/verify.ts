@@ -22,7 +22,7 @@ export const verify = group('auth.verify', {
   needs: ['service'],
 })
 
-/** A link of a kind, for a new user or one who is there. */
+/** Makes a link of a kind, for a new user or one who is there. */
 async function linkOf(t: Context, type: string) {
   if (type === 'signup') return link(t, type, freshEmail(t), { password: freshPassword() })
   if (type === 'invite') return link(t, type, freshEmail(t))
@@ -291,7 +291,7 @@ export const redirect = group('auth.redirect', {
   needs: ['service'],
 })
 
-/** The site's own address, which every server allows. */
+/** Returns the site's own address, which every server allows. */
 async function siteOf(t: Context): Promise<string> {
   const { email } = await account(t)
   return (await link(t, 'magiclink', email)).redirect_to.replace(/\/$/, '')

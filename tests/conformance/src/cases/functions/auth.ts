@@ -92,7 +92,7 @@ open.case('any-token', 'a token is handed on to it, whatever it is', (t) =>
     .is(200, { open: true, authorization: 'Bearer nonsense' }),
 )
 
-/** A token that nobody has signed. */
+/** Returns a token that nobody has signed. */
 function forged(alg: string): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const exp = Math.floor(Date.now() / 1000) + 3600

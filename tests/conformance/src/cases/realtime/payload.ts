@@ -417,7 +417,7 @@ payload.case(
   },
 )
 
-/** The id of the row of a key. */
+/** Returns the id of the row of a key. */
 async function idOf(
   t: { prepare(method: string, path: string): Promise<object> },
   table: string,

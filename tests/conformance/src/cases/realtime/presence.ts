@@ -19,7 +19,7 @@ function track(phoenix: Phoenix, topic: string, payload: unknown, event = 'track
   return phoenix.push(topic, 'presence', { type: 'presence', event, payload })
 }
 
-/** One client of a key with one payload, as a server tells it. */
+/** Returns one client of a key with one payload, as a server tells it. */
 const one = (key: string, payload: object, rest: object = {}) => ({
   [key]: { metas: [{ ...payload, ...rest, phx_ref: some.string }] },
 })

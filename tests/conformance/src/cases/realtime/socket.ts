@@ -176,7 +176,7 @@ socket.case('ping', 'the service says that it is there', { source: `${source}/ro
   t.get('api/ping').is(200, { message: 'Success' }),
 )
 
-/** A point in time in an hour, in seconds. */
+/** Returns a point in time in an hour, in seconds. */
 function soon(): number {
   return Math.floor(Date.now() / 1000) + 3600
 }

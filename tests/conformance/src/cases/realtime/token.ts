@@ -11,7 +11,7 @@ export const token = group('realtime.token', {
   source: `${protocol}#access_token`,
 })
 
-/** A token of a signed-in user that expires in `seconds`. */
+/** Returns a token of a signed-in user that expires in `seconds`. */
 function userToken(t: Context, seconds: number, claims: object = {}): string {
   const exp = Math.floor(Date.now() / 1000) + seconds
   return t.sign({ role: 'authenticated', sub: crypto.randomUUID(), exp, ...claims })

@@ -93,7 +93,7 @@ for (const [name, promise, claims, message] of refusals) {
   )
 }
 
-/** A token of these parts with a signature of another secret. */
+/** Returns a token of these parts with a signature of another secret. */
 function forged(header: object): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const text = `${part(header)}.${part({ role: 'service_role', exp: now() + 600 })}`

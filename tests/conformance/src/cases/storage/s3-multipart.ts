@@ -47,7 +47,7 @@ async function sendPart(
   return sent.headerValue('etag')
 }
 
-/** The document that names the parts of an upload. */
+/** Returns the document that names the parts of an upload. */
 function complete(etags: string[]): Uint8Array<ArrayBuffer> {
   const parts = etags.map(
     (etag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${etag}</ETag></Part>`,

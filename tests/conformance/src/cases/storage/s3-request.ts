@@ -61,7 +61,7 @@ export function s3(
   })
 }
 
-/** A URL that is signed in its query, good for `seconds` from `date`. */
+/** Returns a URL that is signed in its query, good for `seconds` from `date`. */
 export function presigned(
   t: Context,
   method: string,
@@ -86,7 +86,7 @@ export function presigned(
   return urlOf(path, { ...full, 'X-Amz-Signature': seal })
 }
 
-/** A signer for the target's keys. */
+/** Returns a signer for the target's keys. */
 export function signerOf(target: Target, date: Date, keys?: S3Request['keys']): Signer {
   const { accessKeyId, secretAccessKey } = keys ??
     target.s3 ?? { accessKeyId: '', secretAccessKey: '' }
@@ -102,19 +102,19 @@ export function signerOf(target: Target, date: Date, keys?: S3Request['keys']): 
   }
 }
 
-/** The SHA-256 of a text or of bytes, in hexadecimal. */
+/** Returns the SHA-256 of a text or of bytes, in hexadecimal. */
 export function sha256(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex')
 }
 
-/** A document of XML that has all these parts, given as regular expressions, and none of the others. */
+/** Returns a document of XML that has all these parts, given as regular expressions, and none of the others. */
 export function xml(parts: string[], others: string[] = []): RegExp {
   const there = parts.map((part) => `(?=.*${part})`)
   const absent = others.map((part) => `(?!.*${part})`)
   return new RegExp(`^<\\?xml ${[...there, ...absent].join('')}`, 's')
 }
 
-/** The document of an error. */
+/** Returns the document of an error. */
 export function s3Problem(code: string): RegExp {
   return xml(['<Error', `<Code>${code}</Code>`, '<Message>'])
 }

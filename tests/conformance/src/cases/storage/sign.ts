@@ -24,7 +24,7 @@ async function signed(t: Context, path: string): Promise<{ url: string; token: s
   }
 }
 
-/** The token with another character in its signature. */
+/** Returns the token with another character in its signature. */
 function forged(token: string): string {
   const [header = '', claims = '', seal = ''] = token.split('.')
   return `${header}.${claims}.${seal.startsWith('A') ? 'B' : 'A'}${seal.slice(1)}`
