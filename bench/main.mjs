@@ -28,7 +28,7 @@ function usage() {
   process.exit(2)
 }
 
-/** The numbers of an environment variable, above zero. */
+/** Returns the numbers of an environment variable, above zero. */
 function numbers(name, fallback) {
   const values = (process.env[name] ?? fallback).split(',').map(Number)
   if (values.some((value) => !(value > 0))) {

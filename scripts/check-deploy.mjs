@@ -14,7 +14,7 @@ const inRoot = (...parts) => path.join(root, ...parts)
 const read = (file) => readFileSync(inRoot(file), 'utf8')
 const names = (text, pattern) => new Set(Array.from(text.matchAll(pattern), ([, name]) => name))
 
-/** What `names` has and `others` lacks. */
+/** Returns what `names` has and `others` lacks. */
 const without = (names, others) => [...names].filter((name) => !others.has(name))
 
 const problems = []

@@ -27,7 +27,7 @@ if (!(platform in PLATFORMS)) throw new Error(`there are no packages for ${platf
 const version = execFileSync(binary, ['--version'], { encoding: 'utf8' }).trim().split(' ').at(-1)
 const versions = read('package.json').optionalDependencies
 
-/** The package of every machine: the launcher, and the packages of all platforms, of which npm installs one. */
+/** Returns the package of every machine: the launcher, and the packages of all platforms, of which npm installs one. */
 function launcher() {
   const platforms = Object.keys(PLATFORMS).map((platform) => [nameOf(platform), version])
   const { name, description, ...others } = read('packages/npm/cli/package.json')
@@ -36,9 +36,9 @@ function launcher() {
 }
 
 /**
- * The package of this machine. Postgres and Deno are its own dependencies, so that every package manager puts them where the
- * program finds them: in `node_modules` of a folder above it. Deno's package for one machine has no install script, unlike
- * the one called `deno`.
+ * Returns the package of this machine. Postgres and Deno are its own dependencies, so that every package manager puts
+ * them where the program finds them: in `node_modules` of a folder above it. Deno's package for one machine has no
+ * install script, unlike the one called `deno`.
  */
 function program() {
   const [os, cpu] = platform.split('-')

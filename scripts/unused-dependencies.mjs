@@ -1,4 +1,4 @@
-// Lists dependencies in Cargo.toml files whose crates no source file of the package names, and ends with 1 if there are
+// Lists dependencies in Cargo.toml files whose crates the code of the package does not name, and ends with 1 if there are
 // any: unused-dependencies.mjs [FOLDER]
 //
 // Not cargo-machete, which does the same, because building it takes longer than the rest of the check (decision 46).
@@ -32,6 +32,18 @@ function ignored(manifest) {
   return Array.from(list.matchAll(/"([^"]+)"/g), ([, name]) => name)
 }
 
+/** A text or a character of Rust, in which `//` begins no comment; else a comment, which is captured. */
+const TEXT_OR_COMMENT = /\br(#*)"[^]*?"\1|"(?:\\[^]|[^"\\])*"|'(?:\\.[^']*|[^'\\])'|(\/\/.*|\/\*[^]*?\*\/)/g
+
+/**
+ * Returns Rust source without its comments.
+ * @param {string} source
+ */
+const code = (source) =>
+  source.replaceAll(TEXT_OR_COMMENT, (found, _, /** @type {string | undefined} */ comment) =>
+    comment === undefined ? found : '',
+  )
+
 const root = process.argv[2] ?? path.join(import.meta.dirname, '..')
 const manifests = readdirSync(root, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name === 'Cargo.toml')
@@ -45,7 +57,7 @@ for (const file of manifests) {
   const names = dependencies(manifest).filter((name) => !known.includes(name))
   if (names.length === 0) continue
   const text = sources(path.dirname(file))
-    .map((source) => readFileSync(source, 'utf8'))
+    .map((source) => code(readFileSync(source, 'utf8')))
     .join('\n')
   for (const name of names) {
     const crate = crates.get(name) ?? name.replaceAll('-', '_')

@@ -52,7 +52,7 @@ function median(numbers) {
 }
 
 /**
- * The size of files as gzip makes them, in KiB.
+ * Returns the size of files as gzip makes them, in KiB.
  * @param {string[]} urls
  */
 async function compressed(urls) {
@@ -61,7 +61,7 @@ async function compressed(urls) {
 }
 
 /**
- * One run of Lighthouse.
+ * Runs Lighthouse once.
  * @param {string} url
  * @param {string} file where its report goes
  */
@@ -121,8 +121,9 @@ function recordTaps() {
 }
 
 /**
- * How long a tap on a button took, in milliseconds. Playwright's own `tap` runs scripts in the page right before and after
- * it, which on the slower processor take longer than the tap; so here the page is left alone around it.
+ * Measures how long a tap on a button took, in milliseconds. Playwright's own `tap` runs scripts in the page right
+ * before and after it, which on the slower processor take longer than the tap; so here the page is left alone around
+ * it.
  * @param {import('@playwright/test').Locator} button
  */
 async function tap(button) {
@@ -142,8 +143,8 @@ async function tap(button) {
 }
 
 /**
- * The longest that a tap on the page's buttons took until the next frame, in milliseconds, on a processor that is slower,
- * and which tap that was.
+ * Measures the longest that a tap on the page's buttons took until the next frame, in milliseconds, on a processor
+ * that is slower, and which tap that was.
  * @param {string} url
  */
 async function interaction(url) {

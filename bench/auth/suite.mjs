@@ -132,7 +132,7 @@ function signIn(url, headers) {
   return ask(`${url}/token?grant_type=password`, { method: 'POST', headers, body })
 }
 
-/** Anybody who signs in by password. */
+/** Returns requests of anybody who signs in by password. */
 function signingIn(stage) {
   return {
     method: 'POST',
@@ -202,7 +202,7 @@ async function besideSignIns(stage, { seconds, rounds }) {
   )
 }
 
-/** Reading the user and refreshing cost one round trip to Postgres each. */
+/** Measures reading the user and refreshing, which cost one round trip to Postgres each. */
 async function statements(stage, how) {
   heading(
     'GET /user and POST /token?grant_type=refresh_token beside the same statements in pgbench',
@@ -279,7 +279,7 @@ const refreshVariables = {
   successor: [LAST_TOKEN + 1, 999_999_999_999],
 }
 
-/** The statements of a refresh with random tokens in place of those that were recorded. */
+/** Returns the statements of a refresh with random tokens in place of those that were recorded. */
 function refreshes(recorded) {
   const [token, successor] = recorded.at(-1).parameters
   const names = { [token]: 'token', [successor]: 'successor' }

@@ -99,7 +99,7 @@ export async function functions(binary, { seconds, rounds, connections }) {
   }
 }
 
-/** A project with one function that says hello, and copies of it. */
+/** Lays out a project with one function that says hello, and copies of it. */
 async function layOut(project) {
   const names = ['hello', ...Array.from({ length: colds }, (_, number) => `cold-${number}`)]
   const sections = names.map((name) => `[functions.${name}]\nverify_jwt = false\n`)
@@ -111,7 +111,7 @@ async function layOut(project) {
   }
 }
 
-/** The median time of a first call, in milliseconds. */
+/** Measures the median time of a first call, in milliseconds. */
 async function coldStart(base) {
   const times = []
   for (let number = 0; number < colds; number += 1) {
@@ -124,7 +124,7 @@ async function coldStart(base) {
   return median(times)
 }
 
-/** The median of each peer's figures over the rounds, in which they take turns. */
+/** Measures the median of each peer's figures over the rounds, in which they take turns. */
 async function measure(peers, { connections, seconds, rounds }) {
   const seen = peers.map(() => [])
   for (let round = 0; round < rounds; round += 1) {
@@ -155,7 +155,7 @@ function line(count, name, one, [alone, copied, proxied]) {
   return [...common, ...overhead, ...ratios]
 }
 
-/** The program of the npm package that functions run on. */
+/** Returns the program of the npm package that functions run on. */
 function deno() {
   const platform = { linux: `linux-${process.arch}-glibc`, darwin: `darwin-${process.arch}` }
   const name = `@deno/${platform[process.platform]}/deno`
@@ -164,14 +164,14 @@ function deno() {
 
 /** A program that serves until it is stopped. */
 class Program {
-  /** Deno with the function alone, at an address as DENO_SERVE_ADDRESS has it. */
+  /** Starts Deno with the function alone, at an address as DENO_SERVE_ADDRESS has it. */
   static deno(file, address) {
     const flags = ['run', '--no-config', '--allow-net', '--allow-read', '--allow-write', file]
     const env = { DENO_SERVE_ADDRESS: address, NO_COLOR: '1' }
     return Program.#start(deno(), flags, env, /Listening on (\S+)/)
   }
 
-  /** What does nothing but pass on to a socket, in one of the ways that `bare` has. */
+  /** Starts what does nothing but pass on to a socket, in one of the ways that `bare` has. */
   static bare(way, socket) {
     return Program.#start(path.join(target, 'release/bare'), [way, socket], {}, /"url":"([^"]+)"/)
   }

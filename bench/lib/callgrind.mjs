@@ -62,7 +62,7 @@ export class Callgrind {
 }
 
 /**
- * The costs in a dump, by the name of the function.
+ * Returns the costs in a dump, by the name of the function.
  * Source: "Callgrind Format Specification" in Valgrind's manual.
  * @param {string} text
  */

@@ -19,7 +19,7 @@ export class Network {
     for (const device of ['lo', 'eth0']) ip('-n', this.#name, 'link', 'set', device, 'up')
   }
 
-  /** The words before a command that is to run inside; its process keeps its id. */
+  /** Returns the words before a command that is to run inside; its process keeps its id. */
   get entering() {
     return ['nsenter', `--net=/run/netns/${this.#name}`]
   }

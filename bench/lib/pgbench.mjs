@@ -106,7 +106,7 @@ function text({
   ])
 }
 
-/** A script that sends `statements` in one pipeline. */
+/** Returns a script that sends `statements` in one pipeline. */
 function pipeline(variables, statements) {
   return [
     ...Object.entries(variables).map(

@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
  */
 const RANGE = { first: 20_000, last: 32_767 }
 
-/** A port of this machine that nobody listens on. */
+/** Returns a port of this machine that nobody listens on. */
 export async function freePort() {
   for (;;) {
     const port = randomInt(RANGE.first, RANGE.last + 1)

@@ -8,13 +8,13 @@ const limit = 300_000
 
 /** A database of a cluster, as one of its users reaches it: over the cluster's unix socket. */
 export class Postgres {
-  /** @param {{ folder: string, port: string, user: string, password: string, name: string }} place */
-  constructor(place) {
-    this.place = place
+  /** @param {{ folder: string, port: string, user: string, password: string, name: string }} connection */
+  constructor(connection) {
+    this.connection = connection
   }
 
   /**
-   * The embedded cluster of a running server, as its superuser.
+   * Returns the embedded cluster of a running server, as its superuser.
    * @param {import('../../tests/support/server.mjs').Server} server
    */
   static async of(server) {
@@ -23,20 +23,20 @@ export class Postgres {
     return new Postgres({ folder, port, ...(await server.superuser()), name: 'postgres' })
   }
 
-  /** Another database, or the same one, for another user. */
+  /** Returns another database, or the same one, for another user. */
   as(change) {
-    return new Postgres({ ...this.place, ...change })
+    return new Postgres({ ...this.connection, ...change })
   }
 
-  /** The connection URI. Holds the password. */
+  /** Returns the connection URI. Holds the password. */
   get uri() {
-    const { folder, port, user, password, name } = this.place
+    const { folder, port, user, password, name } = this.connection
     return `postgresql://${user}:${encodeURIComponent(password)}@${encodeURIComponent(folder)}:${port}/${name}`
   }
 
-  /** The environment variables by which libpq's programs find it. */
+  /** Returns the environment variables by which libpq's programs find it. */
   get environment() {
-    const { folder, port, user, password, name } = this.place
+    const { folder, port, user, password, name } = this.connection
     return { PGHOST: folder, PGPORT: port, PGUSER: user, PGPASSWORD: password, PGDATABASE: name }
   }
 

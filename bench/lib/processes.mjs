@@ -4,14 +4,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 const ticks = 100
 
 /**
- * Processor time that a process has used, in microseconds; its children's not included. Linux only.
+ * Returns the processor time that a process has used, in microseconds; its children's not included. Linux only.
  * Source: proc_pid_stat(5).
  */
 export function processorTime(pid) {
   return microseconds(fields(pid)?.slice(11, 13) ?? [])
 }
 
-/** Processor time that a process, its children, and those of them that have ended have used, in microseconds. */
+/**
+ * Returns the processor time that a process, its children, and those of them that have ended have used, in
+ * microseconds.
+ */
 export function treeProcessorTime(root) {
   const children = childrenOf()
   // Beside its own, a process counts the time of children that it has waited for.
@@ -23,14 +26,14 @@ export function treeProcessorTime(root) {
   return sum(root)
 }
 
-/** A process and all that it has started, itself first. */
+/** Returns a process and all that it has started, itself first. */
 export function tree(root) {
   const children = childrenOf()
   const below = (pid) => [pid, ...(children.get(pid) ?? []).flatMap(below)]
   return below(root)
 }
 
-/** Resident memory of a process in bytes: now, and at its peak. Linux only. */
+/** Returns the resident memory of a process in bytes: now, and at its peak. Linux only. */
 export function memory(pid) {
   const status = readFileSync(`/proc/${String(pid)}/status`, 'utf8')
   const value = (name) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024
@@ -51,7 +54,7 @@ function childrenOf() {
   return children
 }
 
-/** The fields of a process's stat from its state on; `undefined` when it has ended. */
+/** Returns the fields of a process's stat from its state on; `undefined` when it has ended. */
 function fields(pid) {
   try {
     const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8')

@@ -22,13 +22,13 @@ export class Recorder {
    * @param {string} user whose statements are noted
    */
   static async start(database, user) {
-    const { folder, port } = database.place
+    const { folder, port } = database.connection
     const socket = path.join(folder, `.s.PGSQL.${port}`)
     const server = createServer((client) => recorder.#pass(client, createConnection(socket)))
     const recorder = new Recorder(server, user)
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
     /** The database's URI by way of this recorder. Holds the password. */
-    const { user: name, password, name: database_ } = database.place
+    const { user: name, password, name: database_ } = database.connection
     recorder.uri = `postgresql://${name}:${encodeURIComponent(password)}@127.0.0.1:${server.address().port}/${database_}?sslmode=disable`
     return recorder
   }
@@ -39,7 +39,7 @@ export class Recorder {
   }
 
   /**
-   * The statements that are run while `work` is done, in their order.
+   * Returns the statements that are run while `work` is done, in their order.
    * @param {() => Promise<unknown>} work
    * @returns {Promise<Statement[]>}
    */
@@ -94,7 +94,7 @@ class Messages {
   #rest = Buffer.alloc(0)
   #hasStarted = false
 
-  /** The messages that `chunk` completes. */
+  /** Returns the messages that `chunk` completes. */
   read(chunk) {
     this.#rest = Buffer.concat([this.#rest, chunk])
     const messages = []
@@ -112,7 +112,7 @@ class Messages {
   }
 }
 
-/** The texts at the beginning of a message's body: each ends with a zero byte. */
+/** Returns the texts at the beginning of a message's body: each ends with a zero byte. */
 function texts(body) {
   return body.toString().split('\0')
 }
@@ -122,7 +122,7 @@ function userIn(startup) {
   return pairs[pairs.indexOf('user') + 1] ?? ''
 }
 
-/** The values of a Bind message, all of which must be texts. */
+/** Returns the values of a Bind message, all of which must be texts. */
 function parameters(body) {
   const formats = body.readUInt16BE(0)
   const codes = Array.from({ length: formats }, (_, index) => body.readUInt16BE(2 + 2 * index))

@@ -1,4 +1,4 @@
-/** The middle value, which one disturbed round does not move. */
+/** Returns the median, which one disturbed round does not move. */
 export function median(values) {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
@@ -6,8 +6,8 @@ export function median(values) {
 }
 
 /**
- * How much y grows with one x, by least squares over `[x, y]` pairs, and the standard error of that: both 0 for fewer
- * than three pairs, which cannot say.
+ * Returns how much y grows with one x, by least squares over `[x, y]` pairs, and the standard error of that: both 0
+ * for fewer than three pairs, which cannot say.
  * @param {[number, number][]} points
  */
 export function slope(points) {

@@ -33,13 +33,13 @@ export function table(columns, rows) {
   }
 }
 
-/** A number for people: three significant digits or none after the point. */
+/** Formats a number for people: three significant digits or none after the point. */
 export function figure(/** @type {number} */ value) {
   if (!Number.isFinite(value)) return '–'
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))
 }
 
-/** Bytes for people. */
+/** Formats a number of bytes for people. */
 export function mebibytes(/** @type {number} */ bytes) {
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`
 }

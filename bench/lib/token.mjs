@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** A JWT of `claims`, signed with HS256. Source: RFC 7515, section 3.1. */
+/** Returns a JWT of `claims`, signed with HS256. Source: RFC 7515, section 3.1. */
 export function token(claims, secret) {
   const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`

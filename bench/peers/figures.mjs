@@ -14,8 +14,8 @@ const connections = 16
 const post = JSON.stringify({ title: 'Another post', body: 'text '.repeat(40) })
 
 /**
- * Basalt beside PocketBase, which somebody with one small server may choose instead: both with one table of 1,000 rows,
- * asked in turns. `BENCH_POCKETBASE` names PocketBase's program; without it nothing is measured.
+ * Measures Basalt beside PocketBase, which somebody with one small server may choose instead: both with one table of
+ * 1,000 rows, asked in turns. `BENCH_POCKETBASE` names PocketBase's program; without it nothing is measured.
  * @param {string} binary
  * @param {{ seconds: number, rounds: number }} how
  */
@@ -65,7 +65,7 @@ export async function peers(binary, { seconds, rounds }) {
   }
 }
 
-/** What Basalt and its Postgres hold in memory for themselves: what its processes share is counted once. */
+/** Returns what Basalt and its Postgres hold in memory for themselves: what its processes share is counted once. */
 async function memoryOf(server) {
   const postmaster = await server.postgresPid()
   const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8')
@@ -73,7 +73,10 @@ async function memoryOf(server) {
   return pids.reduce((sum, pid) => sum + proportional(pid), memory(server.process.pid).now)
 }
 
-/** Proportional set size of a process in bytes: shared pages are divided among those who share them. Linux only. */
+/**
+ * Returns the proportional set size of a process in bytes: shared pages are divided among those who share them. Linux
+ * only.
+ */
 function proportional(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
@@ -83,7 +86,7 @@ function proportional(pid) {
   }
 }
 
-/** The address of a server and what is asked of it, by name. */
+/** Returns the address of a server and what is asked of it, by name. */
 function requestsOf(server, id) {
   if (server instanceof PocketBase) {
     const records = '/api/collections/posts/records'

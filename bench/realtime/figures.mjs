@@ -76,7 +76,7 @@ async function broadcasts(server, fanout, { seconds, rounds }) {
   table(['100 messages/s', 'p50 ms', 'p99 ms, target 20'], steady)
 }
 
-/** What a joined socket that does nothing costs in the server's memory. */
+/** Measures what a joined socket that does nothing costs in the server's memory. */
 async function idle(server) {
   heading(`${IDLE} sockets that do nothing`)
   const { pid } = server.process
@@ -128,7 +128,7 @@ async function rowChanges(server, { seconds }) {
   await once(load, 'exit')
 }
 
-/** What a listening `sockets` has received. */
+/** Returns what a listening `sockets` has received. */
 async function report(load) {
   load.stdin.write('\n')
   const [line] = await once(load.stdout, 'data')

@@ -4,17 +4,17 @@ import path from 'node:path'
 
 const target = process.env.CARGO_TARGET_DIR ?? path.resolve(import.meta.dirname, '../../target')
 
-/** A program of the benchmarks. */
+/** Returns the path of a program of the benchmarks. */
 export function program(name) {
   return path.join(target, 'release', name)
 }
 
-/** The address of a server's sockets. */
+/** Returns the address of a server's sockets. */
 export function address({ access: { url, anonKey } }) {
   return `${url.replace('http', 'ws')}/realtime/v1/websocket?vsn=2.0.0&apikey=${anonKey}`
 }
 
-/** The frame that joins the channel of the benchmarks. */
+/** Returns the frame that joins the channel of the benchmarks. */
 export function join(config = {}) {
   return JSON.stringify(['1', '1', 'realtime:bench', 'phx_join', { config }])
 }

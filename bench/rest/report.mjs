@@ -154,12 +154,12 @@ class Cell {
     )
   }
 
-  /** The middle of the rounds. */
+  /** Returns the median of the rounds. */
   middle(peer, name) {
     return median(this.#of(peer).map((turn) => turn[name]))
   }
 
-  /** The middle of the rounds' ratios: both sides of one were measured within seconds of each other. */
+  /** Returns the median of the rounds' ratios: both sides of one were measured within seconds of each other. */
   ratio(peer, other, name) {
     const others = this.#of(other)
     return median(this.#of(peer).map((turn, round) => turn[name] / others[round][name]))

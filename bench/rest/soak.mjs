@@ -65,7 +65,7 @@ async function soak(binary, seconds) {
   }
 }
 
-/** Every workload's requests to `peer`, in the proportions of life. */
+/** Returns every workload's requests to `peer`, in the proportions of life. */
 function mixed(peer, token) {
   return workloads.map((workload) => {
     // The first alone: a workload of many requests would outweigh the others.

@@ -44,7 +44,7 @@ export class Stage {
     return stage
   }
 
-  /** A token of the ticket holder with this number, for either server. */
+  /** Returns a token of the ticket holder with this number, for either server. */
   token = (holder) =>
     token(
       { role: 'authenticated', sub: holderId(holder), exp: Math.floor(Date.now() / 1000) + 86_400 },
@@ -55,7 +55,7 @@ export class Stage {
     await this.#running.stop()
   }
 
-  /** The embedded Postgres, run by a Basalt that gets no requests. */
+  /** Starts the embedded Postgres, run by a Basalt that gets no requests. */
   async #cluster(binary) {
     const host = await this.#start(binary, { BASALT_DATABASE_PORT: '0' })
     const server = await Postgres.of(host)
@@ -80,7 +80,7 @@ export class Stage {
   }
 
   /**
-   * One more Basalt on the database.
+   * Starts one more Basalt on the database.
    * @param {string} binary
    * @returns {Promise<Peer>}
    */
@@ -116,8 +116,8 @@ export class Stage {
   }
 
   /**
-   * Both Basalts derive the login roles' passwords from the one secret. Neither writes a line for each request, as
-   * PostgREST does not by default: lines would keep whoever reads the pipe busy, too.
+   * Starts a Basalt. Both derive the login roles' passwords from the one secret. Neither writes a line for each
+   * request, as PostgREST does not by default: lines would keep whoever reads the pipe busy, too.
    */
   async #start(binary, settings) {
     const common = { BASALT_ADMIN_PORT: '0', BASALT_LOG: 'warn', JWT_SECRET: this.#secret }

@@ -120,7 +120,7 @@ async function turn(stage, workload, name, how) {
   }
 }
 
-/** Every insert that was acknowledged must be there, and nothing else. */
+/** Checks that every insert that was acknowledged is there, and nothing else. */
 async function checkRows(stage, { table, rows }, requests, what) {
   const expected = requests * rows
   const found = Number(await stage.admin.sql(`select count(*) from ${table}`))

@@ -59,7 +59,7 @@ async function ask(peer, { method = 'GET', path, headers, body }) {
   return { status: String(answer.status), ...shown, body: bytes }
 }
 
-/** The request with each of its ranges replaced by one number of it. */
+/** Returns the request with each of its ranges replaced by one number of it. */
 function filled(request, pick) {
   const fill = (text) =>
     text?.replaceAll(/\{(\d+)\.\.(\d+)\}/g, (_, first, last) =>

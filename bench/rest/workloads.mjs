@@ -23,7 +23,7 @@ const holders = Array.from({ length: 50 }, (_, index) => index + 1)
 
 const checkIn = '{"player_id":{1..20000},"gate":"North","device":"{uuid}","number":{seq}}'
 
-/** The holder's id, as schema.sql makes it. */
+/** Returns the holder's id, as schema.sql makes it. */
 export function holderId(number) {
   const digits = createHash('md5').update(`holder ${number}`).digest('hex')
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')

@@ -99,7 +99,7 @@ function writing({ access: { anonKey } }) {
   return [{ method: 'POST', path: '/rest/v1/events', headers, body: '{"label":"event {seq}"}' }]
 }
 
-/** Processor time of one request of a kind, where nothing is bounded. */
+/** Measures the processor time of one request of a kind, where nothing is bounded. */
 async function costs(postgres, node, { seconds }) {
   heading('Processor time of a request, µs')
   const lines = []

@@ -94,7 +94,7 @@ class Rest {
     return performance.now() - begin
   }
 
-  /** How many milliseconds the last query of the catalog took. */
+  /** Returns how many milliseconds the last query of the catalog took. */
   async queryTime() {
     return (await this.#metric('schema_cache_query_time_seconds')) * 1000
   }
@@ -116,7 +116,7 @@ class Rest {
 }
 
 /**
- * The addresses that a server says it listens on, once it listens on all of them.
+ * Returns the addresses that a server says it listens on, once it listens on all of them.
  * @param {import('node:child_process').ChildProcess} child
  * @returns {Promise<Record<string, string>>}
  */

@@ -21,7 +21,7 @@ const files = { '1 KiB': randomBytes(1024), '1 MiB': randomBytes(2 ** 20) }
 const LISTED = 100_000
 
 /**
- * Public objects beside nginx, uploads beside bare inserts and files, lists beside the query that they need.
+ * Measures public objects beside nginx, uploads beside bare inserts and files, lists beside the query that they need.
  * @param {string} binary
  * @param {{ seconds: number, rounds: number }} how
  */
@@ -42,14 +42,17 @@ export async function storage(binary, { seconds, rounds }) {
   }
 }
 
-/** The medians of turns of `[ours, theirs]` and of their ratios, as cells of a table. */
+/** Returns the medians of turns of `[ours, theirs]` and of their ratios, as cells of a table. */
 function compared(turns) {
   const [ours, theirs] = [0, 1].map((index) => median(turns.map((speeds) => speeds[index])))
   const ratio = median(turns.map(([first, second]) => first / second))
   return [figure(ours), figure(theirs), ratio.toFixed(2)]
 }
 
-/** Public objects of 1 KiB and of 1 MiB, in turns from Basalt and from nginx, which serves the same bytes from a folder. */
+/**
+ * Measures public objects of 1 KiB and of 1 MiB, in turns from Basalt and from nginx, which serves the same bytes
+ * from a folder.
+ */
 async function downloads(running, server, objects, { rounds, ...how }) {
   heading(`Public objects, ${connections} connections`)
   const program = process.env.NGINX ?? 'nginx'

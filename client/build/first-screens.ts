@@ -13,7 +13,7 @@ interface Screens {
 }
 
 /** Placeholders for values that only the server knows. */
-export interface Placeholders {
+interface Placeholders {
   headline: string
   title: string
   /** The URL of public files of the storage. */

@@ -276,7 +276,7 @@ export function describeHeads() {
   }
 }
 
-/** Vite plugin that writes the templates of heads and first screens beside the built page. */
+/** Returns the Vite plugin that writes the templates of heads and first screens beside the built page. */
 export function pageHeads(): Plugin {
   return {
     name: 'page-heads',

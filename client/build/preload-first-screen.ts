@@ -11,8 +11,8 @@ function preload(attrs: Record<string, string>): HtmlTagDescriptor {
 }
 
 /**
- * Vite plugin that adds preload links to files whose hashed names only the bundler knows: the fonts of the first screen,
- * and links to the scripts that are loaded once it is painted.
+ * Returns the Vite plugin that adds preload links to files whose hashed names only the bundler knows: the fonts of
+ * the first screen, and links to the scripts that are loaded once it is painted.
  */
 export function preloadFirstScreen(): Plugin {
   return {

@@ -9,7 +9,7 @@ function required(name: string): string {
 }
 
 /** Where the project's API is. */
-export const projectUrl = required('SUPABASE_URL')
+const projectUrl = required('SUPABASE_URL')
 const anonKey = required('SUPABASE_ANON_KEY')
 const serviceKey = required('SUPABASE_SERVICE_ROLE_KEY')
 
@@ -38,7 +38,9 @@ export class DatabaseError extends Error {
   }
 }
 
-/** What an answer says was wrong. Its details are left out: they may hold the row, and messages go to the log. */
+/**
+ * Returns what an answer says was wrong. Its details are left out: they may hold the row, and messages go to the log.
+ */
 function problem(text: string): { code?: string; message: string } {
   try {
     const { code, message } = JSON.parse(text) as { code?: string; message?: string }
@@ -58,12 +60,14 @@ export function callAsVisitor<T>(name: string, parameters: Record<string, unknow
   return call<T>(anonKey, name, parameters)
 }
 
-/** Whether the request comes with the service key. */
+/** Returns whether the request comes with the service key. */
 export function isService(request: Request): boolean {
   return request.headers.get('authorization') === `Bearer ${serviceKey}`
 }
 
-/** The signed-in user whose token the request carries; `null` for visitors and for tokens that are not valid. */
+/**
+ * Returns the signed-in user whose token the request carries; `null` for visitors and for tokens that are not valid.
+ */
 export async function signedInUser(request: Request): Promise<string | null> {
   const authorization = request.headers.get('authorization')
   if (!authorization || authorization === `Bearer ${anonKey}`) return null

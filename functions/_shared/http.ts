@@ -18,12 +18,12 @@ export class Refusal extends Error {
   }
 }
 
-/** `body` as JSON. */
+/** Returns `body` as JSON. */
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return Response.json(body, { status, headers: { ...CORS, ...headers } })
 }
 
-/** A stream of server-sent events. */
+/** Returns a stream of server-sent events. */
 export function events(body: ReadableStream<Uint8Array>): Response {
   return new Response(body, {
     headers: { ...CORS, 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
@@ -80,7 +80,7 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
 }
 
 /**
- * By what callers are told apart for limits: the address that the platform saw, which is the first one noted. Whoever
+ * Returns what tells callers apart for limits: the address that the platform saw, which is the first one noted. Whoever
  * has an IPv6 address has 2^64 of them, so that of these the network counts.
  */
 export function callerAddress(request: Request): string {
@@ -95,7 +95,7 @@ export function callerAddress(request: Request): string {
   return `${[...first, ...zeros, ...last].slice(0, 4).join(':')}::/64`
 }
 
-/** Whether the text has the form of a UUID (RFC 9562). */
+/** Returns whether the text has the form of a UUID (RFC 9562). */
 export function isUuid(value: unknown): value is string {
   return (
     typeof value === 'string' &&

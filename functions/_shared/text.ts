@@ -26,12 +26,12 @@ const QUERY_PARTS = [
 /** Characters that names of people and companies do without. */
 const SPECIAL = /[<>{}[\]\\/^$|?*+()]/
 
-/** Whether the text has control characters other than tabs and line ends. */
+/** Returns whether the text has control characters other than tabs and line ends. */
 export function hasControlCharacters(text: string): boolean {
   return CONTROL.test(text)
 }
 
-/** Whether the text has tags, schemes, handlers or styles that could run in a page. */
+/** Returns whether the text has tags, schemes, handlers or styles that could run in a page. */
 export function hasActiveContent(text: string): boolean {
   return ACTIVE_CONTENT.some((pattern) => pattern.test(text))
 }
@@ -56,7 +56,7 @@ export const TEXT_ERRORS = {
   special: (label: string) => `${label} contains invalid special characters.`,
 } as const
 
-/** Why the trimmed text is refused, or undefined. */
+/** Returns why the trimmed text is refused, or undefined. */
 export function checkText(value: string, rules: TextRules): string | undefined {
   const text = value.trim()
   const { label, min = 0, max, allowsSpecialCharacters = false } = rules

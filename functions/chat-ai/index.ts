@@ -18,7 +18,7 @@ interface Reply {
   error?: Failure
 }
 
-type Tell = (words: string) => void
+type Send = (words: string) => void
 
 function questionIn(body: unknown): string {
   const message = (body as { message?: unknown } | null)?.message
@@ -32,12 +32,12 @@ function questionIn(body: unknown): string {
   return question
 }
 
-/** Answers a question; `tell` hears the words as they come. */
-async function reply(question: string, signal: AbortSignal, tell: Tell): Promise<Reply> {
+/** Answers a question; `send` gets the words as they come. */
+async function reply(question: string, signal: AbortSignal, send: Send): Promise<Reply> {
   const passages = await find(question)
   const composed = () => {
     const response = compose(question, passages)
-    tell(response)
+    send(response)
     return response
   }
   const model = configured()
@@ -45,9 +45,9 @@ async function reply(question: string, signal: AbortSignal, tell: Tell): Promise
   // Of what the site says nothing about, the model knows nothing either.
   if (model === null || best === undefined) return { response: composed() }
   let response = ''
-  const add: Tell = (words) => {
+  const add: Send = (words) => {
     response += words
-    tell(words)
+    send(words)
   }
   try {
     for await (const words of ask(model, question, passages, signal)) add(words)
@@ -61,7 +61,7 @@ async function reply(question: string, signal: AbortSignal, tell: Tell): Promise
   }
 }
 
-/** The reply as events: `delta` with words as they come, at the end `done` with the whole. */
+/** Returns the reply as events: `delta` with words as they come, at the end `done` with the whole. */
 function streamed(question: string): Response {
   const encoder = new TextEncoder()
   const leaving = new AbortController()

@@ -21,7 +21,7 @@ export class ModelError extends Error {
 }
 
 /** How to reach the model. */
-export interface Model {
+interface Model {
   url: string
   key: string
   name: string
@@ -29,7 +29,7 @@ export interface Model {
   timeout: number
 }
 
-/** What the settings say; `null` without a key. */
+/** Returns what the settings say; `null` without a key. */
 export function configured(): Model | null {
   const key = Deno.env.get('OPENAI_API_KEY')
   if (!key) return null
@@ -100,7 +100,7 @@ export async function* ask(
   }
 }
 
-/** The words of an answer that comes as server-sent events, or of one that comes at once. */
+/** Returns the words of an answer that comes as server-sent events, or of one that comes at once. */
 async function* deltas(answer: Response, model: Model): AsyncGenerator<string> {
   if (!answer.headers.get('content-type')?.includes('text/event-stream')) {
     const { choices } = (await answer.json()) as { choices?: { message?: { content?: string } }[] }

@@ -31,14 +31,14 @@ const SOURCES: Record<Passage['kind'], (passage: Passage) => string> = {
   page: ({ title }) => title,
 }
 
-export const UNKNOWN =
+const UNKNOWN =
   'I do not know that: I can only answer from what is on this site, and I found nothing about it. ' +
   'The team will know. **Send your question with the contact form** (/#contact) and somebody gets back to you shortly.'
 
 const GREETING =
   'Hello! Ask me how the app works, what your club would earn, who owns the data, or which roles are open.'
 
-/** The passages that speak of `question`, the best first; none if none does. */
+/** Returns the passages that speak of `question`, the best first; none if none does. */
 export async function find(question: string): Promise<Passage[]> {
   const found = await callAsVisitor<Passage[]>('search_site', { question, most: MOST })
   const [best] = found
@@ -46,17 +46,17 @@ export async function find(question: string): Promise<Passage[]> {
   return isKnown ? found : []
 }
 
-/** Text that Markdown has no ideas about. */
+/** Returns text that Markdown has no ideas about. */
 function plain(text: string): string {
   return text.replace(/[\\`*_[\]<>|~]/g, (character) => `\\${character}`)
 }
 
-/** Where an answer comes from, as its last line. */
+/** Returns where an answer comes from, as its last line. */
 export function cite(passage: Passage): string {
   return `*Source: ${plain(SOURCES[passage.kind](passage))} (${plain(passage.page)})*`
 }
 
-/** An answer in Markdown of nothing but the passages. */
+/** Returns an answer in Markdown of nothing but the passages. */
 export function compose(question: string, passages: Passage[]): string {
   const [best, ...others] = passages
   if (best === undefined) {

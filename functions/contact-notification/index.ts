@@ -9,9 +9,9 @@ declare const EdgeRuntime: { waitUntil<T>(promise: Promise<T>): Promise<T> }
 
 const LIMIT = 32_768
 /** SQLSTATEs of checks and values that the database refused (PostgreSQL documentation, appendix A). */
-const REFUSED = ['22023', '22P02', '22001', '23514', '23502']
+const REFUSAL_STATES = ['22023', '22P02', '22001', '23514', '23502']
 
-interface Received {
+interface Receipt {
   status: 'stored' | 'known' | 'limited'
   seconds?: number
 }
@@ -23,12 +23,12 @@ async function receive(body: unknown, request: Request): Promise<Response> {
     lead.user_id = lead.user_id ? await signedInUser(request) : null
   }
   const client = callerAddress(request)
-  const received = await callAsService<Received>('receive_lead', {
+  const received = await callAsService<Receipt>('receive_lead', {
     type,
     record: lead,
     client,
   }).catch((error: unknown) => {
-    if (error instanceof DatabaseError && REFUSED.includes(error.code ?? '')) {
+    if (error instanceof DatabaseError && REFUSAL_STATES.includes(error.code ?? '')) {
       console.warn(error.message)
       throw new Refusal(400, 'Invalid input detected. Please try again with different content.')
     }

@@ -7,7 +7,7 @@ const TIMEOUT = 15_000
 const BATCH = 10
 
 /** A mail that is due, as the database hands it out. */
-interface Due {
+interface QueuedMail {
   lead_id: string
   type: LeadType
   record: Lead
@@ -15,7 +15,7 @@ interface Due {
 }
 
 /** A message in two forms. */
-export interface Message {
+interface Message {
   subject: string
   text: string
   html: string
@@ -37,14 +37,14 @@ function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }
 
-/** One line for a header: whatever ends a line would begin another header. */
+/** Returns one line for a header: whatever ends a line would begin another header. */
 function oneLine(text: string): string {
   // deno-lint-ignore no-control-regex
   return text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ').trim()
 }
 
-/** The mail about a record. All that visitors wrote is text, in both parts. */
-export function compose(type: LeadType, record: Lead): Message {
+/** Returns the mail about a record. All that visitors wrote is text, in both parts. */
+function compose(type: LeadType, record: Lead): Message {
   const rows: [string, string][] = [
     ['Name', record.name],
     ['Company', record.company ?? ''],
@@ -69,7 +69,7 @@ export function compose(type: LeadType, record: Lead): Message {
 }
 
 /** Hands a mail to the service that MAIL_URL names. Throws with the reason if it does not take it. */
-async function send({ lead_id: id, type, record, recipient }: Due): Promise<void> {
+async function send({ lead_id: id, type, record, recipient }: QueuedMail): Promise<void> {
   const [url, key] = [Deno.env.get('MAIL_URL'), Deno.env.get('MAIL_KEY')]
   if (!url || !key) throw new Error('MAIL_URL and MAIL_KEY are not set')
   const to = Deno.env.get('MAIL_TO') ?? recipient
@@ -93,7 +93,7 @@ async function send({ lead_id: id, type, record, recipient }: Due): Promise<void
 /** Sends the mails that are due. What fails stays in the queue for a later time. */
 export async function deliver(): Promise<void> {
   for (;;) {
-    const due = await callAsService<Due[]>('claim_lead_mails', { most: BATCH })
+    const due = await callAsService<QueuedMail[]>('claim_lead_mails', { most: BATCH })
     for (const mail of due) {
       const error = await send(mail).then(
         () => null,

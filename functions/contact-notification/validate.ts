@@ -24,7 +24,7 @@ export interface Lead {
 }
 
 /** What the form sent, in order. */
-export interface Submission {
+interface Submission {
   type: LeadType
   lead: Lead
 }

@@ -59,7 +59,7 @@ async function granted(address: string, calls: number, call: (url: string) => Pr
   return count
 }
 
-/** As what a content network and the balancer add. */
+/** Returns the headers that a content network and the balancer add. */
 const from = (address: string) => ({ 'x-forwarded-for': `${address}, 127.0.0.1` })
 
 test('verifications are limited for both nodes together', async () => {

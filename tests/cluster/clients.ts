@@ -17,10 +17,10 @@ export async function sql(
   }
 }
 
-/** A name that no other test uses. */
+/** Returns a name that no other test uses. */
 export const unique = (what: string): string => `${what}-${randomUUID()}`
 
-/** The data that a call of a client has got, which must have gone well. */
+/** Returns the data that a call of a client has got, which must have gone well. */
 export function found<R extends { data: unknown; error: Error | null }>(
   result: R,
 ): NonNullable<Extract<R, { error: null }>['data']> {

@@ -23,7 +23,7 @@ const drainDelay = '2'
  */
 
 /** One of the servers of a cluster, at the same address however often it is started. */
-export class Node {
+class Node {
   /** @type {Server | undefined} */
   #server
   #options
@@ -38,7 +38,7 @@ export class Node {
     return this.#server
   }
 
-  /** What a client needs to reach this one, past the balancer. */
+  /** Returns what a client needs to reach this one, past the balancer. */
   get access() {
     return { ...this.server.access, url: `http://127.0.0.1:${this.#options.port}` }
   }
@@ -110,7 +110,7 @@ export class Cluster {
     this.url = url
   }
 
-  /** What a client needs to reach the nodes through the balancer. */
+  /** Returns what a client needs to reach the nodes through the balancer. */
   get access() {
     return { ...this.one.access, url: this.url }
   }

@@ -32,11 +32,11 @@ const recovery = 1000
  * When its end began, when it was gone, and when it was back. @typedef {{ from: number, gone: number, back: number }} Times
  */
 
-/** Whether a request was under way while a part ended. */
+/** Returns whether a request was under way while a part ended. */
 const wasCut = (/** @type {Outcome} */ { begun, ended }, /** @type {Times} */ { from, gone }) =>
   begun <= gone && ended >= from
 
-/** Whether the answer says that the service is away, and when to try again. */
+/** Returns whether the answer says that the service is away, and when to try again. */
 const isAway = (/** @type {Outcome} */ { status, retryAfter }) =>
   status === 503 && retryAfter !== ''
 

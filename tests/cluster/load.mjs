@@ -31,7 +31,7 @@ const defaultRates = { row: 40, object: 10, read: 40, download: 20, user: 10 }
 
 /** What was acknowledged and is not there. @typedef {{ rows: string[], objects: string[] }} Loss */
 
-/** The bytes of an object, which follow from its name. */
+/** Returns the bytes of an object, which follow from its name. */
 function bytesOf(/** @type {string} */ id) {
   const parts = Array.from({ length: objectSize / 64 }, (_, index) =>
     createHash('sha512').update(`${id} ${index}`).digest(),
@@ -112,7 +112,7 @@ export class Load {
     return this.outcomes.filter((one) => one.kind === kind && isSuccess(one)).map(({ id }) => id)
   }
 
-  /** Whether an object is there with its bytes. A failure that may pass is no answer. */
+  /** Returns whether an object is there with its bytes. A failure that may pass is no answer. */
   async #holds(/** @type {string} */ id) {
     const url = `${this.access.url}/storage/v1/object/private/${id}`
     for (let attempt = 0; attempt < 20; attempt += 1) {
@@ -222,7 +222,7 @@ export class Load {
   }
 }
 
-/** Whether a request was answered with success. */
+/** Returns whether a request was answered with success. */
 export function isSuccess(/** @type {Outcome} */ { status }) {
   return status >= 200 && status < 300
 }

@@ -30,17 +30,17 @@ const joined = (channel: RealtimeChannel) =>
 
 test('a broadcast reaches members at both nodes and behind the balancer', async () => {
   const name = unique('room')
-  const heard: string[] = []
+  const received: string[] = []
   const channels = Object.entries({ one, two, all }).map(([at, access]) =>
     connect(access)
       .channel(name)
-      .on('broadcast', { event: 'hello' }, () => heard.push(at)),
+      .on('broadcast', { event: 'hello' }, () => received.push(at)),
   )
   await Promise.all(channels.map(joined))
   const sender = connect(two).channel(name)
   await joined(sender)
   await sender.send({ type: 'broadcast', event: 'hello', payload: {} })
-  await expect.poll(() => heard.toSorted()).toEqual(['all', 'one', 'two'])
+  await expect.poll(() => received.toSorted()).toEqual(['all', 'one', 'two'])
 })
 
 test('each node knows who is present at the other', async () => {
@@ -62,7 +62,7 @@ test('each node knows who is present at the other', async () => {
 })
 
 test('rows that are written at one node are told at both', async () => {
-  const told: Record<string, string[]> = { one: [], two: [] }
+  const ids: Record<string, string[]> = { one: [], two: [] }
   const ready = Object.entries({ one, two }).map(
     ([at, access]) =>
       new Promise<void>((resolve) => {
@@ -72,7 +72,7 @@ test('rows that are written at one node are told at both', async () => {
             'postgres_changes',
             { event: 'INSERT', schema: 'public', table: 'notes' },
             (change) => {
-              told[at]?.push((change.new as { id: string }).id)
+              ids[at]?.push((change.new as { id: string }).id)
             },
           )
           .on('system', {}, ({ status }: { status: string }) => {
@@ -88,5 +88,5 @@ test('rows that are written at one node are told at both', async () => {
     const { id } = found(await writer.from('notes').insert({ body: 'told' }).select('id').single())
     written.push(id)
   }
-  await expect.poll(() => told, { timeout: 10_000 }).toEqual({ one: written, two: written })
+  await expect.poll(() => ids, { timeout: 10_000 }).toEqual({ one: written, two: written })
 })

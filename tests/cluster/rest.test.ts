@@ -29,7 +29,7 @@ async function write(client: NotesClient, body: string) {
   return found(await client.from('notes').insert({ body }).select('id').single()).id
 }
 
-/** Whether a client finds a row. */
+/** Returns whether a client finds a row. */
 async function sees(client: NotesClient, id: string) {
   return found(await client.from('notes').select('id').eq('id', id)).length === 1
 }

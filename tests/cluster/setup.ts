@@ -6,7 +6,7 @@ import type { Access } from '../support/server.mjs'
 import { Cluster } from './cluster.mjs'
 
 /** The cluster of the run, as tests reach it. */
-export interface Reach {
+interface Addresses {
   /** Through the balancer. */
   all: Access
   /** The balancer's ports as `deploy/haproxy.cfg` has them. */
@@ -24,12 +24,12 @@ export interface Reach {
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    cluster: Reach
+    cluster: Addresses
   }
 }
 
 /** The project that all clusters of these tests serve. */
-export const project = path.resolve(import.meta.dirname, '../projects/notes')
+const project = path.resolve(import.meta.dirname, '../projects/notes')
 
 /** Starts the cluster that all tests share that break nothing. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {

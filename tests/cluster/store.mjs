@@ -37,7 +37,7 @@ export class Store extends Service {
     return super.start()
   }
 
-  /** The settings with which a node keeps its objects here. */
+  /** Returns the settings with which a node keeps its objects here. */
   get settings() {
     return {
       STORAGE_BACKEND: 's3',

@@ -159,7 +159,7 @@ const rules = [
   ],
 ]
 
-/** Whether both have this code, and these statuses if any are named. */
+/** Returns whether both have this code, and these statuses if any are named. */
 function both(ours, theirs, code, our = ours.status, their = theirs.status) {
   return (
     ours.body?.code === code &&
@@ -170,7 +170,7 @@ function both(ours, theirs, code, our = ours.status, their = theirs.status) {
 }
 
 /**
- * Whether it is known why `part` of two answers differs.
+ * Returns whether it is known why `part` of two answers differs.
  * @param {string} part
  * @param {Request} request
  * @param {Answer} ours
@@ -190,13 +190,13 @@ export function isKnown(part, request, ours, theirs) {
   return false
 }
 
-/** The status and body without the numbers that identity columns have given. */
+/** Returns the status and body without the numbers that identity columns have given. */
 function counted({ status, body }) {
   const text = JSON.stringify(body).replaceAll(/("id":|contains \()\d+/g, '$10')
   return [status, JSON.parse(text)]
 }
 
-/** Whether a parameter is there twice; the peer then folds its values into one. */
+/** Returns whether a parameter is there twice; the peer then folds its values into one. */
 function isRepeated(path) {
   const names = [...new URL(path, 'http://x').searchParams.keys()]
   return new Set(names).size < names.length

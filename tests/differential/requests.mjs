@@ -18,7 +18,7 @@ const send = (method, path, body, headers) => ({
 })
 const post = (path, body, headers) => send('POST', path, body, headers)
 
-/** Everything, in an order that does not matter. */
+/** Yields everything, in an order that does not matter. */
 export function* requests() {
   yield* selects.map((select) => get(select))
   yield* filters.map((filter) => get(`/players?select=id&order=id&${filter}`))
@@ -1045,7 +1045,7 @@ function* unnamed() {
   }
 }
 
-/** Names of which there are two: embeds, and columns of views. */
+/** Yields requests of names of which there are two: embeds, and columns of views. */
 function* twice() {
   yield* [
     '/clubs?select=id,teams(id),teams(name)',

@@ -34,7 +34,7 @@ const headers = [
   'cache-control',
 ]
 
-/** The settings of both servers; changes of requests are rolled back, so that both find the same rows. */
+/** Returns the settings of both servers; changes of requests are rolled back, so that both find the same rows. */
 const settings = (uri) => ({
   PGRST_DB_URI: uri,
   PGRST_DB_SCHEMAS: 'league, archive',
@@ -90,7 +90,7 @@ class DropIn {
   }
 }
 
-/** A database of its own with what the tests of the service have, and some more. */
+/** Makes a database of its own with what the tests of the service have, and some more. */
 async function database(running, binary) {
   const env = { BASALT_ADMIN_PORT: '0', BASALT_DATABASE_PORT: '0', BASALT_LOG: 'warn' }
   const project = path.join(here, '../../bench/rest')
@@ -105,7 +105,7 @@ async function database(running, binary) {
   return own.uri
 }
 
-/** The answer in the form in which answers are compared. */
+/** Returns the answer in the form in which answers are compared. */
 async function ask(url, { method, path, headers: sent, body, role }) {
   const bearer = role === undefined ? {} : { authorization: `Bearer ${token({ role }, secret)}` }
   const answer = await fetch(url + path, {
@@ -132,7 +132,7 @@ function asJson(text) {
   }
 }
 
-/** The parts of two answers that are not the same. */
+/** Returns the parts of two answers that are not the same. */
 function differing(ours, theirs) {
   const names = new Set([...Object.keys(ours), ...Object.keys(theirs)])
   return [...names].filter((name) => !isDeepStrictEqual(ours[name], theirs[name]))

@@ -3,7 +3,7 @@ import type { Page } from '@playwright/test'
 import { expect, test } from './fixtures.ts'
 import { expectSound, SCREENS, settle } from './support.ts'
 
-/** What the API answers in place of the server; the other requests go through. */
+/** Answers requests of the API in place of the server; the other requests go through. */
 function answer(page: Page, path: string, status: number, json: object) {
   return page.route(`**${path}*`, (route) =>
     route.request().method() === 'OPTIONS' ? route.fallback() : route.fulfill({ status, json }),
@@ -57,10 +57,10 @@ for (const viewport of SCREENS) {
     })
 
     test('slow answers hold their places', async ({ page, server }) => {
-      const held: (() => void)[] = []
+      const pending: (() => void)[] = []
       let isReleased = false
       await page.route('**/rest/v1/job_openings*', async (route) => {
-        if (!isReleased) await new Promise<void>((resolve) => void held.push(resolve))
+        if (!isReleased) await new Promise<void>((resolve) => void pending.push(resolve))
         await route.continue()
       })
       await page.goto(`${server.access.url}/careers`)
@@ -68,7 +68,7 @@ for (const viewport of SCREENS) {
       await expect(page.locator('#jobs').getByRole('status')).toBeAttached()
       await expectSound(page, '#jobs')
       isReleased = true
-      for (const release of held) release()
+      for (const release of pending) release()
       await expect(page.locator('#jobs').getByRole('button').first()).toBeVisible()
     })
 

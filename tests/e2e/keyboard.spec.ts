@@ -12,7 +12,7 @@ interface Stop {
   faults: string[]
 }
 
-/** What the keyboard is on, and whether that can be seen. Null at the end of the page. */
+/** Returns what the keyboard is on, and whether that can be seen. Null at the end of the page. */
 function focused(page: Page): Promise<Stop | null> {
   return page.evaluate(async () => {
     const element = document.activeElement

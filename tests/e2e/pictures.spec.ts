@@ -5,20 +5,20 @@ import { open, settle, timeline } from './support.ts'
 
 const PHONE = { viewport: { width: 412, height: 823 }, deviceScaleFactor: 1.75 }
 
-/** The answers with pictures of the storage that the page gets from here on: their paths, types and sizes. */
+/** Returns the answers with pictures of the storage that the page gets from here on: their paths, types and sizes. */
 function answers(page: Page) {
-  const seen: { path: string; width: number; type: string; status: number }[] = []
+  const responses: { path: string; width: number; type: string; status: number }[] = []
   page.on('response', (answer) => {
     const url = new URL(answer.url())
     if (!/^\/storage\/v1\/(object|render).*\.(png|webp)$/.test(url.pathname)) return
-    seen.push({
+    responses.push({
       path: url.pathname,
       width: Number(url.searchParams.get('width')),
       type: answer.headers()['content-type'] ?? '',
       status: answer.status(),
     })
   })
-  return seen
+  return responses
 }
 
 test.describe('on a phone', () => {
@@ -30,7 +30,7 @@ test.describe('on a phone', () => {
   }) => {
     await settle(page)
     const shifts = await timeline(page, 'layout-shift')
-    const seen = answers(page)
+    const responses = answers(page)
     await open(page, server.access.url)
     const poster = page.locator('#hero img')
     await expect(poster).toHaveJSProperty('complete', true)
@@ -46,14 +46,14 @@ test.describe('on a phone', () => {
       .toBeGreaterThan(0)
     await page.waitForLoadState('networkidle')
 
-    const first = seen.filter(({ path }) => path.endsWith('/demo-20250514.webp'))
+    const first = responses.filter(({ path }) => path.endsWith('/demo-20250514.webp'))
     expect(first.map(({ width }) => width)).toEqual([520])
-    for (const { path, type, status } of seen) {
+    for (const { path, type, status } of responses) {
       expect(path).toContain('/render/image/public/')
       expect(status, path).toBe(200)
       expect(type, path).toMatch(/^image\/(avif|webp)$/)
     }
-    const cards = seen.filter(({ path }) => path.includes('/blog-images/'))
+    const cards = responses.filter(({ path }) => path.includes('/blog-images/'))
     expect(cards.map(({ width }) => width).every((width) => width > 0 && width <= 960)).toBe(true)
     const shifted = await shifts()
     const sum = shifted.reduce((sum, { value }) => sum + (value ?? 0), 0)
@@ -62,11 +62,11 @@ test.describe('on a phone', () => {
 
   test('an article’s picture is the one that its head preloads', async ({ page, server }) => {
     await settle(page)
-    const seen = answers(page)
+    const responses = answers(page)
     await open(page, `${server.access.url}/blog/beyond-ads`)
     await expect(page.locator('article header + div img')).toHaveJSProperty('complete', true)
     await page.waitForLoadState('networkidle')
-    const pictures = seen.filter(({ path }) => path.endsWith('/Beyond-Ads.png'))
+    const pictures = responses.filter(({ path }) => path.endsWith('/Beyond-Ads.png'))
     expect(pictures.map(({ width }) => width)).toEqual([720])
   })
 })

@@ -72,7 +72,7 @@ for (const height of [720, 800])
 test('lists have as many columns as the screen has room for', async ({ page, server }) => {
   await settle(page)
   await open(page, server.access.url)
-  /** How many of the list's entries stand side by side. */
+  /** Returns how many of the list's entries stand side by side. */
   const columns = (section: string) =>
     page.locator(`#${section} li:has(img)`).evaluateAll((entries) => {
       const tops = entries.map((entry) => Math.round(entry.getBoundingClientRect().top))

@@ -3,7 +3,7 @@ import type { Page } from '@playwright/test'
 import { expect, test } from './fixtures.ts'
 import { open } from './support.ts'
 
-/** What the page has put into the browser: the names of cookies and of both stores. */
+/** Returns what the page has put into the browser: the names of cookies and of both stores. */
 async function stored(page: Page) {
   const cookies = await page.context().cookies()
   const kept = await page.evaluate(() => [

@@ -7,28 +7,28 @@ import { member, signIn } from './auth/club.ts'
 import { expect, test } from './fixtures.ts'
 
 /** What is said on a channel. */
-type Shout = ArrayBuffer | { text: string }
+type Payload = ArrayBuffer | { text: string }
 
 /** Has the page's client join a channel as `who`, and write down what it hears and who is there. */
 async function join(page: Page, name: string, who: string): Promise<void> {
   await page.evaluate(
     async ({ name, who }) => {
-      const told: string[] = []
+      const log: string[] = []
       const channel = window.club.channel(name, { config: { presence: { key: who } } })
-      Object.assign(window, { told, channel })
+      Object.assign(window, { told: log, channel })
       channel
-        .on('broadcast', { event: 'shout' }, ({ payload }: { payload: Shout }) => {
-          told.push(payload instanceof ArrayBuffer ? `${payload.byteLength} bytes` : payload.text)
+        .on('broadcast', { event: 'shout' }, ({ payload }: { payload: Payload }) => {
+          log.push(payload instanceof ArrayBuffer ? `${payload.byteLength} bytes` : payload.text)
         })
         .on('presence', { event: 'sync' }, () => {
           const present = Object.keys(channel.presenceState()).sort().join(', ')
-          if (told.at(-1) !== `here: ${present}`) told.push(`here: ${present}`)
+          if (log.at(-1) !== `here: ${present}`) log.push(`here: ${present}`)
         })
         .on(
           'postgres_changes',
           { event: 'INSERT', schema: 'public', table: 'rt_tabs' },
           ({ new: row }) => {
-            told.push(`row: ${String(row.body)}`)
+            log.push(`row: ${String(row.body)}`)
           },
         )
       await new Promise<void>((resolve, reject) => {
@@ -46,7 +46,7 @@ async function join(page: Page, name: string, who: string): Promise<void> {
   )
 }
 
-/** What the page has written down. */
+/** Returns what the page has written down. */
 const told = (page: Page) =>
   page.evaluate(() => (window as unknown as { told: string[] }).told.slice())
 

@@ -47,7 +47,7 @@ test('a file goes from the page to storage and back, across origins', async ({
   await signIn(page, email)
   expect(await upload(page, 'a note.txt', 'first')).toBeUndefined()
   expect(await upload(page, 'a note.txt', 'again')).toBe('The resource already exists')
-  const seen = await page.evaluate(async (bucket) => {
+  const results = await page.evaluate(async (bucket) => {
     const { data } = await window.club.auth.getUser()
     const folder = String(data.user?.id)
     const path = `${folder}/a note.txt`
@@ -71,7 +71,7 @@ test('a file goes from the page to storage and back, across origins', async ({
       removed: removed?.length,
     }
   }, bucket)
-  expect(seen).toEqual({
+  expect(results).toEqual({
     text: 'first',
     type: 'text/plain',
     listed: ['a note.txt'],
@@ -92,14 +92,14 @@ test('a page of another origin reads which part of which version it got', async 
   await page.goto(`${club.origin}/pkce`)
   await signIn(page, await member(server))
   expect(await upload(page, 'a part.txt', 'first')).toBeUndefined()
-  const seen = await page.evaluate(async (bucket) => {
+  const results = await page.evaluate(async (bucket) => {
     const { data } = await window.club.auth.getUser()
     const files = window.club.storage.from(bucket)
     const { data: signed } = await files.createSignedUrl(`${String(data.user?.id)}/a part.txt`, 60)
     const answer = await fetch(String(signed?.signedUrl), { headers: { Range: 'bytes=1-3' } })
     return { range: answer.headers.get('content-range'), etag: answer.headers.get('etag') }
   }, bucket)
-  expect(seen).toEqual({
+  expect(results).toEqual({
     range: 'bytes 1-3/5',
     etag: expect.stringMatching(/^"[0-9a-f]{32}"$/) as unknown,
   })
@@ -119,7 +119,7 @@ test('nobody reads or fills another one’s folder', async ({ browser, page, ser
   const email = await member(server)
   await signIn(stranger, email)
   await isSignedIn(stranger, email)
-  const refused = await stranger.evaluate(
+  const refusal = await stranger.evaluate(
     async ({ bucket, path }) => {
       const files = window.club.storage.from(bucket)
       const { error: download } = await files.download(path)
@@ -130,7 +130,7 @@ test('nobody reads or fills another one’s folder', async ({ browser, page, ser
     },
     { bucket, path },
   )
-  expect(refused).toEqual({
+  expect(refusal).toEqual({
     download: 'StorageApiError',
     overwrite: 'new row violates row-level security policy',
     removed: [],

@@ -11,7 +11,7 @@ export const SCREENS = [
   { width: 1280, height: 800 },
 ]
 
-/** Nothing floats over the page until its test wants it to. */
+/** Keeps everything from floating over the page until its test wants it to. */
 export async function settle(page: Page) {
   await page.addInitScript(() => {
     localStorage.setItem('cookieConsent', 'declined')
@@ -38,8 +38,8 @@ interface TimelineEntry {
 /** Has the pages that are opened from here on note the entries of `type` in their timeline; returns a look at them. */
 export async function timeline(page: Page, type: string) {
   await page.addInitScript((type) => {
-    const seen: TimelineEntry[] = []
-    Object.assign(window, { timeline: seen })
+    const entries: TimelineEntry[] = []
+    Object.assign(window, { timeline: entries })
     new PerformanceObserver((list) => {
       for (const entry of list.getEntries()) {
         const { value, element, sources } = entry as PerformanceEntry & {
@@ -52,7 +52,7 @@ export async function timeline(page: Page, type: string) {
           const name = node instanceof Element ? node.outerHTML.slice(0, 120) : node?.textContent
           return `${name}: ${place(previousRect)} → ${place(currentRect)}`
         })
-        seen.push({ value, tag: element?.tagName, moved })
+        entries.push({ value, tag: element?.tagName, moved })
       }
     }).observe({ type, buffered: true })
   }, type)
@@ -60,8 +60,8 @@ export async function timeline(page: Page, type: string) {
 }
 
 /**
- * The page has no accessibility defects that axe finds, and nothing on it is wider than the screen. Where `parts`
- * (selectors) are named, axe looks at these alone.
+ * Checks that the page has no accessibility defects that axe finds, and that nothing on it is wider than the screen.
+ * Where `parts` (selectors) are named, axe looks at these alone.
  */
 export async function expectSound(page: Page, ...parts: string[]) {
   const axe = parts.reduce((builder, part) => builder.include(part), new AxeBuilder({ page }))

@@ -3,20 +3,20 @@ import { inject } from 'vitest'
 
 import { connect, type Client, type Traits } from '../support/client.ts'
 
-/** The stock client of a visitor who is not signed in. */
+/** Returns the stock client of a visitor who is not signed in. */
 export function visitor(traits?: Traits): Client {
   const { url, anonKey } = inject('access')
   return connect(url, anonKey, traits)
 }
 
-/** The stock client of a trusted server. */
+/** Returns the stock client of a trusted server. */
 export function service(): Client {
   const { url, serviceKey } = inject('access')
   return connect(url, serviceKey)
 }
 
 /** The result of a call of a function. */
-export interface Invoked<T> {
+interface InvocationResult<T> {
   data: T | null
   error: (Error & { context?: Response }) | null
 }
@@ -26,6 +26,6 @@ export async function invoke<T>(
   client: Client,
   name: string,
   options?: FunctionInvokeOptions,
-): Promise<Invoked<T>> {
+): Promise<InvocationResult<T>> {
   return await client.functions.invoke<T>(name, options)
 }

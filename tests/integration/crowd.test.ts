@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { dial, head, write } from '../support/raw.ts'
 import { Server } from '../support/server.mjs'
-import { wrapped, type Wrapped } from '../support/wrapped.ts'
+import { wrapBinary, type WrappedBinary } from '../support/wrapped.ts'
 
 /** A limit on open files that leaves 44 connections: the files for Postgres and the log are reserved first. */
 const files = 300
@@ -13,11 +13,11 @@ const places = 44
 
 describe.skipIf(inject('own') === null)('a server whose places are all taken', () => {
   let server: Server
-  let few: Wrapped
+  let few: WrappedBinary
   const crowd: Socket[] = []
 
   beforeAll(async () => {
-    few = await wrapped((binary) => `ulimit -n ${String(files)}; exec ${binary} "$@"`)
+    few = await wrapBinary((binary) => `ulimit -n ${String(files)}; exec ${binary} "$@"`)
     server = await Server.start({ binary: few.binary, only: ['rest'] })
   }, 240_000)
 

@@ -23,7 +23,7 @@ answer = httpx.post(url, files={"file": ("a.txt", b"tiny")}, headers=headers, ti
 assert answer.status_code == int(status), answer
 `
 
-interface Refused {
+interface RefusedCall {
   name: string
   url: string
   headers: Record<string, string>
@@ -31,7 +31,7 @@ interface Refused {
 }
 
 /** Calls that are refused before anybody has read their bodies. */
-function refused(): Refused[] {
+function refusedCalls(): RefusedCall[] {
   const { url, anonKey } = inject('access')
   const wrong = { apikey: anonKey, authorization: 'Bearer eyJhbGciOiJIUzI1NiJ9.e30.AAAA' }
   return [
@@ -74,7 +74,7 @@ describe.skipIf(inject('own') === null)('an answer that comes before the body wa
 
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  test.each(refused())('reaches fetch: $name', async ({ url, headers, status }) => {
+  test.each(refusedCalls())('reaches fetch: $name', async ({ url, headers, status }) => {
     for (let times = 0; times < 10; times++) {
       const form = new FormData()
       form.append('file', new File(['tiny'], 'a.txt'))
@@ -89,7 +89,7 @@ describe.skipIf(inject('own') === null)('an answer that comes before the body wa
     }
   })
 
-  test.each(refused())('reaches curl: $name', async ({ url, headers, status }) => {
+  test.each(refusedCalls())('reaches curl: $name', async ({ url, headers, status }) => {
     const sent = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
     // curl uses Expect before it sends a body of this size, unless the header is set to be empty.
     for (const more of [
@@ -104,12 +104,12 @@ describe.skipIf(inject('own') === null)('an answer that comes before the body wa
     }
   })
 
-  test.each(refused())('reaches httpx: $name', async ({ url, headers, status }) => {
+  test.each(refusedCalls())('reaches httpx: $name', async ({ url, headers, status }) => {
     const pairs = Object.entries(headers).map(([name, value]) => `${name}=${value}`)
     await run(python, ['-c', put, url, String(status), ...pairs])
   })
 
-  test.each(refused())('reaches who reads last: $name', async ({ url, headers, status }) => {
+  test.each(refusedCalls())('reaches who reads last: $name', async ({ url, headers, status }) => {
     const length = { ...headers, 'content-length': String(large.length) }
     const answer = await exchange(url, [head('POST', url, length), large])
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${String(status)} [^]*\r\nconnection: close\r\n`))

@@ -12,7 +12,7 @@ import { WebSocket } from 'ws'
 import { connect } from '../support/client.ts'
 import { invoke, service, visitor } from './clients.ts'
 
-/** A WebSocket to a function, and its received messages. */
+/** Opens a WebSocket to a function, and its received messages. */
 async function open(path: string) {
   const { url, anonKey } = inject('access')
   const headers = { authorization: `Bearer ${anonKey}` }
@@ -28,16 +28,16 @@ async function open(path: string) {
   return { socket, next }
 }
 
-/** Returns what the function `caller` can read of the tables. */
-interface Seen {
+/** What the function `caller` can read of the tables. */
+interface TableCounts {
   headlines: number
   leads: number | string
 }
 
-/** Returns the result of the function `database`. */
-interface Asked {
+/** The result of the function `database`. */
+interface DatabaseResult {
   ofPostgres: { database: string; headlines: number }
-  ofPg: Asked['ofPostgres']
+  ofPg: DatabaseResult['ofPostgres']
 }
 
 // The functions below integration/functions have to be deployed on a server that the tests do not start themselves.
@@ -79,9 +79,9 @@ describe.skipIf(inject('own') === null)('the stock functions client', () => {
   })
 
   test('tells a refusal of the function from one of the platform', async () => {
-    const refused = await invoke(client, 'echo/refused')
-    expect(refused.error).toBeInstanceOf(FunctionsHttpError)
-    const answer = refused.error?.context
+    const refusal = await invoke(client, 'echo/refused')
+    expect(refusal.error).toBeInstanceOf(FunctionsHttpError)
+    const answer = refusal.error?.context
     expect([answer?.status, await answer?.json()]).toEqual([422, { error: 'no such player' }])
     const missing = await invoke(client, 'nobody-has-this')
     expect(missing.error).toBeInstanceOf(FunctionsRelayError)
@@ -150,7 +150,7 @@ describe.skipIf(inject('own') === null)('the stock functions client', () => {
   })
 
   test('meets a function that asks the database with clients of npm', async () => {
-    const { data, error } = await invoke<Asked>(client, 'database')
+    const { data, error } = await invoke<DatabaseResult>(client, 'database')
     expect(error).toBeNull()
     expect(data?.ofPostgres).toMatchObject({ database: 'postgres' })
     expect(data?.ofPostgres.headlines).toBeGreaterThan(0)
@@ -163,11 +163,11 @@ describe.skipIf(inject('own') === null)('the stock functions client', () => {
   })
 
   test('meets a function that uses the stock client as its caller', async () => {
-    const asVisitor = await invoke<Seen>(client, 'caller')
+    const asVisitor = await invoke<TableCounts>(client, 'caller')
     expect(asVisitor.error).toBeNull()
     expect(asVisitor.data).toMatchObject({ leads: '42501' })
     expect(asVisitor.data?.headlines).toBeGreaterThan(0)
-    const asService = await invoke<Seen>(service(), 'caller')
+    const asService = await invoke<TableCounts>(service(), 'caller')
     expect(asService.data?.leads).toBeTypeOf('number')
   })
 })

@@ -25,10 +25,13 @@ describe.skipIf(inject('own') === null)('a mail to the team that its server does
     expect(await answer.json()).toMatchObject({ success: true })
   }
 
-  /** What the server does itself every so often. */
+  /** Does what the server does itself every so often. */
   const retry = () => call(server.access.serviceKey, { type: 'scheduled' })
 
-  /** How often the mail was tried, the minutes until it is due again, whether it is sent, and the last failure. */
+  /**
+   * Returns how often the mail was tried, the minutes until it is due again, whether it is sent, and the last
+   * failure.
+   */
   async function queued(id: string) {
     const row = await server.psql(
       `select attempts, ceil(extract(epoch from due_at - now()) / 60), sent_at is not null, last_error

@@ -102,7 +102,7 @@ interface Mail {
   HTML: string
 }
 
-/** The mails with the reference of a lead, as soon as there is one. */
+/** Returns the mails with the reference of a lead, as soon as there is one. */
 async function mailsAbout(id: string): Promise<Mail[]> {
   const inbox = `${own?.inboxUrl ?? ''}/api/v1`
   for (;;) {

@@ -17,10 +17,10 @@ const tables = `
 
 describe.skipIf(own === null)('a client that leaves', () => {
   const { url, serviceKey } = inject('access')
-  const place = own?.place ?? { binary: '', dataDir: '', project: '' }
+  const instance = own?.instance ?? { binary: '', dataDir: '', project: '' }
 
   beforeAll(async () => {
-    await psql(place, tables)
+    await psql(instance, tables)
     const probe = head('GET', `${url}/rest/v1/left_behind`, { ...headers, connection: 'close' })
     await vi.waitFor(async () => {
       expect(await exchange(url, [probe])).toMatch(/^HTTP\/1.1 200 /)
@@ -28,7 +28,7 @@ describe.skipIf(own === null)('a client that leaves', () => {
   })
 
   afterAll(async () => {
-    await psql(place, 'drop function public.say_late; drop table public.left_behind')
+    await psql(instance, 'drop function public.say_late; drop table public.left_behind')
   })
 
   const headers = {
@@ -46,17 +46,17 @@ describe.skipIf(own === null)('a client that leaves', () => {
     await once(socket, 'close')
   }
 
-  const said = (what: string) =>
-    psql(place, `select count(*) from public.left_behind where said = '${what}'`)
+  const rowCount = (what: string) =>
+    psql(instance, `select count(*) from public.left_behind where said = '${what}'`)
 
   test('has its rows written', async () => {
     for (let times = 0; times < 50; times++) await leave('/rest/v1/left_behind', '{"said":"row"}')
-    await expect.poll(() => said('row'), { timeout: 20_000 }).toBe('50')
+    await expect.poll(() => rowCount('row'), { timeout: 20_000 }).toBe('50')
   })
 
   test('has its function of the database run to the end', async () => {
     for (let times = 0; times < 3; times++) await leave('/rest/v1/rpc/say_late', '{"said":"late"}')
-    await expect.poll(() => said('late'), { timeout: 20_000 }).toBe('3')
+    await expect.poll(() => rowCount('late'), { timeout: 20_000 }).toBe('3')
   })
 
   test('writes nothing that it has not sent whole', async () => {
@@ -68,8 +68,8 @@ describe.skipIf(own === null)('a client that leaves', () => {
     await write(socket, head('POST', `${url}/rest/v1/left_behind`, chunked) + chunk)
     socket.destroy()
     await leave('/rest/v1/left_behind', '{"said":"after"}')
-    await expect.poll(() => said('after'), { timeout: 20_000 }).toBe('1')
-    expect(await said('half')).toBe('0')
+    await expect.poll(() => rowCount('after'), { timeout: 20_000 }).toBe('1')
+    expect(await rowCount('half')).toBe('0')
   })
 
   test('has its user made and its function called', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { run } from '../support/raw.ts'
 import { Server } from '../support/server.mjs'
-import { wrapped, type Wrapped } from '../support/wrapped.ts'
+import { wrapBinary, type WrappedBinary } from '../support/wrapped.ts'
 
 /** A network of its own, with addresses that are for documentation (RFC 5737, RFC 3849). */
 const network = `basalt-${String(process.pid)}`
@@ -29,7 +29,7 @@ const burst = 30
 // A machine's own calls are not counted, so that the callers need other addresses.
 describe.skipIf(!isThere)('limits that count by address', () => {
   let server: Server
-  let inside: Wrapped
+  let inside: WrappedBinary
   let port: string
 
   beforeAll(async () => {
@@ -37,7 +37,7 @@ describe.skipIf(!isThere)('limits that count by address', () => {
     // Addresses of IPv6 would wait until it is known that nobody else has them.
     for (const address of addresses)
       await ip('-n', network, 'addr', 'add', address, 'dev', 'lo', 'nodad')
-    inside = await wrapped((binary) => `exec ip netns exec ${network} ${binary} "$@"`)
+    inside = await wrapBinary((binary) => `exec ip netns exec ${network} ${binary} "$@"`)
     server = await Server.start({
       binary: inside.binary,
       only: ['rest', 'auth'],
@@ -52,7 +52,7 @@ describe.skipIf(!isThere)('limits that count by address', () => {
     await ip('netns', 'delete', network)
   })
 
-  /** The statuses of `times` calls that one at `address` makes one after the other. */
+  /** Makes `times` calls from `address`, and returns their statuses one after the other. */
   async function call(address: string, times: number, headers: string[] = []) {
     // The range makes many calls of one run of curl. Brackets of its own it takes with backslashes.
     const host = address.includes(':') ? '\\[2001:db8:1::1\\]' : here
@@ -64,26 +64,26 @@ describe.skipIf(!isThere)('limits that count by address', () => {
     return stdout.trim().split('\n')
   }
 
-  const refused = (statuses: string[]) => statuses.filter((status) => status === '429').length
+  const refusalCount = (statuses: string[]) => statuses.filter((status) => status === '429').length
 
   test('stop one caller and no other', async () => {
     const statuses = await call('192.0.2.7', burst + 5)
     expect(statuses).toHaveLength(burst + 5)
     // On a slow machine some of the allowance may have come back meanwhile.
-    expect(refused(statuses.slice(0, burst))).toBe(0)
-    expect(refused(statuses)).toBeGreaterThan(0)
-    expect(refused(await call('192.0.2.8', 1))).toBe(0)
+    expect(refusalCount(statuses.slice(0, burst))).toBe(0)
+    expect(refusalCount(statuses)).toBeGreaterThan(0)
+    expect(refusalCount(await call('192.0.2.8', 1))).toBe(0)
     const disguised = [
       'X-Forwarded-For: 203.0.113.9',
       'X-Real-IP: 203.0.113.9',
       'Forwarded: for=203.0.113.9',
     ]
-    expect(refused(await call('192.0.2.7', 2, disguised))).toBeGreaterThan(0)
+    expect(refusalCount(await call('192.0.2.7', 2, disguised))).toBeGreaterThan(0)
   }, 60_000)
 
   test('count the network of an IPv6 address', async () => {
-    expect(refused(await call('2001:db8:7::7', burst + 5))).toBeGreaterThan(0)
-    expect(refused(await call('2001:db8:7::8', 2))).toBeGreaterThan(0)
-    expect(refused(await call('2001:db8:8::8', 1))).toBe(0)
+    expect(refusalCount(await call('2001:db8:7::7', burst + 5))).toBeGreaterThan(0)
+    expect(refusalCount(await call('2001:db8:7::8', 2))).toBeGreaterThan(0)
+    expect(refusalCount(await call('2001:db8:8::8', 1))).toBe(0)
   }, 60_000)
 })

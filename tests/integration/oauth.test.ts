@@ -88,8 +88,8 @@ test.skipIf(lacks('oauth-server'))('an application gets in when the user agrees'
 
   const { data: grants } = await client.auth.oauth.listGrants()
   expect(grants).toMatchObject([{ client: { id: app.id }, scopes: ['openid', 'email'] }])
-  const again = await request(app.id)
-  const { data: known } = await client.auth.oauth.getAuthorizationDetails(again.id)
+  const second = await request(app.id)
+  const { data: known } = await client.auth.oauth.getAuthorizationDetails(second.id)
   expect(redirected(known).get('code')).toBeTruthy()
   expect((await client.auth.oauth.revokeGrant({ clientId: app.id })).error).toBeNull()
   expect((await client.auth.oauth.listGrants()).data).toEqual([])

@@ -9,7 +9,7 @@ import { service, visitor } from './clients.ts'
 /** A picture of 1600 by 900 pixels. */
 const PICTURE = path.join(import.meta.dirname, '../../storage/blog-images/Beyond-Ads.png')
 
-/** The name of an image's format, and its width and height as they are in the heads of PNG and lossy WebP. */
+/** Returns the name of an image's format, and its width and height as they are in the heads of PNG and lossy WebP. */
 async function measured(blob: Blob | null) {
   const bytes = Buffer.from((await blob?.arrayBuffer()) ?? new ArrayBuffer(0))
   if (bytes.toString('latin1', 1, 4) === 'PNG')
@@ -58,10 +58,10 @@ describe('pictures', () => {
     )
     expect(square.headers.get('vary')).toContain('Accept')
     expect(await measured(await square.blob())).toEqual(['webp', 100, 100])
-    const again = await fetch(url({ width: 160 }), {
+    const second = await fetch(url({ width: 160 }), {
       headers: { 'if-none-match': small.headers.get('etag') ?? '' },
     })
-    expect(again.status).toBe(304)
+    expect(second.status).toBe(304)
     const avif = await opened(url({ width: 32 }), 'image/avif')
     expect(await measured(await avif.blob())).toEqual(['ftypavif'])
   })
@@ -72,10 +72,10 @@ describe('pictures', () => {
     })
     expect(error).toBeNull()
     expect(await measured(data)).toEqual(['png', 80, 45])
-    const { error: refused } = await bucket().download('team/mark.svg', {
+    const { error: refusal } = await bucket().download('team/mark.svg', {
       transform: { width: 80 },
     })
-    expect(refused).toMatchObject({
+    expect(refusal).toMatchObject({
       status: 400,
       statusCode: '400',
       message: 'The source image is invalid or unsupported for rendering',

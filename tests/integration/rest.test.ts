@@ -74,9 +74,9 @@ describe('row-level security', () => {
     const row = { email, consent_given: true, ip_address: null, user_id: null }
     const first = await visitor().from('newsletter_subscriptions').insert(row)
     expect(first).toMatchObject({ error: null, status: 201 })
-    const again = await visitor().from('newsletter_subscriptions').insert(row)
-    expect(again.error?.code).toBe('23505')
-    expect(again.status).toBe(409)
+    const second = await visitor().from('newsletter_subscriptions').insert(row)
+    expect(second.error?.code).toBe('23505')
+    expect(second.status).toBe(409)
     const read = await visitor().from('newsletter_subscriptions').select('email')
     expect(read.data ?? []).toEqual([])
     const kept = await service()

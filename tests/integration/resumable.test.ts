@@ -17,7 +17,7 @@ afterAll(async () => {
   await service().storage.deleteBucket(name)
 })
 
-interface Course {
+interface UploadOptions {
   headers: Record<string, string>
   path?: string
   /** Ends the upload once so many bytes are through. */
@@ -27,7 +27,7 @@ interface Course {
 /** Uploads `bytes` as supabase.com/docs shows it; returns the address by which the upload can be gone on with. */
 async function upload(
   objectName: string,
-  { headers, path = 'upload/resumable', stopAt = Infinity }: Course,
+  { headers, path = 'upload/resumable', stopAt = Infinity }: UploadOptions,
   previous?: string,
 ): Promise<string> {
   return await new Promise<string>((resolve, reject) => {

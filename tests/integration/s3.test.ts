@@ -1,13 +1,10 @@
 /** The S3 protocol, as the AWS SDK for JavaScript speaks it. */
-import { randomBytes, randomUUID } from 'node:crypto'
-import { PassThrough, type Readable } from 'node:stream'
+import { randomBytes } from 'node:crypto'
+import { PassThrough } from 'node:stream'
 
 import {
-  AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
   CopyObjectCommand,
   CreateBucketCommand,
-  CreateMultipartUploadCommand,
   DeleteBucketCommand,
   DeleteObjectCommand,
   DeleteObjectsCommand,
@@ -18,76 +15,23 @@ import {
   HeadBucketCommand,
   HeadObjectCommand,
   ListBucketsCommand,
-  ListMultipartUploadsCommand,
   ListObjectsCommand,
   ListObjectsV2Command,
-  ListPartsCommand,
   PutObjectCommand,
   PutObjectTaggingCommand,
-  S3Client,
-  S3ServiceException,
-  UploadPartCommand,
-  UploadPartCopyCommand,
   paginateListObjectsV2,
-  type GetObjectCommandInput,
-  type PutObjectCommandInput,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { createPresignedPost } from '@aws-sdk/s3-presigned-post'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 
 import { member, sql, there } from './auth/people.ts'
 import { service } from './clients.ts'
-
-const keys = inject('s3')
-
-function connect(credentials: {
-  accessKeyId: string
-  secretAccessKey: string
-  sessionToken?: string
-}) {
-  return new S3Client({
-    endpoint: `${inject('access').url}/storage/v1/s3`,
-    region: keys?.region ?? 'local',
-    forcePathStyle: true,
-    maxAttempts: 1,
-    credentials,
-  })
-}
+import { connect, keys, refusal, useBucket } from './s3.ts'
 
 describe.skipIf(keys === null)('the S3 protocol', () => {
-  const Bucket = `s3-${randomUUID()}`
-  let s3: S3Client
-
-  beforeAll(async () => {
-    s3 = connect(there(keys))
-    await s3.send(new CreateBucketCommand({ Bucket, ACL: 'public-read' }))
-  })
-
-  afterAll(async () => {
-    const uploads = await s3.send(new ListMultipartUploadsCommand({ Bucket }))
-    for (const { Key, UploadId } of uploads.Uploads ?? []) {
-      await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
-    }
-    for await (const page of paginateListObjectsV2({ client: s3 }, { Bucket })) {
-      const Objects = (page.Contents ?? []).map(({ Key }) => ({ Key }))
-      if (Objects.length > 0)
-        await s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }))
-    }
-    await s3.send(new DeleteBucketCommand({ Bucket }))
-    expect((await refusal(s3.send(new HeadBucketCommand({ Bucket })))).status).toBe(404)
-  })
-
-  const put = async (
-    Key: string,
-    Body: PutObjectCommandInput['Body'],
-    more: Partial<PutObjectCommandInput> = {},
-  ) => await s3.send(new PutObjectCommand({ Bucket, Key, Body, ...more }))
-  const get = async (Key: string, more: Partial<GetObjectCommandInput> = {}) =>
-    await s3.send(new GetObjectCommand({ Bucket, Key, ...more }))
-  const text = async (Key: string, more: Partial<GetObjectCommandInput> = {}) =>
-    await there((await get(Key, more)).Body).transformToString()
+  const { Bucket, s3, put, get, text } = useBucket()
 
   test('buckets are made, found and described', async () => {
     const { Buckets } = await s3.send(new ListBucketsCommand({ Prefix: Bucket }))
@@ -97,8 +41,8 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
     expect(LocationConstraint).toBe(there(keys).region)
     expect((await s3.send(new GetBucketVersioningCommand({ Bucket }))).Status).toBe('Suspended')
     expect((await service().storage.getBucket(Bucket)).data?.public).toBe(true)
-    const again = await refusal(s3.send(new CreateBucketCommand({ Bucket })))
-    expect(again).toMatchObject({ name: 'BucketAlreadyExists', status: 409 })
+    const repeated = await refusal(s3.send(new CreateBucketCommand({ Bucket })))
+    expect(repeated).toMatchObject({ name: 'BucketAlreadyExists', status: 409 })
     await put('in-the-way', 'a')
     expect(await refusal(s3.send(new DeleteBucketCommand({ Bucket })))).toMatchObject({
       name: 'ResourceNotEmpty',
@@ -225,16 +169,23 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
     const names = ['list/a', 'list/b/1', 'list/b/2', 'list/c d', 'list/e-1', 'list/e-2', 'list/f']
     for (const name of names) await put(name, name)
     const Prefix = 'list/'
-    const seen: string[] = []
+    const listed: string[] = []
     for await (const page of paginateListObjectsV2(
       { client: s3, pageSize: 2 },
       { Bucket, Prefix, Delimiter: '/' },
     )) {
       expect(page.KeyCount).toBeLessThanOrEqual(2)
-      for (const { Prefix: folder } of page.CommonPrefixes ?? []) seen.push(there(folder))
-      for (const { Key } of page.Contents ?? []) seen.push(there(Key))
+      for (const { Prefix: folder } of page.CommonPrefixes ?? []) listed.push(there(folder))
+      for (const { Key } of page.Contents ?? []) listed.push(there(Key))
     }
-    expect(seen.sort()).toEqual(['list/a', 'list/b/', 'list/c d', 'list/e-1', 'list/e-2', 'list/f'])
+    expect(listed.sort()).toEqual([
+      'list/a',
+      'list/b/',
+      'list/c d',
+      'list/e-1',
+      'list/e-2',
+      'list/f',
+    ])
     const all = await s3.send(
       new ListObjectsV2Command({ Bucket, Prefix, StartAfter: 'list/b/1', EncodingType: 'url' }),
     )
@@ -316,8 +267,8 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
   test('removals', async () => {
     await put('gone', 'a')
     await s3.send(new DeleteObjectCommand({ Bucket, Key: 'gone' }))
-    const again = await s3.send(new DeleteObjectCommand({ Bucket, Key: 'gone' }))
-    expect(again.$metadata.httpStatusCode).toBe(204)
+    const repeated = await s3.send(new DeleteObjectCommand({ Bucket, Key: 'gone' }))
+    expect(repeated.$metadata.httpStatusCode).toBe(204)
     await put('gone', 'a')
     const Objects = [{ Key: 'gone' }, { Key: 'never there' }]
     const removed = await s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }))
@@ -329,116 +280,6 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
     )
     expect(quiet.Deleted).toBeUndefined()
   })
-
-  test('an upload in three parts', async () => {
-    const parts = [randomBytes(5 << 20), randomBytes(5 << 20), randomBytes(1000)]
-    const Key = 'multi/part'
-    const { UploadId } = await s3.send(
-      new CreateMultipartUploadCommand({
-        Bucket,
-        Key,
-        ContentType: 'image/png',
-        Metadata: { color: 'red' },
-      }),
-    )
-    const Parts = await Promise.all(
-      parts.map(async (Body, index) => {
-        const PartNumber = index + 1
-        const { ETag } = await s3.send(
-          new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body }),
-        )
-        return { ETag, PartNumber }
-      }),
-    )
-    const listed = await s3.send(new ListPartsCommand({ Bucket, Key, UploadId, MaxParts: 2 }))
-    expect(listed).toMatchObject({ IsTruncated: true, NextPartNumberMarker: '2' })
-    expect(listed.Parts?.map(({ PartNumber, ETag, Size }) => ({ PartNumber, ETag, Size }))).toEqual(
-      Parts.slice(0, 2).map((part) => ({ ...part, Size: 5 << 20 })),
-    )
-    const rest = await s3.send(
-      new ListPartsCommand({ Bucket, Key, UploadId, PartNumberMarker: '2' }),
-    )
-    expect(rest.Parts?.map(({ PartNumber }) => PartNumber)).toEqual([3])
-    const other = await s3.send(new CreateMultipartUploadCommand({ Bucket, Key: 'multi/other' }))
-    const uploads = await s3.send(
-      new ListMultipartUploadsCommand({ Bucket, Prefix: 'multi/', MaxUploads: 1 }),
-    )
-    expect(uploads).toMatchObject({ IsTruncated: true, NextKeyMarker: 'multi/other' })
-    const next = await s3.send(
-      new ListMultipartUploadsCommand({
-        Bucket,
-        Prefix: 'multi/',
-        KeyMarker: uploads.NextKeyMarker,
-        UploadIdMarker: uploads.NextUploadIdMarker,
-      }),
-    )
-    expect(next.Uploads?.map((upload) => upload.UploadId)).toEqual([UploadId])
-    const folders = await s3.send(new ListMultipartUploadsCommand({ Bucket, Delimiter: '/' }))
-    expect(folders.CommonPrefixes).toEqual([{ Prefix: 'multi/' }])
-    await s3.send(
-      new AbortMultipartUploadCommand({ Bucket, Key: 'multi/other', UploadId: other.UploadId }),
-    )
-
-    const broken = [{ ...Parts[0], ETag: '"wrong"' }]
-    const complete = (Parts: object[]) =>
-      s3.send(
-        new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload: { Parts } }),
-      )
-    expect(await refusal(complete(broken))).toMatchObject({ name: 'InvalidPart', status: 400 })
-    const completed = await complete(Parts)
-    expect(completed).toMatchObject({ Bucket, Key, Location: `${Bucket}/${Key}` })
-    const read = await get(Key)
-    expect(read).toMatchObject({
-      ContentType: 'image/png',
-      Metadata: { color: 'red' },
-      ETag: completed.ETag,
-    })
-    expect(
-      Buffer.from(await there(read.Body).transformToByteArray()).equals(Buffer.concat(parts)),
-    ).toBe(true)
-    expect(await refusal(complete(Parts))).toMatchObject({ name: 'NoSuchUpload', status: 404 })
-
-    const copied = await s3.send(new CreateMultipartUploadCommand({ Bucket, Key: 'multi/copy' }))
-    const target = {
-      Bucket,
-      Key: 'multi/copy',
-      UploadId: copied.UploadId,
-      CopySource: `${Bucket}/${Key}`,
-    }
-    const ranges = ['bytes=0-99', 'bytes=100-199']
-    const copies = await Promise.all(
-      ranges.map(async (CopySourceRange, index) => {
-        const PartNumber = index + 1
-        const command = new UploadPartCopyCommand({ ...target, PartNumber, CopySourceRange })
-        return { PartNumber, ETag: (await s3.send(command)).CopyPartResult?.ETag }
-      }),
-    )
-    const beyond = new UploadPartCopyCommand({
-      ...target,
-      PartNumber: 3,
-      CopySourceRange: 'bytes=0-99999999',
-    })
-    expect(await refusal(s3.send(beyond))).toMatchObject({ name: 'InvalidRange', status: 416 })
-    await s3.send(
-      new CompleteMultipartUploadCommand({ ...target, MultipartUpload: { Parts: copies } }),
-    )
-    const bytes = await there((await get('multi/copy')).Body).transformToByteArray()
-    expect(Buffer.from(bytes).equals(there(parts[0]).subarray(0, 200))).toBe(true)
-  }, 60_000)
-
-  test('the managed upload sends large streams in parts', async () => {
-    const bytes = randomBytes(12 << 20)
-    const stream = new PassThrough()
-    stream.end(bytes)
-    const upload = new Upload({
-      client: s3,
-      params: { Bucket, Key: 'managed', Body: stream as Readable },
-    })
-    await upload.done()
-    expect(
-      Buffer.from(await there((await get('managed')).Body).transformToByteArray()).equals(bytes),
-    ).toBe(true)
-  }, 60_000)
 
   test('presigned addresses', async () => {
     const upload = new PutObjectCommand({
@@ -537,16 +378,3 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
     },
   )
 })
-
-/** The name and the status of the error that the client throws. */
-async function refusal(
-  answer: Promise<unknown>,
-): Promise<{ name: string; status: number | undefined }> {
-  const error = await answer.then(
-    () => null,
-    (error: unknown) => error,
-  )
-  if (!(error instanceof S3ServiceException))
-    throw new Error(`expected a refusal, found ${String(error)}`)
-  return { name: error.name, status: error.$metadata.httpStatusCode }
-}

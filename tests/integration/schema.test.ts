@@ -12,5 +12,5 @@ test.skipIf(own === null).each(['access', 'search'])('the rules of %s.sql hold',
   if (own === null) return
   const rules = await readFile(path.join(folder, `${name}.sql`), 'utf8')
   // The first that does not hold is an error of psql's.
-  await expect(psql(own.place, rules)).resolves.toBeTypeOf('string')
+  await expect(psql(own.instance, rules)).resolves.toBeTypeOf('string')
 })

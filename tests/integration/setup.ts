@@ -13,7 +13,7 @@ import { Registry } from '../support/registry.mjs'
 import { Server } from '../support/server.mjs'
 
 /** What clients of the S3 protocol sign with. */
-export interface S3Keys {
+interface S3Keys {
   accessKeyId: string
   secretAccessKey: string
   region: string
@@ -22,9 +22,9 @@ export interface S3Keys {
 }
 
 /** Properties that only a server of the tests' own has. */
-export interface Own {
+export interface OwnServer {
   /** The arguments that identify it to Basalt's commands. */
-  place: Server['place']
+  instance: Server['instance']
   /** The URL of the page with its mails. */
   inboxUrl: string
   /** The mock of the language model. */
@@ -39,7 +39,7 @@ declare module 'vitest' {
     /** Null for another server whose keys for S3 nobody has named. */
     s3: S3Keys | null
     /** There for a server that was started for the run. */
-    own: Own | null
+    own: OwnServer | null
   }
 }
 
@@ -102,17 +102,17 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     await end()
     throw error
   })
-  const { inboxUrl, place } = server
+  const { inboxUrl, instance } = server
   provide('access', server.access)
   provide('s3', s3)
-  provide('own', { place, inboxUrl, modelUrl: model.url, providerUrl: provider.url })
+  provide('own', { instance, inboxUrl, modelUrl: model.url, providerUrl: provider.url })
   return async () => {
     await server.stop()
     await end()
   }
 }
 
-/** A key of one's own for single sign-on, PKCS#1 DER in base64. */
+/** Returns a key of one's own for single sign-on, PKCS#1 DER in base64. */
 function samlKey() {
   const { privateKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,

@@ -4,16 +4,10 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { service, visitor } from './clients.ts'
 import { lacks } from './features.ts'
-import { psql } from '../support/server.mjs'
+import { runsTestsOf } from '../support/extensions.mjs'
 
-const own = inject('own')
 // A Postgres without pgvector has no vector buckets.
-const isThere =
-  own === null
-    ? !lacks('vectors')
-    : (
-        await psql(own.place, "select name from pg_available_extensions where name = 'vector'")
-      ).includes('vector')
+const isThere = inject('own') === null ? !lacks('vectors') : runsTestsOf('vector')
 
 const bucket = `vectors-${randomUUID()}`
 const indexName = 'documents'

@@ -30,7 +30,7 @@ afterAll(async () => {
 const visitor = () => connect<Database>(server.access.url, server.access.anonKey)
 const service = () => connect<Database>(server.access.url, server.access.serviceKey)
 
-/** A client whose user is signed in. */
+/** Returns a client whose user is signed in. */
 async function signedIn(credentials: { email: string; password: string }) {
   const client = visitor()
   const { error } = await client.auth.signInWithPassword(credentials)
@@ -38,7 +38,7 @@ async function signedIn(credentials: { email: string; password: string }) {
   return client
 }
 
-/** A client whose user has just signed up. */
+/** Returns a client whose user has just signed up. */
 async function newcomer(username: string) {
   const client = visitor()
   const email = `${username}@club.example`
@@ -83,8 +83,8 @@ describe('rows', () => {
 
   test('everybody sees and counts only their own', async () => {
     const { client, id } = await newcomer(newName())
-    const made = await client.from('todos').insert({ title: 'Sing' }).select('owner').single()
-    expect(made.data).toEqual({ owner: id })
+    const created = await client.from('todos').insert({ title: 'Sing' }).select('owner').single()
+    expect(created.data).toEqual({ owner: id })
     expect((await client.from('todo_counts').select()).data).toEqual([
       { owner: id, state: 'open', todos: 1 },
     ])
@@ -120,9 +120,9 @@ describe('functions of the database', () => {
   })
 
   test('that use extensions unqualified', async () => {
-    const asked = { username: 'keeper', password: 'open sesame' }
-    expect((await visitor().rpc('check_password', asked)).data).toBe(true)
-    const wrong = { ...asked, password: 'open barley' }
+    const login = { username: 'keeper', password: 'open sesame' }
+    expect((await visitor().rpc('check_password', login)).data).toBe(true)
+    const wrong = { ...login, password: 'open barley' }
     expect((await visitor().rpc('check_password', wrong)).data).toBe(false)
   })
 
@@ -148,8 +148,8 @@ test('an edge function asks as its caller, and in SQL', async () => {
 test('pictures are for those who signed in', async () => {
   const allowed = await (await signedIn(keeper)).storage.from('pictures').download('badge.png')
   expect(allowed.data?.type).toBe('image/png')
-  const refused = await visitor().storage.from('pictures').download('badge.png')
-  expect(refused.error).not.toBeNull()
+  const refusal = await visitor().storage.from('pictures').download('badge.png')
+  expect(refusal.error).not.toBeNull()
 })
 
 test('the types are those of the schema', async () => {
@@ -166,8 +166,8 @@ test('a reset brings the database back to its seed, and leaves the keys', async 
   ])
   expect((await service().auth.admin.getUserById(id)).error?.code).toBe('user_not_found')
   expect((await client.auth.getUser()).error?.status).toBe(403)
-  const again = await signedIn(keeper)
-  expect((await again.from('todos').select('title')).data).toHaveLength(3)
-  const picture = await again.storage.from('pictures').download('badge.png')
+  const second = await signedIn(keeper)
+  expect((await second.from('todos').select('title')).data).toHaveLength(3)
+  const picture = await second.storage.from('pictures').download('badge.png')
   expect(picture.error).toBeNull()
 })

@@ -1,15 +1,10 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 
-import { hasExtension } from '../support/extensions.mjs'
+import { runsTestsOf } from '../support/extensions.mjs'
 
 // Its migrations ask for the extension vector, which not every machine can have.
 const todo = 'todo.test.ts'
-const served = hasExtension('vector')
-if (!served) {
-  console.warn(
-    `skipped: ${todo}, since the embedded Postgres has no pgvector; \`make extensions\` says why`,
-  )
-}
+const served = runsTestsOf('vector')
 
 export default defineConfig({
   test: {

@@ -11,7 +11,7 @@ const [url = '', serviceToken = ''] = process.argv.slice(2)
 const credentials = { email: 'ada@example.com', password: 'correct horse battery' }
 
 /**
- * What an answer without an error holds.
+ * Returns what an answer without an error holds.
  * @template {{ data: unknown, error: unknown }} Answer
  * @param {Answer} answer
  * @returns {Extract<Answer, { error: null }>['data']}

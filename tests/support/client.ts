@@ -17,7 +17,7 @@ export interface Traits {
   fetch?: typeof fetch
 }
 
-/** The stock client of a project whose types are `Schema`, keeping nothing beyond its own life. */
+/** Returns the stock client of a project whose types are `Schema`, keeping nothing beyond its own life. */
 export function connect<Schema = Database>(
   url: string,
   key: string,

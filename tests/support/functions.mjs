@@ -19,7 +19,7 @@ export async function layFunctions(folder, modelUrl) {
 }
 
 /**
- * The chat once more, with settings of its own.
+ * Lays the chat once more, with settings of its own.
  * @param {string} folder
  * @param {string} name
  * @param {Record<string, string>} settings

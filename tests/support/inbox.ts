@@ -8,7 +8,7 @@ interface Listing {
 }
 
 /** A mail with its links and codes. */
-export interface Mail {
+interface Mail {
   subject: string
   /** The link to open; empty where the mail has none. */
   link: string
@@ -20,14 +20,14 @@ export interface Mail {
 export class Inbox {
   constructor(private readonly url: string) {}
 
-  /** The newest mail to `address`. A mail is there as soon as the request that sent it is answered. */
+  /** Returns the newest mail to `address`. A mail is there as soon as the request that sent it is answered. */
   async newest(address: string): Promise<Mail> {
     const [mail] = await this.all(address)
     if (mail === undefined) throw new Error(`there is no mail to ${address}`)
     return mail
   }
 
-  /** All mails to `address`, the newest first. */
+  /** Returns all mails to `address`, the newest first. */
   async all(address: string): Promise<Mail[]> {
     const query = encodeURIComponent(`to:${address}`)
     const { messages } = await this.get<Listing>(`messages?query=${query}`)

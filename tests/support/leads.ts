@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 
 import type { Server } from './server.mjs'
 
-/** A token as the site's forms send it. */
+/** Returns a token as the site's forms send it. */
 export const csrfToken = () => randomBytes(32).toString('hex')
 
-/** What the site sends to contact-notification with the contact form; `changes` are to the record. */
+/** Returns what the site sends to contact-notification with the contact form; `changes` are to the record. */
 export function contactSubmission(changes: object = {}) {
   const record = {
     id: randomUUID(),

@@ -31,7 +31,7 @@ export class Nats extends Service {
     return this.urlAt('127.0.0.1')
   }
 
-  /** Its URL for those who reach this machine at `host`. */
+  /** Returns its URL for those who reach this machine at `host`. */
   urlAt(/** @type {string} */ host) {
     return `nats://${login.user}:${encodeURIComponent(login.password)}@${host}:${this.port}`
   }

@@ -22,10 +22,10 @@ interface Schema {
 
 export type NotesClient = SupabaseClient<Schema>
 
-/** The stock client of a visitor, by `fetch` or what stands in for it. */
+/** Returns the stock client of a visitor, by `fetch` or what stands in for it. */
 export const visitor = ({ url, anonKey }: Access, call = fetch): NotesClient =>
   connect<Schema>(url, anonKey, { fetch: call })
 
-/** The stock client of a trusted server. */
+/** Returns the stock client of a trusted server. */
 export const service = ({ url, serviceKey }: Access, call = fetch): NotesClient =>
   connect<Schema>(url, serviceKey, { fetch: call })

@@ -37,7 +37,7 @@ export async function packument(name, registry) {
 }
 
 /**
- * The archive of a package that is installed here.
+ * Returns the archive of a package that is installed here.
  * @param {string} name
  * @returns {Promise<Buffer | undefined>} nothing for one that is not
  */

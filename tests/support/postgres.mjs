@@ -39,7 +39,7 @@ const logKept = 4000
 
 /** Where a server runs. @typedef {import('../../bench/lib/network.mjs').Network} Network */
 
-/** An empty temporary folder that other users may enter, as servers need it. */
+/** Makes an empty temporary folder that other users may enter, as servers need it. */
 export async function temporaryFolder(/** @type {string} */ prefix) {
   const folder = await mkdtemp(path.join(tmpdir(), prefix))
   await chmod(folder, 0o711)
@@ -172,7 +172,7 @@ export class Postgres {
     return this.#process?.pid ?? 0
   }
 
-  /** The connection URL of a role. */
+  /** Returns the connection URL of a role. */
   uri(/** @type {string} */ role = this.user) {
     const password = this.password === '' ? '' : `:${this.password}`
     return `postgresql://${role}${password}@${this.host}:${this.port}/postgres`
@@ -202,7 +202,7 @@ export class Postgres {
   }
 
   /**
-   * Whether an extension is installed.
+   * Returns whether an extension is installed.
    * @param {string} extension
    */
   has(extension) {
@@ -250,13 +250,14 @@ export class Postgres {
   }
 }
 
-/** How programs of Postgres are run. */
+/** Returns how programs of Postgres are run. */
 function spawning() {
   return { cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' }, ...account() }
 }
 
 /**
- * The folder of Postgres' programs: the package's, or a copy in `folder` where the server's user cannot reach that one.
+ * Returns the folder of Postgres' programs: the package's, or a copy in `folder` where the server's user cannot reach
+ * that one.
  * @param {string} folder
  */
 async function programs(folder) {
@@ -281,7 +282,7 @@ function own(/** @type {string} */ file) {
 }
 
 /**
- * Whom to run Postgres as, since it refuses to run as root; nothing for whoever runs this.
+ * Returns whom to run Postgres as, since it refuses to run as root; nothing for whoever runs this.
  * @returns {{ uid?: number, gid?: number }}
  */
 function account() {

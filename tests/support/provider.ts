@@ -56,7 +56,7 @@ export class Provider {
     await new Promise((resolve) => this.server.close(resolve))
   }
 
-  /** The subject under which the owner of `email` is known. */
+  /** Returns the subject under which the owner of `email` is known. */
   static subject(email: string): string {
     return createHash('sha256').update(email).digest('hex').slice(0, 32)
   }
@@ -85,7 +85,7 @@ export class Provider {
   }
 
   private document(
-    { pathname, searchParams: asked }: URL,
+    { pathname, searchParams: parameters }: URL,
     request: IncomingMessage,
     form: URLSearchParams,
   ): [number, object] {
@@ -93,7 +93,10 @@ export class Provider {
       case '/.well-known/openid-configuration':
         return [200, this.discovery()]
       case '/id-token':
-        return [200, { id_token: this.idToken(asked.get('email') ?? '', claimsIn(asked)) }]
+        return [
+          200,
+          { id_token: this.idToken(parameters.get('email') ?? '', claimsIn(parameters)) },
+        ]
       case '/certs':
         return [200, { keys: [this.jwk] }]
       case '/token':
@@ -118,17 +121,17 @@ export class Provider {
     }
   }
 
-  private grant(asked: URLSearchParams): string {
+  private grant(parameters: URLSearchParams): string {
     const code = randomUUID()
-    const redirectUri = asked.get('redirect_uri') ?? ''
-    this.grants.set(code, { email: asked.get('email') ?? '', redirectUri })
+    const redirectUri = parameters.get('redirect_uri') ?? ''
+    this.grants.set(code, { email: parameters.get('email') ?? '', redirectUri })
     const back = new URL(redirectUri)
     back.searchParams.set('code', code)
-    back.searchParams.set('state', asked.get('state') ?? '')
+    back.searchParams.set('state', parameters.get('state') ?? '')
     return back.href
   }
 
-  /** A code counts once, for the client and the address that it was made for. */
+  /** Exchanges a code, which counts once, for the client and the address that it was made for. */
   private token(request: IncomingMessage, form: URLSearchParams): [number, object] {
     const code = form.get('code') ?? ''
     const grant = this.grants.get(code)
@@ -152,8 +155,8 @@ export async function signInAt(authorizeUrl: string, email: string): Promise<str
 }
 
 /**
- * An ID token of the provider at `url` for the owner of `email`, good for an hour, as an app on a phone gets one from
- * its operating system. `claims` replace the usual ones.
+ * Returns an ID token of the provider at `url` for the owner of `email`, good for an hour, as an app on a phone gets
+ * one from its operating system. `claims` replace the usual ones.
  */
 export async function idTokenOf(url: string, email: string, claims: Claims = {}): Promise<string> {
   const form = new URLSearchParams({ email, claims: JSON.stringify(claims) })
@@ -190,10 +193,10 @@ async function body(request: IncomingMessage): Promise<string> {
   return text
 }
 
-function page(asked: URLSearchParams): string {
+function page(parameters: URLSearchParams): string {
   const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
   const hidden = Array.from(
-    asked,
+    parameters,
     ([name, value]) => `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`,
   )
   return `<!doctype html><title>Sign in</title>

@@ -6,14 +6,17 @@ import { promisify } from 'node:util'
 
 export const run = promisify(execFile)
 
-/** The head of an HTTP/1.1 request to `url`, with the empty line at its end. */
+/** Returns the head of an HTTP/1.1 request to `url`, with the empty line at its end. */
 export function head(method: string, url: string, headers: Record<string, string> = {}): string {
   const { host, pathname, search } = new URL(url)
   const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
   return `${method} ${pathname}${search} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-/** A connection to the server of `url`; it stays open for reading when its writing side is closed, and the reverse. */
+/**
+ * Opens a connection to the server of `url`; it stays open for reading when its writing side is closed, and the
+ * reverse.
+ */
 export async function dial(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })

@@ -34,22 +34,22 @@ export class Replication {
     this.#folder = folder
   }
 
-  /** All servers: the primary, then the standbys. */
+  /** Returns all servers: the primary, then the standbys. */
   get servers() {
     return [...this.#servers]
   }
 
-  /** The server that takes writes; one that has been killed, until another one is promoted. */
+  /** Returns the server that takes writes; one that has been killed, until another one is promoted. */
   get primary() {
     return this.#member(0)
   }
 
-  /** The first standby. */
+  /** Returns the first standby. */
   get standby() {
     return this.#member(1)
   }
 
-  /** A connection string of all servers, which leads to the one that takes writes. */
+  /** Returns a connection string of all servers, which leads to the one that takes writes. */
   get url() {
     const hosts = this.#servers.map(({ host, port }) => `${host}:${port}`)
     return `postgres://postgres@${hosts.join(',')}/postgres?target_session_attrs=read-write`

@@ -21,7 +21,7 @@ const startLimit = 120_000
 
 /**
  * What identifies a server to Basalt's commands.
- * @typedef {{ binary: string, dataDir: string, project: string }} Place
+ * @typedef {{ binary: string, dataDir: string, project: string }} Instance
  */
 
 /**
@@ -102,23 +102,23 @@ export class Server {
    * @returns {Promise<string>} the rows without decoration, one a line
    */
   async psql(sql) {
-    return psql(this.place, sql, this.environment)
+    return psql(this.instance, sql, this.environment)
   }
 
-  /** @returns {Place} */
-  get place() {
+  /** @returns {Instance} */
+  get instance() {
     return { binary: this.binary, dataDir: this.dataDir, project: this.project }
   }
 
   /**
-   * What `basalt status` tells, by the names of `supabase status`: DB_URL, JWT_SECRET and so on.
+   * Returns what `basalt status` tells, by the names of `supabase status`: DB_URL, JWT_SECRET and so on.
    * @returns {Promise<Record<string, string>>}
    */
   async status() {
     return JSON.parse(await this.#command('status', '-o', 'json'))
   }
 
-  /** What `basalt gen types typescript` prints. */
+  /** Returns what `basalt gen types typescript` prints. */
   types() {
     return this.#command('gen', 'types', 'typescript')
   }
@@ -129,7 +129,7 @@ export class Server {
   }
 
   /**
-   * Name and password of the embedded Postgres' superuser.
+   * Returns name and password of the embedded Postgres' superuser.
    * @returns {Promise<{ user: string, password: string }>}
    */
   async superuser() {
@@ -138,7 +138,7 @@ export class Server {
     return { user, password }
   }
 
-  /** The process id of the embedded Postgres. */
+  /** Returns the process id of the embedded Postgres. */
   async postgresPid() {
     return Number((await this.psql("select pg_read_file('postmaster.pid')")).split('\n')[0])
   }
@@ -170,24 +170,24 @@ export class Server {
    * @param {string[]} rest
    */
   #command(name, ...rest) {
-    return command(this.place, this.environment, name, ...rest)
+    return command(this.instance, this.environment, name, ...rest)
   }
 }
 
 /**
- * Runs SQL on the database of the server at `place`, as its administrator.
- * @param {Place} place
+ * Runs SQL on the database of the server `instance`, as its administrator.
+ * @param {Instance} instance
  * @param {string} sql
  * @param {NodeJS.ProcessEnv} [environment]
  * @returns {Promise<string>} the rows without decoration, one a line
  */
-export async function psql(place, sql, environment = process.env) {
+export async function psql(instance, sql, environment = process.env) {
   const flags = ['-qAt', '-v', 'ON_ERROR_STOP=1', '-c', sql]
-  return (await command(place, environment, 'psql', '--', ...flags)).trim()
+  return (await command(instance, environment, 'psql', '--', ...flags)).trim()
 }
 
 /**
- * @param {Place} place
+ * @param {Instance} instance
  * @param {NodeJS.ProcessEnv} env
  * @param {string} name
  * @param {string[]} rest
@@ -202,7 +202,7 @@ function defaultBinary() {
 }
 
 /**
- * What the server prints when it is ready: the API's URL, and that of the mails it keeps.
+ * Returns what the server prints when it is ready: the API's URL, and that of the mails it keeps.
  * @param {import('node:child_process').ChildProcess} child
  * @returns {Promise<{ url: string, inboxUrl: string }>}
  */

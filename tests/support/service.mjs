@@ -90,12 +90,12 @@ export class Service {
   }
 }
 
-/** Whether a child process has not ended. */
+/** Returns whether a child process has not ended. */
 export function isRunning(/** @type {import('node:child_process').ChildProcess} */ child) {
   return child.exitCode === null && child.signalCode === null
 }
 
-/** Whether a URL answers with success. */
+/** Returns whether a URL answers with success. */
 export async function answers(/** @type {string} */ url) {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(lookLimit) })
@@ -106,7 +106,7 @@ export async function answers(/** @type {string} */ url) {
   }
 }
 
-/** Whether somebody listens on a port of 127.0.0.1. */
+/** Returns whether somebody listens on a port of 127.0.0.1. */
 export async function listens(/** @type {number} */ port) {
   const socket = createConnection({ host: '127.0.0.1', port, timeout: lookLimit })
   try {

@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls'
 import { authorityFile, certificate } from './certificate.ts'
 
 /** A mail as a mail server got it. */
-export interface Delivery {
+interface Delivery {
   to: string
   /** As it was sent, headers first. */
   text: string
@@ -34,7 +34,7 @@ export class MailServer {
     return mails
   }
 
-  /** The settings with which a server of ours hands its mails to this one. */
+  /** Returns the settings with which a server of ours hands its mails to this one. */
   get settings(): Record<string, string> {
     return {
       SSL_CERT_FILE: authorityFile,

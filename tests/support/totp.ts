@@ -4,7 +4,8 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 const STEP = 30_000
 
 /**
- * What an authenticator app shows for a secret at a moment. Source: RFC 6238 with SHA-1, six digits, 30 seconds.
+ * Returns what an authenticator app shows for a secret at a moment. Source: RFC 6238 with SHA-1, six digits, 30
+ * seconds.
  * @param secret in base32
  */
 export function totp(secret: string, now = Date.now()): string {
@@ -18,12 +19,12 @@ export function totp(secret: string, now = Date.now()): string {
   return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0')
 }
 
-/** The app's next code. Servers accept it already, since clocks differ. */
+/** Returns the app's next code. Servers accept it already, since clocks differ. */
 export function nextTotp(secret: string): string {
   return totp(secret, Date.now() + STEP)
 }
 
-/** A code that is not right now, nor a step before or after. */
+/** Returns a code that is not right now, nor a step before or after. */
 export function wrongTotp(secret: string): string {
   const right = [-STEP, 0, STEP].map((shift) => totp(secret, Date.now() + shift))
   return ['000000', '111111', '222222', '333333'].find((code) => !right.includes(code)) ?? ''

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 /** Basalt's binary, wrapped in a script that changes the environment of it and its child processes. */
-export interface Wrapped {
+export interface WrappedBinary {
   binary: string
   remove: () => Promise<void>
 }
 
 /** Creates a script that runs the binary under test with the shell command `command`, which must end with `"$@"`. */
-export async function wrapped(command: (binary: string) => string): Promise<Wrapped> {
+export async function wrapBinary(command: (binary: string) => string): Promise<WrappedBinary> {
   const folder = await mkdtemp(path.join(tmpdir(), 'basalt-wrapped-'))
   const built = path.resolve(import.meta.dirname, '../../target/debug/basalt')
   const binary = path.join(folder, 'basalt')

@@ -93,7 +93,7 @@ for (const [reason, names] of Object.entries(otherBackends)) {
 }
 
 /**
- * Why upstream's services are known to differ from a case; empty for what they are to hold.
+ * Returns why upstream's services are known to differ from a case; empty for what they are to hold.
  * @param {string} name
  * @returns {string}
  */

@@ -34,12 +34,12 @@ export class Mailbox {
     return mailbox
   }
 
-  /** Where the mails are shown. */
+  /** Returns where the mails are shown. */
   get url() {
     return `http://127.0.0.1:${portOf(this.#http)}`
   }
 
-  /** The settings with which Supabase Auth delivers its mails here, with links and codes. */
+  /** Returns the settings with which Supabase Auth delivers its mails here, with links and codes. */
   get settings() {
     return {
       GOTRUE_SMTP_HOST: '127.0.0.1',
@@ -197,7 +197,7 @@ function unquoted(text) {
 }
 
 /**
- * The text of a header with encoded words. Source: RFC 2047.
+ * Returns the text of a header with encoded words. Source: RFC 2047.
  * @param {string} header
  */
 function words(header) {
@@ -209,7 +209,7 @@ function words(header) {
 }
 
 /**
- * What Mailpit shows as the text of a mail that has only HTML: each link with its address behind it.
+ * Returns what Mailpit shows as the text of a mail that has only HTML: each link with its address behind it.
  * @param {string} html
  */
 function asText(html) {

@@ -25,8 +25,8 @@ const objectLimit = 52_428_800
  * @property {string} [node] the Node.js that runs Supabase Storage; by default the one that runs this
  */
 
-/** The programs that the environment names. */
-export function programsOfEnvironment() {
+/** Returns the programs that the environment names. */
+function programsOfEnvironment() {
   const { UPSTREAM_AUTH, UPSTREAM_STORAGE, UPSTREAM_STORAGE_NODE } = process.env
   return { auth: UPSTREAM_AUTH, storage: UPSTREAM_STORAGE, node: UPSTREAM_STORAGE_NODE }
 }
@@ -77,7 +77,7 @@ export class Stack {
     if (this.#gateway) this.#gateway.site = site
   }
 
-  /** What a client needs to know, by the names of `supabase status`. */
+  /** Returns what a client needs to know, by the names of `supabase status`. */
   get access() {
     return {
       API_URL: this.url,
@@ -125,7 +125,7 @@ export class Stack {
   }
 
   /**
-   * PostgREST, with what it leaves off by default turned on.
+   * Starts PostgREST, with what it leaves off by default turned on.
    * @param {Postgres} cluster
    */
   async #rest(cluster) {
@@ -147,7 +147,7 @@ export class Stack {
   }
 
   /**
-   * Supabase Auth, with every way to sign in open and nothing limited; null where its program is not there.
+   * Starts Supabase Auth, with every way to sign in open and nothing limited; null where its program is not there.
    * @param {Programs} programs
    * @param {Postgres} cluster
    * @param {Mailbox} mailbox
@@ -209,7 +209,7 @@ export class Stack {
   }
 
   /**
-   * Supabase Storage with files as its backend; null where its build is not there.
+   * Starts Supabase Storage with files as its backend; null where its build is not there.
    * @param {Programs} programs
    * @param {Postgres} cluster
    * @param {string} folder
@@ -283,7 +283,7 @@ export class Stack {
 }
 
 /**
- * The settings of Supabase Storage with which vectors lie in the database.
+ * Returns the settings of Supabase Storage with which vectors lie in the database.
  * @param {Postgres} cluster
  */
 function vectors(cluster) {
@@ -296,15 +296,15 @@ function vectors(cluster) {
   }
 }
 
-/** A key of one's own for single sign-on, PKCS#1 DER in base64. */
+/** Returns a key of one's own for single sign-on, PKCS#1 DER in base64. */
 function samlKey() {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   return privateKey.export({ type: 'pkcs1', format: 'der' }).toString('base64')
 }
 
 /**
- * The routes of Supabase's gateway. Those of services that no registry has (Realtime, Edge Functions) are left out, so
- * that they are answered as unknown paths are.
+ * Returns the routes of Supabase's gateway. Those of services that no registry has (Realtime, Edge Functions) are
+ * left out, so that they are answered as unknown paths are.
  * @param {Record<'rest' | 'auth' | 'storage', string | null>} services
  * @returns {import('./gateway.mjs').Route[]}
  */

@@ -31,7 +31,7 @@ function routes(isGate: boolean) {
   })
 }
 
-/** The site's routes and the layout that they share. Must be inside a router. */
+/** Shows the site's routes and the layout that they share. Must be inside a router. */
 export function App() {
   const [queryClient] = useState(createQueryClient)
   return (

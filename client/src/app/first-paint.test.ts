@@ -8,7 +8,7 @@ function rootWith(html: string) {
   return root
 }
 
-/** Whether the promise is settled by now. */
+/** Returns whether the promise is settled by now. */
 async function isSettled(promise: Promise<unknown>) {
   const pending = Symbol('pending')
   return (await Promise.race([promise, Promise.resolve(pending)])) !== pending

@@ -12,7 +12,7 @@ import { routeOf } from './routes'
 const Widgets = lazy(() => import('./widgets'))
 const SessionWatch = lazy(() => import('@/features/session/session-watch'))
 
-/** Header, page, footer, in the order of keyboard focus; then the floating widgets. */
+/** Shows header, page and footer, in the order of keyboard focus; then the floating widgets. */
 export default function SiteLayout() {
   const { pathname } = useLocation()
   const session = useSession()

@@ -8,7 +8,7 @@ export function siteOf(settings: SiteSettings): Site {
   return { ...settings, origin: window.location.origin }
 }
 
-/** The organisation behind the site. Source: schema.org/Organization. */
+/** Returns the organisation behind the site. Source: schema.org/Organization. */
 export function organization(site: Site) {
   return {
     '@type': 'Organization',
@@ -43,7 +43,7 @@ interface ArticleFacts {
   path: string
 }
 
-/** An article of the site's blog. Source: schema.org/Article. */
+/** Returns an article of the site's blog. Source: schema.org/Article. */
 export function article(facts: ArticleFacts, site: Site) {
   const publisher = { '@type': 'Organization', name: site.siteName, url: `${site.origin}/` }
   return {
@@ -65,7 +65,7 @@ interface Opening {
   created_at: string
 }
 
-/** An open position. Source: schema.org/JobPosting; remote positions need applicantLocationRequirements. */
+/** Returns an open position. Source: schema.org/JobPosting; remote positions need applicantLocationRequirements. */
 export function jobPosting({ id, title, description, created_at }: Opening, site: Site) {
   return {
     '@type': 'JobPosting',

@@ -13,7 +13,7 @@ function open(path: string) {
   visit(path)
 }
 
-/** The names of the fields of the form called `name`. */
+/** Returns the names of the fields of the form called `name`. */
 function fields(name: string) {
   const form = screen.getByRole<HTMLFormElement>('form', { name })
   return [...form.elements].flatMap((field) => field.getAttribute('name') ?? [])

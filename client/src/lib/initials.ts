@@ -1,4 +1,4 @@
-/** The first letters of a name's first and last word. */
+/** Returns the first letters of a name's first and last word. */
 export function initials(name: string) {
   const words = name.trim().split(/\s+/)
   const first = words[0] ?? ''

@@ -25,12 +25,15 @@ export const CARD_WIDTHS: PictureWidths = {
   sizes: '(min-width: 88rem) 25rem, (min-width: 64rem) 28vw, (min-width: 48rem) 44vw, 92vw',
 }
 
-/** The value of `srcset` for the rendered picture at `url`. */
+/** Returns the value of `srcset` for the rendered picture at `url`. */
 export function widthsOf(url: string, { widths }: PictureWidths) {
   return widths.map((width) => `${url}?width=${String(width)} ${String(width)}w`).join(', ')
 }
 
-/** The value of `srcset` for a square of `side` CSS pixels, cut out of the middle of the rendered picture at `url`. */
+/**
+ * Returns the value of `srcset` for a square of `side` CSS pixels, cut out of the middle of the rendered picture at
+ * `url`.
+ */
 export function squareOf(url: string, side: number) {
   return [1, 2, 3]
     .map((density) => {

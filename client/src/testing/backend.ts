@@ -8,7 +8,7 @@ type Tables = Database['public']['Tables']
 type Answer = readonly object[] | 'failure'
 
 /** The requests to the backend: method, table and query of each. */
-export interface RecordedRequest {
+interface RecordedRequest {
   method: string
   table: string
   query: URLSearchParams
@@ -34,7 +34,7 @@ function answerRead(rows: readonly object[], request: Request) {
 type Handler = (body: unknown) => Response | Promise<Response>
 
 /** By the last part of the path: a function's name, an RPC's, `token` or `logout` of auth. */
-type Others = Record<string, Handler>
+type Handlers = Record<string, Handler>
 
 export { json as jsonAnswer }
 
@@ -44,7 +44,7 @@ export { json as jsonAnswer }
  */
 export function stubBackend(
   tables: Partial<Record<keyof Tables, Answer>> = {},
-  others: Others = {},
+  others: Handlers = {},
 ) {
   const requests: RecordedRequest[] = []
   vi.stubGlobal('fetch', async (input: RequestInfo | URL, init?: RequestInit) => {

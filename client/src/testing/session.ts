@@ -4,7 +4,7 @@ function encode(part: object) {
   return btoa(JSON.stringify(part)).replaceAll('=', '').replaceAll('+', '-').replaceAll('/', '_')
 }
 
-/** A session as the auth service answers it; its token is not signed. Lasts for `seconds`. */
+/** Returns a session as the auth service answers it; its token is not signed. Lasts for `seconds`. */
 export function testSession(seconds = 3600, id = 'session-1'): Session {
   const expiresAt = Math.floor(Date.now() / 1000) + seconds
   const claims = { sub: 'user-1', session_id: id, exp: expiresAt, role: 'authenticated' }

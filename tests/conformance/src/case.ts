@@ -3,7 +3,7 @@ import type { Need } from './needs.ts'
 import { interfaces, type Interface } from './target.ts'
 
 /** What holds for all cases of a group, unless a case says otherwise. */
-export interface Traits {
+interface Traits {
   /** The upstream document that makes the promise. */
   source: string
   /** What must be there for the case to be tried. */
@@ -15,7 +15,7 @@ export interface Traits {
 }
 
 /** The body of a case: asks the server and asserts. */
-export type Run = (t: Context) => unknown
+type Run = (t: Context) => unknown
 
 /** One promise, and how it is tried. */
 export interface Case extends Traits {
@@ -29,7 +29,7 @@ export interface Case extends Traits {
 }
 
 /** What a group is made of. */
-export interface GroupTraits extends Partial<Traits> {
+interface GroupTraits extends Partial<Traits> {
   title: string
   source: string
   /** Asks whether the server has the feature at all; throws `Absent` (`t.absent`) where it has not. */

@@ -21,7 +21,7 @@ async function main(): Promise<number> {
   if (options.action === 'help') return print(usage)
   if (options.action === 'print-sql') return print(await setupSql())
   const groups = await loadGroups()
-  const cases = chosen(
+  const cases = selectCases(
     groups.flatMap((group) => group.cases),
     options,
   )
@@ -45,12 +45,12 @@ async function main(): Promise<number> {
   }
   const found = await run(await version(), groups, cases, options, interruption.signal)
   const targets = [options.target, ...(options.other ? [options.other] : [])]
-  await tell(maskAll(found, masker(targets)), options)
+  await writeReports(maskAll(found, masker(targets)), options)
   if (interruption.signal.aborted) return status.interrupted
   return found.passed ? status.passed : status.failed
 }
 
-function chosen(cases: Parameters<typeof select>[0], { only, require }: Options) {
+function selectCases(cases: Parameters<typeof select>[0], { only, require }: Options) {
   try {
     const selected = select(cases, only)
     // What is required and not tried would pass in silence.
@@ -64,7 +64,7 @@ function chosen(cases: Parameters<typeof select>[0], { only, require }: Options)
   }
 }
 
-async function tell(report: Report, { junit, json, html }: Options): Promise<void> {
+async function writeReports(report: Report, { junit, json, html }: Options): Promise<void> {
   const { stdout } = process
   if (report.comparison) print(comparisonReport(report))
   else print(terminalReport(report, stdout.isTTY && !process.env.NO_COLOR))

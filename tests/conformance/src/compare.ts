@@ -9,7 +9,10 @@ export interface Contrast {
   there: Outcome
 }
 
-/** The cases in which two servers differ: in the state, or in what they answer where both differ from the promise. */
+/**
+ * Returns the cases in which two servers differ: in the state, or in what they answer where both differ from the
+ * promise.
+ */
 export function contrasts(here: readonly Outcome[], there: readonly Outcome[]): Contrast[] {
   const others = new Map(there.map((outcome) => [outcome.name, outcome]))
   return here.flatMap((one) => {
@@ -20,7 +23,7 @@ export function contrasts(here: readonly Outcome[], there: readonly Outcome[]): 
   })
 }
 
-/** What an answer says, without the names that are other ones in each run. */
+/** Returns what an answer says, without the names that are other ones in each run. */
 function gist({ difference }: Outcome): string {
   return (difference?.got ?? '')
     .replaceAll(/conformance[_-][0-9a-f]{8}[_-]\d+/g, 'conformance')

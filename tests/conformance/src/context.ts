@@ -2,15 +2,15 @@ import { createHmac, randomBytes } from 'node:crypto'
 
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 
-import { Answer, Asked } from './answer.ts'
-import { Absent, NotTried, shown, setUpFailed } from './difference.ts'
-import { Judge } from './judge.ts'
+import { Answer, PendingAnswer } from './answer.ts'
+import { Absent, SetUpError, display, setUpFailed } from './difference.ts'
+import { Assertions } from './assertions.ts'
 import { Mailbox } from './mail.ts'
 import { compare } from './match.ts'
 import { Phoenix } from './phoenix.ts'
 import { Recorder, type Exchange } from './recorder.ts'
 import { handshake, recordedWebSocket, Socket } from './sockets.ts'
-import type { Spoil } from './spoil.ts'
+import type { Mutation } from './mutation.ts'
 import { absentStatuses, interfaces, type Interface, type Target } from './target.ts'
 
 /** A user that was made for a case. */
@@ -29,7 +29,7 @@ export interface User {
 export type Caller = 'anon' | 'service' | 'nobody' | User | { token: string }
 
 /** What a raw request is made of. */
-export interface RequestOptions {
+interface RequestOptions {
   /** By default `anon`. */
   as?: Caller
   headers?: Record<string, string>
@@ -50,7 +50,7 @@ const patience = 8000
 
 /** What a case is given. */
 export class Context {
-  readonly judge: Judge
+  readonly assertions: Assertions
   readonly recorder: Recorder
   /** How long assertions wait for what comes by itself, in milliseconds. */
   readonly patience: number
@@ -61,26 +61,26 @@ export class Context {
   constructor(
     readonly target: Target,
     private readonly interfaceName: Interface,
-    options: { spoil?: Spoil; patience?: number } = {},
+    options: { mutation?: Mutation; patience?: number } = {},
   ) {
-    this.recorder = new Recorder(options.spoil ?? null)
-    this.judge = new Judge(this.recorder)
+    this.recorder = new Recorder(options.mutation ?? null)
+    this.assertions = new Assertions(this.recorder)
     this.patience = options.patience ?? patience
   }
 
   // Who asks.
 
-  /** A stock client with the anonymous key. */
+  /** Returns a stock client with the anonymous key. */
   get anon(): SupabaseClient {
     return this.#client(this.target.anonKey)
   }
 
-  /** A stock client with the service key; the case needs `service`. */
+  /** Returns a stock client with the service key; the case needs `service`. */
   get service(): SupabaseClient {
     return this.#client(this.target.serviceKey)
   }
 
-  /** A stock client with a key or settings of its own. */
+  /** Makes a stock client with a key or settings of its own. */
   client(key: string, options: Parameters<typeof createClient>[2] = {}): SupabaseClient {
     const transport = recordedWebSocket(this.recorder) as unknown as typeof WebSocket
     const client = createClient(this.target.url, key, {
@@ -129,7 +129,7 @@ export class Context {
     }
   }
 
-  /** A token with these claims, signed with the server's secret; the case needs `jwt`. */
+  /** Returns a token with these claims, signed with the server's secret; the case needs `jwt`. */
   sign(claims: Record<string, unknown>, header: Record<string, unknown> = {}): string {
     const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const text = `${part({ alg: 'HS256', typ: 'JWT', ...header })}.${part(claims)}`
@@ -140,31 +140,31 @@ export class Context {
   // Raw requests. Paths are below the interface's own, /rest/v1 in cases of REST; from a slash on they are whole.
 
   /** Sends a request; redirects are not followed. */
-  http(method: string, path: string, options: RequestOptions = {}): Asked {
-    return Asked.of(this.#send(this.recorder.fetch, method, path, options))
+  http(method: string, path: string, options: RequestOptions = {}): PendingAnswer {
+    return PendingAnswer.of(this.#send(this.recorder.fetch, method, path, options))
   }
 
-  get(path: string, options?: RequestOptions): Asked {
+  get(path: string, options?: RequestOptions): PendingAnswer {
     return this.http('GET', path, options)
   }
 
-  head(path: string, options?: RequestOptions): Asked {
+  head(path: string, options?: RequestOptions): PendingAnswer {
     return this.http('HEAD', path, options)
   }
 
-  post(path: string, body?: unknown, options?: RequestOptions): Asked {
+  post(path: string, body?: unknown, options?: RequestOptions): PendingAnswer {
     return this.http('POST', path, { ...options, body })
   }
 
-  put(path: string, body?: unknown, options?: RequestOptions): Asked {
+  put(path: string, body?: unknown, options?: RequestOptions): PendingAnswer {
     return this.http('PUT', path, { ...options, body })
   }
 
-  patch(path: string, body?: unknown, options?: RequestOptions): Asked {
+  patch(path: string, body?: unknown, options?: RequestOptions): PendingAnswer {
     return this.http('PATCH', path, { ...options, body })
   }
 
-  delete(path: string, options?: RequestOptions): Asked {
+  delete(path: string, options?: RequestOptions): PendingAnswer {
     return this.http('DELETE', path, options)
   }
 
@@ -176,9 +176,9 @@ export class Context {
   }
 
   /** Asks for a WebSocket where a refusal is expected; a socket that opens has the status 101. */
-  handshake(path: string, headers: Record<string, string> = {}): Asked {
+  handshake(path: string, headers: Record<string, string> = {}): PendingAnswer {
     const exchange = handshake(this.#socketUrl(path), headers, this.recorder)
-    return Asked.of(exchange.then((done) => new Answer(done, this.judge)))
+    return PendingAnswer.of(exchange.then((done) => new Answer(done, this.assertions)))
   }
 
   /** Opens a socket of Realtime that speaks in frames, by default as `anon` in version 2 of the protocol. */
@@ -192,7 +192,7 @@ export class Context {
 
   // What a case needs beside the server's answers.
 
-  /** A name that is used once: `conformance_`, the run, a number, and `name`. */
+  /** Returns a name that is used once: `conformance_`, the run, a number, and `name`. */
   unique(name: string): string {
     counter += 1
     return `conformance_${run}_${counter}_${name}`
@@ -231,21 +231,23 @@ export class Context {
     })
   }
 
-  /** The mails to an address; the case needs `mail`. */
+  /** Returns the mails to an address; the case needs `mail`. */
   mails(address: string): Mailbox {
     return new Mailbox(this.target.mailUrl, address, this.patience)
   }
 
-  /** A request of the set-up, with the service key: it is not judged, and where it fails the case is not tried. */
+  /**
+   * Sends a request of the set-up, with the service key. It is not checked, and where it fails the case is not tried.
+   */
   async prepare(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
     const { exchange, json } = await this.#send(fetch, method, path, { as: 'service', body }).catch(
       (error: unknown) => {
-        throw new NotTried(`${method} ${path} failed: ${shown(error)}`)
+        throw new SetUpError(`${method} ${path} failed: ${display(error)}`)
       },
     )
     if (exchange.status < 400) return (json ?? {}) as Record<string, unknown>
     const text = new TextDecoder().decode(exchange.body)
-    throw new NotTried(`${setUpFailed}: ${method} ${path} answered ${exchange.status} ${text}`)
+    throw new SetUpError(`${setUpFailed}: ${method} ${path} answered ${exchange.status} ${text}`)
   }
 
   /** Deletes what the set-up has made; what is gone already is no matter. */
@@ -256,47 +258,47 @@ export class Context {
   // Assertions on what client libraries return.
 
   /**
-   * The value is as promised. It is taken as made of the newest exchange, or of `of`; give that where the case has sent
-   * something else meanwhile.
+   * Checks that a value is as promised. It is taken as made of the newest exchange, or of `of`; give that where the
+   * case has sent something else meanwhile.
    */
   equal(got: unknown, expected: unknown, of: Exchange | null = this.recorder.last): void {
-    this.judge.value(of, got, expected)
+    this.assertions.value(of, got, expected)
   }
 
-  /** A client's result is a success with this data. */
+  /** Checks that a client's result is a success with this data. */
   data(result: { data: unknown; error: unknown }, expected: unknown): void {
     this.ok(result)
     this.equal(result.data, expected)
   }
 
-  /** A client's result is this refusal. */
+  /** Checks that a client's result is this refusal. */
   error(result: { error: unknown }, expected: unknown): void {
     this.equal(result.error, expected)
   }
 
-  /** A client's result is a success, whatever its data. */
+  /** Checks that a client's result is a success, whatever its data. */
   ok(result: { error: unknown }): void {
-    this.judge.success(this.answer().exchange, result.error)
+    this.assertions.success(this.answer().exchange, result.error)
   }
 
-  /** A client's result counts so many rows: the header `Content-Range`. */
+  /** Checks that a client's result counts so many rows: the header `Content-Range`. */
   count(result: { count: number | null }, expected: number): void {
-    this.judge.count(this.answer().exchange, result.count, expected)
+    this.assertions.count(this.answer().exchange, result.count, expected)
   }
 
-  /** The newest exchange as a raw answer: to judge a header that the client library does not tell. */
+  /** Returns the newest exchange as a raw answer: to check a header that the client library does not tell. */
   answer(): Answer {
     if (!this.recorder.last) throw new Error('nothing has been asked yet')
-    return new Answer(this.recorder.last, this.judge)
+    return new Answer(this.recorder.last, this.assertions)
   }
 
   /** Waits until what a client's sockets have delivered is as promised. */
-  async heard(got: () => unknown, expected: unknown): Promise<void> {
+  async eventually(got: () => unknown, expected: unknown): Promise<void> {
     const end = performance.now() + this.patience
     while (compare(expected, got()).mismatch !== null && performance.now() < end) {
       await this.pause(20)
     }
-    this.judge.heard(got(), expected)
+    this.assertions.messages(got(), expected)
   }
 
   /** Ends the case: the server does not have the feature. */
@@ -363,7 +365,7 @@ export class Context {
       ...{ ordinal: -1, method, url: this.#url(path), requestHeaders: {}, requestBody: '' },
       ...{ status: answer.status, headers: answer.headers, body: bytes, pieces: [] },
     }
-    return new Answer(exchange, this.judge)
+    return new Answer(exchange, this.assertions)
   }
 
   #keys(as: Caller): Record<string, string> {

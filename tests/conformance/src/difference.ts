@@ -1,6 +1,6 @@
 import type { Path } from './match.ts'
 
-/** One thing that a case has judged: what was asked, what is promised, and what came. */
+/** One thing that a case has checked: what was asked, what is promised, and what came. */
 export interface Check {
   /** The request, or the message that was waited for. */
   request: string
@@ -26,15 +26,15 @@ export class Absent extends Error {
 export const setUpFailed = 'the set-up failed'
 
 /** Thrown when what a case needs could not be made. */
-export class NotTried extends Error {
-  override name = 'NotTried'
+export class SetUpError extends Error {
+  override name = 'SetUpError'
 }
 
 /** The longest text of a report's field, in characters. */
 const textLimit = 4000
 
-/** A value as a report shows it. */
-export function shown(value: unknown): string {
+/** Returns a value as a report shows it. */
+export function display(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value instanceof RegExp) return value.toString()
   if (value instanceof Error) return `${value.name}: ${value.message}`
@@ -42,7 +42,7 @@ export function shown(value: unknown): string {
   return text.length > textLimit ? `${text.slice(0, textLimit)}…` : text
 }
 
-/** A place in a JSON document, `body[0].name`. */
+/** Returns a place in a JSON document, `body[0].name`. */
 export function place(path: Path): string {
   return path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')
 }

@@ -1,5 +1,5 @@
 /** The frames of Phoenix channels, as Realtime sends them in both versions of its protocol. */
-import { parsed, spoilText } from './spoil.ts'
+import { parseJson, mutateText } from './mutation.ts'
 import type { Path } from './match.ts'
 
 /** A frame in words. */
@@ -12,7 +12,7 @@ export interface Frame {
 }
 
 /** A message as it is recorded. */
-export interface Seen {
+interface MessageRecord {
   /** What messages of its sort have in common. */
   name: string
   text: string
@@ -22,34 +22,34 @@ export interface Seen {
 /** The kind of binary frames that carry a user's broadcast to clients. */
 const userBroadcast = 4
 
-/** What a message says, for the record. */
-export function seen(data: Uint8Array | string): Seen {
+/** Returns what a message says, for the record. */
+export function messageRecord(data: Uint8Array | string): MessageRecord {
   if (typeof data !== 'string') {
     const frame = binaryFrame(data)
     if (!frame) return { name: 'binary', text: `${data.length} bytes`, document: undefined }
     return { name: `broadcast ${frame.event}`, text: JSON.stringify(frame), document: frame }
   }
-  const document = parsed(new TextEncoder().encode(data))
+  const document = parseJson(new TextEncoder().encode(data))
   const frame = textFrame(document)
   return { name: frame ? nameOf(frame) : 'text', text: data, document }
 }
 
-/** The frame that a message is; null where it is none. */
+/** Returns the frame that a message is; null where it is none. */
 export function frameOf(data: Uint8Array | string): Frame | null {
   if (typeof data !== 'string') return binaryFrame(data)
-  return textFrame(parsed(new TextEncoder().encode(data)))
+  return textFrame(parseJson(new TextEncoder().encode(data)))
 }
 
-/** A changed form of a message. */
-export function spoilData(data: Uint8Array | string, paths: readonly Path[]): Uint8Array | string {
-  if (typeof data === 'string') return spoilText(paths, data) ?? `${data} `
+/** Returns a changed form of a message. */
+export function mutateData(data: Uint8Array | string, paths: readonly Path[]): Uint8Array | string {
+  if (typeof data === 'string') return mutateText(paths, data) ?? `${data} `
   const frame = binaryFrame(data)
   const start = payloadStart(data)
   if (!frame || data[4] !== 1)
     return data.map((byte, at) => (at === data.length - 1 ? byte ^ 1 : byte))
   const inner = paths.filter(([first]) => first === 'payload').map((path) => path.slice(1))
   const payload = new TextDecoder().decode(data.subarray(start))
-  const changed = (inner.length > 0 ? spoilText(inner, payload) : null) ?? '{"spoiled":true}'
+  const changed = (inner.length > 0 ? mutateText(inner, payload) : null) ?? '{"spoiled":true}'
   return new Uint8Array(Buffer.concat([data.subarray(0, start), new TextEncoder().encode(changed)]))
 }
 
@@ -87,7 +87,7 @@ function binaryFrame(data: Uint8Array): Frame | null {
   const text = (from: number, length: number) =>
     new TextDecoder().decode(data.subarray(from, from + length))
   const bytes = data.subarray(payloadStart(data))
-  const payload = data[4] === 1 ? parsed(bytes) : Buffer.from(bytes).toString('hex')
+  const payload = data[4] === 1 ? parseJson(bytes) : Buffer.from(bytes).toString('hex')
   const topic = text(5, topicLength)
   return { join_ref: null, ref: null, topic, event: text(5 + topicLength, eventLength), payload }
 }

@@ -7,19 +7,19 @@ import { partly, some } from './match.ts'
 
 const repository = 'https://github.com/supabase/auth/blob/bc32168e13fdc928c98b449fc76bc3fdb9a293c5'
 
-/** A place in the source of the API of upstream's service, for what no page says. */
+/** Returns a place in the source of the API of upstream's service, for what no page says. */
 export function gotrue(file: string, line: number): string {
   return new URL(`internal/api/${file}#L${line}`, `${repository}/`).href
 }
 
-/** A place in upstream's description of the API. */
+/** Returns a place in upstream's description of the API. */
 export function openapi(line: number): string {
   return `${repository}/openapi.yaml#L${line}`
 }
 
 /**
- * Status and body of a refusal, for `is`. Upstream says that texts are for people and may change, so a text is only
- * compared where stock clients match on it.
+ * Returns the status and body of a refusal, for `is`. Upstream says that texts are for people and may change, so a
+ * text is only compared where stock clients match on it.
  */
 export function refusal(
   status: number,
@@ -29,12 +29,12 @@ export function refusal(
   return [status, { code: status, error_code: code, msg: text }]
 }
 
-/** The claims of a token, unverified. */
+/** Returns the claims of a token, unverified. */
 export function claimsOf(token: string): Record<string, unknown> {
   return part(token, 1)
 }
 
-/** The header of a token. */
+/** Returns the header of a token. */
 export function headerOf(token: string): Record<string, unknown> {
   return part(token, 0)
 }
@@ -44,7 +44,7 @@ function part(token: string, index: number): Record<string, unknown> {
   return JSON.parse(text) as Record<string, unknown>
 }
 
-/** The code that an authenticator app shows for a base32 secret: RFC 6238, six digits, 30 seconds. */
+/** Returns the code that an authenticator app shows for a base32 secret: RFC 6238, six digits, 30 seconds. */
 export function totp(secret: string): string {
   const bits = Array.from(secret.replaceAll('=', ''), (letter) =>
     'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
@@ -57,19 +57,19 @@ export function totp(secret: string): string {
   return String((mac.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0')
 }
 
-/** A code that is not `code`. */
+/** Returns a code that is not `code`. */
 export function otherCode(code: string): string {
   return code.replace(/^./, (digit) => String((Number(digit) + 1) % 10))
 }
 
-/** The secret and the public half of a PKCE flow, by the method `s256`. */
+/** Returns the secret and the public half of a PKCE flow, by the method `s256`. */
 export function pkce(): { verifier: string; challenge: string } {
   const verifier = randomBytes(48).toString('base64url')
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') }
 }
 
 /** An account without a session. */
-export interface Account {
+interface Account {
   id: string
   email: string
   password: string
@@ -108,23 +108,23 @@ export function removesUserAt(t: Context, email: string): void {
   })
 }
 
-/** The user that an answer to a sign-up holds: itself, or in a session where addresses need no confirmation. */
+/** Returns the user that an answer to a sign-up holds: itself, or in a session where addresses need no confirmation. */
 export function userOf(answer: Answer): Record<string, unknown> {
   const body = (answer.json ?? {}) as Record<string, unknown>
   return (body.user ?? body) as Record<string, unknown>
 }
 
-/** An address that nobody has. */
+/** Returns an address that nobody has. */
 export function freshEmail(t: Context): string {
   return `${t.unique('user')}@example.com`
 }
 
-/** A telephone number that nobody has, of a country code without subscribers. */
+/** Returns a telephone number that nobody has, of a country code without subscribers. */
 export function freshPhone(): string {
   return `99${String(randomBytes(6).readUIntBE(0, 6) % 1e10).padStart(10, '0')}`
 }
 
-/** A password that policies of all kinds accept. */
+/** Returns a password that policies of all kinds accept. */
 export function freshPassword(): string {
   return `aA1!${randomBytes(12).toString('base64url')}`
 }
@@ -136,7 +136,7 @@ export interface Session {
   user: { id: string; identities: { identity_id: string; provider: string }[] }
 }
 
-/** Another session of an account; part of a set-up. */
+/** Makes another session of an account; part of a set-up. */
 export async function signIn(
   t: Context,
   { email, password }: { email: string; password: string },
@@ -146,7 +146,7 @@ export async function signIn(
 }
 
 /** What the service answers to a request for a link. */
-export interface Link {
+interface Link {
   id: string
   action_link: string
   email_otp: string
@@ -163,12 +163,12 @@ export async function link(
   more: Record<string, unknown> = {},
 ): Promise<Link> {
   const body = { type, email, ...more }
-  const made = await t.prepare('POST', '/auth/v1/admin/generate_link', body)
-  removesUser(t, made.id)
-  return made as unknown as Link
+  const created = await t.prepare('POST', '/auth/v1/admin/generate_link', body)
+  removesUser(t, created.id)
+  return created as unknown as Link
 }
 
-/** Where a redirect leads to, taken apart. */
+/** Returns where a redirect leads to, taken apart. */
 export function target(location: string): {
   to: string
   query: Record<string, string>
@@ -182,7 +182,7 @@ export function target(location: string): {
   }
 }
 
-/** The answer is a redirect with this status to at least these parts of `target`. */
+/** Checks that the answer is a redirect with this status to at least these parts of `target`. */
 export function redirects(
   t: Context,
   answer: Answer,
@@ -195,7 +195,7 @@ export function redirects(
   return got
 }
 
-/** A provider that is on; the case is absent where there is none. */
+/** Returns a provider that is on; the case is absent where there is none. */
 export async function providerThatIsOn(t: Context): Promise<string> {
   const { json } = await t.get('settings')
   const { external } = json as { external: Record<string, boolean> }

@@ -18,12 +18,12 @@ export async function loadGroups(): Promise<Group[]> {
   return groups
 }
 
-/** Whether `name` is `prefix` or lies below it: `rest.filter` has `rest.filter.eq`, not `rest.filters.eq`. */
+/** Returns whether `name` is `prefix` or lies below it: `rest.filter` has `rest.filter.eq`, not `rest.filters.eq`. */
 export function isBelow(name: string, prefix: string): boolean {
   return name === prefix || name.startsWith(`${prefix}.`)
 }
 
-/** The cases below any of the prefixes; all where there is none. Throws where a prefix names nothing. */
+/** Returns the cases below any of the prefixes; all where there is none. Throws where a prefix names nothing. */
 export function select(cases: readonly Case[], prefixes: readonly string[]): Case[] {
   for (const prefix of prefixes) {
     if (!cases.some(({ name }) => isBelow(name, prefix)))
@@ -33,7 +33,7 @@ export function select(cases: readonly Case[], prefixes: readonly string[]): Cas
   return cases.filter(({ name }) => prefixes.some((prefix) => isBelow(name, prefix)))
 }
 
-/** Names are what requirements and reports refer to, so none may be there twice. */
+/** Checks that no name is there twice: names are what requirements and reports refer to. */
 export function checkNames(groups: readonly Group[]): void {
   const names = new Set<string>()
   for (const { name } of [...groups, ...groups.flatMap(({ cases }) => cases)]) {

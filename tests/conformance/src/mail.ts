@@ -1,7 +1,7 @@
-import { Difference, NotTried } from './difference.ts'
+import { Difference, SetUpError } from './difference.ts'
 
 /** A mail with its link. */
-export interface Mail {
+interface Mail {
   subject: string
   text: string
   /** The first link to the verification of a token; empty where there is none. */
@@ -35,13 +35,13 @@ export class Mailbox {
   }
 
   /**
-   * The first code to be typed of the newest of `count` mails. Upstream's own templates hold a link alone, so where there
-   * is none the case is not tried.
+   * Returns the first code to be typed of the newest of `count` mails. Upstream's own templates hold a link alone, so
+   * where there is none the case is not tried.
    */
   async code(count = 1): Promise<string> {
     const { text } = await this.newest(count)
     const [, code] = /\b(\d{6,10})\b/.exec(text.replaceAll(/https?:\/\/\S+/g, '')) ?? []
-    if (code === undefined) throw new NotTried('the mails of this server hold no code')
+    if (code === undefined) throw new SetUpError('the mails of this server hold no code')
     return code
   }
 

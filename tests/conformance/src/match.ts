@@ -4,7 +4,7 @@
 export type Path = readonly (string | number)[]
 
 /** One value that a comparison has looked at. */
-export interface Judged {
+export interface ComparedValue {
   path: Path
   /** The value that was there. */
   value: unknown
@@ -17,7 +17,7 @@ export interface Comparison {
   /** The first place where the value is not as promised; null where everything is. */
   mismatch: { path: Path; expected: unknown; got: unknown } | null
   /** The scalars that were looked at. */
-  leaves: Judged[]
+  leaves: ComparedValue[]
   /** The elements of arrays whose presence was looked at; an empty path of elements means "no element at all". */
   rows: Path[]
   /** Arrays that are promised to be empty. */
@@ -65,7 +65,7 @@ export const some = {
 /** Anything, even nothing: the value is not looked at. */
 export const anything = new Matcher('anything', () => true)
 
-/** An object with at least these members. */
+/** Returns an object with at least these members. */
 export function partly(members: Readonly<Record<string, unknown>>): Matcher {
   return new Matcher(`at least ${JSON.stringify(members)}`, (got, path, found) => {
     if (typeof got !== 'object' || got === null) return differ(found, path, members, got)
@@ -76,14 +76,14 @@ export function partly(members: Readonly<Record<string, unknown>>): Matcher {
   })
 }
 
-/** An array that has at least these elements, in any order, among others. */
+/** Returns an array that has at least these elements, in any order, among others. */
 export function including(...elements: readonly unknown[]): Matcher {
   return new Matcher(`an array with ${JSON.stringify(elements)}`, (got, path, found) =>
     includes(elements, got, path, found, true),
   )
 }
 
-/** An array of exactly these elements, in any order. */
+/** Returns an array of exactly these elements, in any order. */
 export function unordered(...elements: readonly unknown[]): Matcher {
   return new Matcher(`in any order ${JSON.stringify(elements)}`, (got, path, found) => {
     if (Array.isArray(got) && elements.length === 0) return walk([], got, path, found)
@@ -94,7 +94,7 @@ export function unordered(...elements: readonly unknown[]): Matcher {
   })
 }
 
-/** An array without any element like this one. */
+/** Returns an array without any element like this one. */
 export function without(element: unknown): Matcher {
   return new Matcher(`an array without ${JSON.stringify(element)}`, (got, path, found) => {
     if (!Array.isArray(got)) return differ(found, path, [], got)
@@ -111,7 +111,7 @@ export function compare(expected: unknown, got: unknown): Comparison {
 }
 
 /** Compares a value at `path`; false where it is not as promised. */
-export function walk(expected: unknown, got: unknown, path: Path, found: Comparison): boolean {
+function walk(expected: unknown, got: unknown, path: Path, found: Comparison): boolean {
   if (expected instanceof Matcher) {
     const fits = expected.compare(got, path, found)
     return fits || differ(found, path, expected, got)

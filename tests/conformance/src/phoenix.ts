@@ -21,24 +21,24 @@ export class Phoenix {
     return ref
   }
 
-  /** Joins a topic and judges that the reply is `ok`; returns the reference of the join. */
+  /** Joins a topic and checks that the reply is `ok`; returns the reference of the join. */
   async join(topic: string, config: unknown = {}, rest: object = {}): Promise<string> {
     const ref = this.push(topic, 'phx_join', { config, ...rest }, String(this.#ref + 1))
     const payload = { status: 'ok', response: { postgres_changes: [] } }
     const changes = (config as { postgres_changes?: unknown }).postgres_changes
-    await this.socket.hears(
+    await this.socket.receives(
       changes ? { topic, event: 'phx_reply', ref } : { topic, event: 'phx_reply', ref, payload },
     )
     return ref
   }
 
-  /** See `Socket.hears`. */
-  hears(members: Partial<Record<keyof Frame, unknown>>, limit?: number): Promise<Frame> {
-    return this.socket.hears(members, limit)
+  /** Does what `Socket.receives` does. */
+  receives(members: Partial<Record<keyof Frame, unknown>>, limit?: number): Promise<Frame> {
+    return this.socket.receives(members, limit)
   }
 
-  /** See `Socket.hearsNot`. */
-  hearsNot(members: Partial<Record<keyof Frame, unknown>>, time?: number): Promise<void> {
-    return this.socket.hearsNot(members, time)
+  /** Does what `Socket.receivesNone` does. */
+  receivesNone(members: Partial<Record<keyof Frame, unknown>>, time?: number): Promise<void> {
+    return this.socket.receivesNone(members, time)
   }
 }

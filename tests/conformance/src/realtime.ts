@@ -6,7 +6,7 @@ import { partly } from './match.ts'
 import type { Phoenix } from './phoenix.ts'
 
 /** A broadcast as a client sends it in a binary frame, kind 3. */
-export interface Push {
+interface Push {
   ref: string
   topic: string
   event: string
@@ -15,7 +15,7 @@ export interface Push {
   metadata?: string
 }
 
-/** The binary frame of a broadcast, kind 3: the lengths, the texts, and the payload. */
+/** Returns the binary frame of a broadcast, kind 3: the lengths, the texts, and the payload. */
 export function pushFrame({ ref, topic, event, payload, metadata = '' }: Push): Uint8Array {
   const isBytes = payload instanceof Uint8Array
   const texts = [ref, ref, topic, event, metadata].map((text) => Buffer.from(text))
@@ -24,13 +24,13 @@ export function pushFrame({ ref, topic, event, payload, metadata = '' }: Push): 
   return new Uint8Array(Buffer.concat([Buffer.from(header), ...texts, body]))
 }
 
-/** A broadcast as it is in text frames. */
+/** Returns a broadcast as it is in text frames. */
 export function message(event: string, payload: unknown): object {
   return { type: 'broadcast', event, payload }
 }
 
 /** Which row changes a channel is told. */
-export interface Binding {
+interface Binding {
   event: string
   schema?: string
   table?: string
@@ -39,7 +39,7 @@ export interface Binding {
 }
 
 /** What a stock client hands on of a row change. */
-export interface Change {
+interface Change {
   eventType: string
   schema: string
   table: string
@@ -50,8 +50,8 @@ export interface Change {
 }
 
 /** A channel of a stock client that is told row changes. */
-export interface Listening {
-  heard: Change[]
+interface Subscription {
+  received: Change[]
   channel: RealtimeChannel
 }
 
@@ -60,9 +60,12 @@ export async function listen(
   t: Context,
   binding: Binding,
   client: SupabaseClient = t.anon,
-): Promise<Listening> {
+): Promise<Subscription> {
   const listening = subscribe(t, binding, client)
-  await t.heard(() => listening.system, [partly({ status: 'ok', extension: 'postgres_changes' })])
+  await t.eventually(
+    () => listening.system,
+    [partly({ status: 'ok', extension: 'postgres_changes' })],
+  )
   return listening
 }
 
@@ -71,18 +74,18 @@ export function subscribe(
   t: Context,
   binding: Binding,
   client: SupabaseClient = t.anon,
-): Listening & { system: unknown[] } {
-  const [heard, system]: [Change[], unknown[]] = [[], []]
+): Subscription & { system: unknown[] } {
+  const [received, system]: [Change[], unknown[]] = [[], []]
   const channel = client
     .channel(t.unique('changes'))
     .on(
       'postgres_changes',
       { schema: 'public', ...binding } as { event: '*'; schema: string },
-      (change) => void heard.push(change as unknown as Change),
+      (change) => void received.push(change as unknown as Change),
     )
-    .on('system', {}, (told: unknown) => void system.push(told))
+    .on('system', {}, (notice: unknown) => void system.push(notice))
     .subscribe()
-  return { heard, system, channel }
+  return { received, system, channel }
 }
 
 /** Joins a channel for row changes with raw frames, and waits until the subscription stands. */
@@ -95,13 +98,13 @@ export async function joinChanges(
   const name = t.unique('changes')
   const topic = `realtime:${name}`
   const ref = phoenix.push(topic, 'phx_join', { config: { postgres_changes: bindings }, ...rest })
-  const reply = await phoenix.hears({ topic, event: 'phx_reply', ref })
+  const reply = await phoenix.receives({ topic, event: 'phx_reply', ref })
   const { response } = reply.payload as { response: { postgres_changes: { id: number }[] } }
-  await phoenix.hears({ topic, event: 'system', payload: subscribedTo(name) })
+  await phoenix.receives({ topic, event: 'system', payload: subscribedTo(name) })
   return { topic, ids: response.postgres_changes.map(({ id }) => id) }
 }
 
-/** What the server says when a subscription to row changes stands. */
+/** Returns what the server says when a subscription to row changes stands. */
 export function subscribedTo(channel: string): object {
   return {
     ...{ channel, extension: 'postgres_changes', message: 'Subscribed to PostgreSQL' },
@@ -121,7 +124,7 @@ export async function joinPrivate(
   return phoenix
 }
 
-/** What the server says when it ends a channel. */
+/** Returns what the server says when it ends a channel. */
 export function shut(name: string, text: string | RegExp): object {
   return { extension: 'system', status: 'error', message: text, channel: name }
 }

@@ -1,4 +1,4 @@
-import { isMessageSpoil, spoilResponse, type Spoil } from './spoil.ts'
+import { isMessageMutation, mutateResponse, type Mutation } from './mutation.ts'
 
 /** One request of a case and its answer. */
 export interface Exchange {
@@ -31,30 +31,30 @@ const messageLimit = 500
 
 /**
  * Everything that one run of a case sends and receives. It is the kit's proxy: clients see the answers that it hands on,
- * and where it has a spoil, one of them is not what the server sent.
+ * and where it has a mutation, one of them is not what the server sent.
  */
 export class Recorder {
   readonly exchanges: Exchange[] = []
   readonly messages: Message[] = []
-  /** Whether the answer or message to be spoiled has come by. */
-  spoilt = false
+  /** Whether the answer or message to be mutated has come by. */
+  isMutated = false
   readonly #keys = new Map<string, number>()
   #sockets = 0
-  readonly #gone = new AbortController()
+  readonly #end = new AbortController()
 
-  constructor(readonly spoil: Spoil | null = null) {}
+  constructor(readonly mutation: Mutation | null = null) {}
 
   /** Ends all requests that are under way. */
   abort(): void {
-    this.#gone.abort(new Error('the case is over'))
+    this.#end.abort(new Error('the case is over'))
   }
 
-  /** `fetch` as clients call it. */
+  /** Records a request and its answer; clients call it as `fetch`. */
   readonly fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
     const exchange = this.begin(request, typeof init?.body === 'string' ? init.body : '')
     if (exchange.requestBody === '' && init?.body) exchange.requestBody = '(binary)'
-    const signals = [this.#gone.signal, ...(init?.signal ? [init.signal] : [])]
+    const signals = [this.#end.signal, ...(init?.signal ? [init.signal] : [])]
     const begin = performance.now()
     const answer = await fetch(input, { ...init, signal: AbortSignal.any(signals) })
     exchange.status = answer.status
@@ -72,7 +72,7 @@ export class Recorder {
     return toResponse(exchange, exchange.body)
   }
 
-  /** The newest exchange that has an answer. */
+  /** Returns the newest exchange that has an answer. */
   get last(): Exchange | null {
     return this.exchanges.findLast(({ status }) => status !== 0) ?? null
   }
@@ -112,28 +112,30 @@ export class Recorder {
     return exchange
   }
 
-  /** Changes what was received, where this is the answer to spoil. */
+  /** Changes what was received, where this is the answer to mutate. */
   receive(exchange: Exchange): void {
-    const { spoil } = this
-    if (spoil === null || isMessageSpoil(spoil) || spoil.ordinal !== exchange.ordinal) return
-    const answer = spoilResponse(spoil, exchange)
+    const { mutation } = this
+    if (mutation === null || isMessageMutation(mutation) || mutation.ordinal !== exchange.ordinal)
+      return
+    const answer = mutateResponse(mutation, exchange)
     if (answer === null) return
-    this.spoilt = true
+    this.isMutated = true
     Object.assign(exchange, answer)
   }
 
-  /** Hands on a stream of events as it comes; its status and headers can be spoiled, and each piece of its body. */
+  /** Hands on a stream of events as it comes; its status and headers can be mutated, and each piece of its body. */
   #stream(exchange: Exchange, body: ReadableStream<Uint8Array>): Response {
-    const { spoil } = this
-    const isMine = spoil !== null && !isMessageSpoil(spoil) && spoil.ordinal === exchange.ordinal
-    const isBody = isMine && (spoil.kind === 'body' || spoil.kind === 'field')
+    const { mutation } = this
+    const isMine =
+      mutation !== null && !isMessageMutation(mutation) && mutation.ordinal === exchange.ordinal
+    const isBody = isMine && (mutation.kind === 'body' || mutation.kind === 'field')
     if (!isBody) this.receive(exchange)
     const passed = new TransformStream<Uint8Array, Uint8Array>({
       transform: (piece, controller) => {
         const handed = isBody
           ? piece.map((byte) => (byte > 96 && byte < 122 ? byte + 1 : byte))
           : piece
-        if (isBody) this.spoilt = true
+        if (isBody) this.isMutated = true
         exchange.body = new Uint8Array(Buffer.concat([exchange.body, handed]))
         exchange.pieces.push(performance.now())
         controller.enqueue(handed)
@@ -146,7 +148,7 @@ export class Recorder {
   }
 }
 
-/** The answer as clients are given it. */
+/** Returns the answer as clients are given it. */
 function toResponse({ status, headers }: Exchange, body: Uint8Array): Response {
   const handed = new Headers(headers)
   // The body is here in full and decoded.

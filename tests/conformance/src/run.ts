@@ -1,6 +1,6 @@
 import type { Case, Group } from './case.ts'
 import { contrasts } from './compare.ts'
-import { shown } from './difference.ts'
+import { display } from './difference.ts'
 import { missingNeeds } from './needs.ts'
 import type { Options } from './options.ts'
 import { Progress } from './progress.ts'
@@ -89,12 +89,12 @@ async function check(
 
 async function reach({ url }: Target): Promise<void> {
   try {
-    // Any answer will do: what it says is for the cases to judge.
+    // Any answer will do: what it says is for the cases to check.
     const answer = await fetch(`${url}/rest/v1/`, { signal: AbortSignal.timeout(20_000) })
     await answer.body?.cancel()
   } catch (error) {
     const { cause } = error as Error
-    throw new Unreachable(`${url} does not answer: ${shown(cause ?? error)}`)
+    throw new Unreachable(`${url} does not answer: ${display(cause ?? error)}`)
   }
 }
 
@@ -102,6 +102,6 @@ async function hold(target: Target): Promise<Schema> {
   try {
     return await Schema.hold(target)
   } catch (error) {
-    throw new Unreachable(`the schema could not be made with the database's URL: ${shown(error)}`)
+    throw new Unreachable(`the schema could not be made with the database's URL: ${display(error)}`)
   }
 }

@@ -2,18 +2,18 @@ import { setMaxListeners } from 'node:events'
 
 import type { Case, Group } from './case.ts'
 import { Context } from './context.ts'
-import { Absent, type Check, Difference, NotTried, setUpFailed, shown } from './difference.ts'
-import { requestText } from './judge.ts'
+import { Absent, type Check, Difference, SetUpError, setUpFailed, display } from './difference.ts'
+import { requestText } from './assertions.ts'
 import type { Need } from './needs.ts'
 import type { Recorder } from './recorder.ts'
-import type { Spoil } from './spoil.ts'
+import type { Mutation } from './mutation.ts'
 import type { Interface, Target } from './target.ts'
 
 /** `differs`: the server does otherwise than promised. `absent`: it does not have the whole feature. */
 export type State = 'holds' | 'differs' | 'absent' | 'not tried'
 
 /** An answer or message that a case has seen, for the report. */
-export interface Sight {
+interface TranscriptEntry {
   request: string
   answer: string
 }
@@ -28,23 +28,23 @@ export interface Outcome {
   state: State
   /** Why it is absent or was not tried. */
   reason: string
-  /** What was judged and held. */
+  /** What was checked and held. */
   checks: readonly Check[]
-  /** What was judged and did not hold. */
+  /** What was checked and did not hold. */
   difference: Check | null
-  sights: readonly Sight[]
+  sights: readonly TranscriptEntry[]
   /** Whether it was tried a second time, alone, since it did not hold among the others. */
   again: boolean
   /** Milliseconds. */
   duration: number
   /** What the case has to notice; see the self-check. */
-  spoils: readonly Spoil[]
-  /** Whether the spoil of this run has come by. */
-  spoilt: boolean
+  mutations: readonly Mutation[]
+  /** Whether the mutation of this run has come by. */
+  isMutated: boolean
 }
 
 /** How a run is carried out. */
-export interface RunOptions {
+interface RunOptions {
   jobs: number
   /** Seconds that a case may take. */
   timeout: number
@@ -57,7 +57,7 @@ export interface RunOptions {
 const retryLimit = 30
 
 /** The most sights of one case that are reported. */
-const sightLimit = 40
+const transcriptLimit = 40
 
 /** How long the undoing of one case may take, in milliseconds. */
 const endLimit = 20_000
@@ -107,8 +107,8 @@ export class Runner {
     return cases.flatMap(({ name }) => outcomes.get(name) ?? [])
   }
 
-  /** Runs one case. With a spoil, one answer is not what the server sent, and waiting takes `patience` at most. */
-  async one(one: Case, options: { spoil?: Spoil; patience?: number } = {}): Promise<Outcome> {
+  /** Runs one case. With a mutation, one answer is not what the server sent, and waiting takes `patience` at most. */
+  async one(one: Case, options: { mutation?: Mutation; patience?: number } = {}): Promise<Outcome> {
     if (this.options.signal.aborted) return outcomeOf(one, 'not tried', 'the run was ended')
     const lack = one.needs.map((need) => this.missing.get(need)).find((reason) => reason)
     if (lack !== undefined) return outcomeOf(one, 'not tried', lack)
@@ -119,11 +119,19 @@ export class Runner {
     const begin = performance.now()
     const ending = await this.#ending(one, context)
     const duration = Math.round(performance.now() - begin)
-    const { checks, spoils } = context.judge
+    const { checks, mutations } = context.assertions
     await within(context.end(), endLimit)
-    const { spoilt } = context.recorder
-    const sights = sightsOf(context.recorder)
-    return { ...outcomeOf(one, 'holds', ''), checks, spoils, sights, duration, spoilt, ...ending }
+    const { isMutated } = context.recorder
+    const sights = transcriptOf(context.recorder)
+    return {
+      ...outcomeOf(one, 'holds', ''),
+      checks,
+      mutations,
+      sights,
+      duration,
+      isMutated,
+      ...ending,
+    }
   }
 
   async #ending(one: Case, context: Context): Promise<Partial<Outcome>> {
@@ -131,7 +139,7 @@ export class Runner {
     try {
       const ended = new Promise<never>((_, reject) => {
         this.options.signal.addEventListener('abort', () => {
-          reject(new NotTried('the run was ended'))
+          reject(new SetUpError('the run was ended'))
         })
       })
       const late = new Promise<never>((_, reject) => {
@@ -143,15 +151,18 @@ export class Runner {
       return { state: 'holds' }
     } catch (error) {
       if (error instanceof Absent) return { state: 'absent', reason: error.message }
-      if (error instanceof NotTried) return { state: 'not tried', reason: error.message }
+      if (error instanceof SetUpError) return { state: 'not tried', reason: error.message }
       if (error instanceof Difference) return { state: 'differs', difference: error.check }
       const last = context.recorder.exchanges.at(-1)
       const request = last ? requestText(last) : one.name
-      return { state: 'differs', difference: { request, expected: one.promise, got: shown(error) } }
+      return {
+        state: 'differs',
+        difference: { request, expected: one.promise, got: display(error) },
+      }
     }
   }
 
-  /** Why the server does not have the case's interface or group; empty where it has. */
+  /** Returns why the server does not have the case's interface or group; empty where it has. */
   async #absence({ interface: name, group }: Case): Promise<string> {
     const whole = await this.#probe(name, name, (t) => probeInterface(t, name))
     if (whole !== '') return whole
@@ -181,7 +192,7 @@ export class Runner {
   }
 }
 
-/** Whether a case is worth a second try: it differs, or what it needs could not be set up. */
+/** Returns whether a case is worth a second try: it differs, or what it needs could not be set up. */
 function hasFailed(outcome: Outcome | undefined): boolean {
   if (outcome?.state === 'not tried') return outcome.reason.startsWith(setUpFailed)
   return outcome?.state === 'differs'
@@ -221,7 +232,7 @@ function outcomeOf(one: Case, state: State, reason: string): Outcome {
   const { name, interface: own, group, promise, source } = one
   return {
     ...{ name, interface: own, group, promise, source, state, reason },
-    ...{ checks: [], difference: null, sights: [], duration: 0, spoils: [], spoilt: false },
+    ...{ checks: [], difference: null, sights: [], duration: 0, mutations: [], isMutated: false },
     again: false,
   }
 }
@@ -232,22 +243,22 @@ function unanswered(recorder: Recorder, seconds: number): Check {
   return { request, expected: `an end within ${seconds} s`, got: 'still waiting' }
 }
 
-function sightsOf({ exchanges, messages }: Recorder): Sight[] {
+function transcriptOf({ exchanges, messages }: Recorder): TranscriptEntry[] {
   const answers = exchanges.map((exchange) => ({
     request: requestText(exchange),
     answer: [
       exchange.status === 0 ? 'no answer' : String(exchange.status),
       ...[...exchange.headers].map(([name, value]) => `${name}: ${value}`),
       '',
-      shown(bodyOf(exchange.body)),
+      display(bodyOf(exchange.body)),
     ].join('\n'),
   }))
   const frames = messages.map(({ direction, text }) =>
     direction === 'sent'
-      ? { request: `WebSocket: ${shown(text)}`, answer: '' }
-      : { request: '', answer: `WebSocket: ${shown(text)}` },
+      ? { request: `WebSocket: ${display(text)}`, answer: '' }
+      : { request: '', answer: `WebSocket: ${display(text)}` },
   )
-  return [...answers, ...frames].slice(0, sightLimit)
+  return [...answers, ...frames].slice(0, transcriptLimit)
 }
 
 function bodyOf(body: Uint8Array): string {

@@ -12,7 +12,7 @@ const reloadLimit = 30_000
 /** Names the lock that every run holds, so that none removes the schema while another uses it. */
 const lock = "hashtext('basalt-conformance')"
 
-/** The SQL that makes the schema, to be run by hand where there is no connection to the database. */
+/** Returns the SQL that makes the schema, to be run by hand where there is no connection to the database. */
 export async function setupSql(madeBy: 'hand' | 'run' = 'hand'): Promise<string> {
   const [teardown, setup] = await Promise.all([read('teardown.sql'), read('setup.sql')])
   const values = `'${await setupVersion()}', '${madeBy}'`
@@ -29,7 +29,7 @@ export async function setupSql(madeBy: 'hand' | 'run' = 'hand'): Promise<string>
   ].join('\n')
 }
 
-/** Whether the kit's schema is there in this version, as REST sees it. */
+/** Returns whether the kit's schema is there in this version, as REST sees it. */
 export async function sqlIsThere(target: Target): Promise<boolean> {
   const version = await setupVersion()
   try {
@@ -67,14 +67,14 @@ export class Schema {
     await client.connect()
     // Whoever makes or removes the schema is alone; all others share the lock.
     await client.query(`select pg_advisory_lock(${lock})`)
-    const made = await version(client)
-    if (made?.version !== (await setupVersion())) {
+    const present = await version(client)
+    if (present?.version !== (await setupVersion())) {
       await client.query(await setupSql('run'))
     }
     const madeByRun = (await version(client))?.made_by === 'run'
     await client.query(`select pg_advisory_lock_shared(${lock})`)
     await client.query(`select pg_advisory_unlock(${lock})`)
-    await seen(target)
+    await waitUntilVisible(target)
     return new Schema(client, madeByRun)
   }
 
@@ -109,7 +109,7 @@ async function version(client: Client): Promise<{ version: string; made_by: stri
 }
 
 /** Waits until REST sees the schema; whether it ever does is found out by the need "sql". */
-async function seen(target: Target): Promise<void> {
+async function waitUntilVisible(target: Target): Promise<void> {
   const end = performance.now() + reloadLimit
   while (!(await sqlIsThere(target)) && performance.now() < end) {
     const root = await fetch(`${target.url}/rest/v1/`, { signal: AbortSignal.timeout(10_000) })

@@ -1,11 +1,11 @@
 import type { Case } from './case.ts'
 import { pool, type Outcome, type Runner } from './runner.ts'
-import { describe, type Spoil } from './spoil.ts'
+import { describe } from './mutation.ts'
 
-/** A case that did not notice a spoilt answer. */
-export interface Unnoticed {
+/** A case that did not notice a mutated answer. */
+interface MissedMutation {
   name: string
-  /** What was spoilt; or that the case judges nothing. */
+  /** What was mutated; or that the case checks nothing. */
   spoil: string
 }
 
@@ -13,13 +13,13 @@ export interface Unnoticed {
 export interface SelfCheck {
   /** How many cases were tried. */
   cases: number
-  /** How many answers and messages were spoilt. */
+  /** How many answers and messages were mutated. */
   runs: number
-  unnoticed: Unnoticed[]
+  unnoticed: MissedMutation[]
 }
 
 /**
- * Runs each case that holds again, once for each of its spoils. A case notices by any other outcome than "holds".
+ * Runs each case that holds again, once for each of its mutations. A case notices by any other outcome than "holds".
  * `jobs` is the most that run at once; cases that run alone do so here, too.
  */
 export async function selfCheck(
@@ -32,25 +32,25 @@ export async function selfCheck(
   const holding = new Map(
     outcomes.filter(({ state }) => state === 'holds').map((outcome) => [outcome.name, outcome]),
   )
-  const unnoticed: Unnoticed[] = []
+  const unnoticed: MissedMutation[] = []
   const tasks = cases.flatMap((one) => {
     const outcome = holding.get(one.name)
     if (!outcome) return []
-    if (outcome.spoils.length === 0)
+    if (outcome.mutations.length === 0)
       unnoticed.push({ name: one.name, spoil: 'the case judges no answer' })
-    return outcome.spoils.map((spoil) => ({ one, spoil, duration: outcome.duration }))
+    return outcome.mutations.map((mutation) => ({ one, mutation, duration: outcome.duration }))
   })
   let done = 0
-  const run = async ({ one, spoil, duration }: { one: Case; spoil: Spoil; duration: number }) => {
-    // A spoilt message is waited for in vain, so the wait is cut to what the case took, and some.
+  const run = async ({ one, mutation, duration }: (typeof tasks)[number]) => {
+    // A mutated message is waited for in vain, so the wait is cut to what the case took, and some.
     const patience = Math.min(8000, 1500 + 2 * duration)
-    const { state, reason, spoilt } = await runner.one(one, { spoil, patience })
+    const { state, reason, isMutated } = await runner.one(one, { mutation, patience })
     if (state === 'holds') {
-      const again = spoilt ? '' : ' (did not come again)'
-      unnoticed.push({ name: one.name, spoil: `${describe(spoil)}${again}` })
+      const suffix = isMutated ? '' : ' (did not come again)'
+      unnoticed.push({ name: one.name, spoil: `${describe(mutation)}${suffix}` })
     } else if (state === 'not tried') {
-      // No spoil reaches the set-up, so nothing has been shown.
-      unnoticed.push({ name: one.name, spoil: `${describe(spoil)} (not tried: ${reason})` })
+      // No mutation reaches the set-up, so nothing has been shown.
+      unnoticed.push({ name: one.name, spoil: `${describe(mutation)} (not tried: ${reason})` })
     }
     done += 1
     onRun(done, tasks.length)

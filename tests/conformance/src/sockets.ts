@@ -2,20 +2,22 @@ import type { IncomingMessage } from 'node:http'
 
 import WebSocket from 'ws'
 
-import { frameOf, seen, spoilData, type Frame } from './frames.ts'
-import type { Judge } from './judge.ts'
-import { shown } from './difference.ts'
+import { frameOf, messageRecord, mutateData, type Frame } from './frames.ts'
+import type { Assertions } from './assertions.ts'
+import { display } from './difference.ts'
 import { compare, partly, type Path } from './match.ts'
 import type { Exchange, Message, Recorder } from './recorder.ts'
-import { isMessageSpoil, type MessageSpoil } from './spoil.ts'
+import { isMessageMutation, type MessageMutation } from './mutation.ts'
 
-/** The class of WebSockets whose messages `recorder` notes, and spoils where it is told to. */
+/** Returns the class of WebSockets whose messages `recorder` notes, and mutates where it has a mutation. */
 export function recordedWebSocket(recorder: Recorder): typeof WebSocket {
   return class RecordedWebSocket extends WebSocket {
     readonly #ordinal = recorder.countSocket()
 
     override send(...rest: unknown[]): void {
-      const { name, text, document } = seen(plain(rest[0] as string | Uint8Array | ArrayBuffer))
+      const { name, text, document } = messageRecord(
+        plain(rest[0] as string | Uint8Array | ArrayBuffer),
+      )
       recorder.note('sent', `${this.#ordinal} ${name}`, text, document)
       super.send(...(rest as [string]))
     }
@@ -25,22 +27,22 @@ export function recordedWebSocket(recorder: Recorder): typeof WebSocket {
       const [raw, isBinary] = rest as [Uint8Array | ArrayBuffer, boolean]
       const bytes = plain(raw)
       const data = isBinary ? bytes : new TextDecoder().decode(bytes)
-      const { name, text, document } = seen(data)
+      const { name, text, document } = messageRecord(data)
       const message = recorder.note('received', `${this.#ordinal} ${name}`, text, document)
-      const { spoil } = recorder
-      if (spoil === null || !isMessageSpoil(spoil) || !isMeant(spoil, message)) {
+      const { mutation } = recorder
+      if (mutation === null || !isMessageMutation(mutation) || !applies(mutation, message)) {
         return super.emit(event, ...rest)
       }
-      recorder.spoilt = true
-      if (spoil.kind === 'dropped message') return true
-      const changed = Buffer.from(spoilData(data, spoil.paths))
+      recorder.isMutated = true
+      if (mutation.kind === 'dropped message') return true
+      const changed = Buffer.from(mutateData(data, mutation.paths))
       message.text = isBinary ? `${changed.length} spoilt bytes` : changed.toString()
       try {
         // Clients that have asked for an ArrayBuffer get one.
         const handed = raw instanceof ArrayBuffer ? new Uint8Array(changed).buffer : changed
         return super.emit(event, handed, isBinary)
       } catch {
-        // A client that cannot read a spoilt message has not received it.
+        // A client that cannot read a mutated message has not received it.
         return true
       }
     }
@@ -48,10 +50,10 @@ export function recordedWebSocket(recorder: Recorder): typeof WebSocket {
 }
 
 /**
- * Whether a spoil is for this message. What is told of a subscription is told again whenever the server renews it, so all
- * later messages of that sort are spoilt, too.
+ * Returns whether a mutation is for this message. What the server says of a subscription comes again whenever the
+ * server renews it, so all later messages of that sort are mutated, too.
  */
-function isMeant({ key }: MessageSpoil, message: Message): boolean {
+function applies({ key }: MessageMutation, message: Message): boolean {
   const [sort, number] = key.split(' #')
   const [otherSort, otherNumber] = message.key.split(' #')
   const isRepeated = /^socket \d+: system\b/.test(key)
@@ -70,7 +72,7 @@ function plain<T extends string | Uint8Array>(data: T | ArrayBuffer): T | Uint8A
 const handshakeLimit = 10_000
 
 /** A message that has come and that no assertion has taken yet. */
-interface Waiting {
+interface PendingMessage {
   data: Uint8Array | string
   frame: Frame | null
   message: Message | undefined
@@ -78,13 +80,13 @@ interface Waiting {
 
 /** A WebSocket whose messages a case waits for. */
 export class Socket {
-  readonly #waiting: Waiting[] = []
+  readonly #pending: PendingMessage[] = []
   readonly #closing: Promise<{ code: number; reason: string }>
 
   private constructor(
     protected readonly socket: WebSocket,
     private readonly recorder: Recorder,
-    private readonly judge: Judge,
+    private readonly assertions: Assertions,
     private readonly patience: number,
   ) {
     this.#closing = new Promise((resolve) => {
@@ -97,7 +99,7 @@ export class Socket {
     socket.on('message', (raw: Buffer, isBinary) => {
       const data = isBinary ? raw : raw.toString()
       const message = this.recorder.messages.findLast(({ direction }) => direction === 'received')
-      this.#waiting.push({ data, frame: frameOf(data), message })
+      this.#pending.push({ data, frame: frameOf(data), message })
     })
   }
 
@@ -105,11 +107,15 @@ export class Socket {
   static async open(
     url: string,
     headers: Record<string, string>,
-    { recorder, judge, patience }: { recorder: Recorder; judge: Judge; patience: number },
+    {
+      recorder,
+      assertions,
+      patience,
+    }: { recorder: Recorder; assertions: Assertions; patience: number },
   ): Promise<Socket> {
     const Recorded = recordedWebSocket(recorder)
     const socket = new Recorded(url, { headers, handshakeTimeout: handshakeLimit })
-    const opened = new Socket(socket, recorder, judge, patience)
+    const opened = new Socket(socket, recorder, assertions, patience)
     await new Promise<void>((resolve, reject) => {
       socket.once('open', resolve)
       socket.once('error', reject)
@@ -124,22 +130,23 @@ export class Socket {
   }
 
   /** Waits for a frame with these members, and takes it; a Difference where none comes in time. */
-  async hears(
+  async receives(
     members: Partial<Record<keyof Frame, unknown>>,
     limit = this.patience,
   ): Promise<Frame> {
     const expected = partly(members)
     const end = performance.now() + limit
     for (;;) {
-      const at = this.#waiting.findIndex(({ frame }) => compare(expected, frame).mismatch === null)
-      const [taken] = at < 0 ? [] : this.#waiting.splice(at, 1)
+      const at = this.#pending.findIndex(({ frame }) => compare(expected, frame).mismatch === null)
+      const [taken] = at < 0 ? [] : this.#pending.splice(at, 1)
       if (taken?.frame) {
         const { leaves } = compare(expected, taken.frame)
         const exact = leaves.filter((leaf) => leaf.exact && leaf.path[0] === 'payload')
         const last = exact.at(-1) ?? leaves.findLast(({ path }) => path[0] === 'event')
-        if (taken.message && last) this.judge.message(taken.message, wirePaths(taken, last.path))
-        this.judge.passed(
-          { request: this.#sent(), expected: shown(members), got: shown(taken.frame) },
+        if (taken.message && last)
+          this.assertions.message(taken.message, wirePaths(taken, last.path))
+        this.assertions.outcome(
+          { request: this.#sent(), expected: display(members), got: display(taken.frame) },
           true,
         )
         return taken.frame
@@ -147,20 +154,20 @@ export class Socket {
       if (performance.now() > end) break
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
-    const got = this.#waiting.map(({ frame, data }) => shown(frame ?? data)).join('\n')
-    const check = { request: this.#sent(), expected: shown(members), got: got || 'no message' }
-    this.judge.passed(check, false)
+    const got = this.#pending.map(({ frame, data }) => display(frame ?? data)).join('\n')
+    const check = { request: this.#sent(), expected: display(members), got: got || 'no message' }
+    this.assertions.outcome(check, false)
     throw new Error('not reached')
   }
 
   /** Waits for `time` milliseconds, in which no frame with these members may come. */
-  async hearsNot(members: Partial<Record<keyof Frame, unknown>>, time = 500): Promise<void> {
+  async receivesNone(members: Partial<Record<keyof Frame, unknown>>, time = 500): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, time))
     const expected = partly(members)
-    const came = this.#waiting.find(({ frame }) => compare(expected, frame).mismatch === null)
-    const got = came ? shown(came.frame) : 'no such message'
-    const check = { request: this.#sent(), expected: `no ${shown(members)}`, got }
-    this.judge.passed(check, came === undefined)
+    const came = this.#pending.find(({ frame }) => compare(expected, frame).mismatch === null)
+    const got = came ? display(came.frame) : 'no such message'
+    const check = { request: this.#sent(), expected: `no ${display(members)}`, got }
+    this.assertions.outcome(check, came === undefined)
   }
 
   /** Waits until the server closes the socket, and judges the code. */
@@ -170,9 +177,9 @@ export class Socket {
     const check = {
       request: this.#sent(),
       expected: `closed with ${code}`,
-      got: shown(got ?? 'still open'),
+      got: display(got ?? 'still open'),
     }
-    this.judge.passed(check, got?.code === code)
+    this.assertions.outcome(check, got?.code === code)
   }
 
   /** Ends the connection. */
@@ -182,12 +189,12 @@ export class Socket {
 
   #sent(): string {
     const sent = this.recorder.messages.findLast(({ direction }) => direction === 'sent')
-    return sent ? shown(sent.text) : `WebSocket ${this.socket.url}`
+    return sent ? display(sent.text) : `WebSocket ${this.socket.url}`
   }
 }
 
-/** Where a frame's member lies in the message as it came: version 2 sends arrays. */
-function wirePaths({ data }: Waiting, path: Path): Path[] {
+/** Returns where a frame's member lies in the message as it came: version 2 sends arrays. */
+function wirePaths({ data }: PendingMessage, path: Path): Path[] {
   const order: (string | number)[] = ['join_ref', 'ref', 'topic', 'event', 'payload']
   const [first = '', ...rest] = path
   const isArray = typeof data === 'string' && data.startsWith('[')

@@ -10,7 +10,7 @@ import { htmlReport } from '../src/report/html.ts'
 import { junitReport } from '../src/report/junit.ts'
 import { failures, type Report } from '../src/report/model.ts'
 import type { Outcome, State } from '../src/runner.ts'
-import { otherStatus, otherValue, spoilResponse, spoilText } from '../src/spoil.ts'
+import { otherStatus, otherValue, mutateResponse, mutateText } from '../src/mutation.ts'
 import type { Target } from '../src/target.ts'
 
 const target: Target = {
@@ -28,7 +28,7 @@ function outcome(name: string, state: State, got = ''): Outcome {
   return {
     ...{ name, interface: 'rest', group: 'rest.filter', promise: 'a promise', state, difference },
     ...{ source: 'https://docs.example/', reason: '', checks: [], sights: [] },
-    ...{ duration: 5, again: false, spoils: [], spoilt: false },
+    ...{ duration: 5, again: false, mutations: [], isMutated: false },
   }
 }
 
@@ -56,21 +56,22 @@ describe('matching', () => {
 describe('spoiling', () => {
   const body = new TextEncoder().encode('[{"n":1},{"n":2}]')
   const answer = { status: 200, headers: new Headers({ 'content-range': '0-1/2' }), body }
-  const text = (spoilt: ReturnType<typeof spoilResponse>) => new TextDecoder().decode(spoilt?.body)
+  const text = (mutated: ReturnType<typeof mutateResponse>) =>
+    new TextDecoder().decode(mutated?.body)
 
   it('changes what it is told to', () => {
     const field = { ordinal: 0, kind: 'field', paths: [[1, 'n']], exact: true } as const
-    expect(text(spoilResponse(field, answer))).toBe('[{"n":1},{"n":3}]')
-    expect(text(spoilResponse({ ordinal: 0, kind: 'row', path: [0] }, answer))).toBe('[{"n":2}]')
+    expect(text(mutateResponse(field, answer))).toBe('[{"n":1},{"n":3}]')
+    expect(text(mutateResponse({ ordinal: 0, kind: 'row', path: [0] }, answer))).toBe('[{"n":2}]')
     const header = { ordinal: 0, kind: 'header', name: 'content-range', exact: true } as const
-    expect(spoilResponse(header, answer)?.headers.get('content-range')).toBe('1-2/3')
-    expect(spoilText([['a']], '{"a":true}')).toBe('{"a":false}')
+    expect(mutateResponse(header, answer)?.headers.get('content-range')).toBe('1-2/3')
+    expect(mutateText([['a']], '{"a":true}')).toBe('{"a":false}')
   })
 
   it('tells where there is nothing to change', () => {
     const field = { ordinal: 0, kind: 'field', paths: [[7, 'n']], exact: true } as const
-    expect(spoilResponse(field, answer)).toBeNull()
-    expect(spoilResponse({ ordinal: 0, kind: 'row', path: [0, 'x', 0] }, answer)).toBeNull()
+    expect(mutateResponse(field, answer)).toBeNull()
+    expect(mutateResponse({ ordinal: 0, kind: 'row', path: [0, 'x', 0] }, answer)).toBeNull()
   })
 
   it('never leaves a status or a value as it was', () => {

@@ -60,7 +60,7 @@ some.case('unset', 'the set-up works', async (t) => {
 some.case('needy', 'a database is there', { needs: ['db'] }, () => undefined)
 missing.case('one', 'the feature works', (t) => t.get('missing').is(200))
 
-/** What a Mailpit answers: a mail to `coded@example.com` has a code, others have a link with digits alone. */
+/** Returns what a Mailpit answers: a mail to `coded@example.com` has a code, others have a link with digits alone. */
 function mailAnswer(pathname: string, query: URLSearchParams): unknown {
   const link = 'http://server.example/auth/v1/verify?token=654321'
   if (pathname.endsWith('/search')) {
@@ -163,9 +163,9 @@ describe('a run', () => {
   })
 
   it('lists the cases that do not notice a spoilt answer', async () => {
-    const held = cases.filter(({ name }) => !name.endsWith('.slow'))
-    const outcomes = await runner.all(held)
-    const { unnoticed } = await selfCheck(runner, held, outcomes, 4, () => undefined)
+    const pending = cases.filter(({ name }) => !name.endsWith('.slow'))
+    const outcomes = await runner.all(pending)
+    const { unnoticed } = await selfCheck(runner, pending, outcomes, 4, () => undefined)
     const names = unnoticed.map(({ name }) => name)
     expect([...new Set(names)]).toEqual(['rest.some.blind', 'rest.some.lazy', 'rest.some.partial'])
   })

@@ -11,7 +11,7 @@ import { isBelow, loadGroups } from '../src/load.ts'
 import { partly } from '../src/match.ts'
 import { parseOptions, UsageError } from '../src/options.ts'
 import type { Outcome, State } from '../src/runner.ts'
-import { casesOf, isLacking, judge } from '../src/swap/check.ts'
+import { casesOf, isLacking, featureReports } from '../src/swap/check.ts'
 import { swapCheck } from '../src/swap/command.ts'
 import type { Database } from '../src/swap/facts.ts'
 import { casePrefixes, features } from '../src/swap/features.ts'
@@ -25,7 +25,7 @@ describe('the verdict', () => {
   const outcome = (name: string, state: State): Outcome => ({
     ...{ name, interface: 'rest', group: 'rest.x', promise: 'a promise', state, difference: null },
     ...{ source: 'https://docs.example/', reason: '', checks: [], sights: [] },
-    ...{ duration: 5, again: false, spoils: [], spoilt: false },
+    ...{ duration: 5, again: false, mutations: [], isMutated: false },
   })
   const database: Database = {
     ...{ version: 17, walLevel: 'replica', isSuperuser: false, user: 'postgres' },
@@ -33,7 +33,8 @@ describe('the verdict', () => {
     ...{ publications: new Set<string>(), objects: new Set(['auth.uid']) },
   }
   const nothing = { auth: null, database: null }
-  const verdicts = (...all: Parameters<typeof judge>) => judge(...all).map(({ verdict }) => verdict)
+  const verdicts = (...all: Parameters<typeof featureReports>) =>
+    featureReports(...all).map(({ verdict }) => verdict)
 
   it('comes from the cases that try the feature', () => {
     const all = [
@@ -58,11 +59,11 @@ describe('the verdict', () => {
       'not known',
       'not known',
     ])
-    expect(judge(all, outcomes, nothing)[0]?.failures.map(({ name }) => name)).toEqual([
+    expect(featureReports(all, outcomes, nothing)[0]?.failures.map(({ name }) => name)).toEqual([
       'rest.search.web',
     ])
-    expect(judge(all, outcomes, nothing).filter(isLacking)).toHaveLength(2)
-    const [views, hook] = judge(all, outcomes, nothing).slice(3)
+    expect(featureReports(all, outcomes, nothing).filter(isLacking)).toHaveLength(2)
+    const [views, hook] = featureReports(all, outcomes, nothing).slice(3)
     expect(views).toMatchObject({ cases: 1, tried: 0, untried: ['needs a key'], notes: [] })
     expect(hook).toMatchObject({ cases: 0, notes: ['no case tries it'] })
   })
@@ -125,14 +126,17 @@ describe('the verdict', () => {
 
   it('is a table that names the cases that failed', () => {
     const all = [used('rest.text-search'), used('extension', 'plv8')]
-    const judged = judge(all, [outcome('rest.search.web', 'differs')], { auth: null, database })
+    const reports = featureReports(all, [outcome('rest.search.web', 'differs')], {
+      auth: null,
+      database,
+    })
     const report = {
       kit: '1',
       project: '/p',
       url: 'http://a.example',
       started: '',
       passed: false,
-      features: judged,
+      features: reports,
     }
     expect(swapTable(report, false).split('\n')).toEqual([
       'feature           used at  on the target',
@@ -147,7 +151,7 @@ describe('the verdict', () => {
       ...outcome('rest.search.web', 'not tried'),
       reason: 'needs a database (--db-url)',
     }
-    const untried = { ...report, features: judge(all, [lacking], nothing) }
+    const untried = { ...report, features: featureReports(all, [lacking], nothing) }
     expect(swapTable(untried, false).split('\n').slice(1, 3)).toEqual([
       'rest.text-search  a.sql:3  not known: 1 of 1 case not tried: needs --db-url',
       'extension plv8    a.sql:3  not known: needs --db-url',

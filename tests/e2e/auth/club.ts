@@ -43,7 +43,7 @@ export async function isSignedIn(page: Page, email: string): Promise<void> {
   await expect(page.getByRole('status')).toHaveText(`Signed in as ${email}`)
 }
 
-/** The assurance level of the page's session. */
+/** Returns the assurance level of the page's session. */
 export function assuranceLevel(page: Page): Promise<string | null | undefined> {
   return page.evaluate(async () => {
     const { data } = await window.club.auth.mfa.getAuthenticatorAssuranceLevel()

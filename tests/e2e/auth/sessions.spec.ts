@@ -36,15 +36,15 @@ test('an authenticator app is set up by its picture and raises the session', asy
 
 /** Lets requests of `pages` for a new token through only when each page has sent one. */
 async function holdRefreshes(pages: Page[]): Promise<Set<string>> {
-  const held: Route[] = []
+  const pending: Route[] = []
   const tokens = new Set<string>()
   for (const page of pages) {
     await page.route('**/token?grant_type=refresh_token', async (route) => {
       const { refresh_token } = route.request().postDataJSON() as { refresh_token: string }
       tokens.add(refresh_token)
-      held.push(route)
-      if (held.length === pages.length) {
-        await Promise.all(held.map((route) => route.continue()))
+      pending.push(route)
+      if (pending.length === pages.length) {
+        await Promise.all(pending.map((route) => route.continue()))
       }
     })
   }

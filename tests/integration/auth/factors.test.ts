@@ -4,7 +4,7 @@ import { nextTotp, totp, wrongTotp } from '../../support/totp.ts'
 import { service, visitor } from '../clients.ts'
 import { member, newAddress, ok, refusal, signedIn, there, type Member } from './people.ts'
 
-/** A member with an authenticator app, whose code has raised the session. */
+/** Returns a member with an authenticator app, whose code has raised the session. */
 async function protectedMember(): Promise<Member & { factorId: string; secret: string }> {
   const one = await member()
   const factorType = 'totp'

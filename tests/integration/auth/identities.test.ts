@@ -72,8 +72,8 @@ describeBackstage('signing in at a provider', () => {
     const { url } = await ok(visitor().auth.signInWithOAuth({ provider, options }))
     const callback = await signInAt((await open(there(url))).href, newAddress())
     await open(callback)
-    const again = await open(callback)
-    expect(again.searchParams.get('error_code')).toBe('bad_oauth_state')
+    const second = await open(callback)
+    expect(second.searchParams.get('error_code')).toBe('bad_oauth_state')
   })
 
   test('a provider that is not set up is named', async () => {
@@ -177,8 +177,8 @@ describeBackstage('wallets', () => {
     } as const
     const { user } = await ok(visitor().auth.signInWithWeb3(credentials))
     expect(user.app_metadata.provider).toBe('web3')
-    const again = await ok(visitor().auth.signInWithWeb3(credentials))
-    expect(again.user.id).toBe(user.id)
+    const second = await ok(visitor().auth.signInWithWeb3(credentials))
+    expect(second.user.id).toBe(user.id)
   })
 
   test('a message that another wallet signed is refused', async () => {
@@ -189,7 +189,7 @@ describeBackstage('wallets', () => {
   })
 })
 
-/** A wallet as a page finds it, with a key of its own. */
+/** Returns a wallet as a page finds it, with a key of its own. */
 function solanaWallet() {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const raw = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32)

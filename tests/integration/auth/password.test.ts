@@ -45,8 +45,8 @@ describeBackstage('signing up by password', () => {
     )
     expect(arrived.user?.email_confirmed_at).toEqual(expect.any(String))
     expect(arrived.user?.user_metadata).toMatchObject({ email_verified: true })
-    const again = fragment(await open(mail.link))
-    expect(again.get('error_code')).toBe('otp_expired')
+    const second = fragment(await open(mail.link))
+    expect(second.get('error_code')).toBe('otp_expired')
     await ok(visitor().auth.signInWithPassword({ email, password: PASSWORD }))
   })
 
@@ -57,8 +57,8 @@ describeBackstage('signing up by password', () => {
     const client = visitor()
     const { session } = await ok(client.auth.verifyOtp({ email, token: code, type: 'signup' }))
     expect(there(session).user.email).toBe(email)
-    const again = await refusal(visitor().auth.verifyOtp({ email, token: code, type: 'signup' }))
-    expect(again).toMatchObject({
+    const second = await refusal(visitor().auth.verifyOtp({ email, token: code, type: 'signup' }))
+    expect(second).toMatchObject({
       status: 403,
       code: 'otp_expired',
       message: 'Token has expired or is invalid',

@@ -7,7 +7,7 @@ import type { Client, Traits } from '../../support/client.ts'
 import { Inbox } from '../../support/inbox.ts'
 import { psql } from '../../support/server.mjs'
 import { service, visitor } from '../clients.ts'
-import type { Own } from '../setup.ts'
+import type { OwnServer } from '../setup.ts'
 
 /** The page to which links redirect. */
 export const WELCOME = 'http://127.0.0.1:5173/welcome'
@@ -17,7 +17,7 @@ export const PASSWORD = 'correct horse battery staple'
 /** Tests that need more than the interface: mails, settings, an OpenID provider. */
 export const describeBackstage = describe.skipIf(inject('own') === null)
 
-function backstage(): Own {
+function backstage(): OwnServer {
   const found = inject('own')
   if (found === null) throw new Error('there is nothing behind a server that is not our own')
   return found
@@ -26,7 +26,7 @@ function backstage(): Own {
 export const providerUrl = () => backstage().providerUrl
 
 /** Runs SQL as the database's administrator. */
-export const sql = (text: string) => psql(backstage().place, text)
+export const sql = (text: string) => psql(backstage().instance, text)
 
 export const inbox = () => new Inbox(backstage().inboxUrl)
 
@@ -38,7 +38,7 @@ interface Answer {
   error: AuthError | null
 }
 
-/** What the client answers when all is well. */
+/** Returns what the client answers when all is well. */
 export async function ok<T extends Answer>(
   answer: Promise<T>,
 ): Promise<Extract<T, { error: null }>['data']> {
@@ -47,14 +47,14 @@ export async function ok<T extends Answer>(
   return data
 }
 
-/** The error that the client answers with. */
+/** Returns the error that the client answers with. */
 export async function refusal(answer: Promise<{ error: AuthError | null }>): Promise<AuthError> {
   const { error } = await answer
   if (error === null) throw new Error('expected a refusal, found none')
   return error
 }
 
-/** What is there; a test that gets nothing has failed. */
+/** Returns what is there; a test that gets nothing has failed. */
 export function there<T>(value: T | null | undefined): T {
   if (value === null || value === undefined) throw new Error('expected a value, found none')
   return value
@@ -85,13 +85,13 @@ export async function signedIn(
   return { client, session: there(session) }
 }
 
-/** Where a link leads, as a browser sees it. */
+/** Returns where a link leads, as a browser sees it. */
 export async function open(link: string): Promise<URL> {
   const answer = await fetch(link, { redirect: 'manual' })
   return new URL(there(answer.headers.get('location')))
 }
 
-/** What a page finds in its fragment. */
+/** Returns what a page finds in its fragment. */
 export function fragment(url: URL): URLSearchParams {
   return new URLSearchParams(url.hash.slice(1))
 }

@@ -53,7 +53,7 @@ const PARAMETERS = ['', '%00', '%ff', '-1', '9'.repeat(30), '%0d%0aX:y']
 
 const at = (path: string) => `${inject('access').url}/auth/v1${path}`
 
-/** The status, and the body as JSON where it is some. */
+/** Returns the status, and the body as JSON where it is some. */
 async function ask(method: string, path: string, headers: HeadersInit, body?: string) {
   const init = body === undefined || method === 'GET' ? { method } : { method, body }
   const answer = await fetch(at(path), { ...init, headers, redirect: 'manual' })
@@ -61,7 +61,7 @@ async function ask(method: string, path: string, headers: HeadersInit, body?: st
   return { status: answer.status, text }
 }
 
-/** The names of the fields that an operation's body has. */
+/** Returns the names of the fields that an operation's body has. */
 function fields(description: Description, operation: Operation): string[] {
   const [content] = Object.values(operation.requestBody?.content ?? {})
   const names = (schema: Schema | undefined): string[] => {
@@ -74,7 +74,7 @@ function fields(description: Description, operation: Operation): string[] {
   return names(content?.schema)
 }
 
-/** Rubbish of every kind that fits the operation: paths and bodies. */
+/** Yields rubbish of every kind that fits the operation: paths and bodies. */
 function* rubbish(
   description: Description,
   path: string,
@@ -112,7 +112,7 @@ describeBackstage('rubbish', () => {
       ([one], [other]) => Number(one === '/logout') - Number(other === '/logout'),
     )
     const { access_token: userToken } = (await member()).session
-    let asked = 0
+    let count = 0
     for (const [path, operations] of paths) {
       const token = path.startsWith('/admin') ? serviceKey : userToken
       const headers = { apikey: anonKey, Authorization: `Bearer ${token}` }
@@ -122,10 +122,10 @@ describeBackstage('rubbish', () => {
           const what = `${method} ${place.slice(0, 100)} ${body.slice(0, 100)}`
           expect(status, `${what}: ${text}`).toBeLessThan(500)
         })
-        asked += (await Promise.all(answers)).length
+        count += (await Promise.all(answers)).length
       }
     }
-    expect(asked).toBeGreaterThan(500)
+    expect(count).toBeGreaterThan(500)
   })
 
   test.for([
@@ -165,8 +165,11 @@ describe('forged tokens', () => {
   const es256 = (more: object) => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const signed = `${part({ alg: 'ES256', ...more })}.${part(claims)}`
-    const made = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' })
-    return `${signed}.${made.toString('base64url')}`
+    const ecdsa = sign('sha256', Buffer.from(signed), {
+      key: privateKey,
+      dsaEncoding: 'ieee-p1363',
+    })
+    return `${signed}.${ecdsa.toString('base64url')}`
   }
   const pem = () => createPublicKey({ key, format: 'jwk' }).export({ type: 'spki', format: 'pem' })
   const der = () => createPublicKey({ key, format: 'jwk' }).export({ type: 'spki', format: 'der' })

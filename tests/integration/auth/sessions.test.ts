@@ -9,7 +9,7 @@ import { connect } from '../../support/client.ts'
 import { visitor } from '../clients.ts'
 import { describeBackstage, member, ok, refusal, signedIn, sql, there } from './people.ts'
 
-/** The claims of a token, unchecked. */
+/** Returns the claims of a token, unchecked. */
 function claimsOf(token: string): Record<string, unknown> {
   const payload = Buffer.from(there(token.split('.')[1]), 'base64url').toString()
   return JSON.parse(payload) as Record<string, unknown>
@@ -72,8 +72,8 @@ test('a client that lost the answer to a refresh gets it again', async () => {
   const { session } = await member()
   const { refresh_token } = session
   const first = await ok(visitor().auth.refreshSession({ refresh_token }))
-  const again = await ok(visitor().auth.refreshSession({ refresh_token }))
-  expect(again.session?.refresh_token).toBe(first.session?.refresh_token)
+  const repeated = await ok(visitor().auth.refreshSession({ refresh_token }))
+  expect(repeated.session?.refresh_token).toBe(first.session?.refresh_token)
 })
 
 describeBackstage('copied refresh tokens', () => {

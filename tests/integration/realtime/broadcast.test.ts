@@ -16,9 +16,9 @@ afterEach(async () => {
 })
 
 function client(): Client {
-  const made = visitor()
-  clients.push(made)
-  return made
+  const created = visitor()
+  clients.push(created)
+  return created
 }
 
 /** Resolves once the channel is joined. */
@@ -31,7 +31,7 @@ function subscribed(channel: RealtimeChannel): Promise<RealtimeChannel> {
   })
 }
 
-interface Heard {
+interface Broadcast {
   type: string
   event: string
   payload?: unknown
@@ -40,23 +40,23 @@ interface Heard {
 
 /** Joins a channel with a client of its own, and keeps what it hears. */
 async function listener(name: string, config = {}) {
-  const heard: Heard[] = []
+  const deliveries: Broadcast[] = []
   const channel = client().channel(name, { config })
-  channel.on('broadcast', { event: '*' }, (message) => heard.push(message as Heard))
-  return { channel: await subscribed(channel), heard }
+  channel.on('broadcast', { event: '*' }, (message) => deliveries.push(message as Broadcast))
+  return { channel: await subscribed(channel), heard: deliveries }
 }
 
-const said = (event: string, payload: unknown) => ({ type: 'broadcast', event, payload })
+const broadcastOf = (event: string, payload: unknown) => ({ type: 'broadcast', event, payload })
 
 describe('the stock client', () => {
   test('is heard by all others, and not by itself', async () => {
     const name = unique('room')
     const [one, two, three] = [await listener(name), await listener(name), await listener(name)]
     const elsewhere = await listener(unique('room'))
-    const send = { ...said('shout', { a: [1, 'ü', null] }) } as const
+    const send = { ...broadcastOf('shout', { a: [1, 'ü', null] }) } as const
     expect(await one.channel.send({ ...send, type: 'broadcast' })).toBe('ok')
-    for (const { heard } of [two, three])
-      await expect.poll(() => heard).toEqual([said('shout', { a: [1, 'ü', null] })])
+    for (const { heard: deliveries } of [two, three])
+      await expect.poll(() => deliveries).toEqual([broadcastOf('shout', { a: [1, 'ü', null] })])
     await moment()
     expect(one.heard).toEqual([])
     expect(elsewhere.heard).toEqual([])
@@ -67,18 +67,18 @@ describe('the stock client', () => {
     const one = await listener(name, { broadcast: { self: true, ack: true } })
     const sent = await one.channel.send({ type: 'broadcast', event: 'echo', payload: { n: 1 } })
     expect(sent).toBe('ok')
-    await expect.poll(() => one.heard).toEqual([said('echo', { n: 1 })])
+    await expect.poll(() => one.heard).toEqual([broadcastOf('echo', { n: 1 })])
   })
 
   test('hears only the events that it listens to', async () => {
     const name = unique('room')
-    const [sender, heard] = [await listener(name), [] as unknown[]]
+    const [sender, deliveries] = [await listener(name), [] as unknown[]]
     const channel = client().channel(name)
-    channel.on('broadcast', { event: 'b' }, ({ payload }) => heard.push(payload))
+    channel.on('broadcast', { event: 'b' }, ({ payload }) => deliveries.push(payload))
     await subscribed(channel)
     for (const event of ['a', 'b', 'c'])
       await sender.channel.send({ type: 'broadcast', event, payload: { event } })
-    await expect.poll(() => heard).toEqual([{ event: 'b' }])
+    await expect.poll(() => deliveries).toEqual([{ event: 'b' }])
   })
 
   test('sends bytes', async () => {
@@ -115,9 +115,9 @@ describe('the stock client', () => {
     expect(await channel.send({ type: 'broadcast', event: 'batch', payload: { n: 2 } })).toBe('ok')
     await expect.poll(() => one.heard.length).toBe(3)
     const [single, second, batch] = one.heard
-    expect(single).toEqual(said('single', { n: 1 }))
+    expect(single).toEqual(broadcastOf('single', { n: 1 }))
     expect(new Uint8Array(second?.payload as ArrayBuffer)).toEqual(new Uint8Array(bytes))
-    expect(batch).toEqual(said('batch', { n: 2 }))
+    expect(batch).toEqual(broadcastOf('batch', { n: 2 }))
   })
 
   test('hears nothing any more after it has left', async () => {
@@ -136,16 +136,16 @@ describe('a message', () => {
     const name = unique('room')
     const [v1, v2] = [await wires.add({ vsn: '1.0.0' }), await wires.add()]
     const [old, young] = [await wires.add({ vsn: '1.0.0' }), await wires.add()]
-    for (const wire of [v1, v2, old, young]) await wire.joined(name)
+    for (const wire of [v1, v2, old, young]) await wire.mustJoin(name)
     v1.broadcast(name, 'from-v1', { n: 1 })
-    expect(await old.heard(name, 'from-v1')).toEqual(said('from-v1', { n: 1 }))
-    expect(await young.heard(name, 'from-v1')).toEqual(said('from-v1', { n: 1 }))
+    expect(await old.receiveBroadcast(name, 'from-v1')).toEqual(broadcastOf('from-v1', { n: 1 }))
+    expect(await young.receiveBroadcast(name, 'from-v1')).toEqual(broadcastOf('from-v1', { n: 1 }))
     v2.broadcast(name, 'text-v2', { n: 2 })
-    expect(await old.heard(name, 'text-v2')).toEqual(said('text-v2', { n: 2 }))
-    expect(await young.heard(name, 'text-v2')).toEqual(said('text-v2', { n: 2 }))
+    expect(await old.receiveBroadcast(name, 'text-v2')).toEqual(broadcastOf('text-v2', { n: 2 }))
+    expect(await young.receiveBroadcast(name, 'text-v2')).toEqual(broadcastOf('text-v2', { n: 2 }))
     v2.binary(name, 'from-v2', { n: 3 })
-    expect(await old.heard(name, 'from-v2')).toEqual(said('from-v2', { n: 3 }))
-    expect((await young.heardBinary(name, 'from-v2')).payload).toEqual({ n: 3 })
+    expect(await old.receiveBroadcast(name, 'from-v2')).toEqual(broadcastOf('from-v2', { n: 3 }))
+    expect((await young.receiveBinaryBroadcast(name, 'from-v2')).payload).toEqual({ n: 3 })
   })
 
   test.for<[unknown]>([
@@ -160,8 +160,8 @@ describe('a message', () => {
   ])('in text passes as %j', async ([payload]) => {
     const name = unique('room')
     const [one, two] = [await wires.add(), await wires.add()]
-    await one.joined(name, { broadcast: { ack: true } })
-    await two.joined(name)
+    await one.mustJoin(name, { broadcast: { ack: true } })
+    await two.mustJoin(name)
     const ref = one.send(`realtime:${name}`, 'broadcast', payload)
     expect(await one.reply(ref)).toEqual({ status: 'ok', response: {} })
     expect(await two.event(name, 'broadcast')).toMatchObject({ joinRef: null, ref: null, payload })
@@ -170,7 +170,7 @@ describe('a message', () => {
   test('keeps numbers that JavaScript cannot count to', async () => {
     const name = unique('room')
     const [one, two] = [await wires.add(), await wires.add()]
-    for (const wire of [one, two]) await wire.joined(name)
+    for (const wire of [one, two]) await wire.mustJoin(name)
     const numbers = '[9007199254740993,1e400,0.10000000000000000000001]'
     one.socket.send(
       `[null,"1","realtime:${name}","broadcast",{"type":"broadcast","event":"n","payload":${numbers}}]`,
@@ -181,22 +181,22 @@ describe('a message', () => {
   test('reaches other channels of the same user', async () => {
     const name = unique('room')
     const [one, two] = [await wires.add(), await wires.add()]
-    await one.joined(name)
-    await two.joined(name, { broadcast: { self: true } })
+    await one.mustJoin(name)
+    await two.mustJoin(name, { broadcast: { self: true } })
     one.broadcast(name, 'a', {})
     two.broadcast(name, 'b', {})
-    await two.heard(name, 'a')
-    await two.heard(name, 'b')
-    await one.heard(name, 'b')
-    await one.settled()
+    await two.receiveBroadcast(name, 'a')
+    await two.receiveBroadcast(name, 'b')
+    await one.receiveBroadcast(name, 'b')
+    await one.flush()
     expect(one.received).toEqual([])
   })
 
   test.for(['text', 'binary'] as const)('that is too large is refused, as %s', async (form) => {
     const name = unique('room')
     const [one, quiet, two] = [await wires.add(), await wires.add(), await wires.add()]
-    await one.joined(name, { broadcast: { ack: true } })
-    for (const wire of [quiet, two]) await wire.joined(name)
+    await one.mustJoin(name, { broadcast: { ack: true } })
+    for (const wire of [quiet, two]) await wire.mustJoin(name)
     const send = (wire: typeof one, event: string, size: number) => {
       const payload = { text: 'x'.repeat(size) }
       return form === 'text'
@@ -206,9 +206,9 @@ describe('a message', () => {
     expect(await one.reply(send(one, 'large', 3_100_000))).toMatchObject({ status: 'error' })
     send(quiet, 'large', 3_100_000)
     expect(await one.reply(send(one, 'fits', 2_900_000))).toEqual({ status: 'ok', response: {} })
-    if (form === 'text') await two.heard(name, 'fits')
-    else await two.heardBinary(name, 'fits')
-    await quiet.settled()
+    if (form === 'text') await two.receiveBroadcast(name, 'fits')
+    else await two.receiveBinaryBroadcast(name, 'fits')
+    await quiet.flush()
     expect(two.received).toEqual([])
     for (const { received } of [one, quiet])
       expect(received.filter(({ event }) => event === 'phx_close')).toEqual([])
@@ -225,7 +225,7 @@ describe('over HTTP', () => {
   async function room() {
     const name = unique('room: a/b')
     const [young, old] = [await wires.add(), await wires.add({ vsn: '1.0.0' })]
-    for (const wire of [young, old]) await wire.joined(name)
+    for (const wire of [young, old]) await wire.mustJoin(name)
     return { name, young, old }
   }
 
@@ -240,10 +240,13 @@ describe('over HTTP', () => {
     expect(answer.status).toBe(202)
     expect(await answer.text()).toBe('')
     for (const wire of [one.young, one.old]) {
-      expect(await wire.heard(one.name, 'a')).toEqual(said('a', { n: 1 }))
-      expect(await wire.heard(one.name, 'c')).toEqual({ ...said('c', { n: 3 }), meta: { id } })
+      expect(await wire.receiveBroadcast(one.name, 'a')).toEqual(broadcastOf('a', { n: 1 }))
+      expect(await wire.receiveBroadcast(one.name, 'c')).toEqual({
+        ...broadcastOf('c', { n: 3 }),
+        meta: { id },
+      })
     }
-    expect(await two.young.heard(two.name, 'b')).toEqual(said('b', { n: 2 }))
+    expect(await two.young.receiveBroadcast(two.name, 'b')).toEqual(broadcastOf('b', { n: 2 }))
     expect(one.young.received).toEqual([])
   })
 
@@ -261,9 +264,9 @@ describe('over HTTP', () => {
     expect((await batch(message)).status).toBe(202)
     for (const path of ['broadcast', 'broadcast/room/events/shout']) {
       const body = JSON.stringify({ messages: message })
-      const refused = await post(path, body, { authorization: 'Bearer rubbish' })
-      expect(refused.status).toBe(401)
-      expect(await refused.json()).toEqual({ message: 'Unauthorized' })
+      const refusal = await post(path, body, { authorization: 'Bearer rubbish' })
+      expect(refusal.status).toBe(401)
+      expect(await refusal.json()).toEqual({ message: 'Unauthorized' })
     }
   })
 
@@ -315,7 +318,7 @@ describe('over HTTP', () => {
     const answer = await batch([{ topic: name, event: 'a', payload: {} }, { topic: name }])
     expect(answer.status).toBe(422)
     expect((await batch([{ topic: name, event: 'b', payload: {} }])).status).toBe(202)
-    await young.heard(name, 'b')
+    await young.receiveBroadcast(name, 'b')
     expect(young.received).toEqual([])
   })
 
@@ -326,23 +329,25 @@ describe('over HTTP', () => {
       const answer = await post(path, JSON.stringify(payload))
       expect(answer.status).toBe(202)
       expect(await answer.text()).toBe('')
-      const frame = await young.heardBinary(name, 'an event/ü')
+      const frame = await young.receiveBinaryBroadcast(name, 'an event/ü')
       expect(frame).toMatchObject({ payload, metadata: '' })
-      expect(await old.heard(name, 'an event/ü')).toEqual(said('an event/ü', payload))
+      expect(await old.receiveBroadcast(name, 'an event/ü')).toEqual(
+        broadcastOf('an event/ü', payload),
+      )
     }
     const bytes = Buffer.from([0, 255, 7])
     const octets = { 'content-type': 'application/octet-stream' }
     expect((await post(path, bytes, octets)).status).toBe(202)
-    expect(await young.heardBinary(name, 'an event/ü')).toMatchObject({ payload: bytes })
-    await old.settled()
+    expect(await young.receiveBinaryBroadcast(name, 'an event/ü')).toMatchObject({ payload: bytes })
+    await old.flush()
     expect(old.received).toEqual([])
   })
 
   test('a single message has a type, if any', async () => {
     const path = `broadcast/${unique('room')}/events/shout`
-    const refused = await post(path, 'text', { 'content-type': 'text/plain' })
-    expect(refused.status).toBe(415)
-    expect(await refused.json()).toEqual({
+    const refusal = await post(path, 'text', { 'content-type': 'text/plain' })
+    expect(refusal.status).toBe(415)
+    expect(await refusal.json()).toEqual({
       error: 'Unsupported Media Type. Use application/json or application/octet-stream',
     })
     const plain = await fetch(`${inject('access').url}/realtime/v1/api/${path}`, {

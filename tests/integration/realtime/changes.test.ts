@@ -56,8 +56,8 @@ describe.skipIf(!isOwn)('changes of rows', () => {
         ids: [id],
         data: { ...about, type: 'INSERT', columns, record: { id: 1, name: 'a', n: null } },
       })
-      const told = (frame.payload as Change).data.commit_timestamp ?? ''
-      expect(Math.abs(Date.now() - Date.parse(told))).toBeLessThan(10_000)
+      const timestamp = (frame.payload as Change).data.commit_timestamp ?? ''
+      expect(Math.abs(Date.now() - Date.parse(timestamp))).toBeLessThan(10_000)
 
       await sql(`update ${name} set n = 2`)
       expect(await change(wire, room)).toEqual({
@@ -117,7 +117,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       await sql(`update ${name} set n = 1 where id = 200`)
       await sql(`delete from ${name} where id = 200`)
       await expect.poll(() => changes(wire, room)).toHaveLength(4)
-      await wire.settled()
+      await wire.flush()
       const ids = changes(wire, room).map(({ ids }) => ids.toSorted((a, b) => a - b))
       const sorted = (...numbers: number[]) => numbers.toSorted((a, b) => a - b)
       const always = [all, schema, anything]
@@ -143,7 +143,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
         [two, a],
       ] as const) {
         expect(await change(wire, room)).toMatchObject({ record: { id: 300 } })
-        await wire.settled()
+        await wire.flush()
         expect(changes(wire, room)).toEqual([])
       }
     })
@@ -155,7 +155,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       await one.reply(one.send(`realtime:${room}`, 'phx_leave', {}))
       await sql(`insert into ${name} values (400)`)
       await change(two, room)
-      await one.settled()
+      await one.flush()
       expect(changes(one, room)).toEqual([])
     })
 
@@ -175,7 +175,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       await sql(`insert into ${name} values (500)`)
       await change(wire, room)
       wire.broadcast(room, 'shout', {})
-      await wire.heard(room, 'shout')
+      await wire.receiveBroadcast(room, 'shout')
     })
 
     test('are told of any schema', async () => {
@@ -227,20 +227,20 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     test('arrive with the stock client, for several bindings', async () => {
       const { url, anonKey } = inject('access')
       const client = connect<object>(url, anonKey)
-      const heard: string[] = []
+      const received: string[] = []
       const channel = client.channel(unique('room'))
-      const told = new Promise<unknown>((resolve) => channel.on('system', {}, resolve))
+      const timestamp = new Promise<unknown>((resolve) => channel.on('system', {}, resolve))
       const place = { schema: SCHEMA, table }
       channel.on('postgres_changes', { event: '*', ...place }, ({ eventType }) =>
-        heard.push(`all ${eventType}`),
+        received.push(`all ${eventType}`),
       )
       channel.on(
         'postgres_changes',
         { event: 'INSERT', ...place, filter: 'id=eq.900' },
-        (payload) => heard.push(`900 ${JSON.stringify([payload.new, payload.old])}`),
+        (payload) => received.push(`900 ${JSON.stringify([payload.new, payload.old])}`),
       )
       channel.on('postgres_changes', { event: 'DELETE', ...place }, (payload) =>
-        heard.push(`gone ${JSON.stringify(payload.old)}`),
+        received.push(`gone ${JSON.stringify(payload.old)}`),
       )
       await new Promise<void>((resolve, reject) => {
         channel.subscribe((status, error) => {
@@ -248,12 +248,12 @@ describe.skipIf(!isOwn)('changes of rows', () => {
           else reject(error ?? new Error(status))
         })
       })
-      expect(await told).toMatchObject({ status: 'ok', message: 'Subscribed to PostgreSQL' })
+      expect(await timestamp).toMatchObject({ status: 'ok', message: 'Subscribed to PostgreSQL' })
       await sql(`insert into ${name} values (900, 'x', 5)`)
       await sql(`insert into ${name} values (901)`)
       await sql(`delete from ${name} where id = 900`)
       await expect
-        .poll(() => heard)
+        .poll(() => received)
         .toEqual([
           'all INSERT',
           '900 [{"id":900,"name":"x","n":5},{}]',
@@ -278,7 +278,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     )
     await sql(`update ${name} set batch = 9 where id <= 3; delete from ${name} where id = 1`)
     await expect.poll(() => changes(wire, room).length, { timeout: 30_000 }).toBe(2604)
-    await wire.settled()
+    await wire.flush()
     const all = changes(wire, room)
     expect(all).toHaveLength(2604)
     const of = (batch: number) => all.filter(({ data }) => data.record?.batch === batch)
@@ -310,7 +310,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     const wire = await wires.add()
     const room = unique('room')
     const config = { postgres_changes: [{ event: '*', schema: SCHEMA, table }] }
-    await wire.joined(room, config)
+    await wire.mustJoin(room, config)
     expect(await wire.system(room)).toEqual(
       unsubscribed(
         room,
@@ -351,7 +351,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       'Unable to subscribe to changes with given parameters. An exception happened so please check your connect parameters: ['
     const unparsed = 'Error parsing `filter` params: '
 
-    /** The subscription is refused with a message that has all of `parts`. */
+    /** Checks that the subscription is refused with a message that has all of `parts`. */
     async function refusal(wire: Wire, binding: Binding, parts: string[]) {
       const room = unique('room')
       const answer = await wire.join(room, {
@@ -423,7 +423,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
         { event: '*', ...place },
         { event: '*', ...place, filter: 'nope=eq.1' },
       ]
-      await wire.joined(room, { postgres_changes: bindings })
+      await wire.mustJoin(room, { postgres_changes: bindings })
       expect(await wire.system(room)).toMatchObject({ status: 'error' })
       await sql(`insert into ${SCHEMA}.${table} values (1)`)
       await moment()

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import WebSocket from 'ws'
 
-import { start, type Own } from './server.ts'
+import { start, type ChannelServer } from './server.ts'
 import { unique } from './stage.ts'
 
 const SOCKETS = 10_000
@@ -15,9 +15,9 @@ const TOGETHER = 100
 const COST = 24 << 10
 
 describe.skipIf(inject('own') === null)('a crowd', () => {
-  let own: Own
+  let own: ChannelServer
   const sockets: WebSocket[] = []
-  const heard: string[][] = []
+  const received: string[][] = []
 
   beforeAll(async () => {
     const many = '1000000'
@@ -45,7 +45,7 @@ describe.skipIf(inject('own') === null)('a crowd', () => {
     expect(reply.toString()).toContain('"status":"ok"')
     socket.on('message', (message: Buffer) => messages.push(message.toString()))
     sockets.push(socket)
-    heard.push(messages)
+    received.push(messages)
   }
 
   async function memory() {
@@ -68,15 +68,15 @@ describe.skipIf(inject('own') === null)('a crowd', () => {
       sender?.send(JSON.stringify(['1', '2', `realtime:${room}`, 'broadcast', payload]))
     }
     // All but the sender.
-    const all = () => heard.slice(1).filter((messages) => messages.length === 3).length
+    const all = () => received.slice(1).filter((messages) => messages.length === 3).length
     await expect.poll(all, { timeout: 60_000, interval: 200 }).toBe(SOCKETS - 1)
-    const numbers = new Set(heard.slice(1).map((messages) => messages.map(number).join()))
+    const numbers = new Set(received.slice(1).map((messages) => messages.map(number).join()))
     expect([...numbers]).toEqual(['1,2,3'])
     expect(sockets.every(({ readyState }) => readyState === WebSocket.OPEN)).toBe(true)
   })
 })
 
-/** The number in a broadcast. */
+/** Returns the number in a broadcast. */
 function number(message: string) {
   const [, , , , payload] = JSON.parse(message) as [
     null,

@@ -14,7 +14,7 @@ const anId = expect.stringMatching(UUID) as string
 
 const PRIVATE = { private: true }
 
-/** A socket that may join every private channel. */
+/** Returns a socket that may join every private channel. */
 const trusted = (vsn = '2.0.0') => wires.add({ vsn, key: inject('access').serviceKey })
 
 /** Says so in public, from the database. */
@@ -26,27 +26,27 @@ const sendPrivately = (name: string, event: string, payload: object = {}) =>
 
 /** Joins, and returns once what the database says is heard there. */
 async function listen(wire: Wire, name: string, config: { private?: boolean } = {}) {
-  await wire.joined(name, config)
+  await wire.mustJoin(name, config)
   for (let times = 0; times < 20; times++) {
     const probe = `probe-${times}`
     await sql(
       `select realtime.send('{}', '${probe}', '${name}', ${String(config.private ?? false)})`,
     )
-    const isIt = (frame: Frame) => frame.event === probe || said(frame).event === probe
-    const heard = await wire.take(isIt, probe, 500).catch(() => null)
-    if (heard !== null) return
+    const isIt = (frame: Frame) => frame.event === probe || payloadOf(frame).event === probe
+    const arrival = await wire.take(isIt, probe, 500).catch(() => null)
+    if (arrival !== null) return
   }
   throw new Error(`nothing from the database is heard on ${name}`)
 }
 
-interface Said {
+interface BroadcastPayload {
   event?: string
   payload?: unknown
   meta?: { id: string; replayed?: boolean }
 }
 
-/** What a broadcast in text says. */
-const said = ({ payload }: Frame) => (payload ?? {}) as Said
+/** Returns what a broadcast in text says. */
+const payloadOf = ({ payload }: Frame) => (payload ?? {}) as BroadcastPayload
 
 const broadcasts = ({ received }: Wire) =>
   received.filter(({ event, kind }) => kind !== 'text' || event === 'broadcast')
@@ -56,8 +56,8 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
     const [open, closed] = [unique('room'), unique('room')]
     const wire = await trusted()
     const broadcast = { replication_ready: true }
-    await wire.joined(open, { broadcast })
-    await wire.joined(closed, { private: true, broadcast })
+    await wire.mustJoin(open, { broadcast })
+    await wire.mustJoin(closed, { private: true, broadcast })
     for (const name of [open, closed])
       expect(await wire.system(name)).toEqual({
         extension: 'system',
@@ -75,10 +75,10 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
     const id = await sql(
       `select id from realtime.messages where (topic, event) = ('${name}', 'said')`,
     )
-    const frame = await young.heardBinary(name, 'said')
+    const frame = await young.receiveBinaryBroadcast(name, 'said')
     expect(JSON.parse(frame.metadata)).toEqual({ id })
     expect(frame.payload).toEqual({ a: [1, null, 'ü'], id })
-    expect(await old.heard(name, 'said')).toEqual({
+    expect(await old.receiveBroadcast(name, 'said')).toEqual({
       type: 'broadcast',
       event: 'said',
       payload: { a: [1, null, 'ü'], id },
@@ -91,7 +91,7 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
     const wire = await wires.add()
     await listen(wire, name)
     await send(name, 'said', { id: 'mine' })
-    const frame = await wire.heardBinary(name, 'said')
+    const frame = await wire.receiveBinaryBroadcast(name, 'said')
     expect(frame.payload).toEqual({ id: 'mine' })
     expect(JSON.parse(frame.metadata)).toEqual({ id: anId })
   })
@@ -102,10 +102,10 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
     for (const wire of [young, old]) await listen(wire, name)
     await sql(`select realtime.send_binary('\\x00ff80'::bytea, 'bytes', '${name}', false)`)
     await send(name, 'after')
-    const frame = await young.heardBinary(name, 'bytes')
+    const frame = await young.receiveBinaryBroadcast(name, 'bytes')
     expect(frame.payload).toEqual(Buffer.from([0, 255, 128]))
     expect(JSON.parse(frame.metadata)).toEqual({ id: anId })
-    await old.heard(name, 'after')
+    await old.receiveBroadcast(name, 'after')
     expect(broadcasts(old)).toEqual([])
   })
 
@@ -116,8 +116,8 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
     await listen(outside, name)
     await sendPrivately(name, 'private')
     await send(name, 'public')
-    await inside.heardBinary(name, 'private')
-    await outside.heardBinary(name, 'public')
+    await inside.receiveBinaryBroadcast(name, 'private')
+    await outside.receiveBinaryBroadcast(name, 'public')
     await moment()
     expect([broadcasts(inside), broadcasts(outside)]).toEqual([[], []])
   })
@@ -131,9 +131,9 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
       values ('${name}', 'broadcast', 'row', '{"n": 12345678901234567890}', false),
              ('${name}', 'broadcast', null, '{}', false), ('${name}', 'broadcast', 'nothing', null, false),
              ('${name}', 'broadcast', 'unsure', '{}', null), ('${name}', 'broadcast', 'last', '[1]', false)`)
-    const row = await wire.heardBinary(name, 'row')
+    const row = await wire.receiveBinaryBroadcast(name, 'row')
     expect(row.raw.toString()).toContain('12345678901234567890')
-    expect((await wire.heardBinary(name, 'last')).payload).toEqual([1])
+    expect((await wire.receiveBinaryBroadcast(name, 'last')).payload).toEqual([1])
     expect(broadcasts(wire)).toEqual([])
   })
 
@@ -144,7 +144,7 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
     await sql(`begin; select realtime.send('{}', 'undone', '${name}', false); rollback`)
     await sql(`begin; savepoint s; select realtime.send('{}', 'undone', '${name}', false); rollback to s;
                select realtime.send('{}', 'done', '${name}', false); commit`)
-    await wire.heardBinary(name, 'done')
+    await wire.receiveBinaryBroadcast(name, 'done')
     expect(broadcasts(wire)).toEqual([])
   })
 
@@ -174,7 +174,7 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
     await sql(`begin; set local role authenticated; set local request.jwt.claims = '{"sub":"${id}"}';
                select realtime.send('{}', 'refused', '${name}', false); commit`)
     await send(name, 'granted')
-    await wire.heardBinary(name, 'granted')
+    await wire.receiveBinaryBroadcast(name, 'granted')
     expect(broadcasts(wire)).toEqual([])
   })
 
@@ -204,7 +204,7 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
       ['UPDATE', after, before],
       ['DELETE', null, after],
     ] as const) {
-      const { payload } = await wire.heardBinary(name, operation)
+      const { payload } = await wire.receiveBinaryBroadcast(name, operation)
       expect(payload).toEqual({ operation, record, old_record, ...about })
     }
     await sql(`drop table public."${table}"; drop function public."${table}"`)
@@ -222,10 +222,12 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
 
   test('is heard by the stock client with what is said about it', async () => {
     const name = unique('room')
-    const heard: { event: string; payload?: unknown; meta?: { id: string } }[] = []
+    const deliveries: { event: string; payload?: unknown; meta?: { id: string } }[] = []
     const client = service()
     const channel = client.channel(name, { config: PRIVATE })
-    channel.on('broadcast', { event: '*' }, (message) => heard.push(message as (typeof heard)[0]))
+    channel.on('broadcast', { event: '*' }, (message) =>
+      deliveries.push(message as (typeof deliveries)[0]),
+    )
     await new Promise<void>((resolve, reject) => {
       channel.subscribe((status, error) => {
         if (status === REALTIME_SUBSCRIBE_STATES.SUBSCRIBED) resolve()
@@ -235,7 +237,7 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
     await listen(await trusted(), unique('wait'), PRIVATE)
     await sendPrivately(name, 'said', { n: 1 })
     await expect
-      .poll(() => heard)
+      .poll(() => deliveries)
       .toEqual([
         { type: 'broadcast', event: 'said', payload: { n: 1, id: anId }, meta: { id: anId } },
       ])
@@ -244,7 +246,7 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
 })
 
 describe.skipIf(!isOwn)('a replay', () => {
-  /** The text broadcasts that have come to the topic. */
+  /** Returns the text broadcasts that have come to the topic. */
   const texts = ({ received }: Wire) =>
     received.filter(({ event, kind }) => kind === 'text' && event === 'broadcast')
 
@@ -253,7 +255,7 @@ describe.skipIf(!isOwn)('a replay', () => {
     broadcast: { replay: { since: ms, ...(limit === undefined ? {} : { limit }) } },
   })
 
-  /** Thirty private messages of a minute each until now, and one that is public. */
+  /** Writes thirty private messages, a minute apart, until now, and one that is public. */
   async function past(name: string) {
     await sql(`
       insert into realtime.messages (topic, extension, event, payload, private, inserted_at)
@@ -268,11 +270,11 @@ describe.skipIf(!isOwn)('a replay', () => {
     const name = unique('room')
     await past(name)
     const wire = await trusted(vsn)
-    const ref = wire.joins(name, since(0))
+    const ref = wire.sendJoin(name, since(0))
     await expect.poll(() => texts(wire).length).toBe(25)
     const [first] = wire.received
     expect(first).toMatchObject({ event: 'phx_reply', ref })
-    const messages = texts(wire).map(said)
+    const messages = texts(wire).map(payloadOf)
     expect(messages.map(({ event }) => event)).toEqual(
       Array.from({ length: 25 }, (_, index) => `e${index + 6}`),
     )
@@ -294,12 +296,12 @@ describe.skipIf(!isOwn)('a replay', () => {
     const name = unique('room')
     await past(name)
     const [few, late] = [await trusted(), await trusted()]
-    await few.joined(name, since(0, 3))
+    await few.mustJoin(name, since(0, 3))
     await expect
-      .poll(() => texts(few).map((frame) => said(frame).event))
+      .poll(() => texts(few).map((frame) => payloadOf(frame).event))
       .toEqual(['e28', 'e29', 'e30'])
-    await late.joined(name, since(Date.now() + 60_000))
-    await late.settled()
+    await late.mustJoin(name, since(Date.now() + 60_000))
+    await late.flush()
     await moment()
     expect(texts(late)).toEqual([])
     expect(texts(few)).toHaveLength(3)
@@ -311,12 +313,12 @@ describe.skipIf(!isOwn)('a replay', () => {
     await sql(`select realtime.send_binary('\\x0102', 'bytes', '${name}');
                select realtime.send('{}', 'text', '${name}')`)
     const [young, old] = [await trusted(), await trusted('1.0.0')]
-    for (const wire of [young, old]) await wire.joined(name, since(begin))
-    const frame = await young.heardBinary(name, 'bytes')
+    for (const wire of [young, old]) await wire.mustJoin(name, since(begin))
+    const frame = await young.receiveBinaryBroadcast(name, 'bytes')
     expect(frame.payload).toEqual(Buffer.from([1, 2]))
     expect(JSON.parse(frame.metadata)).toEqual({ id: anId, replayed: true })
     for (const wire of [young, old])
-      expect(await wire.heard(name, 'text')).toMatchObject({ meta: { replayed: true } })
+      expect(await wire.receiveBroadcast(name, 'text')).toMatchObject({ meta: { replayed: true } })
     await moment()
     expect(broadcasts(old)).toEqual([])
   })
@@ -331,11 +333,11 @@ describe.skipIf(!isOwn)('a replay', () => {
       })()
       const wire = await trusted()
       await moment(100 * round)
-      await wire.joined(name, since(begin))
+      await wire.mustJoin(name, since(begin))
       await sending
       await moment()
       const events = broadcasts(wire).map((frame) =>
-        frame.kind === 'text' ? said(frame).event : frame.event,
+        frame.kind === 'text' ? payloadOf(frame).event : frame.event,
       )
       expect(events).toEqual(Array.from({ length: 8 }, (_, n) => `e${n}`))
     }

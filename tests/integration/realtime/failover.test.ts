@@ -80,8 +80,9 @@ describe.skipIf(inject('own') === null)('a failover', () => {
     end.abort()
     await writing
 
-    const told = () => wire.received.filter(({ event }) => event === 'postgres_changes')
-    const ids = () => new Set(told().map(({ payload }) => (payload as Change).data.record?.id))
+    const rowChanges = () => wire.received.filter(({ event }) => event === 'postgres_changes')
+    const ids = () =>
+      new Set(rowChanges().map(({ payload }) => (payload as Change).data.record?.id))
     await expect.poll(() => ids().size, { timeout: 40_000 }).toBe(written.length)
     expect([...ids()]).toEqual(written)
   })

@@ -104,7 +104,7 @@ describe.skipIf(!isOwn)('a filter', () => {
   /** The channels, by their filters. */
   const inserts = new Map<string, string>()
   const deletions = new Map<string, string>()
-  const refused = new Map<string, unknown>()
+  const refusals = new Map<string, unknown>()
   let wire: Wire
   let rest: Wire
 
@@ -125,13 +125,13 @@ describe.skipIf(!isOwn)('a filter', () => {
         rooms.set(filter, room)
         const binding = { event, schema: SCHEMA, table, filter }
         // What is refused fails in its own test, not here.
-        await watch(on, room, [binding]).catch((error: unknown) => refused.set(filter, error))
+        await watch(on, room, [binding]).catch((error: unknown) => refusals.set(filter, error))
       }
     for (const row of ROWS) await sql(`insert into ${name} values (${row})`)
     await sql(`delete from ${name}`)
     const all = deletions.get('') ?? ''
     await vi.waitFor(() => expect(changes(rest, all)).toHaveLength(6), 20_000)
-    await wire.settled()
+    await wire.flush()
   }, 60_000)
 
   afterAll(async () => {
@@ -141,7 +141,7 @@ describe.skipIf(!isOwn)('a filter', () => {
 
   test.for(CASES)('%j passes %j', async ([filter, expected]) => {
     const room = inserts.get(filter) ?? ''
-    expect(refused.get(filter)).toBeUndefined()
+    expect(refusals.get(filter)).toBeUndefined()
     await expect
       .poll(() => changes(wire, room).map(({ data }) => data.record?.id), { timeout: 3000 })
       .toEqual(expected)
@@ -149,7 +149,7 @@ describe.skipIf(!isOwn)('a filter', () => {
 
   test.for(DELETIONS)('%j passes deletions of %j', async ([filter, expected]) => {
     const room = deletions.get(filter) ?? ''
-    expect(refused.get(filter)).toBeUndefined()
+    expect(refusals.get(filter)).toBeUndefined()
     await expect
       .poll(() => changes(rest, room).map(({ data }) => data.old_record?.id), { timeout: 3000 })
       .toEqual(expected)
@@ -167,20 +167,25 @@ describe.skipIf(!isOwn)('a filter', () => {
       `update ${SCHEMA}.whole set n = 3 where id = 1; update ${SCHEMA}.whole set n = 1 where id = 2`,
     )
     await sql(`delete from ${SCHEMA}.whole`)
-    const told = () =>
+    const changeKeys = () =>
       changes(wire, room).map(({ data: { type, record, old_record } }) => [
         type,
         (record ?? old_record)?.id,
       ])
     await expect
-      .poll(told)
-      .toEqual([['INSERT', 1], ['INSERT', 3], ['UPDATE', 2], ...(await sortedDeletions(told))])
+      .poll(changeKeys)
+      .toEqual([
+        ['INSERT', 1],
+        ['INSERT', 3],
+        ['UPDATE', 2],
+        ...(await sortedDeletions(changeKeys)),
+      ])
   })
 
   /** Deletions come in the order of the table, which is of no interest here. */
-  async function sortedDeletions(told: () => unknown[][]): Promise<unknown[][]> {
-    await expect.poll(() => told().length).toBe(5)
-    const deleted = told().slice(3)
+  async function sortedDeletions(changeKeys: () => unknown[][]): Promise<unknown[][]> {
+    await expect.poll(() => changeKeys().length).toBe(5)
+    const deleted = changeKeys().slice(3)
     expect(deleted.toSorted(([, a], [, b]) => Number(a) - Number(b))).toEqual([
       ['DELETE', 2],
       ['DELETE', 3],

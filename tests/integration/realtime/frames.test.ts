@@ -64,7 +64,7 @@ describe.for(VERSIONS)('a socket of version %s', (vsn) => {
     const wire = await open()
     const name = unique('room')
     const topic = `realtime:${name}`
-    await wire.joined(name, {}, { ref: 'join' })
+    await wire.mustJoin(name, {}, { ref: 'join' })
     const ref = wire.send(topic, 'phx_leave', {}, { joinRef: 'join' })
     const left = await wire.take((frame) => frame.topic === topic, 'reply')
     expect(left).toMatchObject({ event: 'phx_reply', ref, payload: ok })
@@ -77,12 +77,12 @@ describe.for(VERSIONS)('a socket of version %s', (vsn) => {
     const wire = await open()
     const name = unique('room')
     const config = { broadcast: { self: true } }
-    await wire.joined(name, config, { ref: 'first' })
-    await wire.joined(name, config, { ref: 'second' })
+    await wire.mustJoin(name, config, { ref: 'first' })
+    await wire.mustJoin(name, config, { ref: 'second' })
     await wire.event(name, 'phx_close')
     wire.send(`realtime:${name}`, 'phx_leave', {}, { joinRef: 'first' })
     wire.broadcast(name, 'still there', {})
-    await wire.heard(name, 'still there')
+    await wire.receiveBroadcast(name, 'still there')
     expect(wire.received).toEqual([])
   })
 
@@ -90,31 +90,31 @@ describe.for(VERSIONS)('a socket of version %s', (vsn) => {
     const wire = await open()
     const topic = `realtime:${unique('room')}`
     expect(await wire.reply(wire.send(topic, 'phx_leave', {}))).toEqual(ok)
-    await wire.settled()
+    await wire.flush()
     expect(wire.received).toEqual([])
   })
 
   test('joins again in place of its channel', async () => {
     const [wire, other] = [await open(), await open()]
     const name = unique('room')
-    await wire.joined(name, { broadcast: { self: true } }, { ref: 'first' })
-    await other.joined(name)
-    wire.joins(name, {}, { ref: 'second' })
+    await wire.mustJoin(name, { broadcast: { self: true } }, { ref: 'first' })
+    await other.mustJoin(name)
+    wire.sendJoin(name, {}, { ref: 'second' })
     expect(await wire.reply('second')).toEqual(joined)
     expect(await wire.event(name, 'phx_close')).toMatchObject({ ref: 'first', payload: {} })
     other.broadcast(name, 'once', {})
-    await wire.heard(name, 'once')
+    await wire.receiveBroadcast(name, 'once')
     wire.broadcast(name, 'own', {})
-    await other.heard(name, 'own')
-    await wire.settled()
+    await other.receiveBroadcast(name, 'own')
+    await wire.flush()
     expect(wire.received).toEqual([])
   })
 
   test('may send an event that nobody knows, and an outdated reference of its join', async () => {
     const [wire, other] = [await open(), await open()]
     const name = unique('room')
-    await wire.joined(name)
-    await other.joined(name)
+    await wire.mustJoin(name)
+    await other.mustJoin(name)
     wire.send(`realtime:${name}`, 'unheard_of', { a: 1 })
     wire.send(
       `realtime:${name}`,
@@ -122,8 +122,8 @@ describe.for(VERSIONS)('a socket of version %s', (vsn) => {
       { type: 'broadcast', event: 'late', payload: {} },
       { joinRef: 'long ago' },
     )
-    await other.heard(name, 'late')
-    await wire.settled()
+    await other.receiveBroadcast(name, 'late')
+    await wire.flush()
     expect(wire.received).toEqual([])
   })
 
@@ -131,8 +131,8 @@ describe.for(VERSIONS)('a socket of version %s', (vsn) => {
     const [wire, other] = [await open(), await open()]
     const name = unique('room')
     const topic = `realtime:${name}`
-    await wire.joined(name)
-    await other.joined(name)
+    await wire.mustJoin(name)
+    await other.mustJoin(name)
     const rubbish = [
       '',
       ' ',
@@ -175,28 +175,28 @@ describe.for(VERSIONS)('a socket of version %s', (vsn) => {
       for (const event of ['phx_join', 'phx_leave', 'presence', 'access_token', 'broadcast'])
         wire.send(`realtime:${unique('other')}`, event, payload)
     wire.send('phoenix', 'heartbeat', null)
-    await wire.settled()
+    await wire.flush()
     wire.received.length = 0
     wire.broadcast(name, 'after', {})
-    await other.heard(name, 'after')
+    await other.receiveBroadcast(name, 'after')
   })
 
   test('is closed for a frame that is too large', async () => {
     for (const frame of ['x'.repeat(5_000_001), Buffer.alloc(5_000_001)]) {
       const wire = await open()
       wire.socket.send(frame)
-      expect(await wire.closing()).toBe(1009)
+      expect(await wire.closeCode()).toBe(1009)
     }
     const wire = await open()
     wire.socket.send('x'.repeat(4_999_999))
-    await wire.settled()
+    await wire.flush()
   })
 
   test('takes a frame in pieces, and pings', async () => {
     const [wire, other] = [await open(), await open()]
     const name = unique('room')
-    await wire.joined(name)
-    await other.joined(name)
+    await wire.mustJoin(name)
+    await other.mustJoin(name)
     const [topic, event] = [`realtime:${name}`, 'broadcast']
     const payload = { type: 'broadcast', event: 'pieces', payload: { text: 'ü'.repeat(1000) } }
     const message =
@@ -207,14 +207,14 @@ describe.for(VERSIONS)('a socket of version %s', (vsn) => {
     wire.socket.ping('in between')
     wire.socket.send(bytes.subarray(101, 102), { fin: false, binary: false })
     wire.socket.send(bytes.subarray(102), { fin: true, binary: false })
-    expect(await other.heard(name, 'pieces')).toEqual(payload)
+    expect(await other.receiveBroadcast(name, 'pieces')).toEqual(payload)
     expect((await ponged).toString()).toBe('in between')
   })
 
   test('is closed as it asks', async () => {
     const wire = await open()
     wire.socket.close(1000, 'enough')
-    expect(await wire.closing()).toBe(1000)
+    expect(await wire.closeCode()).toBe(1000)
   })
 
   test.for<[string, object]>([
@@ -248,9 +248,9 @@ describe.for(VERSIONS)('a socket of version %s', (vsn) => {
 test('words for booleans in a join are obeyed', async () => {
   const wire = await wires.add()
   const name = unique('room')
-  await wire.joined(name, { broadcast: { self: 'TRUE', ack: 'true' } })
+  await wire.mustJoin(name, { broadcast: { self: 'TRUE', ack: 'true' } })
   expect(await wire.reply(wire.broadcast(name, 'shout', {}))).toEqual(ok)
-  await wire.heard(name, 'shout')
+  await wire.receiveBroadcast(name, 'shout')
 })
 
 describe('a binary frame', () => {
@@ -261,9 +261,9 @@ describe('a binary frame', () => {
       await wires.add(),
       await wires.add({ vsn: '1.0.0' }),
     ]
-    await sender.joined(name, { broadcast: { ack: true } })
-    await receiver.joined(name)
-    await old.joined(name)
+    await sender.mustJoin(name, { broadcast: { ack: true } })
+    await receiver.mustJoin(name)
+    await old.mustJoin(name)
     return { name, sender, receiver, old }
   }
 
@@ -277,10 +277,10 @@ describe('a binary frame', () => {
       event: 'phx_reply',
       payload: ok,
     })
-    const frame = await receiver.heardBinary(name, 'grüße')
+    const frame = await receiver.receiveBinaryBroadcast(name, 'grüße')
     const expected = [`realtime:${name}`, 'grüße', '']
     expect(frame.raw).toEqual(binaryFrame(USER_BROADCAST, expected, content, JSON_TEXT))
-    expect(await old.heard(name, 'grüße')).toMatchObject({
+    expect(await old.receiveBroadcast(name, 'grüße')).toMatchObject({
       type: 'broadcast',
       event: 'grüße',
       payload: { a: 1.5, b: 'ü' },
@@ -293,12 +293,12 @@ describe('a binary frame', () => {
     sender.binary(name, 'bytes', content)
     sender.binary(name, 'nothing', new Uint8Array())
     sender.binary(name, 'end', {})
-    const frame = await receiver.heardBinary(name, 'bytes')
+    const frame = await receiver.receiveBinaryBroadcast(name, 'bytes')
     expect(frame.raw).toEqual(
       binaryFrame(USER_BROADCAST, [`realtime:${name}`, 'bytes', ''], content, BYTES),
     )
-    expect((await receiver.heardBinary(name, 'nothing')).payload).toHaveLength(0)
-    await old.heard(name, 'end')
+    expect((await receiver.receiveBinaryBroadcast(name, 'nothing')).payload).toHaveLength(0)
+    await old.receiveBroadcast(name, 'end')
     expect(old.received).toEqual([])
   })
 
@@ -306,7 +306,7 @@ describe('a binary frame', () => {
     const { name, sender, receiver } = await pair()
     const strings = ['', '41', `realtime:${name}`, 'odd', '']
     sender.socket.send(binaryFrame(USER_BROADCAST_PUSH, strings, '[1]', 7))
-    const frame = await receiver.heardBinary(name, 'odd')
+    const frame = await receiver.receiveBinaryBroadcast(name, 'odd')
     expect(frame.payload).toEqual([1])
   })
 
@@ -319,8 +319,8 @@ describe('a binary frame', () => {
     expect(frame.raw).toEqual(
       binaryFrame(BROADCAST, [`realtime:${name}`, 'broadcast'], Buffer.from([1, 2, 3])),
     )
-    await old.settled()
-    await sender.settled()
+    await old.flush()
+    await sender.flush()
   })
 
   test('to a topic that is not joined is answered in words', async () => {
@@ -333,7 +333,7 @@ describe('a binary frame', () => {
     const { name, receiver, old } = await pair()
     old.binary(name, 'binary', {})
     old.broadcast(name, 'text', {})
-    await receiver.heard(name, 'text')
+    await receiver.receiveBroadcast(name, 'text')
     expect(receiver.received).toEqual([])
   })
 })

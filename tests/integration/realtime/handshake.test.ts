@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, inject, test } from 'vitest'
 
 import { inSeconds, isOwn, key, signed, token, Wires } from './stage.ts'
-import { refused, VERSIONS, Wire } from './wire.ts'
+import { handshakeRefusal, VERSIONS, Wire } from './wire.ts'
 
 const wires = new Wires()
 afterEach(() => wires.close())
@@ -32,7 +32,7 @@ test('a socket that names no version has the first', async () => {
 
 test.for(['0.9.0', '3.0.0', '2', 'x'])('a socket of version %s is refused', async (vsn) => {
   const { anonKey } = inject('access')
-  const { status } = await refused({ key: anonKey, vsn }).catch((error: unknown) => {
+  const { status } = await handshakeRefusal({ key: anonKey, vsn }).catch((error: unknown) => {
     // A body that is no JSON is a refusal, too.
     if (error instanceof SyntaxError) return { status: 400 }
     throw error
@@ -42,33 +42,35 @@ test.for(['0.9.0', '3.0.0', '2', 'x'])('a socket of version %s is refused', asyn
 })
 
 test('a socket without a key is refused', async () => {
-  expect(await refused({ vsn: '2.0.0' })).toEqual(isRefusal('API key is missing'))
+  expect(await handshakeRefusal({ vsn: '2.0.0' })).toEqual(isRefusal('API key is missing'))
 })
 
 test('what else the query says does not matter', async () => {
   for (const log_level of ['info', 'warning', 'error', 'verbose', ''])
-    await (await wires.add({ query: { log_level, eventsPerSecond: '10', a: '' } })).settled()
+    await (await wires.add({ query: { log_level, eventsPerSecond: '10', a: '' } })).flush()
 })
 
 test.for(['rubbish', 'a.b.c', 'eyJhbGciOiJIUzI1NiJ9.e30', '..'])(
   'the key %j is no token',
   async (key) => {
     const refusal = isRefusal('The token provided is not a valid JWT')
-    expect(await refused({ key, vsn: '2.0.0' })).toEqual(refusal)
+    expect(await handshakeRefusal({ key, vsn: '2.0.0' })).toEqual(refusal)
   },
 )
 
 test('a key that the project does not have is refused', async () => {
   const key = 'sb_publishable_AAAAAAAAAAAAAAAAAAAAAA_AAAAAAAA'
-  expect((await refused({ key, vsn: '2.0.0' })).status).toBe(401)
+  expect((await handshakeRefusal({ key, vsn: '2.0.0' })).status).toBe(401)
 })
 
 test('the key of the header wins', async () => {
   const { anonKey } = inject('access')
   const headers = { 'x-api-key': anonKey }
-  await (await wires.add({ key: 'rubbish', headers })).settled()
+  await (await wires.add({ key: 'rubbish', headers })).flush()
   const refusal = isRefusal('The token provided is not a valid JWT')
-  expect(await refused({ key: anonKey, headers: { 'x-api-key': 'rubbish' } })).toEqual(refusal)
+  expect(await handshakeRefusal({ key: anonKey, headers: { 'x-api-key': 'rubbish' } })).toEqual(
+    refusal,
+  )
 })
 
 test('the service answers that it is there', async () => {
@@ -116,7 +118,7 @@ describe.skipIf(!isOwn)('the key of a socket', () => {
       const wire = await wires.add({ key: await key(name) })
       expect(await wire.join('keys')).toMatchObject({ status: 'ok' })
       const other = await wires.add({ key: 'rubbish', headers: { 'x-api-key': await key(name) } })
-      await other.settled()
+      await other.flush()
     },
   )
 
@@ -136,18 +138,18 @@ describe.skipIf(!isOwn)('the key of a socket', () => {
   ])('may be %s', async ([, claims, header]) => {
     await (
       await wires.add({ key: signed({ ...accepted, ...claims }, await secret(), header) })
-    ).settled()
+    ).flush()
   })
 
   test('may have white space in it, and escapes', async () => {
     const key = await token()
-    await (await wires.add({ key: `${key.slice(0, 30)}\n\t${key.slice(30)}` })).settled()
-    await (await wires.add({ key: key.replaceAll('.', '%2E') })).settled()
+    await (await wires.add({ key: `${key.slice(0, 30)}\n\t${key.slice(30)}` })).flush()
+    await (await wires.add({ key: key.replaceAll('.', '%2E') })).flush()
   })
 
   test('may have spaces in it, which a query writes as a plus', async () => {
     const key = await token()
-    await (await wires.add({ key: ` ${key.slice(0, 30)}  ${key.slice(30)} ` })).settled()
+    await (await wires.add({ key: ` ${key.slice(0, 30)}  ${key.slice(30)} ` })).flush()
   })
 
   test.for<[string, object, string]>([
@@ -156,8 +158,8 @@ describe.skipIf(!isOwn)('the key of a socket', () => {
     ['has no expiry', { exp: undefined }, 'Fields `role` and `exp` are required in JWT'],
   ])('is refused if it %s', async ([, claims, error]) => {
     const key = signed({ ...accepted, ...claims }, await secret())
-    expect(await refused({ key, vsn: '2.0.0' })).toEqual(isRefusal(error))
-    expect(await refused({ headers: { 'x-api-key': key } })).toEqual(isRefusal(error))
+    expect(await handshakeRefusal({ key, vsn: '2.0.0' })).toEqual(isRefusal(error))
+    expect(await handshakeRefusal({ headers: { 'x-api-key': key } })).toEqual(isRefusal(error))
   })
 
   test.for<[string, object]>([
@@ -165,32 +167,34 @@ describe.skipIf(!isOwn)('the key of a socket', () => {
     ['the expiry', { exp: 'tomorrow' }],
   ])('is refused if %s is no number', async ([, claims]) => {
     const key = signed({ ...accepted, ...claims }, await secret())
-    expect(await refused({ key })).toMatchObject({ status: 401, type: JSON_TYPE })
+    expect(await handshakeRefusal({ key })).toMatchObject({ status: 401, type: JSON_TYPE })
   })
 
   test('is refused if somebody else signed it', async () => {
     const key = signed(accepted, 'another secret that is long enough for everybody')
-    expect(await refused({ key })).toEqual(isRefusal('Failed to validate JWT signature'))
+    expect(await handshakeRefusal({ key })).toEqual(isRefusal('Failed to validate JWT signature'))
     const [head = '', claims = ''] = (await token()).split('.')
     const forged = `${head}.${claims}.${Buffer.alloc(32).toString('base64url')}`
-    expect(await refused({ key: forged })).toEqual(isRefusal('Failed to validate JWT signature'))
+    expect(await handshakeRefusal({ key: forged })).toEqual(
+      isRefusal('Failed to validate JWT signature'),
+    )
   })
 
   test('is refused if nobody signed it, or no key is known that could have', async () => {
     const text = 'check your JWT secret or JWKS configuration'
     for (const alg of ['none', 'XX256']) {
-      const refusal = await refused({ key: signed(accepted, '', { alg }) })
+      const refusal = await handshakeRefusal({ key: signed(accepted, '', { alg }) })
       expect(refusal).toEqual(isRefusal(`Failed to generate JWT signer, ${text}`))
     }
     const key = signed(accepted, '', { alg: 'RS256', kid: 'x' })
     const refusal = isRefusal(`Failed to generate JWT signer for key ID (kid) "x", ${text}`)
-    expect(await refused({ key: `${key}AAAA` })).toEqual(refusal)
+    expect(await handshakeRefusal({ key: `${key}AAAA` })).toEqual(refusal)
   })
 
   test('may expire while the socket is open', async () => {
     const wire = await wires.add({ key: await token({ exp: inSeconds(2) }) })
     await new Promise((resolve) => setTimeout(resolve, 3500))
-    await wire.settled()
+    await wire.flush()
     const good = { token: await token() }
     expect(await wire.join('later', {}, good)).toMatchObject({ status: 'ok' })
   })

@@ -13,7 +13,7 @@ const published = tables.published.bind(tables)
 
 const INVALID = 'Unable to subscribe to changes: the filter cannot be evaluated'
 
-/** A binding to all changes of a table. */
+/** Returns a binding to all changes of a table. */
 const all = (table: string, more: Binding = {}): Binding => ({
   event: '*',
   schema: SCHEMA,
@@ -220,7 +220,7 @@ describe.skipIf(!isOwn)('a join', () => {
   ] as const)('may not ask for too much', async ([bindings, reason]) => {
     const wire = await wires.add()
     const answer = await wire.join(unique('room'), { postgres_changes: bindings })
-    const told = expect.stringContaining(reason) as string
-    expect(answer).toEqual({ status: 'error', response: { reason: told } })
+    const reasonText = expect.stringContaining(reason) as string
+    expect(answer).toEqual({ status: 'error', response: { reason: reasonText } })
   })
 })

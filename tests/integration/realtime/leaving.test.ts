@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 
-import { start, type Own } from './server.ts'
+import { start, type ChannelServer } from './server.ts'
 import { isOwn, unique, Wires } from './stage.ts'
 import type { Wire } from './wire.ts'
 
@@ -16,12 +16,12 @@ const MEGABYTE = 1_000_000
 test('a crowd that is cut off is gone', { timeout: 60_000 }, async () => {
   const name = unique('room')
   const witness = await wires.add()
-  await witness.joined(name, { presence: { enabled: true } })
+  await witness.mustJoin(name, { presence: { enabled: true } })
   const crowd: Wire[] = []
   for (let count = 0; count < 40; count++) {
     const wire = await wires.add({ vsn: count % 2 === 0 ? '1.0.0' : '2.0.0' })
     const key = `guest ${count}`
-    await wire.joined(name, { presence: { enabled: true, key } })
+    await wire.mustJoin(name, { presence: { enabled: true, key } })
     const track = { type: 'presence', event: 'track', payload: { count } }
     await wire.reply(wire.send(`realtime:${name}`, 'presence', track))
     crowd.push(wire)
@@ -41,13 +41,13 @@ test('a crowd that is cut off is gone', { timeout: 60_000 }, async () => {
 })
 
 describe.skipIf(!isOwn)('a client that does not read', () => {
-  let own: Own
+  let own: ChannelServer
   beforeAll(async () => {
     own = await start({ TENANT_MAX_EVENTS_PER_SECOND: '1000000' })
   }, 120_000)
   afterAll(() => own.stop())
 
-  /** Bytes of memory that the server has, and the most that it has had. */
+  /** Returns bytes of memory that the server has, and the most that it has had. */
   async function memory() {
     const status = await readFile(`/proc/${String(own.server.process.pid)}/status`, 'utf8')
     const of = (name: string) =>
@@ -61,17 +61,17 @@ describe.skipIf(!isOwn)('a client that does not read', () => {
     const name = unique('room')
     const [sender, reader, witness] = [await open(), await open(), await open()]
     const idle: Wire[] = []
-    await sender.joined(name, { broadcast: { ack: true } })
-    await reader.joined(name)
+    await sender.mustJoin(name, { broadcast: { ack: true } })
+    await reader.mustJoin(name)
     const there = unique('there')
-    await witness.joined(there, { presence: { enabled: true } })
+    await witness.mustJoin(there, { presence: { enabled: true } })
     for (const key of ['a', 'b', 'c', 'd', 'e']) {
       const wire = await open()
-      await wire.joined(there, { presence: { enabled: true, key } })
+      await wire.mustJoin(there, { presence: { enabled: true, key } })
       const track = { type: 'presence', event: 'track', payload: {} }
       await wire.reply(wire.send(`realtime:${there}`, 'presence', track))
-      await wire.joined(name)
-      await wire.settled()
+      await wire.mustJoin(name)
+      await wire.flush()
       wire.socket.pause()
       idle.push(wire)
     }
@@ -79,7 +79,7 @@ describe.skipIf(!isOwn)('a client that does not read', () => {
     const content = Buffer.alloc(MEGABYTE / 2, 'x')
     for (let count = 0; count < 240; count++) {
       await sender.reply(sender.binary(name, 'block', content))
-      const frame = await reader.heardBinary(name, 'block')
+      const frame = await reader.receiveBinaryBroadcast(name, 'block')
       expect((frame.payload as Buffer).length).toBe(content.length)
     }
     const isLeave = (key: string) => () =>
@@ -96,7 +96,7 @@ describe.skipIf(!isOwn)('a client that does not read', () => {
       wire.socket.resume()
       await vi.waitFor(() => expect(wire.closed).not.toBeNull(), 10_000)
     }
-    await sender.settled()
+    await sender.flush()
     expect(reader.closed).toBeNull()
   })
 })

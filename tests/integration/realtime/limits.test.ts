@@ -1,9 +1,9 @@
 /** Limits, each on a server that has little of something. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 
-import { start, type Own } from './server.ts'
+import { start, type ChannelServer } from './server.ts'
 import { isOwn, unique, Wires } from './stage.ts'
-import { refused, type Wire } from './wire.ts'
+import { handshakeRefusal, type Wire } from './wire.ts'
 
 const wires = new Wires()
 afterEach(() => wires.close())
@@ -18,9 +18,9 @@ const shut = (name: string, message: string) => ({
 })
 
 describe.skipIf(!isOwn)('a server', () => {
-  let few: Own
-  let slow: Own
-  let quiet: Own
+  let few: ChannelServer
+  let slow: ChannelServer
+  let quiet: ChannelServer
 
   beforeAll(async () => {
     const presence = 'max_presence_events_per_second = 2\nclient_presence_max_calls = 1000'
@@ -38,8 +38,11 @@ describe.skipIf(!isOwn)('a server', () => {
     await Promise.all([few, slow, quiet].map((own) => own.stop()))
   })
 
-  const place = ({ server: { access } }: Own) => ({ url: access.url, key: access.anonKey })
-  const open = (own: Own) => wires.add(place(own))
+  const socketOptions = ({ server: { access } }: ChannelServer) => ({
+    url: access.url,
+    key: access.anonKey,
+  })
+  const open = (own: ChannelServer) => wires.add(socketOptions(own))
 
   test('has so many channels for one socket', async () => {
     const wire = await open(few)
@@ -62,7 +65,7 @@ describe.skipIf(!isOwn)('a server', () => {
       await vi.waitFor(async () => expect(await wire.join('room')).toEqual(joined), 5000)
       users.push(wire)
     }
-    expect(await refused({ ...place(few), vsn: '2.0.0' })).toEqual({
+    expect(await handshakeRefusal({ ...socketOptions(few), vsn: '2.0.0' })).toEqual({
       status: 429,
       type: 'application/json; charset=utf-8',
       body: { error: 'Too many connected users' },
@@ -75,13 +78,13 @@ describe.skipIf(!isOwn)('a server', () => {
     users[1]?.cut()
     await vi.waitFor(async () => expect(await late.join('room')).toEqual(joined), 5000)
     await users[2]?.reply(users[2].send('realtime:room', 'phx_leave', {}))
-    await (await open(few)).joined('room')
+    await (await open(few)).mustJoin('room')
   })
 
   test('has so many presence messages a second', { timeout: 60_000 }, async () => {
     const name = unique('room')
     const wire = await vi.waitFor(() => open(few), 5000)
-    await vi.waitFor(() => wire.joined(name, { presence: { enabled: true } }), 5000)
+    await vi.waitFor(() => wire.mustJoin(name, { presence: { enabled: true } }), 5000)
     let n = 0
     const track = () => {
       const payload = { n: n++ }
@@ -97,16 +100,16 @@ describe.skipIf(!isOwn)('a server', () => {
       clearInterval(tracking)
     }
     await wire.event(name, 'phx_close')
-    await wire.settled()
+    await wire.flush()
   })
 
   test('has so many joins a second', { timeout: 60_000 }, async () => {
     const [one, two, late] = [await open(slow), await open(slow), await open(slow)]
     for (const wire of [one, two])
-      for (let count = 0; count < 80; count++) await wire.joined(unique('room'))
+      for (let count = 0; count < 80; count++) await wire.mustJoin(unique('room'))
     await vi.waitFor(
       async () => {
-        expect(await refused({ ...place(slow), vsn: '2.0.0' })).toEqual({
+        expect(await handshakeRefusal({ ...socketOptions(slow), vsn: '2.0.0' })).toEqual({
           status: 429,
           type: 'application/json; charset=utf-8',
           body: { error: 'Too many joins per second' },
@@ -118,10 +121,10 @@ describe.skipIf(!isOwn)('a server', () => {
     expect(await late.join('room')).toEqual(
       refusal('ClientJoinRateLimitReached: Too many joins per second'),
     )
-    expect(await late.closing()).toBe(1001)
+    expect(await late.closeCode()).toBe(1001)
     expect(performance.now() - begin).toBeLessThan(2000)
     // Who is in stays in.
-    await one.settled()
+    await one.flush()
   })
 
   test('has so many messages a second', { timeout: 60_000 }, async () => {
@@ -141,7 +144,7 @@ describe.skipIf(!isOwn)('a server', () => {
     expect((await post('broadcast', { messages: [message] })).status).toBe(202)
 
     const [wire, name] = [await open(quiet), unique('room')]
-    await wire.joined(name, { broadcast: { self: true } })
+    await wire.mustJoin(name, { broadcast: { self: true } })
     for (let times = 0; times < 400; times++) wire.broadcast(name, 'shout', {})
     const shouting = setInterval(() => wire.broadcast(name, 'shout', {}), 300)
     try {
@@ -150,14 +153,14 @@ describe.skipIf(!isOwn)('a server', () => {
       clearInterval(shouting)
     }
     await wire.event(name, 'phx_close')
-    await wire.settled()
+    await wire.flush()
     for (const [path, body] of [
       ['broadcast', { messages: [message] }],
       ['broadcast/room/events/shout', {}],
     ] as const) {
-      const refused = await post(path, body)
-      expect(refused.status).toBe(429)
-      const { message: text } = (await refused.json()) as { message: string }
+      const rejection = await post(path, body)
+      expect(rejection.status).toBe(429)
+      const { message: text } = (await rejection.json()) as { message: string }
       expect(text).toMatch(/^(Too many requests|You have exceeded your rate limit)$/)
     }
   })

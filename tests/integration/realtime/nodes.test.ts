@@ -90,13 +90,13 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
     const name = unique('room')
     const here = connect(one).channel(name)
     const there = connect(two).channel(name)
-    const heard: unknown[] = []
+    const events: unknown[] = []
     for (const channel of [here, there]) {
       channel.on(
         'broadcast',
         { event: '*' },
         ({ event, payload }: { event: string; payload: unknown }) => {
-          heard.push([event, payload])
+          events.push([event, payload])
         },
       )
       await joined(channel)
@@ -105,13 +105,13 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
     await here.send({ type: 'broadcast', event: 'text', payload: { a: 1 } })
     await here.send({ type: 'broadcast', event: 'large', payload: { large } })
     await here.send({ type: 'broadcast', event: 'bytes', payload: new Uint8Array(binary).buffer })
-    await expect.poll(() => heard.length).toBe(3)
-    expect(heard[0]).toEqual(['text', { a: 1 }])
-    expect(heard[1]).toEqual(['large', { large }])
-    expect(Buffer.from((heard[2] as [string, ArrayBuffer])[1])).toEqual(binary)
+    await expect.poll(() => events.length).toBe(3)
+    expect(events[0]).toEqual(['text', { a: 1 }])
+    expect(events[1]).toEqual(['large', { large }])
+    expect(Buffer.from((events[2] as [string, ArrayBuffer])[1])).toEqual(binary)
 
     // Over HTTP, both hear it, whichever node is asked.
-    heard.length = 0
+    events.length = 0
     const { access } = two
     const message = { topic: name, event: 'http', payload: { b: 2 } }
     const response = await fetch(`${access.url}/realtime/v1/api/broadcast`, {
@@ -121,7 +121,7 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
     })
     expect(response.status).toBe(202)
     await expect
-      .poll(() => heard)
+      .poll(() => events)
       .toEqual([
         ['http', { b: 2 }],
         ['http', { b: 2 }],
@@ -236,19 +236,19 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
 
     test('of the database’s broadcasts, which come once', async () => {
       const name = unique('news')
-      const heard: unknown[] = []
+      const events: unknown[] = []
       for (const server of [one, two]) {
         const channel = connect(server).channel(name)
         channel.on('broadcast', { event: 'sent' }, ({ payload }: { payload: { n: number } }) => {
-          heard.push([server === one, payload.n])
+          events.push([server === one, payload.n])
         })
         await joined(channel)
       }
       await pause(500)
       await host.psql(`select realtime.send('{"n":1}', 'sent', '${name}', false)`)
-      await expect.poll(() => heard.length).toBe(2)
+      await expect.poll(() => events.length).toBe(2)
       await pause(500)
-      expect(heard.sort()).toEqual([
+      expect(events.sort()).toEqual([
         [false, 1],
         [true, 1],
       ])

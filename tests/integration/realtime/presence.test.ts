@@ -45,21 +45,21 @@ describe.for(VERSIONS)('in version %s', (vsn) => {
   test('who joins is told who is there, even if nobody is', async () => {
     const name = unique('room')
     const [one, two] = [await open(), await open()]
-    await one.joined(name, enabled('one'), { ref: 'join' })
+    await one.mustJoin(name, enabled('one'), { ref: 'join' })
     const frame = await one.event(name, 'presence_state')
     expect(frame).toMatchObject({ ref: null, payload: {} })
     if (vsn === '2.0.0') expect(frame.joinRef).toBe('join')
 
     expect(await track(one, name, { mood: 'fine', n: [1] })).toEqual(ok)
-    await two.joined(name, enabled('two'))
+    await two.mustJoin(name, enabled('two'))
     expect(await state(two, name)).toEqual({ one: { metas: [meta({ mood: 'fine', n: [1] })] } })
   })
 
   test('everybody is told who comes, changes and goes', async () => {
     const name = unique('room')
     const [one, two] = [await open(), await open()]
-    await one.joined(name, enabled('one'))
-    await two.joined(name, enabled('two'))
+    await one.mustJoin(name, enabled('one'))
+    await two.mustJoin(name, enabled('two'))
 
     await track(one, name, { at: 1 })
     const came = await diff(two, name)
@@ -78,10 +78,10 @@ describe.for(VERSIONS)('in version %s', (vsn) => {
     expect(second).not.toBe(first)
 
     expect(await presence(one, name, 'UNTRACK')).toEqual(ok)
-    const gone = await diff(two, name)
-    expect(gone.joins).toEqual({})
-    expect(gone.leaves).toMatchObject({ one: { metas: [{ at: 2, phx_ref: second }] } })
-    await one.settled()
+    const removed = await diff(two, name)
+    expect(removed.joins).toEqual({})
+    expect(removed.leaves).toMatchObject({ one: { metas: [{ at: 2, phx_ref: second }] } })
+    await one.flush()
     expect(one.received.filter(({ event }) => event === 'presence_diff')).toHaveLength(2)
     expect(two.received.filter(({ event }) => event === 'presence_diff')).toEqual([])
   })
@@ -89,9 +89,9 @@ describe.for(VERSIONS)('in version %s', (vsn) => {
   test('who leaves, closes or is cut off is gone', async () => {
     const name = unique('room')
     const [witness, one, two, three] = [await open(), await open(), await open(), await open()]
-    await witness.joined(name, enabled())
+    await witness.mustJoin(name, enabled())
     for (const [key, wire] of Object.entries({ one, two, three })) {
-      await wire.joined(name, enabled(key))
+      await wire.mustJoin(name, enabled(key))
       await track(wire, name, { key })
       expect(Object.keys((await diff(witness, name)).joins)).toEqual([key])
     }
@@ -107,18 +107,18 @@ describe.for(VERSIONS)('in version %s', (vsn) => {
     expect(Object.keys((await diff(witness, name)).leaves)).toEqual(['three'])
     expect(Date.now() - cut).toBeLessThan(3000)
     const late = await open()
-    await late.joined(name, enabled())
+    await late.mustJoin(name, enabled())
     expect(await state(late, name)).toEqual({})
   })
 
   test('a channel without presence hears of it nevertheless, once it is public', async () => {
     const name = unique('room')
     const [one, two] = [await open(), await open()]
-    await one.joined(name)
-    await two.joined(name, enabled('two'))
+    await one.mustJoin(name)
+    await two.mustJoin(name, enabled('two'))
     await track(two, name, { here: true })
     expect((await diff(one, name)).joins).toEqual({ two: { metas: [meta({ here: true })] } })
-    await one.settled()
+    await one.flush()
     expect(one.received.filter(({ event }) => event === 'presence_state')).toEqual([])
     expect(await track(one, name, { here: 'too' })).toEqual(ok)
     expect(Object.values((await diff(two, name)).joins)).toHaveLength(1)
@@ -128,8 +128,8 @@ describe.for(VERSIONS)('in version %s', (vsn) => {
 test('whoever has no key gets one', async () => {
   const name = unique('room')
   const [one, two] = [await wires.add(), await wires.add()]
-  await one.joined(name, { presence: { enabled: true, key: '' } })
-  await two.joined(name, { presence: { enabled: true, key: null } })
+  await one.mustJoin(name, { presence: { enabled: true, key: '' } })
+  await two.mustJoin(name, { presence: { enabled: true, key: null } })
   const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
   await track(one, name, {})
   const [first = ''] = Object.keys((await diff(two, name)).joins)
@@ -144,10 +144,10 @@ test('a key that several channels have lists them all', async () => {
   const name = unique('room')
   const [one, two, three] = [await wires.add(), await wires.add(), await wires.add()]
   for (const [number, wire] of [one, two].entries()) {
-    await wire.joined(name, enabled('same'))
+    await wire.mustJoin(name, enabled('same'))
     await track(wire, name, { number })
   }
-  await three.joined(name, enabled())
+  await three.mustJoin(name, enabled())
   const there = await state(three, name)
   expect(there.same?.metas).toHaveLength(2)
   expect(there.same?.metas).toEqual(
@@ -158,7 +158,7 @@ test('a key that several channels have lists them all', async () => {
   one.cut()
   expect((await diff(three, name)).leaves).toEqual({ same: { metas: [meta({ number: 0 })] } })
   const late = await wires.add()
-  await late.joined(name, enabled())
+  await late.mustJoin(name, enabled())
   expect((await state(late, name)).same?.metas).toEqual([
     expect.objectContaining({ number: 1, phx_ref: refs?.[1] }),
   ])
@@ -167,7 +167,7 @@ test('a key that several channels have lists them all', async () => {
 test('events may be in any case, and some mean nothing', async () => {
   const name = unique('room')
   const wire = await wires.add()
-  await wire.joined(name, enabled())
+  await wire.mustJoin(name, enabled())
   expect(await presence(wire, name, 'TRACK', {})).toEqual(ok)
   expect(await presence(wire, name, 'unheard-of')).toMatchObject({ status: 'error', response: {} })
   expect(await wire.reply(wire.send(`realtime:${name}`, 'presence', { type: 'presence' }))).toEqual(
@@ -178,7 +178,7 @@ test('events may be in any case, and some mean nothing', async () => {
 test.for([['text'], [5], [[1]], [null]])('%j is nothing to be tracked', async ([payload]) => {
   const name = unique('room')
   const wire = await wires.add()
-  await wire.joined(name, enabled())
+  await wire.mustJoin(name, enabled())
   expect(await presence(wire, name, 'track', payload)).toEqual({
     status: 'error',
     response: { reason: 'Presence track payload must be a map' },
@@ -188,7 +188,7 @@ test.for([['text'], [5], [[1]], [null]])('%j is nothing to be tracked', async ([
 test('who untracks without having tracked tells nobody', async () => {
   const name = unique('room')
   const [one, two] = [await wires.add(), await wires.add()]
-  for (const wire of [one, two]) await wire.joined(name, enabled())
+  for (const wire of [one, two]) await wire.mustJoin(name, enabled())
   expect(await presence(one, name, 'untrack')).toEqual(ok)
   await track(one, name, { after: true })
   expect((await diff(two, name)).joins).not.toEqual({})
@@ -197,10 +197,10 @@ test('who untracks without having tracked tells nobody', async () => {
 test('a channel that calls too often is shut, and its socket is not', async () => {
   const name = unique('room')
   const [wire, witness] = [await wires.add(), await wires.add()]
-  await wire.joined(name, enabled('busy'))
-  await witness.joined(name, enabled())
+  await wire.mustJoin(name, enabled('busy'))
+  await witness.mustJoin(name, enabled())
   const other = unique('other')
-  await wire.joined(other)
+  await wire.mustJoin(other)
   for (let n = 0; n < 5; n++) expect(await track(wire, name, { n })).toEqual(ok)
   wire.send(`realtime:${name}`, 'presence', { type: 'presence', event: 'track', payload: { n: 6 } })
   expect(await wire.system(name)).toEqual({
@@ -216,7 +216,7 @@ test('a channel that calls too often is shut, and its socket is not', async () =
   expect((payload as Diff).leaves).toMatchObject({ busy: { metas: [{ n: 4 }] } })
   witness.broadcast(name, 'after', {})
   wire.broadcast(other, 'still there', {})
-  await wire.settled()
+  await wire.flush()
   expect(
     wire.received.filter(({ event }) => event !== 'presence_diff' && event !== 'presence_state'),
   ).toEqual([])
@@ -225,7 +225,7 @@ test('a channel that calls too often is shut, and its socket is not', async () =
 test('a channel that tracks too much is shut', async () => {
   const name = unique('room')
   const wire = await wires.add()
-  await wire.joined(name, enabled())
+  await wire.mustJoin(name, enabled())
   const payload = { text: 'x'.repeat(3_100_000) }
   wire.send(`realtime:${name}`, 'presence', { type: 'presence', event: 'track', payload })
   expect(await wire.system(name)).toEqual({

@@ -75,7 +75,7 @@ describe.skipIf(!isOwn)('a private channel', () => {
       drop policy rt_raises on realtime.messages; drop table public.rt_rights`)
   })
 
-  /** Somebody who has those rights on a topic of a new name. */
+  /** Returns somebody who has those rights on a topic of a new name. */
   async function member(name: string, ...rights: string[]) {
     const person = await somebody()
     if (rights.length > 0) await allow(person.id, name, ...rights)
@@ -89,16 +89,16 @@ describe.skipIf(!isOwn)('a private channel', () => {
     expect(await two.wire.join(name, PRIVATE, two)).toEqual(joined)
     expect(await one.wire.reply(one.wire.broadcast(name, 'text', { n: 1 }))).toEqual(ok)
     expect(await one.wire.reply(one.wire.binary(name, 'binary', { n: 2 }))).toEqual(ok)
-    await two.wire.heard(name, 'text')
-    await two.wire.heardBinary(name, 'binary')
+    await two.wire.receiveBroadcast(name, 'text')
+    await two.wire.receiveBinaryBroadcast(name, 'binary')
     expect(await sql(`select count(*) from realtime.messages where topic = '${name}'`)).toBe('0')
   })
 
   test('takes what is sent right behind its join', async () => {
     const name = unique('room')
     const [one, two] = [await member(name, ...ALL), await member(name, ...ALL)]
-    await two.wire.joined(name, PRIVATE, two)
-    const join = one.wire.joins(name, { ...PRIVATE, broadcast: { ack: true } }, one)
+    await two.wire.mustJoin(name, PRIVATE, two)
+    const join = one.wire.sendJoin(name, { ...PRIVATE, broadcast: { ack: true } }, one)
     const track = { type: 'presence', event: 'track', payload: {} }
     const sent = [
       one.wire.broadcast(name, 'first', {}),
@@ -108,13 +108,13 @@ describe.skipIf(!isOwn)('a private channel', () => {
     for (const ref of [join, ...sent]) {
       expect(await one.wire.reply(ref)).toMatchObject({ status: 'ok' })
     }
-    await two.wire.heard(name, 'first')
-    await two.wire.heardBinary(name, 'second')
+    await two.wire.receiveBroadcast(name, 'first')
+    await two.wire.receiveBinaryBroadcast(name, 'second')
     // A refused join takes along what was sent behind it.
     const closed = unique('room')
-    const refused = one.wire.joins(closed, PRIVATE, one)
+    const rejection = one.wire.sendJoin(closed, PRIVATE, one)
     const lost = one.wire.broadcast(closed, 'lost', {})
-    expect(await one.wire.reply(refused)).toEqual(unreadable(closed))
+    expect(await one.wire.reply(rejection)).toEqual(unreadable(closed))
     expect(await one.wire.reply(lost)).toEqual(refusal('unmatched topic'))
   })
 
@@ -139,7 +139,7 @@ describe.skipIf(!isOwn)('a private channel', () => {
     expect(await wire.join(room, {}, nobody)).toMatchObject({
       status: expect.any(String) as string,
     })
-    await wire.settled()
+    await wire.flush()
   })
 
   test('is open to the service’s role', async () => {
@@ -152,14 +152,14 @@ describe.skipIf(!isOwn)('a private channel', () => {
     const name = unique('room')
     const reader = await member(name, 'read broadcast')
     const writer = await member(name, ...ALL)
-    await reader.wire.joined(name, { ...PRIVATE, broadcast: { ack: true } }, reader)
-    await writer.wire.joined(name, PRIVATE, writer)
+    await reader.wire.mustJoin(name, { ...PRIVATE, broadcast: { ack: true } }, reader)
+    await writer.wire.mustJoin(name, PRIVATE, writer)
     const refs = [reader.wire.broadcast(name, 'text', {}), reader.wire.binary(name, 'binary', {})]
     await moment()
-    await reader.wire.settled()
+    await reader.wire.flush()
     expect(reader.wire.received.filter(({ ref }) => refs.includes(String(ref)))).toEqual([])
     writer.wire.broadcast(name, 'after', {})
-    await reader.wire.heard(name, 'after')
+    await reader.wire.receiveBroadcast(name, 'after')
     expect(writer.wire.received).toEqual([])
   })
 
@@ -168,11 +168,11 @@ describe.skipIf(!isOwn)('a private channel', () => {
     const all = await member(name, ...ALL)
     const onlyPresence = await member(name, 'read presence')
     const onlyBroadcast = await member(name, 'read broadcast')
-    await all.wire.joined(name, WITH_PRESENCE, all)
+    await all.wire.mustJoin(name, WITH_PRESENCE, all)
     // Without presence enabled nothing can be read.
     expect(await onlyPresence.wire.join(name, PRIVATE, onlyPresence)).toEqual(unreadable(name))
-    await onlyPresence.wire.joined(name, WITH_PRESENCE, onlyPresence)
-    await onlyBroadcast.wire.joined(name, WITH_PRESENCE, onlyBroadcast)
+    await onlyPresence.wire.mustJoin(name, WITH_PRESENCE, onlyPresence)
+    await onlyBroadcast.wire.mustJoin(name, WITH_PRESENCE, onlyBroadcast)
 
     const track = { type: 'presence', event: 'track', payload: { here: true } }
     const topic = `realtime:${name}`
@@ -180,7 +180,7 @@ describe.skipIf(!isOwn)('a private channel', () => {
     await all.wire.event(name, 'presence_diff')
     await onlyPresence.wire.event(name, 'presence_diff')
     all.wire.broadcast(name, 'shout', {})
-    await onlyBroadcast.wire.heard(name, 'shout')
+    await onlyBroadcast.wire.receiveBroadcast(name, 'shout')
     await moment()
     const events = (wire: typeof all.wire) => wire.received.map(({ event }) => event)
     expect(events(onlyPresence.wire)).toEqual(['presence_state'])
@@ -192,7 +192,7 @@ describe.skipIf(!isOwn)('a private channel', () => {
         response: {},
       })
     const late = await member(name, ...ALL)
-    await late.wire.joined(name, WITH_PRESENCE, late)
+    await late.wire.mustJoin(name, WITH_PRESENCE, late)
     const { payload } = await late.wire.event(name, 'presence_state')
     expect(Object.values(payload as object)).toHaveLength(1)
   })
@@ -201,8 +201,8 @@ describe.skipIf(!isOwn)('a private channel', () => {
     const name = unique('room')
     const [one, two] = [await member(name, ...ALL), await member(name, ...ALL)]
     const [open, other] = [await wires.add(), await wires.add()]
-    for (const { wire, ...join } of [one, two]) await wire.joined(name, WITH_PRESENCE, join)
-    for (const wire of [open, other]) await wire.joined(name, { presence: { enabled: true } })
+    for (const { wire, ...join } of [one, two]) await wire.mustJoin(name, WITH_PRESENCE, join)
+    for (const wire of [open, other]) await wire.mustJoin(name, { presence: { enabled: true } })
     for (const { wire } of [one, two]) await wire.event(name, 'presence_state')
     for (const wire of [open, other]) await wire.event(name, 'presence_state')
 
@@ -211,19 +211,23 @@ describe.skipIf(!isOwn)('a private channel', () => {
     open.broadcast(name, 'public', {})
     open.binary(name, 'public', {})
     await other.event(name, 'presence_diff')
-    await other.heard(name, 'public')
-    await other.heardBinary(name, 'public')
+    await other.receiveBroadcast(name, 'public')
+    await other.receiveBinaryBroadcast(name, 'public')
     one.wire.broadcast(name, 'private', {})
-    await two.wire.heard(name, 'private')
+    await two.wire.receiveBroadcast(name, 'private')
     const body = (isPrivate: boolean) =>
       JSON.stringify({
         messages: [{ topic: name, event: 'http', payload: { isPrivate }, private: isPrivate }],
       })
     await post('broadcast', body(false))
-    expect(await other.heard(name, 'http')).toMatchObject({ payload: { isPrivate: false } })
+    expect(await other.receiveBroadcast(name, 'http')).toMatchObject({
+      payload: { isPrivate: false },
+    })
     const authorization = `Bearer ${inject('access').serviceKey}`
     await post('broadcast', body(true), { authorization })
-    expect(await two.wire.heard(name, 'http')).toMatchObject({ payload: { isPrivate: true } })
+    expect(await two.wire.receiveBroadcast(name, 'http')).toMatchObject({
+      payload: { isPrivate: true },
+    })
     await moment()
     expect(two.wire.received).toEqual([])
     expect(other.received).toEqual([])
@@ -232,7 +236,7 @@ describe.skipIf(!isOwn)('a private channel', () => {
   test('is reached over HTTP by those who may write', async () => {
     const name = unique('room')
     const [reader, writer] = [await member(name, 'read broadcast'), await member(name, ...ALL)]
-    await reader.wire.joined(name, PRIVATE, reader)
+    await reader.wire.mustJoin(name, PRIVATE, reader)
     const bearer = ({ token }: { token: string }) => ({ authorization: `Bearer ${token}` })
     const batch = (event: string) =>
       JSON.stringify({
@@ -242,18 +246,18 @@ describe.skipIf(!isOwn)('a private channel', () => {
         ],
       })
     const open = await wires.add()
-    await open.joined(name)
+    await open.mustJoin(name)
     expect((await post('broadcast', batch('refused'), bearer(reader))).status).toBe(202)
     expect((await post('broadcast', batch('granted'), bearer(writer))).status).toBe(202)
-    await reader.wire.heard(name, 'granted')
-    for (const event of ['refused', 'granted']) await open.heard(name, event)
+    await reader.wire.receiveBroadcast(name, 'granted')
+    for (const event of ['refused', 'granted']) await open.receiveBroadcast(name, event)
 
     const path = `broadcast/${name}/events/single?private=true`
-    const refused = await post(path, '{}', bearer(reader))
-    expect(refused.status).toBe(403)
-    expect(await refused.json()).toEqual({ message: 'Unauthorized' })
+    const rejection = await post(path, '{}', bearer(reader))
+    expect(rejection.status).toBe(403)
+    expect(await rejection.json()).toEqual({ message: 'Unauthorized' })
     expect((await post(path, '{}', bearer(writer))).status).toBe(202)
-    await reader.wire.heardBinary(name, 'single')
+    await reader.wire.receiveBinaryBroadcast(name, 'single')
     expect(reader.wire.received).toEqual([])
 
     const nobody = await post(path, '{}', bearer({ token: await token({ role: 'nobody_at_all' }) }))
@@ -306,7 +310,7 @@ describe.skipIf(!isOwn)('a private channel', () => {
     test('has the rights of the new one', async () => {
       const name = unique('room')
       const [one, two] = [await member(name, ...ALL), await somebody()]
-      await one.wire.joined(name, PRIVATE, one)
+      await one.wire.mustJoin(name, PRIVATE, one)
       one.wire.send(`realtime:${name}`, 'access_token', update(two.token))
       expect(await one.wire.system(name)).toEqual(
         shut(name, `You do not have permissions to read from this Channel topic: ${name}`),
@@ -318,7 +322,7 @@ describe.skipIf(!isOwn)('a private channel', () => {
     test('is shut if it has lost one of its rights to read', async () => {
       const name = unique('room')
       const one = await member(name, ...ALL)
-      await one.wire.joined(name, WITH_PRESENCE, one)
+      await one.wire.mustJoin(name, WITH_PRESENCE, one)
       await sql(
         `delete from public.rt_rights where who = '${one.id}' and (can, extension) = ('read', 'presence')`,
       )
@@ -333,20 +337,20 @@ describe.skipIf(!isOwn)('a private channel', () => {
     test('may write from then on, or not any more', async () => {
       const name = unique('room')
       const [one, two] = [await member(name, 'read broadcast'), await member(name, ...ALL)]
-      await one.wire.joined(name, { ...PRIVATE, broadcast: { ack: true } }, one)
-      await two.wire.joined(name, PRIVATE, two)
+      await one.wire.mustJoin(name, { ...PRIVATE, broadcast: { ack: true } }, one)
+      await two.wire.mustJoin(name, PRIVATE, two)
       one.wire.broadcast(name, 'early', {})
       await moment()
       await allow(one.id, name, 'write broadcast')
       const topic = `realtime:${name}`
       one.wire.send(topic, 'access_token', update(await token({ sub: one.id, fresh: 1 })))
       expect(await one.wire.reply(one.wire.broadcast(name, 'granted', {}))).toEqual(ok)
-      await two.wire.heard(name, 'granted')
+      await two.wire.receiveBroadcast(name, 'granted')
       await sql(`delete from public.rt_rights where who = '${one.id}' and can = 'write'`)
       one.wire.send(topic, 'access_token', update(await token({ sub: one.id, fresh: 2 })))
       one.wire.broadcast(name, 'late', {})
       await moment()
-      await one.wire.settled()
+      await one.wire.flush()
       expect(one.wire.received).toEqual([])
       expect(two.wire.received).toEqual([])
     })
@@ -427,10 +431,10 @@ describe.skipIf(!isOwn)('the token of a channel', () => {
   ])('may be replaced by %s', async ([, fresh]) => {
     const wire = await wires.add()
     const name = unique('room')
-    await wire.joined(name, { broadcast: { ack: true } }, { token: await token() })
+    await wire.mustJoin(name, { broadcast: { ack: true } }, { token: await token() })
     wire.send(`realtime:${name}`, 'access_token', update(await fresh()))
     expect(await wire.reply(wire.broadcast(name, 'still', {}))).toEqual(ok)
-    await wire.settled()
+    await wire.flush()
     expect(wire.received).toEqual([])
   })
 
@@ -455,8 +459,8 @@ describe.skipIf(!isOwn)('the token of a channel', () => {
     const wire = await wires.add()
     const [name, other] = [unique('room'), unique('other')]
     const own = { token: await token() }
-    await wire.joined(name, {}, { ...own, ref: 'join' })
-    await wire.joined(other, { broadcast: { ack: true } }, own)
+    await wire.mustJoin(name, {}, { ...own, ref: 'join' })
+    await wire.mustJoin(other, { broadcast: { ack: true } }, own)
     wire.send(`realtime:${name}`, 'access_token', update(await fresh()))
     expect(await wire.system(name)).toEqual(shut(name, expect.stringMatching(message) as string))
     expect((await wire.event(name, 'phx_close')).ref).toBe('join')
@@ -469,8 +473,8 @@ describe.skipIf(!isOwn)('the token of a channel', () => {
     const [short, renewed, long] = [unique('short'), unique('renewed'), unique('long')]
     const exp = inSeconds(3)
     for (const name of [short, renewed])
-      await wire.joined(name, {}, { token: await token({ exp }) })
-    await wire.joined(long, { broadcast: { ack: true } }, { token: await token() })
+      await wire.mustJoin(name, {}, { token: await token({ exp }) })
+    await wire.mustJoin(long, { broadcast: { ack: true } }, { token: await token() })
     wire.send(`realtime:${renewed}`, 'access_token', update(await token()))
     expect(await wire.system(short)).toEqual(
       shut(short, expect.stringMatching(/^Token has expired \d+ seconds ago$/) as string),
@@ -481,7 +485,7 @@ describe.skipIf(!isOwn)('the token of a channel', () => {
     await wire.event(short, 'phx_close')
     await moment(1500)
     expect(await wire.reply(wire.broadcast(long, 'still', {}))).toEqual(ok)
-    await wire.settled()
+    await wire.flush()
     expect(wire.received).toEqual([])
   })
 })

@@ -34,8 +34,8 @@ describe.skipIf(!isOwn)('a change is told', () => {
     await sql(`drop schema ${SCHEMA} cascade`)
   })
 
-  /** The keys of the changes that have come. */
-  const told = (wire: Wire, room: string) =>
+  /** Returns the keys of the changes that have come. */
+  const changeKeys = (wire: Wire, room: string) =>
     changes(wire, room).map(({ data: { type, record, old_record } }) => [
       type,
       (record ?? old_record)?.id,
@@ -44,7 +44,7 @@ describe.skipIf(!isOwn)('a change is told', () => {
   async function reader(person: { token: string }, bindings: object[] = [everything]) {
     const [wire, room] = [await wires.add(), unique('room')]
     await watch(wire, room, bindings, person)
-    return { wire, room, told: () => told(wire, room) }
+    return { wire, room, told: () => changeKeys(wire, room) }
   }
 
   test('to those who may see the row', async () => {
@@ -179,14 +179,16 @@ describe.skipIf(!isOwn)('a change is told', () => {
 
   test('to nobody whose role may not read the table', async () => {
     const [wire, room] = [await wires.add(), unique('room')]
-    await wire.joined(room, {
+    await wire.mustJoin(room, {
       postgres_changes: [{ event: '*', schema: SCHEMA, table: columns, filter: 'name=eq.a' }],
     })
     expect(await wire.system(room)).toEqual(
       unsubscribed(room, expect.stringContaining('invalid column for filter name')),
     )
     const other = unique('room')
-    await wire.joined(other, { postgres_changes: [{ event: '*', schema: SCHEMA, table: columns }] })
+    await wire.mustJoin(other, {
+      postgres_changes: [{ event: '*', schema: SCHEMA, table: columns }],
+    })
     await wire.system(other)
     await sql(`insert into ${SCHEMA}.columns values (2, 'anons', 'word')`)
     await moment(500)
@@ -204,7 +206,7 @@ describe.skipIf(!isOwn)('a change is told', () => {
     await sql(`insert into ${name} values ${rows.join(', ')}`)
     for (const [index, room] of rooms.entries())
       expect((await change(wire, room)).record).toMatchObject({ id: 1000 + index })
-    await wire.settled()
+    await wire.flush()
     for (const room of rooms) expect(changes(wire, room)).toEqual([])
     await sql(`delete from ${name}`)
   })

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from '
 
 import { Proxy } from '../../support/proxy.ts'
 import { Server } from '../../support/server.mjs'
-import { start, type Own } from './server.ts'
+import { start, type ChannelServer } from './server.ts'
 import { unique, Wires } from './stage.ts'
 import { change, subscribed, watch } from './watch.ts'
 
@@ -15,7 +15,7 @@ afterEach(() => wires.close())
 describe.skipIf(inject('own') === null)('the slot', () => {
   const env = { JWT_SECRET: randomBytes(32).toString('hex') }
   let host: Server
-  let realtime: Own
+  let realtime: ChannelServer
   let proxy: Proxy
 
   beforeAll(async () => {
@@ -54,16 +54,16 @@ describe.skipIf(inject('own') === null)('the slot', () => {
     await host.psql('insert into flow values (1)')
     expect((await change(wire, room)).record).toEqual({ id: 1 })
     expect(proxy.connections).toBe(1)
-    const made =
+    const position =
       "select catalog_xmin, restart_lsn from pg_replication_slots where slot_name = 'basalt_realtime_small'"
-    const before = await host.psql(made)
+    const before = await host.psql(position)
 
     await host.psql(
       `create table unpublished as select repeat('x', 1000) from generate_series(1, 5000);
        drop table unpublished`,
     )
     expect(await wire.system(room)).toEqual(subscribed(room))
-    expect(await host.psql(made)).not.toBe(before)
+    expect(await host.psql(position)).not.toBe(before)
     await host.psql('insert into flow values (2)')
     expect((await change(wire, room)).record).toEqual({ id: 2 })
   })

@@ -5,30 +5,30 @@ import { inject } from 'vitest'
 
 import { run } from '../../support/raw.ts'
 import { psql } from '../../support/server.mjs'
-import type { Own } from '../setup.ts'
+import type { OwnServer } from '../setup.ts'
 import { Wire } from './wire.ts'
 
 /** Whether the server is the tests' own, so that they may sign tokens for it and run SQL. */
 export const isOwn = inject('own') !== null
 
-function own(): Own {
+function own(): OwnServer {
   const found = inject('own')
   if (found === null) throw new Error('there is nothing behind a server that is not our own')
   return found
 }
 
-/** A name that no other test uses. */
+/** Returns a name that no other test uses. */
 export const unique = (what: string) => `${what}-${randomUUID()}`
 
 /** Runs SQL as the database's administrator. */
-export const sql = (text: string) => psql(own().place, text)
+export const sql = (text: string) => psql(own().instance, text)
 
-/** The keys of a server, by the names that `basalt keys` prints. */
-export async function keysOf({
+/** Returns the keys of a server, by the names that `basalt keys` prints. */
+async function keysOf({
   binary,
   project,
   dataDir,
-}: Own['place']): Promise<Map<string, string>> {
+}: OwnServer['instance']): Promise<Map<string, string>> {
   const flags = ['keys', '--show', '--project', project, '--data-dir', dataDir]
   const lines = (await run(binary, flags)).stdout.matchAll(/^(\w+)=(.*)$/gm)
   return new Map(Array.from(lines, ([, name = '', value = '']) => [name, value]))
@@ -36,15 +36,15 @@ export async function keysOf({
 
 let known: Promise<Map<string, string>> | undefined
 
-/** A key of the server under test. */
+/** Returns a key of the server under test. */
 export async function key(name: string): Promise<string> {
-  known ??= keysOf(own().place)
+  known ??= keysOf(own().instance)
   return (await known).get(name) ?? ''
 }
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** A token with that header and those claims, signed by HMAC. */
+/** Returns a token with that header and those claims, signed by HMAC. */
 export function signed(
   claims: object,
   secret: string,
@@ -60,13 +60,13 @@ export function signed(
 /** Seconds since 1970, so many from now. */
 export const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
 
-/** A token of somebody signed in, good for an hour unless the claims say otherwise. */
+/** Returns a token of somebody signed in, good for an hour unless the claims say otherwise. */
 export async function token(claims: object = {}): Promise<string> {
   const usual = { role: 'authenticated', exp: inSeconds(3600) }
   return signed({ ...usual, ...claims }, await key('JWT_SECRET'))
 }
 
-/** Somebody with a token. */
+/** Returns somebody with a token. */
 export async function somebody(): Promise<{ id: string; token: string }> {
   const id = randomUUID()
   return { id, token: await token({ sub: id }) }
@@ -76,8 +76,8 @@ export async function somebody(): Promise<{ id: string; token: string }> {
 export class Wires {
   private readonly open: Wire[] = []
 
-  async add(...place: Parameters<typeof Wire.open>): Promise<Wire> {
-    const wire = await Wire.open(...place)
+  async add(...socketOptions: Parameters<typeof Wire.open>): Promise<Wire> {
+    const wire = await Wire.open(...socketOptions)
     this.open.push(wire)
     return wire
   }
@@ -87,10 +87,10 @@ export class Wires {
   }
 }
 
-/** Time for what must not come to come. */
+/** Waits for a moment, in which what must not come would come. */
 export const moment = (milliseconds = 300) => sleep(milliseconds)
 
-/** A request to the HTTP interface, with the publishable key unless the headers name a token. */
+/** Sends a request to the HTTP interface, with the publishable key unless the headers name a token. */
 export function post(
   path: string,
   body: string | Uint8Array,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 
-import { start, type Own } from './server.ts'
+import { start, type ChannelServer } from './server.ts'
 import { isOwn, unique, Wires } from './stage.ts'
 import { changes, watch } from './watch.ts'
 import type { Wire } from './wire.ts'
@@ -14,7 +14,7 @@ afterEach(() => wires.close())
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
 describe.skipIf(!isOwn)('the stream', () => {
-  let own: Own
+  let own: ChannelServer
   const sql = (text: string) => own.server.psql(text)
 
   beforeAll(async () => {
@@ -37,7 +37,7 @@ describe.skipIf(!isOwn)('the stream', () => {
   const keys = (wire: Wire, room: string) =>
     changes(wire, room).map(({ data: { record } }) => record?.id)
 
-  const said = ({ received }: Wire) =>
+  const broadcastNumbers = ({ received }: Wire) =>
     received.filter(({ kind }) => kind === 4).map(({ payload }) => (payload as { n: number }).n)
 
   /**
@@ -66,23 +66,26 @@ describe.skipIf(!isOwn)('the stream', () => {
     return { wire, room }
   }
 
-  /** All that was written has come, once and in order. */
+  /** Checks that all that was written has come, once and in order. */
   async function isWhole({ wire, room }: { wire: Wire; room: string }, count: number) {
     await vi.waitFor(
       () => {
         expect(keys(wire, room)).toContain(count)
-        expect(said(wire)).toContain(count)
+        expect(broadcastNumbers(wire)).toContain(count)
       },
       { timeout: 25_000, interval: 100 },
     )
-    await wire.settled()
+    await wire.flush()
     const missing = (from: unknown[]) => numbers(count).filter((number) => !from.includes(number))
-    expect({ rows: missing(keys(wire, room)), broadcasts: missing(said(wire)) }).toEqual({
+    expect({
+      rows: missing(keys(wire, room)),
+      broadcasts: missing(broadcastNumbers(wire)),
+    }).toEqual({
       rows: [],
       broadcasts: [],
     })
     expect(keys(wire, room)).toEqual(numbers(count))
-    expect(said(wire)).toEqual(numbers(count))
+    expect(broadcastNumbers(wire)).toEqual(numbers(count))
   }
 
   // A commit is in the log before other sessions see it, and policies are asked in another session.
@@ -95,13 +98,13 @@ describe.skipIf(!isOwn)('the stream', () => {
 
   test('goes on where it was when its connection breaks', { timeout: 60_000 }, async () => {
     const end = `select count(pg_terminate_backend(active_pid)) from pg_replication_slots where active`
-    const told = await underway(400, async () => {
+    const outcome = await underway(400, async () => {
       for (let times = 0; times < 4; times++) {
         await sql(end)
         await sleep(200)
       }
     })
-    await isWhole(told, 400)
+    await isWhole(outcome, 400)
   })
 
   test('goes on when the service’s other connections break', { timeout: 60_000 }, async () => {
@@ -109,24 +112,24 @@ describe.skipIf(!isOwn)('the stream', () => {
       select count(pg_terminate_backend(pid)) from pg_stat_activity
       where backend_type = 'client backend' and pid <> pg_backend_pid() and query not like 'do $$%'
         and application_name <> 'psql' and query not like '%for n in 1..%'`
-    const told = await underway(400, async () => {
+    const outcome = await underway(400, async () => {
       for (let times = 0; times < 4; times++) {
         await sql(end)
         await sleep(200)
       }
     })
-    await isWhole(told, 400)
+    await isWhole(outcome, 400)
   })
 
   test('goes on when a transaction waits for another', { timeout: 60_000 }, async () => {
-    const told = await underway(200, async () => {
+    const outcome = await underway(200, async () => {
       // A long transaction that is open meanwhile, and a change of the table that is told of.
       await Promise.all([
         sql(`begin; select txid_current(); select pg_sleep(1); rollback`),
         sql(`alter table public.told add column if not exists later text`),
       ])
     })
-    await isWhole(told, 200)
+    await isWhole(outcome, 200)
   })
 
   test('is told of by all channels of a crowd', { timeout: 60_000 }, async () => {

@@ -3,10 +3,10 @@ import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:cry
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
-import { start, type Own } from './server.ts'
+import { start, type ChannelServer } from './server.ts'
 import { inSeconds, isOwn, moment, signed, unique, Wires } from './stage.ts'
 import { change, changes, subscribed } from './watch.ts'
-import { refused } from './wire.ts'
+import { handshakeRefusal } from './wire.ts'
 
 const wires = new Wires()
 afterEach(() => wires.close())
@@ -34,7 +34,7 @@ const keys = [
   { kty: 'oct', k: shared.toString('base64url'), alg: 'HS256', kid: 'shared' },
 ]
 
-/** A token signed by a key of a pair. */
+/** Returns a token signed by a key of a pair. */
 function signedBy(key: KeyObject, hash: string | null, header: object, claims: object): string {
   const text = [header, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
@@ -44,7 +44,7 @@ function signedBy(key: KeyObject, hash: string | null, header: object, claims: o
 }
 
 describe.skipIf(!isOwn)('a strict server', () => {
-  let own: Own
+  let own: ChannelServer
   const secret = 'the secret that the server of these tests shares'
   beforeAll(async () => {
     own = await start(
@@ -60,16 +60,18 @@ describe.skipIf(!isOwn)('a strict server', () => {
   afterAll(() => own.stop())
 
   const claims = { role: 'service_role', iss: 'club', level: 2, exp: inSeconds(3600) }
-  const place = (more: object = {}) => ({
+  const socketOptions = (more: object = {}) => ({
     url: own.server.access.url,
     key: signed({ ...claims, ...more }, secret),
   })
 
   test('wants tokens with the claims that it asks for', async () => {
-    await (await wires.add(place())).settled()
+    await (await wires.add(socketOptions())).flush()
     for (const more of [{ iss: 'supabase' }, { iss: undefined }, { level: 3 }, { level: '2' }])
-      expect(await refused({ ...place(more), vsn: '2.0.0' })).toMatchObject({ status: 401 })
-    const wire = await wires.add(place())
+      expect(await handshakeRefusal({ ...socketOptions(more), vsn: '2.0.0' })).toMatchObject({
+        status: 401,
+      })
+    const wire = await wires.add(socketOptions())
     const token = signed({ ...claims, iss: 'nobody' }, secret)
     expect(await wire.join('room', { private: true }, { token })).toMatchObject({ status: 'error' })
   })
@@ -79,12 +81,14 @@ describe.skipIf(!isOwn)('a strict server', () => {
     async ([alg, { privateKey, hash }]) => {
       const header = { alg, kid: alg }
       const good = signedBy(privateKey, hash, header, claims)
-      await (await wires.add({ ...place(), key: good })).settled()
+      await (await wires.add({ ...socketOptions(), key: good })).flush()
       const other = Object.entries(PAIRS).find(([name]) => name !== alg)
       const forged = signedBy(privateKey, hash, { alg, kid: other?.[0] }, claims)
-      expect(await refused({ ...place(), key: forged })).toMatchObject({ status: 401 })
+      expect(await handshakeRefusal({ ...socketOptions(), key: forged })).toMatchObject({
+        status: 401,
+      })
       const unknown = signedBy(privateKey, hash, { alg, kid: 'nobody' }, claims)
-      expect(await refused({ ...place(), key: unknown })).toMatchObject({
+      expect(await handshakeRefusal({ ...socketOptions(), key: unknown })).toMatchObject({
         status: 401,
         body: {
           error:
@@ -97,21 +101,23 @@ describe.skipIf(!isOwn)('a strict server', () => {
   test('knows an Edwards curve by its own name, too', async () => {
     const { privateKey, hash } = PAIRS.EdDSA
     const key = signedBy(privateKey, hash, { alg: 'Ed25519', kid: 'EdDSA' }, claims)
-    await (await wires.add({ ...place(), key })).settled()
+    await (await wires.add({ ...socketOptions(), key })).flush()
   })
 
   test('knows a shared key by its id', async () => {
     const header = { alg: 'HS256', kid: 'shared' }
     const key = signed(claims, shared as unknown as string, header)
-    await (await wires.add({ ...place(), key })).settled()
-    expect(await refused({ ...place(), key: signed(claims, secret, header) })).toMatchObject({
+    await (await wires.add({ ...socketOptions(), key })).flush()
+    expect(
+      await handshakeRefusal({ ...socketOptions(), key: signed(claims, secret, header) }),
+    ).toMatchObject({
       status: 401,
       body: { error: 'Failed to validate JWT signature' },
     })
   })
 
   test('has private channels only', async () => {
-    const wire = await wires.add(place())
+    const wire = await wires.add(socketOptions())
     expect(await wire.join('room')).toEqual({
       status: 'error',
       response: { reason: 'PrivateOnly: This project only allows private channels' },
@@ -120,14 +126,14 @@ describe.skipIf(!isOwn)('a strict server', () => {
   })
 
   test('drops a socket that has left all of its channels', async () => {
-    const [left, never] = [await wires.add(place()), await wires.add(place())]
-    const [stays, again] = [await wires.add(place()), await wires.add(place())]
-    for (const wire of [left, stays, again]) await wire.joined('room', { private: true })
-    for (const wire of [left, again]) await wire.reply(wire.send('realtime:room', 'phx_leave', {}))
-    await again.joined('other', { private: true })
-    await left.closing(5000)
+    const [left, never] = [await wires.add(socketOptions()), await wires.add(socketOptions())]
+    const [stays, second] = [await wires.add(socketOptions()), await wires.add(socketOptions())]
+    for (const wire of [left, stays, second]) await wire.mustJoin('room', { private: true })
+    for (const wire of [left, second]) await wire.reply(wire.send('realtime:room', 'phx_leave', {}))
+    await second.mustJoin('other', { private: true })
+    await left.closeCode(5000)
     await moment(500)
-    for (const wire of [never, stays, again]) await wire.settled()
+    for (const wire of [never, stays, second]) await wire.flush()
   })
 
   test('tells of no operations that are not published', async () => {
@@ -135,10 +141,10 @@ describe.skipIf(!isOwn)('a strict server', () => {
       create table public.quiet (id int primary key, n int);
       alter publication supabase_realtime add table public.quiet;
       alter publication supabase_realtime set (publish = 'update')`)
-    const wire = await wires.add(place())
+    const wire = await wires.add(socketOptions())
     const room = unique('room')
     const postgres_changes = [{ event: '*', schema: 'public', table: 'quiet' }]
-    await wire.joined(room, { private: true, postgres_changes })
+    await wire.mustJoin(room, { private: true, postgres_changes })
     expect(await wire.system(room)).toEqual(subscribed(room))
     await own.server.psql(`insert into public.quiet values (1, 1)`)
     await own.server.psql(`update public.quiet set n = 2`)
@@ -147,10 +153,10 @@ describe.skipIf(!isOwn)('a strict server', () => {
   })
 
   test('tells those who are there when it ends', async () => {
-    const wire = await wires.add(place())
-    const old = await wires.add({ ...place(), vsn: '1.0.0' })
+    const wire = await wires.add(socketOptions())
+    const old = await wires.add({ ...socketOptions(), vsn: '1.0.0' })
     for (const name of ['one', 'two'])
-      for (const it of [wire, old]) await it.joined(name, { private: true })
+      for (const it of [wire, old]) await it.mustJoin(name, { private: true })
     own.server.process.kill('SIGINT')
     for (const name of ['one', 'two'])
       for (const it of [wire, old])
@@ -159,7 +165,7 @@ describe.skipIf(!isOwn)('a strict server', () => {
           status: 'ok',
           message: 'Server requested disconnect',
         })
-    expect(await wire.closing()).toBe(1012)
-    expect(await old.closing()).toBe(1012)
+    expect(await wire.closeCode()).toBe(1012)
+    expect(await old.closeCode()).toBe(1012)
   })
 })

@@ -26,7 +26,7 @@ export interface Change {
   }
 }
 
-/** What a channel is told when its subscription stands. */
+/** Returns what a channel is told when its subscription stands. */
 export const subscribed = (name: string) => ({
   channel: name,
   extension: 'postgres_changes',
@@ -34,7 +34,7 @@ export const subscribed = (name: string) => ({
   status: 'ok',
 })
 
-/** What a channel is told whose subscription cannot be. */
+/** Returns what a channel is told whose subscription cannot be. */
 export const unsubscribed = (name: string, message: unknown) => ({
   channel: name,
   extension: 'postgres_changes',
@@ -59,7 +59,7 @@ export async function watch(
   return response.postgres_changes.map(({ id }) => id)
 }
 
-/** The changes that have come to a channel and have not been taken. */
+/** Returns the changes that have come to a channel and have not been taken. */
 export function changes({ received }: Wire, name: string): Change[] {
   const isChange = ({ topic, event }: Frame) =>
     topic === `realtime:${name}` && event === 'postgres_changes'

@@ -7,7 +7,7 @@ import WebSocket, { type RawData } from 'ws'
 
 /** What binary frames are (the byte that they begin with). */
 export const PUSH = 0
-export const REPLY = 1
+const REPLY = 1
 export const BROADCAST = 2
 export const USER_BROADCAST_PUSH = 3
 export const USER_BROADCAST = 4
@@ -18,7 +18,6 @@ export const JSON_TEXT = 1
 
 /** The versions of the protocol. */
 export const VERSIONS = ['1.0.0', '2.0.0'] as const
-export type Version = (typeof VERSIONS)[number]
 
 /** What the server sent, whatever the version. */
 export interface Frame {
@@ -45,7 +44,7 @@ export interface Join {
   joinRef?: string
 }
 
-interface Place {
+interface SocketOptions {
   url?: string
   key?: string
   vsn?: string
@@ -53,26 +52,26 @@ interface Place {
   query?: Record<string, string>
 }
 
-/** The URL of a socket. */
-function address({ url, key, vsn, query = {} }: Place): string {
-  const place = new URL(`${url ?? inject('access').url}/realtime/v1/websocket`)
-  place.protocol = place.protocol.replace('http', 'ws')
-  if (key !== undefined) place.searchParams.set('apikey', key)
-  if (vsn !== undefined) place.searchParams.set('vsn', vsn)
-  for (const [name, value] of Object.entries(query)) place.searchParams.set(name, value)
-  return place.href
+/** Returns the URL of a socket. */
+function socketUrl({ url, key, vsn, query = {} }: SocketOptions): string {
+  const address = new URL(`${url ?? inject('access').url}/realtime/v1/websocket`)
+  address.protocol = address.protocol.replace('http', 'ws')
+  if (key !== undefined) address.searchParams.set('apikey', key)
+  if (vsn !== undefined) address.searchParams.set('vsn', vsn)
+  for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value)
+  return address.href
 }
 
 /** What a handshake is refused with. */
-export interface Refused {
+interface Refusal {
   status: number
   type: string | undefined
   body: unknown
 }
 
-/** A handshake without any key but what `place` names; returns the refusal. */
-export async function refused(place: Place): Promise<Refused> {
-  const socket = new WebSocket(address(place), { headers: place.headers })
+/** Makes a handshake without any key but what `options` names, and returns its refusal. */
+export async function handshakeRefusal(options: SocketOptions): Promise<Refusal> {
+  const socket = new WebSocket(socketUrl(options), { headers: options.headers })
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     socket.on('unexpected-response', (_, answer) => resolve(answer))
     socket.on('open', () => {
@@ -110,25 +109,25 @@ export class Wire {
     socket.on('error', () => undefined)
   }
 
-  /** Opens a socket of version 2.0.0 with the publishable key, unless `place` says otherwise. */
-  static async open(place: Place = {}): Promise<Wire> {
-    const key = place.key ?? (place.url === undefined ? inject('access').anonKey : undefined)
-    const { vsn = '2.0.0', headers } = place
-    const socket = new WebSocket(address({ ...place, key, vsn }), { headers })
+  /** Opens a socket of version 2.0.0 with the publishable key, unless `options` says otherwise. */
+  static async open(options: SocketOptions = {}): Promise<Wire> {
+    const key = options.key ?? (options.url === undefined ? inject('access').anonKey : undefined)
+    const { vsn = '2.0.0', headers } = options
+    const socket = new WebSocket(socketUrl({ ...options, key, vsn }), { headers })
     const wire = new Wire(socket, vsn)
     await once(socket, 'open')
     return wire
   }
 
-  /** Opens a socket whose URL has nothing but what `place` names. */
-  static async openPlainly(place: Place): Promise<Wire> {
-    const socket = new WebSocket(address(place), { headers: place.headers })
-    const wire = new Wire(socket, place.vsn ?? '1.0.0')
+  /** Opens a socket whose URL has nothing but what `options` names. */
+  static async openPlainly(options: SocketOptions): Promise<Wire> {
+    const socket = new WebSocket(socketUrl(options), { headers: options.headers })
+    const wire = new Wire(socket, options.vsn ?? '1.0.0')
     await once(socket, 'open')
     return wire
   }
 
-  /** A reference that this socket has not used before. */
+  /** Returns a reference that this socket has not used before. */
   ref(): string {
     return String(++this.refs)
   }
@@ -192,8 +191,8 @@ export class Wire {
       }
       const give = (why: string) =>
         end(() => {
-          const seen = this.received.map(({ raw, kind }) => `${String(kind)}: ${raw.toString()}`)
-          reject(new Error(`no ${what}: ${why}. Received:\n${seen.join('\n').slice(0, 4000)}`))
+          const records = this.received.map(({ raw, kind }) => `${String(kind)}: ${raw.toString()}`)
+          reject(new Error(`no ${what}: ${why}. Received:\n${records.join('\n').slice(0, 4000)}`))
         })
       const look = () => {
         if (holds()) end(resolve)
@@ -205,7 +204,7 @@ export class Wire {
     })
   }
 
-  /** Takes the reply to `ref`: its payload. */
+  /** Takes the reply to `ref`, and returns its payload. */
   async reply(ref: unknown, within?: number): Promise<unknown> {
     const isReply = (frame: Frame) => frame.event === 'phx_reply' && frame.ref === ref
     return (await this.take(isReply, `reply to ${String(ref)}`, within)).payload
@@ -217,13 +216,13 @@ export class Wire {
     return this.take(isIt, `${event} on ${name}`, within)
   }
 
-  /** Takes the next system message of the channel: its payload. */
+  /** Takes the next system message of the channel, and returns its payload. */
   async system(name: string, within?: number): Promise<unknown> {
     return (await this.event(name, 'system', within)).payload
   }
 
-  /** Takes the next broadcast of that event that came as text: its payload. */
-  async heard(name: string, event: string, within?: number): Promise<unknown> {
+  /** Takes the next broadcast of that event that came as text, and returns its payload. */
+  async receiveBroadcast(name: string, event: string, within?: number): Promise<unknown> {
     const isIt = ({ topic, event: outer, payload, kind }: Frame) =>
       kind === 'text' &&
       topic === `realtime:${name}` &&
@@ -233,7 +232,7 @@ export class Wire {
   }
 
   /** Takes the next broadcast of that event that came in binary. */
-  heardBinary(name: string, event: string, within?: number): Promise<Frame> {
+  receiveBinaryBroadcast(name: string, event: string, within?: number): Promise<Frame> {
     const isIt = (frame: Frame) =>
       frame.kind === USER_BROADCAST && frame.topic === `realtime:${name}` && frame.event === event
     return this.take(isIt, `binary broadcast ${event} on ${name}`, within)
@@ -241,11 +240,11 @@ export class Wire {
 
   /** Joins a topic and returns the reply's payload. */
   async join(name: string, config: unknown = {}, join: Join = {}): Promise<unknown> {
-    return this.reply(this.joins(name, config, join))
+    return this.reply(this.sendJoin(name, config, join))
   }
 
   /** Asks to join a topic and returns the request's reference. */
-  joins(name: string, config: unknown = {}, { token, ref, joinRef }: Join = {}): string {
+  sendJoin(name: string, config: unknown = {}, { token, ref, joinRef }: Join = {}): string {
     const payload = { config, ...(token === undefined ? {} : { access_token: token }) }
     const reference = ref ?? this.ref()
     const options = { ref: reference, joinRef: joinRef ?? reference }
@@ -253,18 +252,20 @@ export class Wire {
   }
 
   /** Joins a topic, which must be granted. */
-  async joined(name: string, config: unknown = {}, join: Join = {}): Promise<void> {
+  async mustJoin(name: string, config: unknown = {}, join: Join = {}): Promise<void> {
     const answer = (await this.join(name, config, join)) as { status?: string }
     if (answer.status !== 'ok') throw new Error(`no join of ${name}: ${JSON.stringify(answer)}`)
   }
 
-  /** The server has dealt with all that was sent on this socket, and what it had to send before has come. */
-  async settled(): Promise<void> {
+  /**
+   * Waits until the server has dealt with all that was sent on this socket, and what it had to send before has come.
+   */
+  async flush(): Promise<void> {
     await this.reply(this.send('phoenix', 'heartbeat', {}))
   }
 
-  /** Waits until the server has closed the socket: the code. */
-  async closing(within = 10_000): Promise<number> {
+  /** Waits until the server has closed the socket, and returns the code. */
+  async closeCode(within = 10_000): Promise<number> {
     await this.until(() => this.closed !== null, 'end of the socket', within).catch(() => undefined)
     if (this.closed === null) throw new Error('the socket is still open')
     return this.closed.code
@@ -350,7 +351,7 @@ function fromBinary(data: RawData): Frame {
         payload: content,
       }
     case USER_BROADCAST: {
-      const payload = raw.readUInt8(1 + count) === JSON_TEXT ? parsed(content) : content
+      const payload = raw.readUInt8(1 + count) === JSON_TEXT ? parseContent(content) : content
       return { ...frame, topic: first, event: second, metadata: third, payload }
     }
     default:
@@ -358,8 +359,8 @@ function fromBinary(data: RawData): Frame {
   }
 }
 
-/** What `content` says in JSON; the bytes themselves if that is nothing. */
-function parsed(content: Buffer): unknown {
+/** Returns what `content` says in JSON; the bytes themselves if that is nothing. */
+function parseContent(content: Buffer): unknown {
   try {
     return JSON.parse(content.toString())
   } catch {

@@ -25,7 +25,7 @@ async function send(method: string, path: string, token: string, body: object): 
   return await fetch(`${url}/auth/v1/${path}`, { method, headers, body: JSON.stringify(body) })
 }
 
-/** The columns that decide about rights. */
+/** Returns the columns that decide about rights. */
 const rights = (email: string) =>
   sql(`select role, aud, coalesce(is_super_admin, false), is_sso_user, email_confirmed_at is not null,
               raw_app_meta_data->>'role', raw_user_meta_data->>'role'

@@ -4,7 +4,7 @@ import { describe, expect, inject, test } from 'vitest'
 
 import { exchange } from '../../support/raw.ts'
 
-/** The statuses of all answers to what is sent over one connection. */
+/** Returns the statuses of all answers to what is sent over one connection. */
 async function statuses(request: string): Promise<number[]> {
   const answers = (await exchange(inject('access').url, [request])).matchAll(/HTTP\/1\.1 (\d{3}) /g)
   return Array.from(answers, ([, status]) => Number(status))

@@ -9,7 +9,7 @@ import { connect } from '../../support/client.ts'
 import { run } from '../../support/raw.ts'
 import { Server } from '../../support/server.mjs'
 
-/** Whether somebody listens there. */
+/** Returns whether somebody listens there. */
 function listens(host: string, port: number): Promise<boolean> {
   const socket = dial({ host, port, timeout: 5_000 })
   return new Promise((resolve) => {
@@ -85,12 +85,12 @@ describe.skipIf(inject('own') === null)('a server that listens everywhere', () =
     const { url, serviceKey, anonKey } = server.access
     const [email, password] = ['grace@club.example', 'correct horse battery staple']
     const user = { email, password, email_confirm: true }
-    const made = await connect(url, serviceKey).auth.admin.createUser(user)
-    expect(made.error).toBeNull()
-    const again = await connect(url, anonKey).auth.signUp({ email, password })
-    expect(again.error).toBeNull()
-    expect(again.data.user?.id).not.toBe(made.data.user?.id)
-    expect(again.data.session).toBeNull()
+    const created = await connect(url, serviceKey).auth.admin.createUser(user)
+    expect(created.error).toBeNull()
+    const repeated = await connect(url, anonKey).auth.signUp({ email, password })
+    expect(repeated.error).toBeNull()
+    expect(repeated.data.user?.id).not.toBe(created.data.user?.id)
+    expect(repeated.data.session).toBeNull()
   })
 
   test('tells no secret in its log, its metrics and its errors', async () => {
@@ -113,8 +113,8 @@ describe.skipIf(inject('own') === null)('a server that listens everywhere', () =
       return (await fetch(`${url}/${path}`, request)).text()
     })
     const { SECRET_KEY: secret = '', SERVICE_ROLE_KEY: service = '', JWT_SECRET: jwt = '' } = keys
-    const shown = [`apikey=${secret}`, `apikey=${service}`, `token=${password}`]
-    const got = shown.map(async (query) => {
+    const queries = [`apikey=${secret}`, `apikey=${service}`, `token=${password}`]
+    const got = queries.map(async (query) => {
       const target = `${url}/rest/v1/no_such_table?${encodeURI(query)}`
       return (await fetch(target, { headers: { authorization: `Bearer ${service}` } })).text()
     })

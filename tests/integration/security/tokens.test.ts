@@ -8,7 +8,7 @@ import { inSeconds, isOwn, signed } from '../realtime/stage.ts'
 
 const claims = { role: 'service_role', sub: crypto.randomUUID(), exp: inSeconds(3600) }
 
-/** One request that a good token of the service's role opens, for each service and for the gateway. */
+/** Returns one request that a good token of the service's role opens, for each service and for the gateway. */
 function doors(token: string): Record<string, Promise<Response>> {
   const { url, anonKey: apikey } = inject('access')
   const headers = { apikey, authorization: `Bearer ${token}` }
@@ -34,7 +34,7 @@ async function opened(token: string): Promise<string[]> {
   return (await Promise.all(answers)).flat()
 }
 
-/** The public key with which everybody can verify the tokens of users. */
+/** Returns the public key with which everybody can verify the tokens of users. */
 async function published(): Promise<JsonWebKey & { kid: string; x: string }> {
   const answer = await fetch(`${inject('access').url}/auth/v1/.well-known/jwks.json`)
   const { keys } = (await answer.json()) as { keys: (JsonWebKey & { kid: string; x: string })[] }
@@ -43,7 +43,7 @@ async function published(): Promise<JsonWebKey & { kid: string; x: string }> {
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** Tokens that anybody could make who knows what is published. */
+/** Returns tokens that anybody could make who knows what is published. */
 async function forged(): Promise<Record<string, string>> {
   const jwk = await published()
   const pem = createPublicKey({ key: jwk, format: 'jwk' }).export({ type: 'spki', format: 'pem' })

@@ -24,7 +24,7 @@ export function FirstScreen({ path, title }: PageProps & { title: string }) {
   return <Article facts={{ ...articleAt(path), defaultTitle: title }} />
 }
 
-/** The article at `path`. */
+/** Shows the article at `path`. */
 export default function ArticlePage({ path }: PageProps) {
   const facts = articleAt(path)
   const settings = useSiteSettings()

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react'
 
 import { Application } from '@/features/application/application'
-import type { RoleChoice } from '@/features/application/application-form'
+import type { RoleChoice } from '@/features/application/use-application-form'
 import { Careers, CareersFirstScreen } from '@/features/careers/careers'
 import { useJobOpenings } from '@/lib/content/job-openings'
 import { useSiteSettings } from '@/lib/content/use-site-settings'

@@ -20,7 +20,7 @@ export function FirstScreen({ path }: PageProps) {
   return <Text />
 }
 
-/** One of the three legal pages. */
+/** Shows one of the three legal pages. */
 export default function LegalPage({ path }: PageProps) {
   return (
     <>

@@ -7,7 +7,7 @@ import { Button } from '@/components/ui/button'
 import { HashScroll } from '../hash-scroll'
 import { PageHead } from '../page-head'
 
-/** The page for an unknown address. It also logs the address to the console, to find broken links. */
+/** Shows the page for an unknown address. It also logs the address to the console, to find broken links. */
 export default function NotFoundPage() {
   const { pathname } = useLocation()
 
@@ -34,7 +34,7 @@ export default function NotFoundPage() {
   )
 }
 
-/** A ball on the last but one of the steps. */
+/** Shows a ball on the last but one of the steps. */
 function Ball() {
   return (
     <svg

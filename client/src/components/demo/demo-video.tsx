@@ -34,7 +34,7 @@ interface DemoVideoProps {
   onResume: () => void
 }
 
-/** The silent, looping demo of the app. Its poster is visible until it plays. */
+/** Shows the silent, looping demo of the app. Its poster is visible until it plays. */
 export function DemoVideo({ isPaused, onResume }: DemoVideoProps) {
   const reportFailure = useCallback(() => notify.error(failed.title, failed.description), [])
   const isPageLoaded = usePageLoaded()

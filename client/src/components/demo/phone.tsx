@@ -10,7 +10,7 @@ interface PhoneProps {
   onPausedChange: (isPaused: boolean) => void
 }
 
-/** The demo in a phone that fits on the screen, over a ticket with its caption. */
+/** Shows the demo in a phone that fits on the screen, over a ticket with its caption. */
 export function Phone({ isPaused, onPausedChange }: PhoneProps) {
   const isLive = useIsLive()
   const Icon = isPaused ? Play : Pause

@@ -1,6 +1,6 @@
 import { cn } from '@/lib/cn'
 
-/** Terrace's mark: three rising steps, the highest one lit. */
+/** Shows Terrace's mark: three rising steps, the highest one lit. */
 export function BrandMark({ className }: { className?: string }) {
   return (
     <svg viewBox="0 0 32 32" aria-hidden className={cn('size-8', className)}>
@@ -12,7 +12,7 @@ export function BrandMark({ className }: { className?: string }) {
   )
 }
 
-/** The mark with the name beside it. */
+/** Shows the mark with the name beside it. */
 export function Brand({ className }: { className?: string }) {
   return (
     <span className={cn('inline-flex items-center gap-2.5', className)}>

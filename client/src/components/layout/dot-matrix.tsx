@@ -17,13 +17,13 @@ const LAMP = 'a.4.4 0 1 0 .8 0a.4.4 0 1 0-.8 0'
 
 const BLANK = Array.from({ length: ROWS }, () => '.....')
 
-/** The text as seven rows of lamps, one dark column between signs. */
+/** Returns the text as seven rows of lamps, one dark column between signs. */
 function lampRows(text: string) {
   const signs = Array.from(text).map((sign) => GLYPHS[sign] ?? BLANK)
   return Array.from({ length: ROWS }, (_, row) => signs.map((glyph) => glyph[row]).join('.'))
 }
 
-/** A path that draws the lamps of `rows` which are `lit`, or the others. */
+/** Returns a path that draws the lamps of `rows` which are `lit`, or the others. */
 function lampPath(rows: readonly string[], lit: boolean) {
   const lamps = rows.flatMap((row, y) =>
     Array.from(row, (lamp, x) => ((lamp === '#') === lit ? `M${x + 0.1} ${y + 0.5}${LAMP}` : '')),
@@ -37,7 +37,7 @@ interface DotMatrixProps {
   className?: string
 }
 
-/** Text on a scoreboard of lamps. Decorative: the caller says the same in words. */
+/** Shows text on a scoreboard of lamps. Decorative: the caller says the same in words. */
 export function DotMatrix({ text, className }: DotMatrixProps) {
   const rows = lampRows(text)
   return (

@@ -10,7 +10,7 @@ interface PageHeroProps {
   children?: ReactNode
 }
 
-/** The first screen of a subpage: title and lead on ink, below the white header. */
+/** Shows the first screen of a subpage: title and lead on ink, below the white header. */
 export function PageHero({ title, lead, aside, children }: PageHeroProps) {
   return (
     <div className="relative isolate overflow-hidden bg-ink pt-20 text-chalk">

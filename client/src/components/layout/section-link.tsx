@@ -6,8 +6,8 @@ import type { SectionId } from '@/lib/sections'
 type SectionLinkProps = Omit<ComponentProps<typeof Link>, 'to'> & { section: SectionId }
 
 /**
- * A link to one of the home page's sections. On other pages it navigates to the home page first; `HashScroll` of the page
- * scrolls in both cases.
+ * Shows a link to one of the home page's sections. On other pages it navigates to the home page first; `HashScroll`
+ * of the page scrolls in both cases.
  */
 export function SectionLink({ section, ...props }: SectionLinkProps) {
   return <Link to={{ pathname: '/', hash: section }} {...props} />

@@ -25,7 +25,7 @@ interface SectionProps extends VariantProps<typeof section> {
   children: ReactNode
 }
 
-/** A band of the page, named for screen readers by its `SectionHeading`. */
+/** Shows a band of the page, named for screen readers by its `SectionHeading`. */
 export function Section({ id, tone, className, children }: SectionProps) {
   return (
     <section

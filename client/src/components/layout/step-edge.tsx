@@ -7,7 +7,7 @@ interface StepEdgeProps {
   className?: string
 }
 
-/** The lower edge of a section, cut into terraces by the colour of the next one. */
+/** Shows the lower edge of a section, cut into terraces by the colour of the next one. */
 export function StepEdge({ steps, direction, className }: StepEdgeProps) {
   const height = (step: number) => (direction === 'up' ? step : steps - 1 - step)
   const outline = Array.from({ length: steps }, (_, step) => {

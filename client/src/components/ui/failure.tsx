@@ -5,7 +5,7 @@ interface FailureProps {
   retryLabel: string
 }
 
-/** A message that something could not be loaded, with a button that reloads the page. */
+/** Shows a message that something could not be loaded, with a button that reloads the page. */
 export function Failure({ message, retryLabel }: FailureProps) {
   return (
     <div

@@ -57,7 +57,7 @@ function describe(id: string, { error, hint }: FieldProps) {
 
 type TextFieldProps = FieldProps & ComponentProps<'input'> & { children?: ReactNode }
 
-/** A text input with its label and error; `children` are inside it, at its end. */
+/** Shows a text input with its label and error; `children` are inside it, at its end. */
 export function TextField({ label, error, hint, isOptional, children, ...props }: TextFieldProps) {
   const id = useId()
   const field = { label, error, hint, isOptional }
@@ -75,7 +75,7 @@ export function TextField({ label, error, hint, isOptional, children, ...props }
   )
 }
 
-/** A text area with its label and error. */
+/** Shows a text area with its label and error. */
 export function TextareaField({
   label,
   error,
@@ -92,7 +92,7 @@ export function TextareaField({
   )
 }
 
-/** A select with its label and error. */
+/** Shows a select with its label and error. */
 export function SelectField({
   label,
   error,
@@ -109,7 +109,7 @@ export function SelectField({
   )
 }
 
-/** A checkbox with its text. */
+/** Shows a checkbox with its text. */
 export function CheckboxField({
   label,
   error,

@@ -8,8 +8,8 @@ export const PLACEHOLDER_IMAGE = '/placeholder.svg'
 type ImageProps = Omit<ComponentProps<'img'>, 'onError' | 'alt'> & { alt: string }
 
 /**
- * A picture that is replaced by the one in `src` if none of `srcSet` can be loaded, and by a placeholder if that cannot,
- * either. `width` and `height` reserve its space, so that nothing moves when it is loaded.
+ * Shows a picture that is replaced by the one in `src` if none of `srcSet` can be loaded, and by a placeholder if
+ * that cannot, either. `width` and `height` reserve its space, so that nothing moves when it is loaded.
  */
 export function ImageWithFallback({ src, srcSet, sizes, alt, className, ...props }: ImageProps) {
   const { attributes, isFailed, onError } = usePicture({ src, srcSet, sizes })

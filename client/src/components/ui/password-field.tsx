@@ -8,7 +8,7 @@ type PasswordFieldProps = Omit<ComponentProps<typeof TextField>, 'type' | 'child
   hideLabel: string
 }
 
-/** A password with a button that shows what was typed. */
+/** Shows a password with a button that shows what was typed. */
 export function PasswordField({ showLabel, hideLabel, ...props }: PasswordFieldProps) {
   const [isShown, setIsShown] = useState(false)
   const Icon = isShown ? EyeOff : Eye

@@ -12,7 +12,7 @@ interface PortraitProps {
   className?: string
 }
 
-/** A person's picture in a square, or their initials. Decorative: the name is beside it. */
+/** Shows a person's picture in a square, or their initials. Decorative: the name is beside it. */
 export function Portrait({ name, imagePath, size, className }: PortraitProps) {
   if (!imagePath) {
     return (

@@ -14,7 +14,7 @@ interface SheetContentProps {
   children: ReactNode
 }
 
-/** A panel that slides in from the right and traps the focus until it is closed. */
+/** Shows a panel that slides in from the right and traps the focus until it is closed. */
 export function SheetContent({ title, closeLabel, onLeave, children }: SheetContentProps) {
   return (
     <Dialog.Portal>

@@ -1,6 +1,6 @@
 import { cn } from '@/lib/cn'
 
-/** A placeholder for something that is still loading; `className` sets its size. */
+/** Shows a placeholder for something that is still loading; `className` sets its size. */
 export function Skeleton({ className }: { className?: string }) {
   return <div aria-hidden className={cn('animate-breathe rounded-md bg-ink/10', className)} />
 }

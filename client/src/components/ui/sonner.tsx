@@ -9,7 +9,7 @@ import { connectToaster } from '@/lib/notices/notify'
 /** Below the header; the chat and the cookie banner are at the other end. */
 const OFFSET = { top: 92, right: 16, left: 16 }
 
-/** The list of toasts, announced to screen readers as it grows. */
+/** Shows the list of toasts, announced to screen readers as it grows. */
 export default function ToastList() {
   useEffect(
     () =>

@@ -5,7 +5,7 @@ interface SpinnerProps {
   className?: string
 }
 
-/** An animation while something is loading, with `label` for screen readers. */
+/** Shows an animation while something is loading, with `label` for screen readers. */
 export function Spinner({ label, className = 'min-h-80' }: SpinnerProps) {
   return (
     <div role="status" className={cn('grid place-items-center', className)}>

@@ -6,7 +6,7 @@ import { toasterDemand } from '@/lib/notices/notify'
 const Sonner = lazy(() => import('./sonner'))
 
 /**
- * The region of toasts, whose code is loaded with the first toast; features show toasts with `notify`.
+ * Shows the region of toasts, whose code is loaded with the first toast; features show toasts with `notify`.
  *
  * Screen readers announce only what is added to an existing region, and nothing that an open dialog hides. So the region
  * exists from the start, outside of the page's root.

@@ -52,8 +52,8 @@ describe('the people of the about page', () => {
     expect(team.queryByText('Bo Li')).not.toBeInTheDocument()
     const backers = within(screen.getByRole('region', { name: 'Backed by Builders' }))
     expect(backers.getByText('Bo Li')).toBeInTheDocument()
-    const asked = requests.find(({ table }) => table === 'testimonial_page_orders')
-    expect(asked?.query.get('page_name')).toBe('eq.about us')
+    const request = requests.find(({ table }) => table === 'testimonial_page_orders')
+    expect(request?.query.get('page_name')).toBe('eq.about us')
   })
 
   it('have three and two places held while loading', () => {

@@ -13,7 +13,7 @@ import { copy } from './copy'
 import { Investors, Leadership } from './people'
 import { Timeline } from './timeline'
 
-/** Who Terrace is: the product, its leaders, its journey, its backers. */
+/** Shows who Terrace is: the product, its leaders, its journey, its backers. */
 export function About() {
   return (
     <>
@@ -34,7 +34,7 @@ export function About() {
   )
 }
 
-/** The first screen: the product in a phone. */
+/** Shows the first screen: the product in a phone. */
 export function AboutHero() {
   const isStill = usePrefersReducedMotion()
   const [isPaused, setIsPaused] = useState(isStill)

@@ -18,14 +18,14 @@ const INVESTOR = 'Investor'
 /** The side of a portrait, in CSS pixels. */
 const PORTRAIT_SIZE = 128
 
-/** The people of this page: `isInvestor` decides which half. */
+/** Returns the people of this page: `isInvestor` decides which half. */
 function usePeople(isInvestor: boolean) {
   const query = useTestimonials(PAGE)
   const people = query.data?.filter(({ role }) => (role === INVESTOR) === isInvestor) ?? []
   return { people, isPending: query.isPending, error: query.data ? null : query.error }
 }
 
-/** Those who lead the company, in rows of a team sheet. */
+/** Shows those who lead the company, in rows of a team sheet. */
 export function Leadership() {
   const { people, isPending, error } = usePeople(false)
   useErrorToast(error, messages.testimonials.failed.title, messages.testimonials.failed.description)
@@ -44,7 +44,7 @@ export function Leadership() {
   )
 }
 
-/** Those who have put money in. */
+/** Shows those who have put money in. */
 export function Investors() {
   const { people, isPending } = usePeople(true)
 

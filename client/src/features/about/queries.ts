@@ -12,7 +12,7 @@ async function loadTimeline() {
   return data
 }
 
-/** The stations of the company's journey, in their set order. */
+/** Returns the stations of the company's journey, in their set order. */
 export function useTimeline() {
   return useQuery({
     queryKey: ['timeline-events'],

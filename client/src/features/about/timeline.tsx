@@ -23,7 +23,7 @@ const PALETTE = [
   { badge: 'bg-floodlight text-ink', edge: 'border-floodlight', dot: 'bg-floodlight' },
 ] as const
 
-/** The company's journey: cards to the left and right of a line, top to bottom. */
+/** Shows the company's journey: cards to the left and right of a line, top to bottom. */
 export function Timeline() {
   const { data: events, error, isPending } = useTimeline()
   const { failed } = messages.timeline

@@ -47,8 +47,8 @@ describe('the login', () => {
     expect(await screen.findByText('Successfully logged in!')).toBeInTheDocument()
     expect(await screen.findByText('Discover')).toBeInTheDocument()
     expect(screen.getByRole('link', { name: 'Profile' })).toHaveAttribute('href', '/auth')
-    const asked = requests.find(({ table }) => table === 'token')
-    expect(asked?.body).toMatchObject({ email: 'ada@club.example', password: 'kick-off' })
+    const request = requests.find(({ table }) => table === 'token')
+    expect(request?.body).toMatchObject({ email: 'ada@club.example', password: 'kick-off' })
   })
 
   it('needs both fields', async () => {

@@ -12,7 +12,7 @@ interface AccountProps {
   onSignedIn: () => void
 }
 
-/** The login, or the profile of the signed-in user. */
+/** Shows the login, or the profile of the signed-in user. */
 export function Account({ isVerified, onSignedIn }: AccountProps) {
   const session = useSession()
   return (

@@ -46,7 +46,7 @@ interface LoginFormProps {
   onSignedIn: () => void
 }
 
-/** E-mail address and password. */
+/** Shows the form that asks for an e-mail address and a password. */
 export function LoginForm({ isVerified, onSignedIn }: LoginFormProps) {
   const [failure, setFailure] = useState<string>()
   const form = useForm({

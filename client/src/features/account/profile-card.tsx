@@ -18,7 +18,7 @@ import { loadProfile, securityLevel, type LoadedProfile, type SecurityLevel } fr
 
 const PROFILE_KEY = 'profile'
 
-/** Who is signed in, with a way out. */
+/** Shows who is signed in, with a way out. */
 export function ProfileCard({ user }: { user: User }) {
   const { data: loaded } = useQuery({
     queryKey: [PROFILE_KEY, user.id],

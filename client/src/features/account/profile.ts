@@ -5,7 +5,7 @@ import { messages } from '@/lib/notices/messages'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
 /** What the card shows of a user. */
-export interface Profile {
+interface Profile {
   email: string | null
   fullName: string | null
   avatarUrl: string | null
@@ -67,7 +67,7 @@ export interface SecurityLevel {
   text: string | null
 }
 
-/** Whether the password was last changed more than ninety days ago. */
+/** Returns whether the password was last changed more than ninety days ago. */
 export function isPasswordOld({ user_metadata }: User, now = Date.now()) {
   const changed: unknown = user_metadata.password_updated_at
   if (typeof changed !== 'string') return false

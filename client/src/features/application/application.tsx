@@ -2,10 +2,11 @@ import { Section } from '@/components/layout/section'
 import { SectionHeading } from '@/components/layout/section-heading'
 import { SECTION } from '@/lib/sections'
 
-import { ApplicationForm, type RoleChoice } from './application-form'
+import { ApplicationForm } from './application-form'
 import { copy } from './copy'
+import type { RoleChoice } from './use-application-form'
 
-/** Where people apply; `choice` is the position that they chose from the list. */
+/** Shows where people apply; `choice` is the position that they chose from the list. */
 export function Application({ choice }: { choice: RoleChoice | undefined }) {
   return (
     <Section id={SECTION.application} tone="paper">

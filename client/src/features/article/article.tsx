@@ -21,7 +21,7 @@ import { copy } from './copy'
 import { arrange, splitParagraphs } from './paragraphs'
 import { ArticleFetchError, articleSources, useArticle } from './queries'
 
-/** One article: picture, title, text with its callouts, sources. */
+/** Shows one article: picture, title, text with its callouts, sources. */
 export function Article({ facts }: { facts: ArticleFacts }) {
   const { data, error, isPending } = useArticle(facts.link)
   const title = data?.title ?? servedTitle(facts.link) ?? facts.defaultTitle
@@ -77,7 +77,7 @@ function TextSkeleton() {
   )
 }
 
-/** The article's picture over a skeleton that shows until it is there; the placeholder if it never is. */
+/** Shows the article's picture over a skeleton that shows until it is there; the placeholder if it never is. */
 function HeroImage(picture: StoredPicture) {
   const [isLoading, setIsLoading] = useState(true)
   const { attributes, isFailed, onError } = usePicture(picture)
@@ -132,7 +132,7 @@ function CalloutBox({ text }: { text: string }) {
   )
 }
 
-/** Rising steps in the corner of a callout. */
+/** Shows rising steps in the corner of a callout. */
 function Steps() {
   return (
     <svg

@@ -3,12 +3,12 @@ import { PARAGRAPH_SEPARATOR } from '@/lib/constants'
 import type { Callout } from './callouts'
 
 /** A part of an article: a paragraph of its text, or a box between two. */
-export interface Block {
+interface Block {
   kind: 'paragraph' | 'callout'
   text: string
 }
 
-/** The paragraphs of a text that separates them with blank lines. */
+/** Returns the paragraphs of a text that separates them with blank lines. */
 export function splitParagraphs(text: string) {
   return text
     .split(PARAGRAPH_SEPARATOR)

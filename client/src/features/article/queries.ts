@@ -17,7 +17,7 @@ async function loadArticle(link: string) {
   return data
 }
 
-/** The article at this route. */
+/** Returns the article at this route. */
 export function useArticle(link: string) {
   return useQuery({
     queryKey: ['article', link],
@@ -28,7 +28,7 @@ export function useArticle(link: string) {
 
 type StoredArticle = Awaited<ReturnType<typeof loadArticle>>
 
-/** The article's sources: those that have both a link and a title. */
+/** Returns the article's sources: those that have both a link and a title. */
 export function articleSources(article: StoredArticle | undefined) {
   if (!article) return []
   const { source_link1, source_title1, source_link2, source_title2 } = article

@@ -6,7 +6,7 @@ import { SECTION } from '@/lib/sections'
 import { ComparisonTable } from './comparison-table'
 import { copy } from './copy'
 
-/** What a brand gains, as an index beside a heading that stays in view, and the comparison below. */
+/** Shows what a brand gains, as an index beside a heading that stays in view, and the comparison below. */
 export function Benefits() {
   return (
     <Section id={SECTION.benefits} tone="chalk">

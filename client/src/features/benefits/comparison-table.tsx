@@ -2,7 +2,7 @@ import { Check, X } from 'lucide-react'
 
 import { copy } from './copy'
 
-/** Terrace beside social platforms, line by line. */
+/** Shows Terrace beside social platforms, line by line. */
 export function ComparisonTable() {
   return (
     <table className="w-full table-fixed border-collapse text-left">

@@ -20,7 +20,7 @@ interface CareersProps {
   children?: ReactNode
 }
 
-/** The sections about working at Terrace. */
+/** Shows the sections about working at Terrace. */
 export function Careers({ onChooseRole, children }: CareersProps) {
   return (
     <>
@@ -32,7 +32,10 @@ export function Careers({ onChooseRole, children }: CareersProps) {
   )
 }
 
-/** The first screen: whom Terrace is looking for, and who that is, whose text is the largest on a phone's screen. */
+/**
+ * Shows the first screen: whom Terrace is looking for, and who that is, whose text is the largest on a phone's
+ * screen.
+ */
 export function CareersFirstScreen() {
   return (
     <>

@@ -16,7 +16,7 @@ interface OpenRolesProps {
   onChoose: (roleId: string) => void
 }
 
-/** The open positions. Choosing one leads to the form or, if the page has none, to a mail. */
+/** Shows the open positions. Choosing one leads to the form or, if the page has none, to a mail. */
 export function OpenRoles({ onChoose }: OpenRolesProps) {
   const { data: openings, error, isPending } = useJobOpenings()
   useErrorToast(openings ? null : error, messages.jobs.openingsFailed)

@@ -10,7 +10,7 @@ import { diagrams } from './diagrams'
 /** The vertical offset of each problem, so that the three of them form a descending stair. */
 const DESCENT = ['', 'lg:mt-20', 'lg:mt-40']
 
-/** The three problems of clubs in other people's feeds, one step lower each. */
+/** Shows the three problems of clubs in other people's feeds, one step lower each. */
 export function Challenge() {
   return (
     <Section id={SECTION.problem} tone="mist" className="pb-[clamp(8rem,6rem+10vw,16rem)]">

@@ -14,7 +14,7 @@ function Diagram({ children }: { children: ReactNode }) {
   )
 }
 
-/** A centre circle of which only a small part is reached. */
+/** Shows a centre circle of which only a small part is reached. */
 function Access() {
   const circumference = 2 * Math.PI * 54
   return (
@@ -37,7 +37,7 @@ function Access() {
 
 const DEPTHS = [10, 16, 8, 13, 96, 9, 14, 7, 11, 10, 15, 8]
 
-/** Many shallow marks, a single deep one. */
+/** Shows many shallow marks, a single deep one. */
 function Depth() {
   return (
     <Diagram>
@@ -54,7 +54,7 @@ function Depth() {
   )
 }
 
-/** A line that falls step by step and breaks up. */
+/** Shows a line that falls step by step and breaks up. */
 function Connection() {
   return (
     <Diagram>

@@ -17,8 +17,8 @@ interface ChatPanelProps {
 }
 
 /**
- * The conversation in a dialog beside the page, which stays usable. What was said, and what was not sent yet, is still
- * there when it is opened again.
+ * Shows the conversation in a dialog beside the page, which stays usable. What was said, and what was not sent yet,
+ * is still there when it is opened again.
  */
 export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
   const conversation = useConversation(useWelcome())

@@ -15,7 +15,7 @@ interface ChatWidgetProps {
   onOpenChange: (isOpen: boolean) => void
 }
 
-/** The assistant's button, and the conversation behind it. */
+/** Shows the assistant's button, and the conversation behind it. */
 export function ChatWidget({ isOpen, onOpenChange }: ChatWidgetProps) {
   const isTime = useAfter(CHAT.appearMs)
   const [wasOpened, setWasOpened] = useState(false)

@@ -13,7 +13,7 @@ export const copy = {
   assistant: 'Assistant',
 } as const
 
-/** The greeting at an hour of the day. */
+/** Returns the greeting at an hour of the day. */
 export function greeting(hour: number) {
   if (hour < 12) return 'Good morning!'
   return hour < 18 ? 'Good afternoon!' : 'Good evening!'

@@ -17,7 +17,7 @@ const ALLOWED_TAGS = [
   'blockquote',
 ]
 
-/** Markdown as HTML that has no other elements than simple formatting, and no attributes. */
+/** Returns Markdown as HTML that has no other elements than simple formatting, and no attributes. */
 export function renderMarkdown(text: string) {
   const html = marked.parse(text, { async: false, breaks: true })
   return DOMPurify.sanitize(html, {
@@ -28,7 +28,7 @@ export function renderMarkdown(text: string) {
   })
 }
 
-/** A reply of the assistant as formatted text. */
+/** Shows a reply of the assistant as formatted text. */
 export function Markdown({ text }: { text: string }) {
   const html = useMemo(() => renderMarkdown(text), [text])
   return (

@@ -35,7 +35,7 @@ async function loadSuggestions() {
   }
 }
 
-/** The assistant's first message; undefined while it is loading. */
+/** Returns the assistant's first message; undefined while it is loading. */
 export function useWelcome() {
   return useQuery({
     queryKey: ['chat-welcome'],

@@ -34,12 +34,12 @@ function withReply(now: Conversation, { text, failure }: Reply, replaces: boolea
   return { messages: append({ ...now, messages: kept }, 'bot', text), isPending: false, failure }
 }
 
-/** Whether a message may be sent. */
+/** Returns whether a message may be sent. */
 function isSafe(text: string) {
   return !hasControlCharacters(text) && !hasActiveContent(text)
 }
 
-/** What was said between visitor and assistant. `welcome` is the first message, once it is known. */
+/** Returns what was said between visitor and assistant. `welcome` is the first message, once it is known. */
 export function useConversation(welcome: string | undefined) {
   const [state, setState] = useState(EMPTY)
   const [openedAt] = useState(() => new Date())

@@ -39,7 +39,7 @@ function reportFailure(error: unknown) {
   notify.error(messages.contact.failed.title, messages.contact.failed.description)
 }
 
-/** The form with which a club requests a demo. Its input is kept until it has been received. */
+/** Shows the form with which a club requests a demo. Its input is kept until it has been received. */
 export function ContactForm() {
   const form = useLateForm({ empty: EMPTY, rules })
   const { errors, isSubmitting } = form
@@ -106,7 +106,7 @@ type LimitedFieldProps = Omit<Partial<UseFormRegisterReturn>, 'name'> & {
   isOptional?: boolean
 }
 
-/** A field with a limit on its length, which shows a message when more is typed. */
+/** Shows a field with a limit on its length, which shows a message when more is typed. */
 function LimitedField({ onChange, ...props }: LimitedFieldProps) {
   const { max } = CONTACT[props.name]
   const limited = useLimitedInput((value) => {

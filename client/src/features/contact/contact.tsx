@@ -9,7 +9,7 @@ import { useSiteSettings } from '@/lib/content/use-site-settings'
 import { ContactForm } from './contact-form'
 import { copy } from './copy'
 
-/** How to reach the people behind Terrace. */
+/** Shows how to reach the people behind Terrace. */
 export function Contact() {
   return (
     <Section
@@ -32,7 +32,7 @@ export function Contact() {
   )
 }
 
-/** The ways that need no form. */
+/** Shows the ways that need no form. */
 function Ways() {
   const { contactEmail, contactPhone, linkedinUrl } = useSiteSettings()
   const ways = [
@@ -64,7 +64,7 @@ function Ways() {
   )
 }
 
-/** The quarter circle at the corner of a pitch. */
+/** Shows the quarter circle at the corner of a pitch. */
 function CornerFlag() {
   return (
     <svg

@@ -13,7 +13,7 @@ export const FILTERS = [
 /** A topic of the list, or any other label that a question wears. */
 export type Filter = (typeof FILTERS)[number] | (string & {})
 
-/** The questions that wear the label; all of them for `ALL`. */
+/** Returns the questions that wear the label; all of them for `ALL`. */
 export function filterFaqs<T extends { labels: readonly string[] | null }>(
   faqs: readonly T[],
   filter: Filter,

@@ -13,7 +13,7 @@ async function loadFaqs() {
   return data
 }
 
-/** All questions that visitors may read, in their set order. */
+/** Returns all questions that visitors may read, in their set order. */
 export function useFaqs() {
   return useQuery({ queryKey: ['faqs'], queryFn: loadFaqs, meta: { tables: ['faqs'] } })
 }

@@ -17,7 +17,7 @@ interface FooterProps {
   newsletter?: ReactNode
 }
 
-/** The foot of every page: all the ways on. */
+/** Shows the foot of every page: all the ways on. */
 export function Footer({ newsletter }: FooterProps) {
   const { contactEmail, contactPhone, linkedinUrl } = useSiteSettings()
   return (

@@ -20,7 +20,7 @@ async function loadRecentPosts() {
   return data
 }
 
-/** Latest insights: at most six, titles cut to the room that the screen has. Nothing while loading. */
+/** Shows the latest insights: at most six, titles cut to the room that the screen has. Nothing while loading. */
 export function RecentPosts() {
   const { data: posts, isError } = useQuery({
     queryKey: ['recent-posts'],

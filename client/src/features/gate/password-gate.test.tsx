@@ -20,14 +20,14 @@ const SESSION = {
 const home = () => screen.findByText('Discover')
 const form = () => screen.findByRole('heading', { name: 'Password Protected' })
 
-/** A closed site, whose password is every password. */
+/** Returns a closed site, whose password is every password. */
 const stubKnownPassword = () =>
   stubBackend(
     { settings: on },
     { token: () => jsonAnswer(SESSION, 200), logout: () => new Response(null, { status: 204 }) },
   )
 
-/** The time at which the page first has the text, in milliseconds of the tests' clock. */
+/** Returns the time at which the page first has the text, in milliseconds of the tests' clock. */
 function firstSight(text: string) {
   return new Promise<number>((resolve) => {
     const watch = new MutationObserver(() => {

@@ -1,7 +1,7 @@
 import { GATE } from '@/lib/constants'
 import { backend } from '@/lib/supabase/backend'
 
-interface Opened {
+interface TokenResponse {
   access_token: string
 }
 
@@ -18,7 +18,7 @@ function post(path: string, token: string, body?: object) {
 }
 
 /** Ends the shared account's session. If that fails, the visitor is admitted nevertheless. */
-async function end({ access_token }: Opened) {
+async function end({ access_token }: TokenResponse) {
   try {
     await post('logout?scope=local', access_token)
   } catch (error) {
@@ -39,7 +39,7 @@ export async function isSitePassword(password: string) {
     password,
   })
   if (answer.ok) {
-    await end((await answer.json()) as Opened)
+    await end((await answer.json()) as TokenResponse)
     return true
   }
   if (answer.status === 400) return false

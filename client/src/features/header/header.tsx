@@ -16,7 +16,7 @@ import { copy } from './copy'
 /** The menu's dialog is loaded when it is first opened. */
 const MobileMenu = split(() => import('./mobile-menu'))
 
-/** The bar at the top of every page: clear over the home page's first screen, white everywhere else. */
+/** Shows the bar at the top of every page: clear over the home page's first screen, white everywhere else. */
 export function Header() {
   const { pathname } = useLocation()
   const isScrolled = useScrolledPast(HEADER_SCROLL_THRESHOLD)

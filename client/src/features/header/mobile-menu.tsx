@@ -13,7 +13,7 @@ interface MobileMenuProps {
   accountLabel: string
 }
 
-/** The menu of small screens. Following a link closes it. */
+/** Shows the menu of small screens. Following a link closes it. */
 export default function MobileMenu(props: MobileMenuProps) {
   const { isOpen, onOpenChange, onLeave, accountLabel } = props
   const close = () => onOpenChange(false)

@@ -41,14 +41,14 @@ it('begins without the stored headlines where they take their time', async () =>
   let answer: (response: Response) => void = () => undefined
   stubBackend({}, { hero_headlines: () => new Promise((resolve) => (answer = resolve)) })
   renderFeature(<Hero />)
-  const shown = (text: string) => screen.queryByText(text, { selector: '.sr-only' })
+  const headline = (text: string) => screen.queryByText(text, { selector: '.sr-only' })
   await act(() => vi.advanceTimersByTimeAsync(1499))
-  expect(shown(FALLBACK_HEADLINES[0] ?? '')).toBeNull()
+  expect(headline(FALLBACK_HEADLINES[0] ?? '')).toBeNull()
   await act(() => vi.advanceTimersByTimeAsync(1))
-  expect(shown(FALLBACK_HEADLINES[0] ?? '')).toBeInTheDocument()
+  expect(headline(FALLBACK_HEADLINES[0] ?? '')).toBeInTheDocument()
   answer(jsonAnswer([{ headline: 'Late, but here' }], 200))
   await act(() => vi.advanceTimersByTimeAsync(100))
-  expect(shown('Late, but here')).toBeInTheDocument()
+  expect(headline('Late, but here')).toBeInTheDocument()
 })
 
 describe('the demo video', () => {

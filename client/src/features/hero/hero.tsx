@@ -12,7 +12,7 @@ import { copy } from './copy'
 import { Stand } from './stand'
 import { TypewriterHeadline } from './typewriter-headline'
 
-/** The first screen: Terrace in one sentence, and the app in a phone. */
+/** Shows the first screen: Terrace in one sentence, and the app in a phone. */
 export function Hero() {
   const isStill = usePrefersReducedMotion()
   const [isPaused, setIsPaused] = useState(isStill)

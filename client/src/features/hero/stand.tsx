@@ -30,7 +30,7 @@ const LIT_SEATS = Array.from({ length: TIERS }, (_, tier) => {
     }))
 }).flat()
 
-/** A stand of rising rows, some of its seats lit. Decorative. */
+/** Shows a stand of rising rows, some of its seats lit. Decorative. */
 export function Stand({ className }: { className?: string }) {
   return (
     <svg
@@ -72,7 +72,7 @@ interface LitSeatsProps {
   className: string
 }
 
-/** The lit seats of one kind, in one group, so that the browser blends one layer and not one per seat. */
+/** Shows the lit seats of one kind, in one group, so that the browser blends one layer and not one per seat. */
 function LitSeats({ areBlinking, className }: LitSeatsProps) {
   return (
     <g className={className}>

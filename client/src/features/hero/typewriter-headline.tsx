@@ -11,7 +11,7 @@ interface TypewriterHeadlineProps {
 }
 
 /**
- * The page's headline, typed out phrase by phrase. Screen readers get the first phrase, whole and still.
+ * Shows the page's headline, typed out phrase by phrase. Screen readers get the first phrase, whole and still.
  *
  * Nothing moves while it types: what is still to come keeps its place unseen, so no word jumps to another
  * line, and all phrases lie unseen behind it, so the headline is always as high as the tallest. It pauses off screen.

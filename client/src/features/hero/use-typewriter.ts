@@ -29,7 +29,7 @@ function delayBefore({ phrase, length, isDeleting }: Position, phrases: readonly
 }
 
 /**
- * What of the current phrase is typed out by now, and the rest of it. Phrases follow each other for ever:
+ * Returns what of the current phrase is typed out by now, and the rest of it. Phrases follow each other for ever:
  * typed, held, deleted. Starts again when `phrases` is another array; stands still while `isPaused`.
  */
 export function useTypewriter(phrases: readonly string[], isPaused = false) {

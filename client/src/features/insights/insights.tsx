@@ -12,7 +12,7 @@ import { copy } from './copy'
 import { PostCard } from './post-card'
 import { usePosts } from './queries'
 
-/** The blog's articles in one, two or three columns. */
+/** Shows the blog's articles in one, two or three columns. */
 export function Insights() {
   return (
     <Section id={SECTION.blog} tone="paper">

@@ -8,7 +8,7 @@ import { storedPicture } from '@/lib/supabase/storage-url'
 import { copy } from './copy'
 import type { Post } from './queries'
 
-/** An article's picture, heading and summary. The whole card leads to it; its name is the title's. */
+/** Shows an article's picture, heading and summary. The whole card leads to it; its name is the title's. */
 export function PostCard({ title, category, description, image_url, link }: Post) {
   return (
     <article className="group relative flex flex-col">

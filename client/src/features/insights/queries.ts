@@ -13,7 +13,7 @@ async function loadPosts() {
   return data
 }
 
-/** All articles that visitors may read, oldest first. */
+/** Returns all articles that visitors may read, oldest first. */
 export function usePosts() {
   return useQuery({
     queryKey: ['blog-posts'],

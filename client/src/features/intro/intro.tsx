@@ -6,7 +6,7 @@ import { copy } from './copy'
 
 const SECTION_ID = 'intro'
 
-/** Why a club needs an app of its own, and the deal in four figures on a scoreboard. */
+/** Shows why a club needs an app of its own, and the deal in four figures on a scoreboard. */
 export function Intro() {
   return (
     <section

@@ -1,7 +1,7 @@
 import { cookies } from './cookies-copy'
 import { LegalPage, LegalSection } from './legal-page'
 
-/** The cookie policy, with the table of all cookies. */
+/** Shows the cookie policy, with the table of all cookies. */
 export function Cookies() {
   return (
     <LegalPage title={cookies.title} note={cookies.note}>

@@ -15,7 +15,7 @@ interface LegalPageProps {
   children: ReactNode
 }
 
-/** The frame of a legal page: heading, and text in one readable column. */
+/** Shows the frame of a legal page: heading, and text in one readable column. */
 export function LegalPage({ title, note, contents, children }: LegalPageProps) {
   return (
     <article className="bg-paper pt-36 pb-28 lg:pt-44 lg:pb-40">
@@ -61,7 +61,7 @@ interface LegalSectionProps {
   children: ReactNode
 }
 
-/** A section of a legal page. */
+/** Shows a section of a legal page. */
 export function LegalSection({ id, title, children }: LegalSectionProps) {
   return (
     <section

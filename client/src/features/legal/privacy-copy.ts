@@ -1,5 +1,5 @@
 /** A numbered section of the policy: its heading and its paragraphs. */
-export interface PolicySection {
+interface PolicySection {
   title: string
   paragraphs: readonly string[]
 }

@@ -9,7 +9,7 @@ const SECTIONS = privacy.sections.map(({ title, paragraphs }, index) => ({
   paragraphs,
 }))
 
-/** The privacy policy: fourteen numbered sections, the last of which says how to reach us. */
+/** Shows the privacy policy: fourteen numbered sections, the last of which says how to reach us. */
 export function Privacy() {
   const { contactEmail, contactPhone } = useSiteSettings()
   return (

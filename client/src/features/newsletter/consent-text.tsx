@@ -2,7 +2,7 @@ import { Link } from 'react-router-dom'
 
 import { copy } from './copy'
 
-/** What a subscriber agrees to. */
+/** Shows what a subscriber agrees to. */
 export function ConsentText() {
   return (
     <>

@@ -18,7 +18,7 @@ function announce(outcome: Outcome) {
   else notify.error(newsletter[outcome])
 }
 
-/** The footer's sign-up for the newsletter. */
+/** Shows the footer's sign-up for the newsletter. */
 export function FooterForm() {
   const [isSubscribed, setIsSubscribed] = useState(false)
   const form = useNewsletterForm({

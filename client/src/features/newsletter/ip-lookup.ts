@@ -13,12 +13,15 @@ function isIpv6(text: string) {
   }
 }
 
-/** Whether the text has the shape of an internet address of version 4 or 6. */
+/** Returns whether the text has the shape of an internet address of version 4 or 6. */
 export function isIpAddress(text: unknown): text is string {
   return typeof text === 'string' && (IPV4.test(text) || isIpv6(text))
 }
 
-/** The address under which the internet sees this browser, as a proof of consent; null if that is not to be had. */
+/**
+ * Returns the address under which the internet sees this browser, as a proof of consent; null if that is not to be
+ * had.
+ */
 export async function lookUpIp(): Promise<string | null> {
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(), IP_LOOKUP.timeoutMs)

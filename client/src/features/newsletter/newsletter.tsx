@@ -1,7 +1,7 @@
 import { copy } from './copy'
 import { FooterForm } from './footer-form'
 
-/** The band above the footer's links: why to subscribe, and the form. */
+/** Shows the band above the footer's links: why to subscribe, and the form. */
 export function Newsletter() {
   return (
     <div className="grid gap-x-16 gap-y-6 border-b border-line-dark pb-14 lg:grid-cols-[minmax(0,5fr)_minmax(0,6fr)]">

@@ -15,7 +15,7 @@ import { useNewsletterForm } from './use-newsletter-form'
 
 const { newsletterPopup } = messages
 
-/** The offer in a dialog, which holds the keyboard until it is closed. */
+/** Shows the offer in a dialog, which holds the keyboard until it is closed. */
 export default function PopupDialog({ onClose }: { onClose: () => void }) {
   // A dialog without a trigger button does not know which element had the focus.
   const [giveFocusBack] = useState(rememberFocus)

@@ -9,7 +9,7 @@ import { inputErrors, type FormTexts } from './copy'
 /** Characters that could begin a tag or end an attribute. */
 const TAG_OR_QUOTE = /[<>"'`]/
 
-/** Why the address is refused, or undefined. */
+/** Returns why the address is refused, or undefined. */
 function checkEmail(value: string, { emailRequired }: FormTexts) {
   const address = value.trim()
   if (address === '') return emailRequired
@@ -19,7 +19,7 @@ function checkEmail(value: string, { emailRequired }: FormTexts) {
   return fits && looksLikeEmail(address) ? undefined : inputErrors.format
 }
 
-/** The rules of a subscription, in the words of one of its forms. */
+/** Returns the rules of a subscription, in the words of one of its forms. */
 export function newsletterSchema(texts: FormTexts) {
   return z.object({
     email: checked((value) => checkEmail(value, texts)),

@@ -16,7 +16,7 @@ const BAD_TOKEN = 'PGRST301'
 /** Footer and popup share one limit: they are two doors to the same list. */
 const limiter = memoryLimiter(NEWSLETTER.rateLimit)
 
-/** Whether another attempt may be made now; counts it if so. */
+/** Returns whether another attempt may be made now; counts it if so. */
 export function mayAttempt() {
   return limiter.attempt() === 0
 }

@@ -16,7 +16,7 @@ interface Options {
   onOutcome: (outcome: Outcome) => void
 }
 
-/** What the two forms of the newsletter share: fields, rules, limits, sending. */
+/** Returns what the two forms of the newsletter share: fields, rules, limits, sending. */
 export function useNewsletterForm({ texts, hasToken, onOutcome }: Options) {
   const form = useLateForm({
     empty: EMPTY,

@@ -25,7 +25,7 @@ function watchTriggers(onTrigger: () => void) {
   }
 }
 
-/** When the popup is open: once per visitor, at the first trigger, and never beside the open chat. */
+/** Returns when the popup is open: once per visitor, at the first trigger, and never beside the open chat. */
 export function usePopup(isChatOpen: boolean) {
   const [state, setState] = useState<'waiting' | 'open' | 'closed'>('waiting')
   const isBlocked = useRef(isChatOpen)

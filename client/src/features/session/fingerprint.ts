@@ -2,7 +2,7 @@ import { readLocal, removeLocal, writeLocal } from '@/lib/browser/browser-storag
 
 const STORAGE_KEY = 'session_fingerprint'
 
-/** A drawing whose pixels depend on the machine's fonts and graphics. */
+/** Returns a drawing whose pixels depend on the machine's fonts and graphics. */
 function canvasMark() {
   const canvas = document.createElement('canvas')
   canvas.width = 160
@@ -18,7 +18,7 @@ function canvasMark() {
 }
 
 /** Returns a hash that identifies this browser, of screen, time zone, language, platform and drawing, in hexadecimal. */
-export async function fingerprint() {
+async function fingerprint() {
   const parts = [
     `${screen.width}x${screen.height}x${screen.colorDepth}`,
     Intl.DateTimeFormat().resolvedOptions().timeZone,

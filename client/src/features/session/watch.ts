@@ -25,7 +25,7 @@ export function minutesUntilEnd(idleSince: number, now: number) {
 }
 
 /** Reports whether the session is valid; also true if the server cannot be reached, since that is no sign of misuse. */
-async function isVouchedFor(userId: string) {
+async function isIntactOrUnknown(userId: string) {
   try {
     return await isIntactSession(userId)
   } catch (error) {
@@ -39,7 +39,7 @@ async function isTrustworthy(session: Session) {
   return (
     isCompleteSession(session) &&
     (await isSameBrowser(sessionId(session))) &&
-    (await isVouchedFor(session.user.id))
+    (await isIntactOrUnknown(session.user.id))
   )
 }
 

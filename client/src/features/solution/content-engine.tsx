@@ -10,7 +10,7 @@ import { copy } from './copy'
 const MOMENTS = [12, 31, 57, 63, 88]
 const MINUTES = 90
 
-/** How a match becomes clips for single fans. */
+/** Shows how a match becomes clips for single fans. */
 export function ContentEngine() {
   return (
     <div className="container-page mt-24 grid gap-x-20 gap-y-14 lg:mt-36 lg:grid-cols-2 lg:items-center">
@@ -41,7 +41,7 @@ export function ContentEngine() {
   )
 }
 
-/** A match as a bar of minutes; the moments worth a clip are lit. */
+/** Shows a match as a bar of minutes; the moments worth a clip are lit. */
 function MatchClock() {
   return (
     <svg role="img" aria-label={copy.timelineLabel} viewBox="0 0 900 110" className="w-full">

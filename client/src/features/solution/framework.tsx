@@ -12,7 +12,7 @@ const QUARTERS = [
   'border-t-2 sm:items-end sm:border-l-2 sm:text-right',
 ]
 
-/** The four parts of the framework, each in its quarter of a pitch. */
+/** Shows the four parts of the framework, each in its quarter of a pitch. */
 export function Framework() {
   return (
     <Reveal className="container-page mt-24 lg:mt-36">
@@ -44,7 +44,7 @@ export function Framework() {
   )
 }
 
-/** Penalty areas at both ends. */
+/** Shows penalty areas at both ends. */
 function PitchLines() {
   return (
     <div aria-hidden className="absolute inset-0 -z-10 hidden sm:block">

@@ -16,7 +16,7 @@ const STEPS = [
   'w-full bg-floodlight text-ink lg:min-h-112',
 ]
 
-/** What Terrace does about it: four benefits as rising steps, the framework behind them, the engine. */
+/** Shows what Terrace does about it: four benefits as rising steps, the framework behind them, the engine. */
 export function Solution() {
   return (
     <Section id={SECTION.solution} tone="pitch-deep">

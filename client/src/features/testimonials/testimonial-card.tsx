@@ -1,7 +1,7 @@
 import { Portrait } from '@/components/ui/portrait'
 import type { Testimonial } from '@/lib/content/testimonials'
 
-/** A ticket: the person on the stub, the quote on the rest. The stub is beside it where there is room. */
+/** Shows a ticket: the person on the stub, the quote on the rest. The stub is beside it where there is room. */
 export function TestimonialCard({ name, title, quote, about, image_path }: Testimonial) {
   return (
     <div className="@container h-full">
@@ -27,7 +27,7 @@ export function TestimonialCard({ name, title, quote, about, image_path }: Testi
 
 const HOLE = 'absolute size-5 rounded-full bg-paper'
 
-/** The dashed line between stub and ticket, with the punched half circles at its ends. */
+/** Shows the dashed line between stub and ticket, with the punched half circles at its ends. */
 function Perforation() {
   return (
     <div

@@ -7,7 +7,7 @@ import { SECTION } from '@/lib/sections'
 
 import { copy } from './copy'
 
-/** Why waiting costs, under the board that shows the added time. */
+/** Shows why waiting costs, under the board that shows the added time. */
 export function Urgency() {
   return (
     <Section id={SECTION.urgent} tone="flare" className="overflow-hidden max-lg:pb-0">
@@ -32,7 +32,7 @@ export function Urgency() {
   )
 }
 
-/** The fourth official's board, held up from below the section's edge. */
+/** Shows the fourth official's board, held up from below the section's edge. */
 function Board() {
   return (
     <div aria-hidden className="relative mx-auto w-full max-w-lg pb-24 lg:pb-0">

@@ -50,11 +50,3 @@ export function readSession(key: string) {
 export function writeSession(key: string, value: string) {
   return write(session, key, value)
 }
-
-export function removeSession(key: string) {
-  try {
-    window.sessionStorage.removeItem(key)
-  } catch {
-    // What cannot be reached holds nothing either.
-  }
-}

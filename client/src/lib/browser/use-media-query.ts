@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Whether the media query holds now; follows its changes. While the site is built it does not. */
+/** Returns whether the media query holds now; follows its changes. While the site is built it does not. */
 export function useMediaQuery(query: string) {
   return useSyncExternalStore(
     (notify) => {

@@ -16,7 +16,7 @@ function subscribe(notify: () => void) {
   }
 }
 
-/** Whether the page is scrolled down by more than `threshold` pixels. */
+/** Returns whether the page is scrolled down by more than `threshold` pixels. */
 export function useScrolledPast(threshold: number) {
   return useSyncExternalStore(
     subscribe,

@@ -13,7 +13,7 @@ async function loadJobOpenings() {
   return data
 }
 
-/** The positions that are open, in their set order. */
+/** Returns the positions that are open, in their set order. */
 export function useJobOpenings() {
   return useQuery({
     queryKey: ['job-openings'],
@@ -35,7 +35,7 @@ async function loadJobRoles() {
   return data
 }
 
-/** The open positions to choose from in a form. */
+/** Returns the open positions to choose from in a form. */
 export function useJobRoles() {
   return useQuery({
     queryKey: ['job-roles'],

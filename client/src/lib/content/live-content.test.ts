@@ -79,7 +79,7 @@ describe('following the content', () => {
   let queries = createQueryClient()
   let stop = () => {}
 
-  /** A query that was read and shows rows of these tables; none where it shows no content. */
+  /** Reads a query that shows rows of these tables; none where it shows no content. */
   function read(name: string, tables?: readonly Table[]) {
     const meta = tables && { tables }
     queries
@@ -88,7 +88,7 @@ describe('following the content', () => {
       .setData(name)
   }
 
-  /** The names of the queries that are to be read again. */
+  /** Returns the names of the queries that are to be read again. */
   const stale = () =>
     queries
       .getQueryCache()

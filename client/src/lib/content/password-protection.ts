@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
 /** Whether the site is protected by a password; `unknown` if that cannot be read. */
-export type PasswordProtection = 'checking' | 'on' | 'off' | 'unknown'
+type PasswordProtection = 'checking' | 'on' | 'off' | 'unknown'
 
 async function loadProtection(): Promise<PasswordProtection> {
   try {
@@ -21,7 +21,7 @@ async function loadProtection(): Promise<PasswordProtection> {
   }
 }
 
-/** Whether the site is behind its password, as the setting password_protection has it. */
+/** Returns whether the site is behind its password, as the setting password_protection has it. */
 export function usePasswordProtection(): PasswordProtection {
   const { data } = useQuery({
     queryKey: ['password-protection'],

@@ -26,7 +26,10 @@ focusManager.setEventListener((onFocus) => {
   }
 })
 
-/** Content is fetched again when the window gets the focus; the client of supabase-js retries lost requests itself. */
+/**
+ * Makes the client of queries. Content is fetched again when the window gets the focus; the client of supabase-js
+ * retries lost requests itself.
+ */
 export function createQueryClient() {
   return new QueryClient({
     defaultOptions: {

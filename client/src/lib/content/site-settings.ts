@@ -60,13 +60,13 @@ function withDefaults<T extends object>(defaults: T, stored: string): T {
   }
 }
 
-/** An icon's address: one of the site's own files if it starts with a slash, else a file in a bucket. */
+/** Returns an icon's address: one of the site's own files if it starts with a slash, else a file in a bucket. */
 function iconUrl(value: string) {
   return value.startsWith('/') ? value : storedFileUrl(value, 'app')
 }
 
 /** Parses the site's settings from the texts of the settings table. */
-export function parseSettings(values: SettingValues): SiteSettings {
+function parseSettings(values: SettingValues): SiteSettings {
   const icons = withDefaults(FAVICONS, values.favicons)
   return {
     siteName: values.site_name,

@@ -4,7 +4,7 @@ import { getSupabase } from '@/lib/supabase/get-supabase'
 
 const EXPERT_COLUMNS = 'id, name, title, role, quote, about, image_path, is_visible' as const
 
-/** The experts of a page in the order that is set for it; those that name the page if no order is. */
+/** Returns the experts of a page in the order that is set for it; those that name the page if no order is. */
 async function loadTestimonials(page: string) {
   const supabase = await getSupabase()
   const ordered = await supabase

@@ -10,12 +10,12 @@ function useStoredSettings() {
   }).data
 }
 
-/** The site's settings: first the defaults, then the stored ones. */
+/** Returns the site's settings: first the defaults, then the stored ones. */
 export function useSiteSettings() {
   return useStoredSettings() ?? DEFAULT_SITE_SETTINGS
 }
 
-/** Whether the stored settings have been loaded. */
+/** Returns whether the stored settings have been loaded. */
 export function useAreSettingsLoaded() {
   return useStoredSettings() !== undefined
 }

@@ -19,7 +19,7 @@ export function regenerateCsrfToken() {
   return kept
 }
 
-/** The anti-forgery token of this tab, 64 hexadecimal digits; made on first use and kept until regenerated. */
+/** Returns the anti-forgery token of this tab, 64 hexadecimal digits; made on first use and kept until regenerated. */
 export function csrfToken() {
   const token = readSession(STORAGE_KEY) ?? kept
   return token && SHAPE.test(token) ? token : regenerateCsrfToken()

@@ -1,7 +1,7 @@
 import { readLocal, writeLocal } from '@/lib/browser/browser-storage'
 
 /** At most `max` attempts within any `windowMs` milliseconds. */
-export interface Limit {
+interface Limit {
   max: number
   windowMs: number
 }
@@ -13,7 +13,7 @@ interface AttemptLog {
 }
 
 /** Counts a browser's attempts. It spares honest visitors a refusal by the server, which has limits of its own. */
-export class RateLimiter {
+class RateLimiter {
   readonly #limit: Limit
   readonly #log: AttemptLog
 
@@ -36,7 +36,7 @@ export class RateLimiter {
   }
 }
 
-/** A limit for as long as the page is open. */
+/** Returns a limit for as long as the page is open. */
 export function memoryLimiter(limit: Limit) {
   let attempts: number[] = []
   return new RateLimiter(limit, {
@@ -56,7 +56,7 @@ function parseAttempts(text: string | null): number[] {
   }
 }
 
-/** A limit that is stored in local storage under `key`, or in memory if the browser refuses that. */
+/** Returns a limit that is stored in local storage under `key`, or in memory if the browser refuses that. */
 export function localLimiter(key: string, limit: Limit) {
   let kept: number[] = []
   return new RateLimiter(limit, {

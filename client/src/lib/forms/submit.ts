@@ -16,7 +16,7 @@ export async function submitRecord(
   if (answer.error) throw answer.error as Error
 }
 
-/** An identity for a record (a version 4 UUID), so that one that is sent twice is kept once. */
+/** Returns an identity for a record (a version 4 UUID), so that one that is sent twice is kept once. */
 export function recordId() {
   // crypto.randomUUID exists on secure pages only, and a site may be tried out on plain HTTP.
   const bytes = crypto.getRandomValues(new Uint8Array(16))

@@ -34,51 +34,67 @@ function valueOf(field: Element) {
   return 'value' in field ? field.value : undefined
 }
 
-/**
- * A form whose fields are on the page from the start and whose scripts, react-hook-form and the rules, come when it is
- * first touched. They take over the very fields, with what was typed by then.
- */
-export function useLateForm<Values extends FieldValues>({ empty, rules }: Options<Values>) {
+/** Hands what was typed into the form's fields by now to its control. */
+function takeOver<Values extends FieldValues>(
+  control: Control<Values>,
+  form: HTMLFormElement | null,
+  names: Path<Values>[],
+) {
+  for (const name of names) {
+    const field = form?.elements.namedItem(name)
+    if (field instanceof Element)
+      control.setValue(name, valueOf(field) as PathValue<Values, Path<Values>>)
+  }
+}
+
+/** Keeps the control of a form, which is made when `open` is first called. */
+function useLateControl<Values extends FieldValues>({ empty, rules }: Options<Values>) {
   const formRef = useRef<HTMLFormElement>(null)
   const opening = useRef<Promise<Control<Values>>>(undefined)
-  const isBusy = useRef(false)
   const [control, setControl] = useState<Control<Values>>()
-  const [isSubmitting, setIsSubmitting] = useState(false)
   const [state, setState] = useState<{ errors: FieldErrors<Values>; values: Values }>({
     errors: {},
     values: empty,
   })
 
-  const take = async () => {
+  const load = async () => {
     const [library, schema] = await Promise.all([import('./form-control'), rules()])
-    const made = library.createFormControl<Values, unknown, Values>({
+    const loaded = library.createFormControl<Values, unknown, Values>({
       defaultValues: empty as DefaultValues<Values>,
       resolver: library.zodResolver(schema),
     })
-    made.subscribe({
+    loaded.subscribe({
       formState: { errors: true, values: true },
       callback: ({ errors = {}, values }) => setState({ errors, values }),
     })
     // Nothing can be typed between the look at the fields and the moment from which on they are followed.
     flushSync(() => {
-      for (const name of Object.keys(empty) as Path<Values>[]) {
-        const field = formRef.current?.elements.namedItem(name)
-        if (field instanceof Element)
-          made.setValue(name, valueOf(field) as PathValue<Values, Path<Values>>)
-      }
-      setControl(made)
+      takeOver(loaded, formRef.current, Object.keys(empty) as Path<Values>[])
+      setControl(loaded)
     })
-    return made
+    return loaded
   }
 
   /** Loads the code behind the fields, once; again if that failed. */
   const open = () => {
-    opening.current ??= take().catch((error: unknown) => {
+    opening.current ??= load().catch((error: unknown) => {
       opening.current = undefined
       throw error
     })
     return opening.current
   }
+
+  return { formRef, control, state, open }
+}
+
+/**
+ * Returns a form whose fields are on the page from the start and whose scripts, react-hook-form and the rules, come when
+ * it is first touched. They take over the very fields, with what was typed by then.
+ */
+export function useLateForm<Values extends FieldValues>(options: Options<Values>) {
+  const { formRef, control, state, open } = useLateControl(options)
+  const isBusy = useRef(false)
+  const [isSubmitting, setIsSubmitting] = useState(false)
 
   const submit = async ({ onValid, onInvalid, onUnavailable }: Handlers<Values>) => {
     if (isBusy.current) return

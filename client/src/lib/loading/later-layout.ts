@@ -16,9 +16,9 @@ function layOutNext() {
 }
 
 /**
- * The `ref` of an element with `data-layout="later"`, which is not laid out with the page that it comes with unless it is
- * on the screen. All of it is in the document; the browser computes the styles and positions of one such element per
- * frame, since those of a whole page in one go would keep slow phones from answering to taps.
+ * Returns the `ref` of an element with `data-layout="later"`, which is not laid out with the page that it comes with
+ * unless it is on the screen. All of it is in the document; the browser computes the styles and positions of one such
+ * element per frame, since those of a whole page in one go would keep slow phones from answering to taps.
  */
 export function layOutLater(element: HTMLElement) {
   waiting.add(element)

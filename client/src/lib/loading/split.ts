@@ -3,7 +3,7 @@ import { createElement, lazy, startTransition, type ComponentType, type ReactNod
 type Load<Props> = () => Promise<{ default: ComponentType<Props> }>
 
 /** A component in a file of its own. */
-export interface Split<Props> {
+interface Split<Props> {
   (props: Props): ReactNode
   /** Brings the file, so that the component shows at once when it is rendered for the first time. */
   load: () => Promise<void>

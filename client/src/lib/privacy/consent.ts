@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react'
 import { analytics } from './analytics'
 import { readLocal, readSession, writeLocal, writeSession } from '@/lib/browser/browser-storage'
 
-export type Consent = 'accepted' | 'declined'
+type Consent = 'accepted' | 'declined'
 
 const STORAGE_KEY = 'cookieConsent'
 
@@ -15,8 +15,8 @@ function announce() {
   for (const listener of listeners) listener()
 }
 
-/** What the visitor has chosen; null before they have. */
-export function storedConsent(): Consent | null {
+/** Returns what the visitor has chosen; null before they have. */
+function storedConsent(): Consent | null {
   const stored = readLocal(STORAGE_KEY) ?? readSession(STORAGE_KEY)
   return stored === 'accepted' || stored === 'declined' ? stored : null
 }

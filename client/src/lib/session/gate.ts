@@ -2,7 +2,7 @@ import { readLocal, writeLocal } from '@/lib/browser/browser-storage'
 
 const FLAG_KEY = 'site_authenticated'
 
-/** Whether this browser has been let through the password gate. */
+/** Returns whether this browser has been let through the password gate. */
 export function isSiteAuthenticated() {
   return readLocal(FLAG_KEY) === 'true'
 }

@@ -2,7 +2,7 @@ import type { Session } from '@supabase/supabase-js'
 
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
-/** Whether the session has all of its parts and its access token has not expired. `now` is in milliseconds. */
+/** Returns whether the session has all of its parts and its access token has not expired. `now` is in milliseconds. */
 export function isCompleteSession(session: Session, now = Date.now()) {
   const { access_token, refresh_token, expires_at } = session as Partial<Session>
   return Boolean(access_token && refresh_token && expires_at) && Number(expires_at) * 1000 > now

@@ -12,7 +12,7 @@ vi.mock('@/lib/supabase/get-supabase', () => ({ getSupabase: () => Promise.resol
 const error = vi.hoisted(() => vi.fn())
 vi.mock('@/lib/notices/notify', () => ({ notify: { error } }))
 
-/** The module's state lives as long as the page; each test opens a new one. */
+/** Opens a page of its own: the module's state lives as long as the page. */
 async function openPage() {
   vi.resetModules()
   localStorage.setItem(AUTH_STORAGE_KEY, '{}')

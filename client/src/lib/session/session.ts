@@ -46,7 +46,7 @@ function subscribe(listener: () => void) {
   return () => void listeners.delete(listener)
 }
 
-/** The signed-in visitor's session; follows sign-in and sign-out, in other tabs too. */
+/** Returns the signed-in visitor's session; follows sign-in and sign-out, in other tabs too. */
 export function useSession(): SessionState {
   return useSyncExternalStore(
     subscribe,

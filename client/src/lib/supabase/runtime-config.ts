@@ -1,5 +1,5 @@
 /** The backend's URL, its public key, and its capabilities. */
-export interface RuntimeConfig {
+interface RuntimeConfig {
   url: string
   key: string
   /** Whether it announces changes through realtime channels. */
@@ -9,10 +9,10 @@ export interface RuntimeConfig {
 }
 
 /** What a server writes into the page; unknown until it is looked at. */
-type Injected = Partial<Record<'url' | 'key' | 'channels' | 'images', unknown>>
+type PageConfig = Partial<Record<'url' | 'key' | 'channels' | 'images', unknown>>
 
 /** Values of the build, which are used if no server writes values into the page. */
-export interface BuildConfig extends Record<string, unknown> {
+interface BuildConfig extends Record<string, unknown> {
   VITE_SUPABASE_URL?: string | undefined
   VITE_SUPABASE_ANON_KEY?: string | undefined
 }
@@ -20,7 +20,7 @@ export interface BuildConfig extends Record<string, unknown> {
 const ELEMENT_ID = 'basalt-config'
 const PLACEHOLDER = /^%[A-Z_]+%$/
 
-function readPage(page: Document | undefined): Injected {
+function readPage(page: Document | undefined): PageConfig {
   const text = page?.getElementById(ELEMENT_ID)?.textContent
   if (!text) return {}
   try {
@@ -37,7 +37,7 @@ function filled(value: unknown) {
 }
 
 /**
- * The backend's address and public key.
+ * Returns the backend's address and public key.
  *
  * A server that serves the page writes them into the JSON block `#basalt-config`, so one build runs
  * anywhere. Where they are still placeholders (Vite's dev server, any static host) the build's

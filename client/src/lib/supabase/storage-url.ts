@@ -1,7 +1,7 @@
 import { squareOf, widthsOf, type PictureWidths } from '@/lib/pictures'
 import { backend } from './backend'
 
-export interface StoredFile {
+interface StoredFile {
   bucket: string
   path: string
 }
@@ -29,7 +29,7 @@ function publicUrl(value: string, defaultBucket: string, route: string) {
 }
 
 /**
- * The public address of a stored file, the same that `storage.from(bucket).getPublicUrl(path)` gives.
+ * Returns the public address of a stored file, the same that `storage.from(bucket).getPublicUrl(path)` gives.
  * Full addresses are returned as they are.
  */
 export function storedFileUrl(value: string, defaultBucket: string) {
@@ -54,7 +54,10 @@ function isRendered(value: string) {
  */
 const RENDERED = backend.hasImages ? 'render/image' : 'object'
 
-/** A stored picture in the widths that the page needs. The browser chooses one, and its format with the server. */
+/**
+ * Returns a stored picture in the widths that the page needs. The browser chooses one, and its format with the
+ * server.
+ */
 export function storedPicture(
   value: string,
   defaultBucket: string,
@@ -66,7 +69,7 @@ export function storedPicture(
   return { src, srcSet: widthsOf(url, widths), sizes: widths.sizes }
 }
 
-/** The middle of a stored picture as a square of `side` CSS pixels. */
+/** Returns the middle of a stored picture as a square of `side` CSS pixels. */
 export function storedSquare(value: string, defaultBucket: string, side: number): StoredPicture {
   const src = storedFileUrl(value, defaultBucket)
   if (!isRendered(value)) return { src }

@@ -22,7 +22,7 @@ Deno.serve(async (request) => {
   })
 })
 
-/** The fields of a form; of a file its name, its type and its text. */
+/** Returns the fields of a form; of a file its name, its type and its text. */
 async function formOf(request: Request): Promise<Record<string, unknown>> {
   const fields: Record<string, unknown> = {}
   for (const [name, value] of await request.formData()) {

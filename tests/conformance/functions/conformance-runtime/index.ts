@@ -21,7 +21,7 @@ function rest(path: string, authorization: string, key: string, init: RequestIni
 
 const encoder = new TextEncoder()
 
-/** An answer whose parts come one after the other. */
+/** Returns an answer whose parts come one after the other. */
 function parts(type: string, texts: string[]): Response {
   const body = new ReadableStream({
     async start(controller) {

@@ -5,7 +5,7 @@ import { escape } from './escape.ts'
 import { states, tally, type GroupReport, type Report } from './model.ts'
 import { style } from './style.ts'
 
-/** The result as one page that needs nothing else. */
+/** Returns the result as one page that needs nothing else. */
 export function htmlReport(report: Report): string {
   const outcomes = report.groups.flatMap((group) => group.outcomes)
   const counts = tally(outcomes)
@@ -78,12 +78,12 @@ ${outcomes.map(item).join('\n')}</section>`
 function item(outcome: Outcome): string {
   const { name, state, again, promise, source, reason, difference, checks, sights } = outcome
   const open = state === 'differs' ? ' open' : ''
-  const judged = [...(difference ? [difference] : []), ...checks]
+  const all = [...(difference ? [difference] : []), ...checks]
   const why = reason === '' ? '' : `<p>Reason: ${escape(reason)}</p>`
   return `<details id="${escape(name)}"${open}><summary><b class="${tone(state)}">${state}</b> ${escape(name)}
 <span>${escape(promise)}</span></summary><div class="body">${why}
 <p class="soft">Promised by ${link(source)}${again ? '. Tried twice' : ''}</p>
-${judged.map(check).join('')}
+${all.map(check).join('')}
 ${state !== 'holds' && sights.length > 0 ? traffic(outcome) : ''}</div></details>`
 }
 

@@ -1,9 +1,9 @@
 import { tally, type Report } from './model.ts'
 
-/** The result as JSON. */
+/** Returns the result as JSON. */
 export function jsonReport(report: Report): string {
   const outcomes = report.groups.flatMap((group) => group.outcomes)
-  const hidden = new Set(['spoils', 'spoilt'])
+  const hidden = new Set(['mutations', 'isMutated'])
   const document = { ...report, totals: tally(outcomes) }
   return `${JSON.stringify(document, (name, value: unknown) => (hidden.has(name) ? undefined : value), 2)}\n`
 }

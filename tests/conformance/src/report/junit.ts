@@ -2,7 +2,10 @@ import type { Outcome } from '../runner.ts'
 import { escape } from './escape.ts'
 import { failures, type GroupReport, type Report } from './model.ts'
 
-/** The result as JUnit XML: a suite for each group; what is absent or was not tried is skipped, unless required. */
+/**
+ * Returns the result as JUnit XML: a suite for each group; what is absent or was not tried is skipped, unless
+ * required.
+ */
 export function junitReport(report: Report): string {
   const outcomes = report.groups.flatMap((group) => group.outcomes)
   const failed = new Set(failures(outcomes, report.required).map(({ name }) => name))

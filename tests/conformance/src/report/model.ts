@@ -35,7 +35,7 @@ export interface GroupReport {
 /** The states in the order of tables. */
 export const states: readonly State[] = ['holds', 'differs', 'absent', 'not tried']
 
-/** How many outcomes are of each state. */
+/** Returns how many outcomes are of each state. */
 export function tally(outcomes: readonly Outcome[]): Record<State, number> {
   const counts: Record<State, number> = { holds: 0, differs: 0, absent: 0, 'not tried': 0 }
   for (const { state } of outcomes) counts[state] += 1
@@ -45,8 +45,8 @@ export function tally(outcomes: readonly Outcome[]): Record<State, number> {
 /** Puts outcomes under the groups that they belong to. */
 export function grouped(groups: readonly Group[], outcomes: readonly Outcome[]): GroupReport[] {
   return groups.flatMap(({ name, interface: own, traits: { title, source } }) => {
-    const mine = outcomes.filter(({ group }) => group === name)
-    return mine.length > 0 ? [{ name, title, interface: own, source, outcomes: mine }] : []
+    const members = outcomes.filter(({ group }) => group === name)
+    return members.length > 0 ? [{ name, title, interface: own, source, outcomes: members }] : []
   })
 }
 
@@ -59,7 +59,9 @@ function isRequired(name: string, required: readonly string[]): boolean {
   return isNamed(false) && !isNamed(true)
 }
 
-/** What was asked for and does not hold: of the required names all that does not, otherwise all that differs. */
+/**
+ * Returns what was asked for and does not hold: of the required names all that does not, otherwise all that differs.
+ */
 export function failures(outcomes: readonly Outcome[], required: readonly string[]): Outcome[] {
   if (required.length === 0) return outcomes.filter(({ state }) => state === 'differs')
   return outcomes.filter(({ name, state }) => state !== 'holds' && isRequired(name, required))

@@ -5,7 +5,7 @@ import { failures, states, tally, type Report } from './model.ts'
 
 const colours = { holds: 'green', differs: 'red', absent: 'yellow', 'not tried': 'gray' } as const
 
-/** The result as text for a terminal; `coloured` for one that shows colours. */
+/** Returns the result as text for a terminal; `coloured` for one that shows colours. */
 export function terminalReport(report: Report, coloured: boolean): string {
   const paint = (state: State, text: string) =>
     coloured ? styleText(colours[state], text, { validateStream: false }) : text
@@ -40,7 +40,7 @@ export function terminalReport(report: Report, coloured: boolean): string {
   ].join('\n')
 }
 
-/** The cases in which two servers differ. */
+/** Returns the cases in which two servers differ. */
 export function comparisonReport({ url, comparison }: Report): string {
   if (comparison === null) return ''
   if (comparison.contrasts.length === 0) return `${url} and ${comparison.url} do not differ\n`
@@ -57,8 +57,8 @@ export function comparisonReport({ url, comparison }: Report): string {
 }
 
 function gist({ state, reason, difference }: Outcome): string {
-  const said = difference ? `expected ${difference.expected}, got ${difference.got}` : reason
-  return said === '' ? state : `${state}: ${said}`
+  const explanation = difference ? `expected ${difference.expected}, got ${difference.got}` : reason
+  return explanation === '' ? state : `${state}: ${explanation}`
 }
 
 function detail(outcome: Outcome, paint: (state: State, text: string) => string): string {

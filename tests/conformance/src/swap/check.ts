@@ -11,12 +11,12 @@ import type { UsedFeature } from './use.ts'
 export type Verdict = Exclude<State, 'not tried'> | 'not known'
 
 /** A case that does not hold. */
-export interface Failure extends Pick<Outcome, 'name' | 'state' | 'promise' | 'source' | 'reason'> {
+interface Failure extends Pick<Outcome, 'name' | 'state' | 'promise' | 'source' | 'reason'> {
   difference: Check | null
 }
 
 /** A used feature, and what the target says of it. */
-export interface Judged extends UsedFeature {
+export interface FeatureReport extends UsedFeature {
   title: string
   verdict: Verdict
   /** What the target says by its settings or its catalogue; why it is not known. */
@@ -39,41 +39,41 @@ export interface SwapReport {
   started: string
   /** Whether the target lacks nothing that is used; null where none was asked. */
   passed: boolean | null
-  features: readonly Judged[]
+  features: readonly FeatureReport[]
 }
 
-/** The cases that try what is used. */
+/** Returns the cases that try what is used. */
 export function casesOf(cases: readonly Case[], used: readonly UsedFeature[]): Case[] {
   const prefixes = used.flatMap(({ feature, name }) => casePrefixes(feature, name))
   return cases.filter(({ name }) => prefixes.some((prefix) => isBelow(name, prefix)))
 }
 
 /** Judges each feature by the cases and by what the target says of itself. */
-export function judge(
+export function featureReports(
   used: readonly UsedFeature[],
   outcomes: readonly Outcome[],
   facts: Facts,
-): Judged[] {
+): FeatureReport[] {
   return used.map((one) => {
     const feature = features[one.feature] ?? { title: one.feature }
     const findings = findingsOf(feature, one, facts)
     const prefixes = casePrefixes(one.feature, one.name)
-    const mine = outcomes.filter(({ name }) => prefixes.some((prefix) => isBelow(name, prefix)))
-    const tried = mine.filter(({ state }) => state !== 'not tried')
-    const judged = verdictOf(findings, tried)
+    const relevant = outcomes.filter(({ name }) => prefixes.some((prefix) => isBelow(name, prefix)))
+    const tried = relevant.filter(({ state }) => state !== 'not tried')
+    const found = verdictOf(findings, tried)
     // Where most could not be tried, those that hold say too little.
-    const verdict = judged === 'holds' && tried.length * 2 < mine.length ? 'not known' : judged
+    const verdict = found === 'holds' && tried.length * 2 < relevant.length ? 'not known' : found
     const notes = findings.flatMap(({ note }) => note || [])
-    if (verdict === 'not known' && mine.length === 0) notes.push(whyNotKnown(feature, facts))
+    if (verdict === 'not known' && relevant.length === 0) notes.push(whyNotKnown(feature, facts))
     return {
       ...one,
       title: feature.title,
       verdict,
       notes,
-      cases: mine.length,
+      cases: relevant.length,
       tried: tried.length,
       untried: [
-        ...new Set(mine.flatMap(({ state, reason }) => (state === 'not tried' ? reason : []))),
+        ...new Set(relevant.flatMap(({ state, reason }) => (state === 'not tried' ? reason : []))),
       ],
       failures: tried.filter(({ state }) => state !== 'holds').map(failureOf),
     }
@@ -89,14 +89,14 @@ function findingsOf(feature: Feature, { name, things }: UsedFeature, facts: Fact
   return said.filter((finding) => finding !== null && finding !== undefined)
 }
 
-/** Why nothing is known of a feature that has no cases. */
+/** Returns why nothing is known of a feature that has no cases. */
 function whyNotKnown(feature: Feature, { database }: Facts): string {
   if (!feature.database) return 'no case tries it'
   return database ? 'a database does not tell whether its user may' : `needs ${needs.db}`
 }
 
-/** Whether the target is known not to have it as the project needs it. */
-export function isLacking({ verdict }: Judged): boolean {
+/** Returns whether the target is known not to have it as the project needs it. */
+export function isLacking({ verdict }: FeatureReport): boolean {
   return verdict === 'differs' || verdict === 'absent'
 }
 

@@ -1,5 +1,5 @@
 /** A source without its comments: every other character is where it was. */
-export interface Code {
+interface Code {
   text: string
   /** Whether the character at an index is part of a text or of a regular expression. */
   isText: (index: number) => boolean
@@ -56,7 +56,7 @@ export function withoutComments(source: string): Code {
   return { text: parts.join(''), isText: (index) => isText[index] === 1 }
 }
 
-/** The place after the first match that no backslash precedes. */
+/** Returns the place after the first match that no backslash precedes. */
 function endOf(
   source: string,
   from: number,

@@ -7,7 +7,7 @@ import { masker, maskAll } from '../mask.ts'
 import { UsageError, type Options } from '../options.ts'
 import { run } from '../run.ts'
 import type { Outcome } from '../runner.ts'
-import { casesOf, isLacking, judge, type SwapReport } from './check.ts'
+import { casesOf, isLacking, featureReports, type SwapReport } from './check.ts'
 import { askTarget, type Facts } from './facts.ts'
 import { features } from './features.ts'
 import { ProjectError, scanProject } from './project.ts'
@@ -36,9 +36,9 @@ export async function swapCheck(
     url === ''
       ? []
       : (await run(kit, groups, cases, options, signal)).groups.flatMap((group) => group.outcomes)
-  const judged = judge(used, outcomes, facts)
-  const passed = url === '' ? null : !judged.some(isLacking)
-  const found: SwapReport = { kit, project, url, started, passed, features: judged }
+  const reports = featureReports(used, outcomes, facts)
+  const passed = url === '' ? null : !reports.some(isLacking)
+  const found: SwapReport = { kit, project, url, started, passed, features: reports }
   const report = maskAll(found, masker([options.target]))
   const { stdout } = process
   stdout.write(swapTable(report, stdout.isTTY && !process.env.NO_COLOR))

@@ -1,7 +1,7 @@
 /** What a target tells of itself: the settings of auth, and the catalogue of the database. */
 import { Client } from 'pg'
 
-import { shown } from '../difference.ts'
+import { display } from '../difference.ts'
 import { Unreachable } from '../run.ts'
 import type { Target } from '../target.ts'
 
@@ -94,7 +94,7 @@ async function askDatabase(connectionString: string): Promise<Database | null> {
       ...{ publications: set('publications'), objects: set('objects') },
     }
   } catch (error) {
-    throw new Unreachable(`the database could not be asked: ${shown(error)}`)
+    throw new Unreachable(`the database could not be asked: ${display(error)}`)
   } finally {
     await client.end().catch(() => undefined)
   }

@@ -233,7 +233,7 @@ export const features: Readonly<Record<string, Feature>> = {
   'database.pooler': { title: 'Connection pooler' },
 }
 
-/** The names that the cases of a feature are below. */
+/** Returns the names that the cases of a feature are below. */
 export function casePrefixes(feature: string, name: string): string[] {
   return (features[feature]?.cases ?? []).map((prefix) => prefix.replace('<name>', name))
 }
@@ -258,12 +258,12 @@ function missing(there: ReadonlySet<string>, things: readonly string[]): Finding
   return { state: 'differs', note: `there is no ${lacking.join(', ')}` }
 }
 
-/** What only a superuser may do anywhere. */
+/** Returns the finding for what only a superuser may do anywhere. */
 function needsSuperuser({ isSuperuser, user }: Database): Finding {
   return isSuperuser ? holds : { state: 'differs', note: `${user} is not a superuser` }
 }
 
-/** What platforms may let others do, too: whether this one does cannot be seen. */
+/** Returns the finding for what platforms may let others do, too: whether this one does cannot be seen. */
 function bySuperuser({ isSuperuser }: Database): Finding | null {
   return isSuperuser ? holds : null
 }

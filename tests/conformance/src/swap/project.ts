@@ -104,7 +104,7 @@ async function sqlFiles(base: string, values: ReadonlyMap<string, Value>): Promi
   return [...new Set(found.flat())]
 }
 
-/** The functions that are served: each folder with a beginning, except those that the settings turn off. */
+/** Returns the functions that are served: each folder with a beginning, except those that the settings turn off. */
 async function functionsIn(
   folder: string,
   values: ReadonlyMap<string, Value>,
@@ -126,7 +126,7 @@ async function functionsIn(
   return found.flat()
 }
 
-/** The files that a pattern with `*` and `?` names, by name; `**` is any number of folders. */
+/** Returns the files that a pattern with `*` and `?` names, by name; `**` is any number of folders. */
 async function glob(base: string, pattern: string): Promise<string[]> {
   const steps = path.normalize(pattern).split(path.sep)
   const fixed = steps.findIndex((step) => /[*?]/.test(step))
@@ -156,7 +156,7 @@ function asExpression(step: string): string {
     .replaceAll('?', '[^/]')
 }
 
-/** All files below a folder, without the folders that are no part of the project. */
+/** Returns all files below a folder, without the folders that are no part of the project. */
 async function filesBelow(
   folder: string,
   without = otherFolders,

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 
-import { isLacking, type Judged, type SwapReport, type Verdict } from './check.ts'
+import { isLacking, type FeatureReport, type SwapReport, type Verdict } from './check.ts'
 
 const colours = { holds: 'green', differs: 'red', absent: 'yellow', 'not known': 'gray' } as const
 
@@ -9,9 +9,9 @@ const verdicts = ['holds', 'differs', 'absent', 'not known'] as const
 /** The names of cases that one feature shows. */
 const nameLimit = 8
 
-/** The result as a table for a terminal; `coloured` for one that shows colours. */
+/** Returns the result as a table for a terminal; `coloured` for one that shows colours. */
 export function swapTable(report: SwapReport, coloured: boolean): string {
-  const asked = report.url !== ''
+  const hasTarget = report.url !== ''
   const paint = (verdict: Verdict, text: string) =>
     coloured ? styleText(colours[verdict], text, { validateStream: false }) : text
   const rows = report.features.map((one) => ({ one, cells: [labelOf(one), placesOf(one)] }))
@@ -22,37 +22,43 @@ export function swapTable(report: SwapReport, coloured: boolean): string {
   const columns = (cells: readonly string[], last: string) =>
     [...cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)), last].join('  ').trimEnd()
   const lines = rows.flatMap(({ one, cells }) => {
-    if (!asked) return [columns(cells, '')]
+    if (!hasTarget) return [columns(cells, '')]
     const [note, ...cases] = reasonsOf(one)
     return [columns(cells, `${paint(one.verdict, one.verdict)}${note}`), ...cases]
   })
   return [
-    columns(heads, asked ? 'on the target' : ''),
+    columns(heads, hasTarget ? 'on the target' : ''),
     ...lines,
     '',
-    asked ? sum(report) : `${count(rows.length, 'feature')} used; --url asks a target for them`,
+    hasTarget ? sum(report) : `${count(rows.length, 'feature')} used; --url asks a target for them`,
     '',
   ].join('\n')
 }
 
-/** The result as JSON. */
+/** Returns the result as JSON. */
 export function swapJson(report: SwapReport): string {
   return `${JSON.stringify(report, null, 2)}\n`
 }
 
-function labelOf({ feature, name }: Judged): string {
+function labelOf({ feature, name }: FeatureReport): string {
   return name === '' ? feature : `${feature} ${name}`
 }
 
-function placesOf({ places }: Judged): string {
+function placesOf({ places }: FeatureReport): string {
   const [first] = places
   if (!first) return ''
   const more = places.length - 1
   return `${first.file}:${first.line}${more > 0 ? `, +${more} more` : ''}`
 }
 
-/** What follows the verdict, and a further line where cases failed. */
-function reasonsOf({ notes, failures, cases, tried, untried }: Judged): [string, ...string[]] {
+/** Returns what follows the verdict, and a further line where cases failed. */
+function reasonsOf({
+  notes,
+  failures,
+  cases,
+  tried,
+  untried,
+}: FeatureReport): [string, ...string[]] {
   const lack = untried.map(flagOf).join('; ')
   const part =
     cases > tried ? [`${cases - tried} of ${count(cases, 'case')} not tried: ${lack}`] : []
@@ -65,7 +71,7 @@ function reasonsOf({ notes, failures, cases, tried, untried }: Judged): [string,
   return [note, `    ${failures.length} of ${count(tried, 'case')}: ${names.join(', ')}${more}`]
 }
 
-/** A missing need by its flag, as the JSON report has it in full. */
+/** Returns a missing need by its flag, as the JSON report has it in full. */
 function flagOf(reason: string): string {
   return reason.replace(/^needs [^()]*\((--[\w-]+).*\)$/, 'needs $1')
 }

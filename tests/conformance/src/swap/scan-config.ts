@@ -102,7 +102,7 @@ export function scanConfig({ file, text }: Source): Config {
   return { values, uses }
 }
 
-/** Whether a part of the path is turned off as a whole, such as `auth` or `auth.email.smtp`. */
+/** Returns whether a part of the path is turned off as a whole, such as `auth` or `auth.email.smtp`. */
 function isOff(path: readonly string[], values: ReadonlyMap<string, Value>): boolean {
   return path.some((_, index) => {
     const above = path.slice(0, index).join('.')
@@ -111,7 +111,7 @@ function isOff(path: readonly string[], values: ReadonlyMap<string, Value>): boo
   })
 }
 
-/** The name that `*` stands for, or an empty text; null where the path is another. */
+/** Returns the name that `*` stands for, or an empty text; null where the path is another. */
 function matches(pattern: string, path: readonly string[]): string | null {
   const steps = pattern.split('.')
   if (steps.length !== path.length) return null
@@ -133,7 +133,7 @@ function flattened(setting: Setting): Setting[] {
   return [{ path, value: {}, line }, ...members]
 }
 
-/** A value from the environment may turn it on. */
+/** Returns whether a value may turn it on; one from the environment may. */
 function isOn(value: Value): boolean {
   return value === true || (typeof value === 'string' && value.startsWith('env('))
 }

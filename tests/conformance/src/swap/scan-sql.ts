@@ -33,7 +33,7 @@ const files = /^(pg_read_(binary_)?file|pg_ls_dir|pg_stat_file|lo_import|lo_expo
 const beginnings = new Set(['begin', 'then', 'else', 'loop', 'atomic'])
 
 /** What all files of a project make, for what a single statement does not tell. */
-interface Made {
+interface ProjectObjects {
   tables: Set<string>
   objects: Set<string>
   schemas: Set<string>
@@ -47,7 +47,7 @@ export function scanSql(sources: readonly Source[], exposed: readonly string[]):
       .flatMap(withBodies)
       .map((statement) => ({ file, statement })),
   )
-  const made: Made = {
+  const made: ProjectObjects = {
     ...{ tables: new Set(), objects: new Set(), schemas: new Set(), roles: new Set() },
   }
   for (const { statement } of parsed) note(new Words(statement), made)
@@ -56,7 +56,7 @@ export function scanSql(sources: readonly Source[], exposed: readonly string[]):
   )
 }
 
-/** A statement, and those of the code in it: bodies of functions and blocks, commands of jobs. */
+/** Returns a statement, and those of the code in it: bodies of functions and blocks, commands of jobs. */
 function withBodies(statement: Statement): Statement[] {
   return [statement, ...codeOf(new Words(statement)).flatMap(inner)]
 }
@@ -83,7 +83,7 @@ function codeOf(words: Words): Token[] {
   )
 }
 
-function note(words: Words, made: Made): void {
+function note(words: Words, made: ProjectObjects): void {
   const found = words.made()
   if (!found) return
   const { kind, name } = found
@@ -101,7 +101,7 @@ class Scan {
     private readonly file: string,
     private readonly words: Words,
     private readonly exposed: ReadonlySet<string>,
-    private readonly made: Made,
+    private readonly made: ProjectObjects,
   ) {}
 
   all(): Use[] {
@@ -119,7 +119,7 @@ class Scan {
     this.#uses.push({ feature, name, thing, file: this.file, line })
   }
 
-  /** What `create` and `alter` are about. */
+  /** Notes what `create` and `alter` are about. */
   #definition(): void {
     const { words } = this
     const made = words.made()
@@ -247,7 +247,7 @@ class Scan {
     if (value.startsWith('@graphql(')) this.#use('graphql', token)
   }
 
-  /** A name with a schema. */
+  /** Notes a name with a schema. */
   #qualified(at: number, token: Token): void {
     const { tokens } = this.words
     const next = tokens[at + 2]

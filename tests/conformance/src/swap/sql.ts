@@ -28,7 +28,7 @@ const pattern = new RegExp(
   'uy',
 )
 
-/** The statements of a text whose first line is `line`. */
+/** Returns the statements of a text whose first line is `line`. */
 export function parseSql(text: string, line = 1): Statement[] {
   const statements: Token[][] = []
   let statement: Token[] = []
@@ -113,7 +113,7 @@ function endOfComment(text: string, at: number): number {
   return mark.lastIndex
 }
 
-/** Whether a semicolon is inside the statement: in a body `begin atomic … end`. */
+/** Returns whether a semicolon is inside the statement: in a body `begin atomic … end`. */
 function isOpen(statement: Statement): boolean {
   let depth = 0
   for (const [index, { kind, value }] of statement.entries()) {

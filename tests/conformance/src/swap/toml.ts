@@ -140,7 +140,7 @@ class Reader {
     return value
   }
 
-  /** The character after spaces, line breaks and comments; empty at the end. */
+  /** Returns the character after spaces, line breaks and comments; empty at the end. */
   #next(): string {
     this.#match(/(?:\s|#[^\n]*)*/y, 'nothing')
     return this.text[this.#at] ?? ''
@@ -204,7 +204,7 @@ function put(table: Record<string, Value>, path: readonly string[], value: Value
   table[name] = inner
 }
 
-/** Whether a value is a table, an inline one or `[one]` in the document. */
+/** Returns whether a value is a table, an inline one or `[one]` in the document. */
 export function isTable(value: Value | undefined): value is Readonly<Record<string, Value>> {
   return typeof value === 'object' && !Array.isArray(value)
 }

@@ -10,7 +10,7 @@ export interface Name {
 }
 
 /** What a statement makes. */
-export interface Made {
+interface CreatedObject {
   kind: string
   name: Name
   token: Token
@@ -36,7 +36,7 @@ const kinds: readonly [readonly string[], string][] = [
     .map((kind): [readonly string[], string] => [[kind], kind]),
 ]
 
-/** The name at a place of a statement; null where there is none. */
+/** Returns the name at a place of a statement; null where there is none. */
 export function nameAt(tokens: Statement, at: number): Name | null {
   const first = tokens[at]
   if (!isName(first)) return null
@@ -50,7 +50,7 @@ export function nameAt(tokens: Statement, at: number): Name | null {
   return { schema: first.value, name: second.value, full, end: at + 3 }
 }
 
-/** The arguments in the parentheses that begin at `at`: the tokens of each, without its default. */
+/** Returns the arguments in the parentheses that begin at `at`: the tokens of each, without its default. */
 export function argumentsOf(tokens: Statement, at: number): Token[][] {
   const all: Token[][] = []
   let one: Token[] = []
@@ -77,7 +77,10 @@ export function argumentsOf(tokens: Statement, at: number): Token[][] {
 export class Words {
   constructor(readonly tokens: Statement) {}
 
-  /** Whether these words are at a place. Quoted names are no words of the language, but names of roles and the like. */
+  /**
+   * Returns whether these words are at a place. Quoted names are no words of the language, but names of roles and the
+   * like.
+   */
   has(at: number, ...phrase: string[]): boolean {
     return phrase.every((word, index) => {
       const token = this.tokens[at + index]
@@ -85,23 +88,23 @@ export class Words {
     })
   }
 
-  /** Whether a text is at a place. */
+  /** Returns whether a text is at a place. */
   isText(at: number): boolean {
     return this.tokens[at]?.kind === 'text'
   }
 
-  /** Whether any word matches. */
+  /** Returns whether any word matches. */
   some(pattern: RegExp): boolean {
     return this.tokens.some(({ kind, value }) => kind === 'word' && pattern.test(value))
   }
 
-  /** The first word or text after a word; empty where there is none. */
+  /** Returns the first word or text after a word; empty where there is none. */
   after(word: string): string {
     const at = this.tokens.findIndex(({ kind, value }) => kind === 'word' && value === word)
     return at < 0 ? '' : (this.tokens[at + 1]?.value ?? '')
   }
 
-  /** Whether a function of a schema is called. */
+  /** Returns whether a function of a schema is called. */
   calls(schema: string, name: RegExp): boolean {
     return this.tokens.some(
       ({ value }, at) =>
@@ -111,15 +114,18 @@ export class Words {
     )
   }
 
-  /** The place after `if [not] exists` and `only`. */
+  /** Returns the place after `if [not] exists` and `only`. */
   skip(at: number): number {
     let next = at
     while (['if', 'not', 'exists', 'only', 'concurrently'].includes(this.word(next))) next += 1
     return next
   }
 
-  /** What the statement makes, wherever its `create` is: in a body it follows `begin` or `then`. Nothing for temporary tables. */
-  made(): Made | null {
+  /**
+   * Returns what the statement makes, wherever its `create` is: in a body it follows `begin` or `then`. Nothing for
+   * temporary tables.
+   */
+  made(): CreatedObject | null {
     const create = this.tokens.findIndex(({ kind, value }) => kind === 'word' && value === 'create')
     const token = this.tokens[create]
     if (!token) return null
@@ -138,7 +144,10 @@ export class Words {
       : null
   }
 
-  /** The roles that are named at a place: after `grant … to`, `owner to`, `set role`, `for role` and in policies. */
+  /**
+   * Returns the roles that are named at a place: after `grant … to`, `owner to`, `set role`, `for role` and in
+   * policies.
+   */
   rolesAt(at: number, begins: boolean): Token[] {
     const word = this.word(at)
     if (word === 'to' && this.#givesTo(at)) return this.#list(at + 1)
@@ -153,7 +162,7 @@ export class Words {
     return []
   }
 
-  /** The word at a place; empty for all that is no word. */
+  /** Returns the word at a place; empty for all that is no word. */
   word(at: number): string {
     const token = this.tokens[at]
     return token?.kind === 'word' ? token.value : ''

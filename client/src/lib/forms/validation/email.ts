@@ -8,19 +8,19 @@ const FORMAT = /^\S+@\S+\.\S+$/
 /** Mailboxes that are thrown away after a few minutes. */
 const DISPOSABLE_DOMAINS = ['mailinator.com', 'guerrillamail.com', '10minutemail.com']
 
-export const EMAIL_ERRORS = {
+const EMAIL_ERRORS = {
   tooLong: 'Email address is too long.',
   format: 'Please enter a valid email address.',
   shape: 'Invalid email format detected.',
   disposable: 'Please use a valid business email address.',
 } as const
 
-/** Whether the text has the outline of an address: something, an @, a domain with a dot. */
+/** Returns whether the text has the outline of an address: something, an @, a domain with a dot. */
 export function looksLikeEmail(text: string) {
   return FORMAT.test(text)
 }
 
-/** Whether an address that has the outline of one is malformed all the same. */
+/** Returns whether an address that has the outline of one is malformed all the same. */
 function isMalformed(address: string) {
   return (
     address.split('@').length !== 2 ||
@@ -33,7 +33,7 @@ function isMalformed(address: string) {
   )
 }
 
-/** Why the trimmed address is refused in a business form, or undefined. */
+/** Returns why the trimmed address is refused in a business form, or undefined. */
 export function checkBusinessEmail(value: string): string | undefined {
   const address = value.trim().toLowerCase()
   if (address.length > MAX_LENGTH) return EMAIL_ERRORS.tooLong

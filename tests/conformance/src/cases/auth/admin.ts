@@ -87,8 +87,8 @@ create.case(
   async (t) => {
     const email = freshEmail(t)
     const password_hash = '$2a$06$TE960DtNnyXP2E8aaQ0JPe3xdjM1fnZaxmCX7j/jIj.0MYlO3G/BC'
-    const made = await makes(t, { email, password_hash, email_confirm: true })
-    made.is(200)
+    const created = await makes(t, { email, password_hash, email_confirm: true })
+    created.is(200)
     await t
       .post('token?grant_type=password', { email, password: 'conformance Secret 42' })
       .has(200, { user: partly({ email }) })
@@ -101,13 +101,13 @@ create.case(
   { source: gotrue('admin.go', 388) },
   async (t) => {
     const email = freshEmail(t)
-    const made = await makes(t, { email, password: 'a', email_confirm: true })
-    made.has(200, { email })
+    const created = await makes(t, { email, password: 'a', email_confirm: true })
+    created.has(200, { email })
   },
 )
 
 type Body = (t: Context) => Record<string, unknown>
-const refused: [string, string, Body, number][] = [
+const refusals: [string, string, Body, number][] = [
   ['address.none', 'a user has an address or a number', () => ({ password: 'a Secret 42!' }), 405],
   [
     'password.both',
@@ -131,7 +131,7 @@ const refused: [string, string, Body, number][] = [
   ['email.malformed', 'an address is one', () => ({ email: 'nobody at example.com' }), 388],
   ['phone.malformed', 'a number is one', () => ({ phone: 'call me' }), 388],
 ]
-for (const [name, promise, body, line] of refused) {
+for (const [name, promise, body, line] of refusals) {
   create.case(name, promise, { source: gotrue('admin.go', line) }, async (t) => {
     const answer = await makes(t, body(t))
     answer.is(...refusal(400, 'validation_failed'))
@@ -188,15 +188,15 @@ export const list = group('auth.admin-list', {
   needs: ['service'],
 })
 
-/** Three users with a name of their own, from the oldest to the newest. */
+/** Makes three users with a name of their own, from the oldest to the newest. */
 async function three(t: Context) {
   const name = t.unique('name')
   const users = []
   for (let count = 0; count < 3; count += 1) {
     const body = { email: freshEmail(t), user_metadata: { full_name: name } }
-    const made = await t.prepare('POST', '/auth/v1/admin/users', body)
-    removesUser(t, made.id)
-    users.push({ id: String(made.id), email: body.email })
+    const created = await t.prepare('POST', '/auth/v1/admin/users', body)
+    removesUser(t, created.id)
+    users.push({ id: String(created.id), email: body.email })
   }
   return { name, users, ids: users.map(({ id }) => id) }
 }

@@ -24,7 +24,7 @@ export const links = group('auth.admin-link', {
   needs: ['service'],
 })
 
-/** The parts of a link of a kind. */
+/** Returns the parts of a link of a kind. */
 const parts = (type: string, verification_type = type) => ({
   action_link: new RegExp(`/verify\\?.*type=${type}`),
   email_otp: /^\d{6,10}$/,
@@ -113,7 +113,7 @@ for (const type of ['email_change_current', 'email_change_new'] as const) {
 }
 
 type Body = (t: Context) => Promise<Record<string, unknown>> | Record<string, unknown>
-const refused: [string, string, Body, number, string, number][] = [
+const refusals: [string, string, Body, number, string, number][] = [
   [
     'type',
     'a kind of link that is none is refused',
@@ -175,7 +175,7 @@ const refused: [string, string, Body, number, string, number][] = [
     252,
   ],
 ]
-for (const [name, promise, body, status, code, line] of refused) {
+for (const [name, promise, body, status, code, line] of refusals) {
   links.case(name, promise, { source: gotrue('mail.go', line) }, async (t) => {
     await t.post('admin/generate_link', await body(t), service).is(...refusal(status, code))
   })
@@ -193,7 +193,7 @@ export const factors = group('auth.admin-factor', {
   needs: ['service'],
 })
 
-/** A user with a factor that waits. */
+/** Makes a user with a factor that waits. */
 async function withFactor(t: Context) {
   const user = await t.user()
   const body = { factor_type: 'totp', friendly_name: 'app' }
@@ -273,8 +273,8 @@ export const audit = group('auth.audit', {
     // A journal that is kept elsewhere is empty here.
     const { email, password } = await account(t)
     await t.post('token?grant_type=password', { email, password })
-    const again = await t.get(`admin/audit?query=author:${encodeURIComponent(email)}`, service)
-    if (JSON.stringify(again.json) === '[]') t.absent('the journal is not in the database')
+    const repeated = await t.get(`admin/audit?query=author:${encodeURIComponent(email)}`, service)
+    if (JSON.stringify(repeated.json) === '[]') t.absent('the journal is not in the database')
   },
 })
 

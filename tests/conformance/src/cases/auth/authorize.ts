@@ -92,11 +92,11 @@ authorize.case(
   },
 )
 
-const refused: [string, string, string, number][] = [
+const refusals: [string, string, string, number][] = [
   ['unknown', 'an unknown provider is refused', '?provider=no-such-provider', 50],
   ['none', 'a provider has to be told', '', 50],
 ]
-for (const [name, promise, query, line] of refused) {
+for (const [name, promise, query, line] of refusals) {
   authorize.case(name, promise, { source: gotrue('external.go', line) }, (t) =>
     t.get(`authorize${query}`).is(...refusal(400, 'validation_failed', /^Unsupported provider/)),
   )
@@ -170,7 +170,7 @@ for (const [name, promise, query, code, line] of states) {
   })
 }
 
-/** The state with which a provider would lead back, to a page of the site. */
+/** Returns the state with which a provider would lead back, to a page of the site. */
 async function stateOf(t: Context, query = '') {
   const { redirect_to: site } = await link(t, 'magiclink', freshEmail(t))
   const to = `${new URL(site).origin}/signed-in`
@@ -186,8 +186,8 @@ callback.case(
   async (t) => {
     const { to, state } = await stateOf(t)
     const reason = { error: 'access_denied', error_description: 'The user said no' }
-    const asked = new URLSearchParams({ state, ...reason }).toString()
-    redirects(t, await back(t, `?${asked}`), 302, {
+    const parameters = new URLSearchParams({ state, ...reason }).toString()
+    redirects(t, await back(t, `?${parameters}`), 302, {
       to,
       query: partly({ ...reason, team: 'east' }),
       fragment: partly(reason),

@@ -32,8 +32,8 @@ async function signsIn(t: Context) {
   return { id, email, phone, expires_in, expires_at, token }
 }
 
-type Signed = Awaited<ReturnType<typeof signsIn>>
-const table: [string, string, (one: Signed) => Record<string, unknown>][] = [
+type SignIn = Awaited<ReturnType<typeof signsIn>>
+const table: [string, string, (one: SignIn) => Record<string, unknown>][] = [
   ['sub', 'the subject is the id of the user', ({ id }) => ({ sub: id })],
   ['aud', 'the audience is a text: authenticated', () => ({ aud: 'authenticated' })],
   ['iss', 'the issuer is a text', () => ({ iss: some.string })],

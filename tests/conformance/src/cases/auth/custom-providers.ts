@@ -13,7 +13,7 @@ export const providers = group('auth.custom-provider', {
   probe: async (t) => t.present(await t.get(path, service)),
 })
 
-/** What a provider is made of. Its host has to be public, but is never asked; a number needs no name server. */
+/** Returns what a provider is made of. Its host has to be public, but is never asked; a number needs no name server. */
 const attributes = (t: Context) => ({
   provider_type: 'oauth2',
   identifier: `custom:${t.unique('provider').replaceAll('_', '-')}`,
@@ -113,7 +113,7 @@ providers.case(
   },
 )
 
-const refused: [string, string, Record<string, unknown>, number][] = [
+const refusals: [string, string, Record<string, unknown>, number][] = [
   ['type', 'a provider is of one of two kinds', { provider_type: 'pigeon' }, 152],
   ['identifier', 'a name begins with custom', { identifier: 'github' }, 421],
   ['name.none', 'a provider has a name to show', { name: '' }, 429],
@@ -130,7 +130,7 @@ const refused: [string, string, Record<string, unknown>, number][] = [
     672,
   ],
 ]
-for (const [name, promise, changes, line] of refused) {
+for (const [name, promise, changes, line] of refusals) {
   providers.case(
     `invalid.${name}`,
     promise,

@@ -171,7 +171,7 @@ export const bearer = group('auth.bearer', {
   needs: ['service'],
 })
 
-/** A request with the key of a project and without a token, or with another header in its place. */
+/** Returns a request with the key of a project and without a token, or with another header in its place. */
 const keyed = (key: string, authorization?: string) => ({
   as: 'nobody' as const,
   headers: { apikey: key, ...(authorization === undefined ? {} : { authorization }) },

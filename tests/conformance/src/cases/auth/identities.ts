@@ -31,7 +31,7 @@ identities.case(
   },
 )
 
-/** A user with an address and a number, and the identities of both. */
+/** Makes a user with an address and a number, and the identities of both. */
 async function twofold(t: Context) {
   const phone = freshPhone()
   const one = await t.user({ phone, phone_confirm: true })

@@ -27,7 +27,7 @@ export const mfa = group('auth.mfa', {
   probe: (t) => enrolls(t, { factor_type: 'totp' }),
 })
 
-interface Enrolled {
+interface TotpFactor {
   id: string
   totp: { secret: string }
 }
@@ -35,20 +35,22 @@ interface Enrolled {
 const enroll = (t: Context, as: { token: string }, more: Record<string, unknown> = {}) =>
   t.post('factors', { factor_type: 'totp', ...more }, { as })
 
-/** A factor that waits to be verified. */
-async function enrolled(t: Context, as: { token: string }, name = 'app'): Promise<Enrolled> {
+/** Makes a factor that waits to be verified. */
+async function enrolled(t: Context, as: { token: string }, name = 'app'): Promise<TotpFactor> {
   const answer = await enroll(t, as, { friendly_name: name }).is(200)
-  return answer.json as Enrolled
+  return answer.json as TotpFactor
 }
 
 /** Verifies a factor with a challenge of its own, and gives the answer. */
-async function verifies(t: Context, as: { token: string }, factor: Enrolled) {
+async function verifies(t: Context, as: { token: string }, factor: TotpFactor) {
   const challenge = await t.post(`factors/${factor.id}/challenge`, {}, { as }).is(200)
   const body = { challenge_id: challenge.field('id'), code: totp(factor.totp.secret) }
   return t.post(`factors/${factor.id}/verify`, body, { as })
 }
 
-/** A user with a verified factor: the first session, which has the first level, and the one of the second level. */
+/**
+ * Makes a user with a verified factor: the first session, which has the first level, and the one of the second level.
+ */
 async function doubled(t: Context) {
   const user = await t.user()
   const factor = await enrolled(t, user)
@@ -60,7 +62,7 @@ async function doubled(t: Context) {
   }
 }
 
-/** Another session of the user, of the first level. */
+/** Makes another session of the user, of the first level. */
 async function weakly(t: Context, user: User) {
   return { token: (await signIn(t, user)).access_token }
 }

@@ -31,7 +31,7 @@ function asks(t: Context, more: Record<string, string | undefined>) {
   })
 }
 
-/** The page for consent that a client's question leads to: its path is a setting, and there may be none. */
+/** Returns the page for consent that a client's question leads to: its path is a setting, and there may be none. */
 async function authorization(t: Context, client: Client, scope = 'email') {
   const answer = await asks(t, { client_id: client.client_id, scope })
   const { query } = target(answer.headerValue('location'))
@@ -39,7 +39,7 @@ async function authorization(t: Context, client: Client, scope = 'email') {
   return query.authorization_id ?? ''
 }
 
-/** A user has consented: the code for the client. */
+/** Has a user consent, and returns the code for the client. */
 async function consented(t: Context, client: Client, user: User, scope?: string) {
   const path = `oauth/authorizations/${await authorization(t, client, scope)}`
   await t.get(path, { as: user }).is(200)
@@ -61,7 +61,7 @@ const grant = (code: string, more: Record<string, string> = {}) => ({
   ...{ grant_type: 'authorization_code', code, redirect_uri, code_verifier: verifier, ...more },
 })
 
-/** A whole sign-in: client, user, and the answer with the tokens. */
+/** Does a whole sign-in, and returns it: client, user, and the answer with the tokens. */
 async function signedIn(t: Context, scope?: string) {
   const { client } = await registers(t)
   const user = await t.user()
@@ -364,11 +364,11 @@ server.case(
   { source: `${guide}/oauth-flows` },
   async (t) => {
     const { client, user, answer } = await signedIn(t)
-    const again = await token(t, client, {
+    const second = await token(t, client, {
       ...{ grant_type: 'refresh_token', refresh_token: answer.field('refresh_token') },
     }).has(200, { access_token: some.token, refresh_token: some.string })
     t.equal(
-      claimsOf(again.field('access_token')),
+      claimsOf(second.field('access_token')),
       partly({ sub: user.id, client_id: client.client_id }),
       null,
     )

@@ -130,9 +130,9 @@ otp.case(
     const { email } = await account(t)
     await t.post('otp', { email }).is(200)
     const code = await t.mails(email).code()
-    const again = await t.post('otp', { email })
-    if (again.status === 429) {
-      again.is(...refusal(429, 'over_email_send_rate_limit', /^For security purposes/))
+    const second = await t.post('otp', { email })
+    if (second.status === 429) {
+      second.is(...refusal(429, 'over_email_send_rate_limit', /^For security purposes/))
       return
     }
     const next = await t.mails(email).code(2)

@@ -120,9 +120,9 @@ flow.case('signup', 'the link of a sign-up leads back with a code, too', sending
     ...{ email, password: `aA1!${verifier}`.slice(0, 40) },
     ...{ code_challenge: challenge, code_challenge_method: 's256' },
   }
-  const made = await t.post('signup', body)
-  removesUserOf(t, made)
-  if ('user' in (made.json as object)) t.absent('addresses need no confirmation')
+  const created = await t.post('signup', body)
+  removesUserOf(t, created)
+  if ('user' in (created.json as object)) t.absent('addresses need no confirmation')
   const mail = await t.mails(email).newest()
   const { query } = redirects(t, await t.get(mail.link, { as: 'nobody' }), 303, {
     query: partly({ code: some.uuid }),

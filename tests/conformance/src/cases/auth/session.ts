@@ -14,12 +14,12 @@ export const refresh = group('auth.refresh', {
 const refreshes = (t: Context, refresh_token: string) =>
   t.post('token?grant_type=refresh_token', { refresh_token })
 
-/** A session of an account of its own. */
+/** Makes a session of an account of its own. */
 async function session(t: Context): Promise<Session> {
   return signIn(t, await account(t))
 }
 
-/** The answer to a token that was used before; asked again after the time in which that is allowed. */
+/** Returns the answer to a token that was used before; asked again after the time in which that is allowed. */
 async function usedAgain(t: Context, token: string) {
   const answer = await refreshes(t, token)
   if (answer.status !== 200) return answer

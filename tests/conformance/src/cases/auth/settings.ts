@@ -60,8 +60,8 @@ wellKnown.case(
     answer.is(200, { keys: some.array })
     const { keys } = answer.json as { keys: Record<string, unknown>[] }
     const secret = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']
-    const told = keys.flatMap((key) => Object.keys(key).filter((name) => secret.includes(name)))
-    t.equal(told, [], null)
+    const leaks = keys.flatMap((key) => Object.keys(key).filter((name) => secret.includes(name)))
+    t.equal(leaks, [], null)
   },
 )
 

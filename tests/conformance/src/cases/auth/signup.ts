@@ -27,7 +27,7 @@ async function signsUp(t: Context, body: Record<string, unknown>) {
   return answer
 }
 
-/** Whether sign-ups are confirmed by themselves: the answer is a session then. */
+/** Returns whether sign-ups are confirmed by themselves: the answer is a session then. */
 async function confirmsItself(t: Context): Promise<boolean> {
   const { json } = await t.get('settings')
   return (json as { mailer_autoconfirm?: boolean }).mailer_autoconfirm === true
@@ -319,7 +319,7 @@ export const anonymous = group('auth.anonymous', {
   },
 })
 
-/** An anonymous user with a session. */
+/** Makes an anonymous user with a session. */
 async function stranger(t: Context, data: Record<string, unknown> = {}) {
   const answer = await t.post('signup', { data })
   const { id } = userOf(answer)

@@ -8,7 +8,7 @@ import { including, partly, some } from '../../match.ts'
 const guide = 'https://supabase.com/docs/guides/auth/enterprise-sso/auth-sso-saml'
 const service = { as: 'service' } as const
 
-/** What an identity provider publishes about itself; its certificate is not used, since nobody signs in. */
+/** Returns what an identity provider publishes about itself; its certificate is not used, since nobody signs in. */
 function metadata(entityId: string): string {
   const { publicKey } = generateKeyPairSync('ed25519')
   const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
@@ -26,7 +26,7 @@ function metadata(entityId: string): string {
   )
 }
 
-/** Names that nobody else uses. */
+/** Returns names that nobody else uses. */
 function names(t: Context) {
   const name = t.unique('idp').replaceAll('_', '-')
   return { entityId: `https://${name}.invalid/metadata`, domain: `${name}.invalid` }
@@ -118,8 +118,8 @@ providers.case(
   { source: gotrue('ssoadmin.go', 234) },
   async (t) => {
     const { entityId } = await provider(t)
-    const again = await provider(t, { metadata_xml: metadata(entityId) })
-    again.answer.is(...refusal(422, 'saml_idp_already_exists'))
+    const second = await provider(t, { metadata_xml: metadata(entityId) })
+    second.answer.is(...refusal(422, 'saml_idp_already_exists'))
   },
 )
 
@@ -129,13 +129,13 @@ providers.case(
   { source: gotrue('ssoadmin.go', 267) },
   async (t) => {
     const { domain } = await provider(t)
-    const again = await provider(t, { domains: [domain] })
-    again.answer.is(...refusal(400, 'sso_domain_already_exists'))
+    const second = await provider(t, { domains: [domain] })
+    second.answer.is(...refusal(400, 'sso_domain_already_exists'))
   },
 )
 
 const xml = metadata('https://idp.conformance.invalid/metadata')
-const refused: [string, string, Record<string, unknown>, number][] = [
+const refusals: [string, string, Record<string, unknown>, number][] = [
   ['type', 'a provider speaks SAML', { type: 'pigeon', metadata_xml: xml }, 96],
   [
     'metadata.both',
@@ -151,7 +151,7 @@ const refused: [string, string, Record<string, unknown>, number][] = [
     108,
   ],
 ]
-for (const [name, promise, body, line] of refused) {
+for (const [name, promise, body, line] of refusals) {
   providers.case(name, promise, { source: gotrue('ssoadmin.go', line) }, (t) =>
     t.post('admin/sso/providers', body, service).is(...refusal(400, 'validation_failed')),
   )
@@ -213,7 +213,7 @@ sso.case(
   },
 )
 
-const asked: [string, string, () => Record<string, unknown>, number, string, number][] = [
+const requests: [string, string, () => Record<string, unknown>, number, string, number][] = [
   [
     'domain.unknown',
     'an unknown domain has no provider',
@@ -240,7 +240,7 @@ const asked: [string, string, () => Record<string, unknown>, number, string, num
     31,
   ],
 ]
-for (const [name, promise, body, status, code, line] of asked) {
+for (const [name, promise, body, status, code, line] of requests) {
   sso.case(name, promise, { source: gotrue('sso.go', line) }, (t) =>
     t.post('sso', body()).is(...refusal(status, code)),
   )

@@ -180,8 +180,8 @@ emailChange.case(
 )
 
 /**
- * The tokens that confirm the change of an address: from the link for the new one, and from the link for the current one.
- * Of what the service tells about a link, `hashed_token` is not always the token that it accepts.
+ * Returns the tokens that confirm the change of an address: from the link for the new one, and from the link for the
+ * current one. Of what the service tells about a link, `hashed_token` is not always the token that it accepts.
  */
 async function tokens(t: Context, email: string, new_email: string) {
   const current = await t.service.auth.admin.generateLink({
@@ -210,10 +210,10 @@ for (const first of ['current', 'fresh'] as const) {
     async (t) => {
       const one = await t.user()
       const email = freshEmail(t)
-      const made = await tokens(t, one.email, email)
-      await confirms(t, made[first]).is(200, { msg: some.string, code: '200' })
+      const created = await tokens(t, one.email, email)
+      await confirms(t, created[first]).is(200, { msg: some.string, code: '200' })
       await t.get('user', { as: one }).has(200, { email: one.email, new_email: email })
-      const second = first === 'current' ? made.fresh : made.current
+      const second = first === 'current' ? created.fresh : created.current
       await confirms(t, second).has(200, { user: partly({ id: one.id, email }) })
     },
   )
@@ -226,9 +226,9 @@ emailChange.case(
   async (t) => {
     const one = await t.user()
     const email = freshEmail(t)
-    const made = await tokens(t, one.email, email)
-    await confirms(t, made.current).is(200)
-    await confirms(t, made.fresh).has(200, {
+    const created = await tokens(t, one.email, email)
+    await confirms(t, created.current).is(200)
+    await confirms(t, created.fresh).has(200, {
       user: partly({
         identities: [partly({ provider: 'email', identity_data: partly({ email }) })],
       }),

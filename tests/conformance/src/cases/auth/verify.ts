@@ -22,7 +22,7 @@ export const verify = group('auth.verify', {
   needs: ['service'],
 })
 
-/** A link of a kind, for a new user or one who is there. */
+/** Makes a link of a kind, for a new user or one who is there. */
 async function linkOf(t: Context, type: string) {
   if (type === 'signup') return link(t, type, freshEmail(t), { password: freshPassword() })
   if (type === 'invite') return link(t, type, freshEmail(t))
@@ -55,11 +55,13 @@ for (const [name, kind, what] of kinds) {
   })
 
   verify.case(`code.${name}`, `the code of ${what} gives a session`, async (t) => {
-    const made = (await linkOf(t, kind)) as Awaited<ReturnType<typeof linkOf>> & { email: string }
+    const created = (await linkOf(t, kind)) as Awaited<ReturnType<typeof linkOf>> & {
+      email: string
+    }
     const { data, error } = await t.anon.auth.verifyOtp({
-      ...{ type, email: made.email, token: made.email_otp },
+      ...{ type, email: created.email, token: created.email_otp },
     })
-    t.data({ data: data.session, error }, partly({ user: partly({ id: made.id }) }))
+    t.data({ data: data.session, error }, partly({ user: partly({ id: created.id }) }))
   })
 }
 
@@ -289,17 +291,17 @@ export const redirect = group('auth.redirect', {
   needs: ['service'],
 })
 
-/** The site's own address, which every server allows. */
+/** Returns the site's own address, which every server allows. */
 async function siteOf(t: Context): Promise<string> {
   const { email } = await account(t)
   return (await link(t, 'magiclink', email)).redirect_to.replace(/\/$/, '')
 }
 
 const unknown = 'verify?type=magiclink&token=0'
-const seen = (site: string) => site.replace(/^(\w+:\/\/[^/]+).*$/, '$1')
+const origin = (site: string) => site.replace(/^(\w+:\/\/[^/]+).*$/, '$1')
 
 redirect.case('path', 'a page of the site is allowed', async (t) => {
-  const to = `${seen(await siteOf(t))}/welcome`
+  const to = `${origin(await siteOf(t))}/welcome`
   const answer = await opens(t, `${unknown}&redirect_to=${encodeURIComponent(to)}`)
   redirects(t, answer, 303, { to })
 })
@@ -309,7 +311,7 @@ redirect.case(
   'what the address asks stays in it',
   { source: gotrue('verify.go', 483) },
   async (t) => {
-    const to = `${seen(await siteOf(t))}/welcome`
+    const to = `${origin(await siteOf(t))}/welcome`
     const wanted = encodeURIComponent(`${to}?sb_flow_id=7&team=east`)
     redirects(t, await opens(t, `${unknown}&redirect_to=${wanted}`), 303, {
       to,
@@ -323,7 +325,7 @@ redirect.case(
   'what the address asks stays in it beside a session',
   { source: gotrue('verify.go', 120) },
   async (t) => {
-    const to = `${seen(await siteOf(t))}/welcome`
+    const to = `${origin(await siteOf(t))}/welcome`
     const { hashed_token } = await linkOf(t, 'magiclink')
     const wanted = encodeURIComponent(`${to}?team=east`)
     const path = `verify?type=magiclink&token=${hashed_token}&redirect_to=${wanted}`
@@ -347,7 +349,7 @@ for (const [name, header] of [
         'https://github.com/supabase/auth/blob/bc32168e13fdc928c98b449fc76bc3fdb9a293c5/internal/utilities/request.go',
     },
     async (t) => {
-      const to = `${seen(await siteOf(t))}/from-a-header`
+      const to = `${origin(await siteOf(t))}/from-a-header`
       redirects(t, await opens(t, unknown, { [header]: to }), 303, { to })
     },
   )

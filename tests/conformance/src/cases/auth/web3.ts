@@ -17,7 +17,7 @@ async function takes(t: Context, chain: string): Promise<void> {
   if (!known) t.absent('wallets are off')
 }
 
-/** Bytes in the alphabet of Bitcoin, in which a wallet writes its address. */
+/** Returns bytes in the alphabet of Bitcoin, in which a wallet writes its address. */
 function base58(bytes: Uint8Array): string {
   const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
   let number = BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
@@ -26,7 +26,7 @@ function base58(bytes: Uint8Array): string {
   return text
 }
 
-/** A wallet: what it is called, and its key. */
+/** Returns a wallet: what it is called, and its key. */
 function wallet(): { address: string; key: KeyObject } {
   for (;;) {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519')
@@ -35,7 +35,7 @@ function wallet(): { address: string; key: KeyObject } {
   }
 }
 
-/** An address that wallets may sign for: one that the service allows, and that is local or HTTPS. */
+/** Returns an address that wallets may sign for: one that the service allows, and that is local or HTTPS. */
 async function pageOf(t: Context): Promise<URL> {
   const email = freshEmail(t)
   const { redirect_to: site } = await link(t, 'magiclink', email)
@@ -48,7 +48,7 @@ async function pageOf(t: Context): Promise<URL> {
   return t.absent('no address that a wallet may sign for is allowed')
 }
 
-/** What a wallet signs. */
+/** Returns what a wallet signs. */
 function text(address: string, page: URL, changes: { issued?: Date; uri?: string } = {}): string {
   const { issued = new Date(), uri = page.href } = changes
   return [

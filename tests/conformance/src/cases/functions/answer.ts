@@ -12,8 +12,8 @@ export const answer = group('functions.answer', {
 for (const status of [201, 204, 400, 403, 404, 409, 429]) {
   answer.case(`status.${status}`, 'the status of a function is the answer’s', (t) => {
     const body = status === 204 ? null : `status ${status}`
-    const asked = t.post('conformance-answer', { status, body })
-    return status === 204 ? asked.empty(204) : asked.text(status, body ?? '')
+    const call = t.post('conformance-answer', { status, body })
+    return status === 204 ? call.empty(204) : call.text(status, body ?? '')
   })
 }
 

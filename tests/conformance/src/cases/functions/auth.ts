@@ -23,7 +23,7 @@ auth.case(
 )
 
 /** A header `Authorization` that is refused, and the code of the refusal. */
-const refused: Record<string, [string, (t: Context) => string]> = {
+const refusals: Record<string, [string, (t: Context) => string]> = {
   format: ['UNAUTHORIZED_INVALID_JWT_FORMAT', () => 'Bearer nonsense'],
   scheme: ['UNAUTHORIZED_INVALID_JWT_FORMAT', () => 'Basic dXNlcjpwYXNz'],
   signature: ['UNAUTHORIZED_LEGACY_JWT', () => `Bearer ${forged('HS256')}`],
@@ -31,7 +31,7 @@ const refused: Record<string, [string, (t: Context) => string]> = {
   algorithm: ['UNAUTHORIZED_UNSUPPORTED_TOKEN_ALGORITHM', () => `Bearer ${forged('PS384')}`],
   none: ['UNAUTHORIZED_UNSUPPORTED_TOKEN_ALGORITHM', () => `Bearer ${forged('none')}`],
 }
-for (const [name, [code, authorization]] of Object.entries(refused)) {
+for (const [name, [code, authorization]] of Object.entries(refusals)) {
   auth.case(
     `refused.${name}`,
     'a token that is not valid is refused, and what is wrong with it is said',
@@ -92,7 +92,7 @@ open.case('any-token', 'a token is handed on to it, whatever it is', (t) =>
     .is(200, { open: true, authorization: 'Bearer nonsense' }),
 )
 
-/** A token that nobody has signed. */
+/** Returns a token that nobody has signed. */
 function forged(alg: string): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const exp = Math.floor(Date.now() / 1000) + 3600

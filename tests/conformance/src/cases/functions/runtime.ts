@@ -102,13 +102,13 @@ const frame = { topic: 'any', event: 'shout', ref: '1', payload: { word: 'Größ
 socket.case('text', 'a function opens a WebSocket and answers on it', async (t) => {
   const opened = await t.socket('conformance-open')
   opened.send(frame)
-  await opened.hears(frame)
+  await opened.receives(frame)
 })
 
 socket.case('many', 'messages come back in their order, large ones, too', async (t) => {
   const opened = await t.socket('conformance-open')
   for (const n of [1, 2]) opened.send({ ...frame, payload: { n, text: 'x'.repeat(100_000) } })
-  for (const n of [1, 2]) await opened.hears({ topic: 'any', payload: partly({ n }) })
+  for (const n of [1, 2]) await opened.receives({ topic: 'any', payload: partly({ n }) })
 })
 
 socket.case('binary', 'binary messages are handed on as they are', async (t) => {
@@ -116,13 +116,13 @@ socket.case('binary', 'binary messages are handed on as they are', async (t) => 
   // A frame of Realtime, which the kit can read: topic, event, no metadata, bytes.
   const bytes = [4, 1, 1, 0, 0, 65, 66, 0, 255, 128]
   opened.send(new Uint8Array(bytes))
-  await opened.hears({ topic: 'A', event: 'B', payload: '00ff80' })
+  await opened.receives({ topic: 'A', event: 'B', payload: '00ff80' })
 })
 
 socket.case('close', 'the code with which a function closes is the caller’s', async (t) => {
   const opened = await t.socket('conformance-open')
   opened.send(frame)
-  await opened.hears(frame)
+  await opened.receives(frame)
   opened.send('close')
   await opened.isClosed(4001)
 })
@@ -143,6 +143,6 @@ socket.case(
     const headers = { apikey: key, authorization: `Bearer ${key}` }
     const opened = await t.socket('conformance-runtime/socket', headers)
     opened.send(frame)
-    await opened.hears(frame)
+    await opened.receives(frame)
   },
 )

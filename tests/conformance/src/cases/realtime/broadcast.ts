@@ -16,21 +16,21 @@ broadcast.case('others', 'a message reaches the other subscribers of a channel',
   await Promise.all([from.join(topic), to.join(topic)])
   const payload = { type: 'broadcast', event: 'shout', payload: { word: 'hello' } }
   from.push(topic, 'broadcast', payload)
-  await to.hears({ topic, event: 'broadcast', payload })
+  await to.receives({ topic, event: 'broadcast', payload })
 })
 
 broadcast.case('client', 'a stock client hears what another one sends', async (t) => {
   const name = t.unique('room')
-  const heard: unknown[] = []
+  const received: unknown[] = []
   const states: string[] = []
   const [from, to] = [t.client(t.target.anonKey), t.client(t.target.anonKey)]
   to.channel(name)
-    .on('broadcast', { event: 'shout' }, ({ payload }) => void heard.push(payload))
+    .on('broadcast', { event: 'shout' }, ({ payload }) => void received.push(payload))
     .subscribe((state) => void states.push(state))
   const sender = from.channel(name).subscribe((state) => void states.push(state))
-  await t.heard(() => states, ['SUBSCRIBED', 'SUBSCRIBED'])
+  await t.eventually(() => states, ['SUBSCRIBED', 'SUBSCRIBED'])
   await sender.send({ type: 'broadcast', event: 'shout', payload: { word: 'hello' } })
-  await t.heard(() => heard, [{ word: 'hello' }])
+  await t.eventually(() => received, [{ word: 'hello' }])
 })
 
 broadcast.case('self', 'config.broadcast.self sends messages back to their sender', async (t) => {
@@ -39,7 +39,7 @@ broadcast.case('self', 'config.broadcast.self sends messages back to their sende
   await socket.join(topic, { broadcast: { self: true } })
   const payload = { type: 'broadcast', event: 'shout', payload: 1 }
   socket.push(topic, 'broadcast', payload)
-  await socket.hears({ topic, event: 'broadcast', payload })
+  await socket.receives({ topic, event: 'broadcast', payload })
 })
 
 broadcast.case(
@@ -51,8 +51,8 @@ broadcast.case(
     const [from, to] = await Promise.all([t.phoenix(), t.phoenix()])
     await Promise.all([from.join(topic), to.join(topic)])
     from.push(topic, 'broadcast', message('shout', 1))
-    await to.hears({ topic, event: 'broadcast', payload: message('shout', 1) })
-    await from.hearsNot({ event: 'broadcast' }, 200)
+    await to.receives({ topic, event: 'broadcast', payload: message('shout', 1) })
+    await from.receivesNone({ event: 'broadcast' }, 200)
   },
 )
 
@@ -65,7 +65,12 @@ broadcast.case(
     const phoenix = await t.phoenix()
     await phoenix.join(topic, { broadcast: { ack: true } })
     const ref = phoenix.push(topic, 'broadcast', message('shout', 1))
-    await phoenix.hears({ topic, event: 'phx_reply', ref, payload: { status: 'ok', response: {} } })
+    await phoenix.receives({
+      topic,
+      event: 'phx_reply',
+      ref,
+      payload: { status: 'ok', response: {} },
+    })
   },
 )
 
@@ -78,8 +83,8 @@ broadcast.case(
     const phoenix = await t.phoenix()
     await phoenix.join(topic, { broadcast: { self: true } })
     const ref = phoenix.push(topic, 'broadcast', message('shout', 1))
-    await phoenix.hears({ topic, event: 'broadcast', payload: message('shout', 1) })
-    await phoenix.hearsNot({ event: 'phx_reply', ref }, 200)
+    await phoenix.receives({ topic, event: 'broadcast', payload: message('shout', 1) })
+    await phoenix.receivesNone({ event: 'phx_reply', ref }, 200)
   },
 )
 
@@ -92,9 +97,9 @@ broadcast.case(
     const room = t.anon
       .channel(t.unique('room'), { config: { broadcast: { ack: true } } })
       .subscribe((state) => void states.push(state))
-    await t.heard(() => states, ['SUBSCRIBED'])
+    await t.eventually(() => states, ['SUBSCRIBED'])
     const sent = await room.send({ type: 'broadcast', event: 'shout', payload: { n: 1 } })
-    await t.heard(() => [sent], ['ok'])
+    await t.eventually(() => [sent], ['ok'])
   },
 )
 
@@ -115,7 +120,7 @@ for (const [name, payload] of Object.entries(payloads)) {
       const phoenix = await t.phoenix()
       await phoenix.join(topic, { broadcast: { self: true } })
       phoenix.push(topic, 'broadcast', message('shout', payload))
-      await phoenix.hears({ topic, event: 'broadcast', payload: message('shout', payload) })
+      await phoenix.receives({ topic, event: 'broadcast', payload: message('shout', payload) })
     },
   )
 }
@@ -133,10 +138,10 @@ broadcast.case(
       .on('broadcast', { event: 'second' }, ({ payload }) => void some?.push(wordOf(payload)))
       .on('broadcast', { event: '*' }, ({ payload }) => void all?.push(wordOf(payload)))
       .subscribe((state) => void states?.push(state))
-    await t.heard(() => states, ['SUBSCRIBED'])
+    await t.eventually(() => states, ['SUBSCRIBED'])
     await room.send({ type: 'broadcast', event: 'first', payload: { word: 'one' } })
     await room.send({ type: 'broadcast', event: 'second', payload: { word: 'two' } })
-    await t.heard(() => [all, some], [['one', 'two'], ['two']])
+    await t.eventually(() => [all, some], [['one', 'two'], ['two']])
   },
 )
 
@@ -148,8 +153,8 @@ broadcast.case(
     const [from, to, other] = await Promise.all([t.phoenix(), t.phoenix(), t.phoenix()])
     await Promise.all([from.join(here), to.join(here), other.join(there)])
     from.push(here, 'broadcast', message('shout', 1))
-    await to.hears({ topic: here, event: 'broadcast', payload: message('shout', 1) })
-    await other.hearsNot({ event: 'broadcast' }, 200)
+    await to.receives({ topic: here, event: 'broadcast', payload: message('shout', 1) })
+    await other.receivesNone({ event: 'broadcast' }, 200)
   },
 )
 
@@ -162,8 +167,8 @@ broadcast.case(
     const [from, to] = await Promise.all([t.phoenix(), t.phoenix()])
     await Promise.all([from.join(topic, { broadcast: { ack: true } }), to.join(topic)])
     const ref = from.push(topic, 'broadcast', message('shout', 'x'.repeat(3_200_000)))
-    await from.hears({ topic, event: 'phx_reply', ref, payload: partly({ status: 'error' }) })
-    await to.hearsNot({ event: 'broadcast' }, 200)
+    await from.receives({ topic, event: 'phx_reply', ref, payload: partly({ status: 'error' }) })
+    await to.receivesNone({ event: 'broadcast' }, 200)
   },
 )
 
@@ -182,7 +187,7 @@ broadcast.case(
     const payload = { word: 'Größe', n: [1, 2] }
     from.socket.send(pushFrame({ ref: '9', topic, event: 'größer', payload }))
     // Frames of kind 4 have the user's event in the place of the protocol's.
-    await to.hears({ topic, event: 'größer', payload })
+    await to.receives({ topic, event: 'größer', payload })
   },
 )
 
@@ -196,7 +201,7 @@ broadcast.case(
     await Promise.all([from.join(topic), to.join(topic)])
     const payload = new Uint8Array([0, 255, 10, 200])
     from.socket.send(pushFrame({ ref: '9', topic, event: 'bytes', payload }))
-    await to.hears({ topic, event: 'bytes', payload: '00ff0ac8' })
+    await to.receives({ topic, event: 'bytes', payload: '00ff0ac8' })
   },
 )
 
@@ -210,7 +215,7 @@ broadcast.case(
     await phoenix.join(topic, { broadcast: { ack: true } })
     phoenix.socket.send(pushFrame({ ref: '77', topic, event: 'shout', payload: {} }))
     const payload = { status: 'ok', response: {} }
-    await phoenix.hears({ topic, event: 'phx_reply', ref: '77', payload })
+    await phoenix.receives({ topic, event: 'phx_reply', ref: '77', payload })
   },
 )
 
@@ -223,7 +228,7 @@ broadcast.case(
     const phoenix = await t.phoenix()
     await phoenix.join(topic, { broadcast: { self: true } })
     phoenix.socket.send(pushFrame({ ref: '2', topic, event: 'shout', payload: { n: 5 } }))
-    await phoenix.hears({ topic, event: 'shout', payload: { n: 5 } })
+    await phoenix.receives({ topic, event: 'shout', payload: { n: 5 } })
   },
 )
 
@@ -237,7 +242,7 @@ broadcast.case(
     await Promise.all([from.join(topic), to.join(topic)])
     const metadata = JSON.stringify({ own: 'value' })
     from.socket.send(pushFrame({ ref: '2', topic, event: 'shout', payload: { n: 5 }, metadata }))
-    await to.hears({ topic, event: 'shout', payload: { n: 5 } })
+    await to.receives({ topic, event: 'shout', payload: { n: 5 } })
   },
 )
 
@@ -250,7 +255,7 @@ broadcast.case(
     const [from, to] = await Promise.all([t.phoenix(), t.phoenix({ vsn: '1.0.0' })])
     await Promise.all([from.join(topic), to.join(topic)])
     from.socket.send(pushFrame({ ref: '2', topic, event: 'shout', payload: { n: 5 } }))
-    await to.hears({ topic, event: 'broadcast', payload: message('shout', { n: 5 }) })
+    await to.receives({ topic, event: 'broadcast', payload: message('shout', { n: 5 }) })
   },
 )
 
@@ -264,7 +269,7 @@ broadcast.case(
     await Promise.all([from.join(topic), to.join(topic)])
     from.push(topic, 'broadcast', message('shout', { n: 5 }))
     const payload = message('shout', { n: 5 })
-    await to.hears({ join_ref: null, ref: null, topic, event: 'broadcast', payload })
+    await to.receives({ join_ref: null, ref: null, topic, event: 'broadcast', payload })
   },
 )
 
@@ -274,17 +279,17 @@ broadcast.case(
   { source: `${docs}#broadcast-using-the-client-libraries` },
   async (t) => {
     const name = t.unique('room')
-    const [heard, states]: [string[], string[]] = [[], []]
+    const [received, states]: [string[], string[]] = [[], []]
     const [from, to] = [t.client(t.target.anonKey), t.client(t.target.anonKey)]
     to.channel(name)
       .on('broadcast', { event: 'bytes' }, ({ payload }) => {
-        heard.push(Buffer.from(payload as unknown as ArrayBuffer).toString('hex'))
+        received.push(Buffer.from(payload as unknown as ArrayBuffer).toString('hex'))
       })
       .subscribe((state) => void states.push(state))
     const sender = from.channel(name).subscribe((state) => void states.push(state))
-    await t.heard(() => states, ['SUBSCRIBED', 'SUBSCRIBED'])
+    await t.eventually(() => states, ['SUBSCRIBED', 'SUBSCRIBED'])
     const payload = new Uint8Array([1, 2, 0, 255]).buffer
     await sender.send({ type: 'broadcast', event: 'bytes', payload })
-    await t.heard(() => heard, ['010200ff'])
+    await t.eventually(() => received, ['010200ff'])
   },
 )

@@ -16,10 +16,10 @@ export const changes = group('realtime.changes', {
 
 changes.case('insert', 'an inserted row is told to the subscribers of its table', async (t) => {
   const key = t.unique('change')
-  const { heard } = await listen(t, { event: 'INSERT', table, filter: `key=eq.${key}` })
+  const { received } = await listen(t, { event: 'INSERT', table, filter: `key=eq.${key}` })
   await t.rows(table, [{ key, body: 'new', amount: 3 }], 'key')
-  await t.heard(
-    () => heard,
+  await t.eventually(
+    () => received,
     [partly({ eventType: 'INSERT', new: partly({ key, body: 'new', amount: 3 }), old: {} })],
   )
 })
@@ -30,11 +30,15 @@ changes.case(
   { source: `${docs}#listening-to-update-events` },
   async (t) => {
     const key = t.unique('change')
-    const { heard } = await listen(t, { event: 'UPDATE', table, filter: `key=eq.${key}` })
+    const { received } = await listen(t, {
+      event: 'UPDATE',
+      table,
+      filter: `key=eq.${key}`,
+    })
     await t.rows(table, [{ key, body: 'first' }], 'key')
     await t.prepare('PATCH', `/rest/v1/${table}?key=eq.${key}`, { body: 'second' })
-    await t.heard(
-      () => heard,
+    await t.eventually(
+      () => received,
       [partly({ eventType: 'UPDATE', new: partly({ key, body: 'second' }) })],
     )
   },
@@ -49,9 +53,12 @@ changes.case(
     await t.rows(table, [{ key }], 'key')
     const found = (await t.prepare('GET', `/rest/v1/${table}?key=eq.${key}`)) as unknown as Row[]
     const id = found[0]?.id ?? 0
-    const { heard } = await listen(t, { event: 'DELETE', table, filter: `id=eq.${id}` })
+    const { received } = await listen(t, { event: 'DELETE', table, filter: `id=eq.${id}` })
     await t.prepare('DELETE', `/rest/v1/${table}?key=eq.${key}`)
-    await t.heard(() => heard, [partly({ eventType: 'DELETE', old: partly({ id }), new: {} })])
+    await t.eventually(
+      () => received,
+      [partly({ eventType: 'DELETE', old: partly({ id }), new: {} })],
+    )
   },
 )
 
@@ -65,11 +72,11 @@ changes.case(
   { source: `${docs}#listening-to-specific-tables` },
   async (t) => {
     const key = t.unique('change')
-    const { heard } = await listen(t, { event: '*', table, filter: `key=eq.${key}` })
+    const { received } = await listen(t, { event: '*', table, filter: `key=eq.${key}` })
     await t.rows(table, [{ key, body: 'first' }], 'key')
     await t.prepare('PATCH', `/rest/v1/${table}?key=eq.${key}`, { body: 'second' })
-    await t.heard(
-      () => heard.map(({ eventType, new: row }) => [eventType, row.body]),
+    await t.eventually(
+      () => received.map(({ eventType, new: row }) => [eventType, row.body]),
       [
         ['INSERT', 'first'],
         ['UPDATE', 'second'],
@@ -85,11 +92,11 @@ changes.case(
   async (t) => {
     const key = t.unique('change')
     const filter = `key=eq.${key}`
-    const { heard } = await listen(t, { event: 'INSERT', table, filter })
+    const { received } = await listen(t, { event: 'INSERT', table, filter })
     await t.rows(table, [{ key, body: 'first' }], 'key')
     await t.prepare('PATCH', `/rest/v1/${table}?key=eq.${key}`, { body: 'second' })
     await t.prepare('POST', `/rest/v1/${table}`, { key, body: 'third' })
-    await t.heard(() => heard.map(({ new: row }) => row.body), ['first', 'third'])
+    await t.eventually(() => received.map(({ new: row }) => row.body), ['first', 'third'])
   },
 )
 
@@ -105,8 +112,8 @@ changes.case(
     await t.rows(table, [{ key, body: 'first' }], 'key')
     await t.prepare('PATCH', `/rest/v1/${table}?key=eq.${key}`, { body: 'second' })
     const data = partly({ type: 'UPDATE', record: partly({ body: 'second' }) })
-    await phoenix.hears({ event: 'postgres_changes', payload: partly({ data }) })
-    await phoenix.hearsNot({ event: 'postgres_changes' }, 100)
+    await phoenix.receives({ event: 'postgres_changes', payload: partly({ data }) })
+    await phoenix.receivesNone({ event: 'postgres_changes' }, 100)
   },
 )
 
@@ -130,7 +137,7 @@ for (const [name, [page, binding]] of Object.entries(wide)) {
       const { topic, ids } = await joinChanges(t, phoenix, [binding])
       await t.rows(table, [{ key }], 'key')
       const data = partly({ table, record: partly({ key }) })
-      await phoenix.hears({ topic, event: 'postgres_changes', payload: { ids, data } })
+      await phoenix.receives({ topic, event: 'postgres_changes', payload: { ids, data } })
     },
   )
 }
@@ -146,7 +153,7 @@ changes.case(
     const binding = { event: '*', schema: 'public', table: 'conformance_notes' }
     const config = { postgres_changes: [binding], broadcast: { self: true, ack: true } }
     phoenix.push(topic, 'phx_join', { config })
-    await phoenix.hears({
+    await phoenix.receives({
       ...{ topic, event: 'system' },
       payload: {
         ...{ extension: 'postgres_changes', status: 'error', channel: name },
@@ -155,7 +162,12 @@ changes.case(
       },
     })
     const ref = phoenix.push(topic, 'broadcast', { type: 'broadcast', event: 'e', payload: {} })
-    await phoenix.hears({ topic, event: 'phx_reply', ref, payload: { status: 'ok', response: {} } })
+    await phoenix.receives({
+      topic,
+      event: 'phx_reply',
+      ref,
+      payload: { status: 'ok', response: {} },
+    })
   },
 )
 
@@ -176,7 +188,7 @@ changes.case(
     const ref = phoenix.push(topic, 'phx_join', { config: { postgres_changes: bindings } })
     const repeated = bindings.map((binding) => ({ id: some.number, ...binding }))
     const payload = { status: 'ok', response: { postgres_changes: repeated } }
-    await phoenix.hears({ topic, event: 'phx_reply', ref, payload })
+    await phoenix.receives({ topic, event: 'phx_reply', ref, payload })
   },
 )
 
@@ -195,11 +207,11 @@ changes.case(
     ]
     const { topic, ids } = await joinChanges(t, phoenix, bindings)
     await t.rows(table, [{ key }], 'key')
-    const { payload } = await phoenix.hears({ topic, event: 'postgres_changes' })
-    const told = (payload as { ids: number[] }).ids
+    const { payload } = await phoenix.receives({ topic, event: 'postgres_changes' })
+    const notice = (payload as { ids: number[] }).ids
     // Which of them comes first is not said.
     const sorted = (list: unknown[]) => list.map(String).sort()
-    await t.heard(() => sorted(told), sorted([ids[0], ids[2]]))
+    await t.eventually(() => sorted(notice), sorted([ids[0], ids[2]]))
   },
 )
 
@@ -210,9 +222,9 @@ changes.case(
   async (t) => {
     const key = t.unique('change')
     const filter = `key=eq.${key}`
-    const [heard, ready]: [unknown[], unknown[]] = [[], []]
+    const [received, ready]: [unknown[], unknown[]] = [[], []]
     const add = (name: string) => (change: { table: string }) =>
-      void heard.push(`${name} ${change.table}`)
+      void received.push(`${name} ${change.table}`)
     t.anon
       .channel(t.unique('changes'))
       .on('postgres_changes', { event: '*', schema: 'public', table, filter }, add('one'))
@@ -221,12 +233,12 @@ changes.case(
         { event: 'INSERT', schema: 'public', table: 'conformance_kind_events', filter },
         add('other'),
       )
-      .on('system', {}, (told: unknown) => void ready.push(told))
+      .on('system', {}, (notice: unknown) => void ready.push(notice))
       .subscribe()
-    await t.heard(() => ready, [partly({ status: 'ok', extension: 'postgres_changes' })])
+    await t.eventually(() => ready, [partly({ status: 'ok', extension: 'postgres_changes' })])
     await t.rows(table, [{ key }], 'key')
     await t.rows('conformance_kind_events', [{ key }], 'key')
-    await t.heard(() => heard, [`one ${table}`, 'other conformance_kind_events'])
+    await t.eventually(() => received, [`one ${table}`, 'other conformance_kind_events'])
   },
 )
 
@@ -237,8 +249,8 @@ changes.case('channels', 'every channel that listens is told a change', async (t
   const listening = []
   for (const client of clients) listening.push(await listen(t, binding, client))
   await t.rows(table, [{ key, body: 'for all' }], 'key')
-  for (const { heard } of listening) {
-    await t.heard(() => heard.map(({ new: row }) => row.body), ['for all'])
+  for (const { received } of listening) {
+    await t.eventually(() => received.map(({ new: row }) => row.body), ['for all'])
   }
 })
 
@@ -248,13 +260,17 @@ changes.case(
   { source: 'https://supabase.com/docs/reference/javascript/removechannel' },
   async (t) => {
     const key = t.unique('change')
-    const { heard, channel } = await listen(t, { event: '*', table, filter: `key=eq.${key}` })
+    const { received, channel } = await listen(t, {
+      event: '*',
+      table,
+      filter: `key=eq.${key}`,
+    })
     await t.rows(table, [{ key, body: 'first' }], 'key')
-    await t.heard(() => heard.map(({ new: row }) => row.body), ['first'])
+    await t.eventually(() => received.map(({ new: row }) => row.body), ['first'])
     await channel.unsubscribe()
     await t.prepare('POST', `/rest/v1/${table}`, { key, body: 'second' })
     await t.pause(500)
-    await t.heard(() => heard.map(({ new: row }) => row.body), ['first'])
+    await t.eventually(() => received.map(({ new: row }) => row.body), ['first'])
   },
 )
 
@@ -264,10 +280,10 @@ changes.case(
   { source: 'https://www.postgresql.org/docs/current/logicaldecoding-explanation.html' },
   async (t) => {
     const key = t.unique('change')
-    const { heard } = await listen(t, { event: '*', table, filter: `key=eq.${key}` })
+    const { received } = await listen(t, { event: '*', table, filter: `key=eq.${key}` })
     t.removesRows(table, 'key', key)
     await t.prepare('POST', '/rest/v1/rpc/conformance_insert_twice', { row_key: key })
-    await t.heard(() => heard.map(({ new: row }) => row.body), ['kept'])
+    await t.eventually(() => received.map(({ new: row }) => row.body), ['kept'])
   },
 )
 
@@ -277,14 +293,18 @@ changes.case(
   { source: `${docs}#database-instance-and-realtime-performance` },
   async (t) => {
     const key = t.unique('change')
-    const { heard } = await listen(t, { event: 'INSERT', table, filter: `key=eq.${key}` })
+    const { received } = await listen(t, {
+      event: 'INSERT',
+      table,
+      filter: `key=eq.${key}`,
+    })
     const numbers = Array.from({ length: 20 }, (_, n) => n)
     await t.rows(
       table,
       numbers.map((amount) => ({ key, amount })),
       'key',
     )
-    await t.heard(() => heard.map(({ new: row }) => row.amount), numbers)
+    await t.eventually(() => received.map(({ new: row }) => row.amount), numbers)
   },
 )
 
@@ -327,7 +347,7 @@ for (const [name, [rest, text]] of Object.entries(wrong)) {
     { source: subscriptions },
     async (t) => {
       const { system } = subscribe(t, { event: '*', table, ...rest })
-      await t.heard(
+      await t.eventually(
         () => system,
         [partly({ extension: 'postgres_changes', status: 'error', message: text })],
       )

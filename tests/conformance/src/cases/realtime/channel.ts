@@ -21,7 +21,7 @@ channel.case(
     const phoenix = await t.phoenix({ vsn: '1.0.0' })
     const topic = `realtime:${t.unique('room')}`
     const ref = phoenix.push(topic, 'phx_join', { config: {} })
-    await phoenix.hears({ topic, event: 'phx_reply', ref, payload: joined })
+    await phoenix.receives({ topic, event: 'phx_reply', ref, payload: joined })
   },
 )
 
@@ -34,8 +34,13 @@ channel.case(
     const topic = `realtime:${t.unique('room')}`
     const join = await phoenix.join(topic)
     const ref = phoenix.push(topic, 'phx_leave', {}, join)
-    await phoenix.hears({ topic, event: 'phx_reply', ref, payload: { status: 'ok', response: {} } })
-    await phoenix.hears({ topic, event: 'phx_close', ref: join, payload: {} })
+    await phoenix.receives({
+      topic,
+      event: 'phx_reply',
+      ref,
+      payload: { status: 'ok', response: {} },
+    })
+    await phoenix.receives({ topic, event: 'phx_close', ref: join, payload: {} })
   },
 )
 
@@ -44,9 +49,9 @@ channel.case('left', 'a channel that was left hears nothing more', async (t) => 
   const [from, to] = await Promise.all([t.phoenix(), t.phoenix()])
   await Promise.all([from.join(topic), to.join(topic)])
   const ref = to.push(topic, 'phx_leave')
-  await to.hears({ topic, event: 'phx_reply', ref, payload: { status: 'ok', response: {} } })
+  await to.receives({ topic, event: 'phx_reply', ref, payload: { status: 'ok', response: {} } })
   from.push(topic, 'broadcast', message('shout', 1))
-  await to.hearsNot({ event: 'broadcast' })
+  await to.receivesNone({ event: 'broadcast' })
 })
 
 channel.case(
@@ -58,8 +63,8 @@ channel.case(
     const topic = `realtime:${t.unique('room')}`
     const first = await phoenix.join(topic)
     const second = phoenix.push(topic, 'phx_join', { config: {} }, 'second')
-    await phoenix.hears({ topic, event: 'phx_close', ref: first, payload: {} })
-    await phoenix.hears({ topic, event: 'phx_reply', ref: second, payload: joined })
+    await phoenix.receives({ topic, event: 'phx_close', ref: first, payload: {} })
+    await phoenix.receives({ topic, event: 'phx_reply', ref: second, payload: joined })
   },
 )
 
@@ -72,7 +77,7 @@ channel.case(
     const topic = `realtime:${t.unique('room')}`
     const join = await phoenix.join(topic)
     phoenix.push(topic, 'phx_leave', {}, join)
-    await phoenix.hears({ topic, event: 'phx_close', ref: join, payload: {} })
+    await phoenix.receives({ topic, event: 'phx_close', ref: join, payload: {} })
     await phoenix.join(topic)
   },
 )
@@ -87,7 +92,7 @@ channel.case(
     const phoenix = await t.phoenix()
     const topic = `realtime:${t.unique('room')}`
     const ref = phoenix.push(topic, 'broadcast', message('shout', 1))
-    await phoenix.hears({ topic, event: 'phx_reply', ref, payload: unmatched })
+    await phoenix.receives({ topic, event: 'phx_reply', ref, payload: unmatched })
   },
 )
 
@@ -99,7 +104,7 @@ channel.case(
     const phoenix = await t.phoenix()
     const topic = t.unique('room')
     const ref = phoenix.push(topic, 'phx_join', { config: {} })
-    await phoenix.hears({ topic, event: 'phx_reply', ref, payload: unmatched })
+    await phoenix.receives({ topic, event: 'phx_reply', ref, payload: unmatched })
   },
 )
 
@@ -111,7 +116,7 @@ channel.case(
     const phoenix = await t.phoenix()
     const ref = phoenix.push('realtime:', 'phx_join', { config: {} })
     const reason = 'TopicNameRequired: You must provide a topic name'
-    await phoenix.hears({ ref, payload: { status: 'error', response: { reason } } })
+    await phoenix.receives({ ref, payload: { status: 'error', response: { reason } } })
   },
 )
 
@@ -123,7 +128,7 @@ channel.case(
     const phoenix = await t.phoenix()
     const topic = `realtime:${t.unique('room')}:42:Größe, 部屋 & more`
     const ref = phoenix.push(topic, 'phx_join', { config: {} })
-    await phoenix.hears({ topic, event: 'phx_reply', ref, payload: joined })
+    await phoenix.receives({ topic, event: 'phx_reply', ref, payload: joined })
   },
 )
 
@@ -134,8 +139,8 @@ channel.case('many', 'channels of one connection do not hear each other', async 
   await phoenix.join(one, config)
   await phoenix.join(other, config)
   phoenix.push(one, 'broadcast', message('shout', 1))
-  await phoenix.hears({ topic: one, event: 'broadcast', payload: message('shout', 1) })
-  await phoenix.hearsNot({ topic: other, event: 'broadcast' })
+  await phoenix.receives({ topic: one, event: 'broadcast', payload: message('shout', 1) })
+  await phoenix.receivesNone({ topic: other, event: 'broadcast' })
 })
 
 channel.case(
@@ -148,8 +153,13 @@ channel.case(
     await phoenix.join(topic, { broadcast: { ack: true } })
     const unknown = phoenix.push(topic, 'conformance', {})
     const ref = phoenix.push(topic, 'broadcast', message('shout', 1))
-    await phoenix.hears({ topic, event: 'phx_reply', ref, payload: { status: 'ok', response: {} } })
-    await phoenix.hearsNot({ ref: unknown })
+    await phoenix.receives({
+      topic,
+      event: 'phx_reply',
+      ref,
+      payload: { status: 'ok', response: {} },
+    })
+    await phoenix.receivesNone({ ref: unknown })
   },
 )
 
@@ -162,7 +172,7 @@ channel.case(
     const topic = `realtime:${t.unique('room')}`
     await phoenix.join(topic, { broadcast: { self: 'True', ack: 'false' } })
     phoenix.push(topic, 'broadcast', message('shout', 1))
-    await phoenix.hears({ topic, event: 'broadcast', payload: message('shout', 1) })
+    await phoenix.receives({ topic, event: 'broadcast', payload: message('shout', 1) })
   },
 )
 
@@ -174,7 +184,7 @@ channel.case(
     const phoenix = await t.phoenix()
     const topic = `realtime:${t.unique('room')}`
     const ref = phoenix.push(topic, 'phx_join', {})
-    await phoenix.hears({ topic, event: 'phx_reply', ref, payload: partly({ status: 'ok' }) })
+    await phoenix.receives({ topic, event: 'phx_reply', ref, payload: partly({ status: 'ok' }) })
   },
 )
 
@@ -186,7 +196,7 @@ channel.case(
     const phoenix = await t.phoenix()
     const name = t.unique('room')
     await phoenix.join(`realtime:${name}`, { broadcast: { replication_ready: true } })
-    await phoenix.hears(
+    await phoenix.receives(
       {
         event: 'system',
         payload: {
@@ -206,8 +216,8 @@ channel.case(
   async (t) => {
     const states: string[] = []
     const room = t.anon.channel(t.unique('room')).subscribe((state) => void states.push(state))
-    await t.heard(() => states, ['SUBSCRIBED'])
+    await t.eventually(() => states, ['SUBSCRIBED'])
     const left = await room.unsubscribe()
-    await t.heard(() => [left, ...states], ['ok', 'SUBSCRIBED', 'CLOSED'])
+    await t.eventually(() => [left, ...states], ['ok', 'SUBSCRIBED', 'CLOSED'])
   },
 )

@@ -25,7 +25,7 @@ database.case(
     await phoenix.join(`realtime:${topic}`)
     const payload = { word: 'hello' }
     await t.prepare('POST', call('send'), { payload, event: 'shout', topic, private: false })
-    await phoenix.hears({
+    await phoenix.receives({
       topic: `realtime:${topic}`,
       event: 'broadcast',
       payload: partly({ type: 'broadcast', event: 'shout', payload: partly({ word: 'hello' }) }),
@@ -45,8 +45,8 @@ database.case(
     ])
     await outside.join(`realtime:${topic}`)
     await t.prepare('POST', call('send_by_default'), { payload: { n: 1 }, event: 'shout', topic })
-    await within.hears({ event: 'shout', payload: partly({ n: 1 }) })
-    await outside.hearsNot({ event: 'shout' }, 200)
+    await within.receives({ event: 'shout', payload: partly({ n: 1 }) })
+    await outside.receivesNone({ event: 'shout' }, 200)
   },
 )
 
@@ -61,7 +61,7 @@ database.case(
     await t.prepare('POST', call('send'), {
       ...{ payload: { n: 1 }, event: 'shout', topic, private: false },
     })
-    await phoenix.hears({
+    await phoenix.receives({
       event: 'broadcast',
       payload: {
         ...{ type: 'broadcast', event: 'shout' },
@@ -85,7 +85,7 @@ database.case(
     await t.prepare('POST', call('send'), {
       ...{ payload: { id: 'mine' }, event: 'shout', topic, private: false },
     })
-    await phoenix.hears({ event: 'shout', payload: { id: 'mine' } })
+    await phoenix.receives({ event: 'shout', payload: { id: 'mine' } })
   },
 )
 
@@ -95,17 +95,20 @@ database.case(
   { source: `${protocol}#broadcast-binary-frame-1` },
   async (t) => {
     const topic = t.unique('room')
-    const [heard, states]: [unknown[], string[]] = [[], []]
+    const [received, states]: [unknown[], string[]] = [[], []]
     t.anon
       .channel(topic)
-      .on('broadcast', { event: 'shout' }, (told) => void heard.push(told))
+      .on('broadcast', { event: 'shout' }, (notice) => void received.push(notice))
       .subscribe((state) => void states.push(state))
-    await t.heard(() => states, ['SUBSCRIBED'])
+    await t.eventually(() => states, ['SUBSCRIBED'])
     await t.prepare('POST', call('send'), {
       ...{ payload: { id: 'mine', word: 'telling' }, event: 'shout', topic, private: false },
     })
     const payload = { id: 'mine', word: 'telling' }
-    await t.heard(() => heard, [{ ...message('shout', payload), meta: partly({ id: some.uuid }) }])
+    await t.eventually(
+      () => received,
+      [{ ...message('shout', payload), meta: partly({ id: some.uuid }) }],
+    )
   },
 )
 
@@ -116,7 +119,7 @@ database.case('send-binary', 'realtime.send_binary sends bytes', async (t) => {
   await t.prepare('POST', call('send_bytes'), {
     ...{ hex: '00ff7f', event: 'bytes', topic, private: false },
   })
-  await phoenix.hears({ topic: `realtime:${topic}`, event: 'bytes', payload: '00ff7f' })
+  await phoenix.receives({ topic: `realtime:${topic}`, event: 'bytes', payload: '00ff7f' })
 })
 
 const operations: Record<string, { old: object | null; row: object | null }> = {
@@ -141,7 +144,7 @@ for (const [operation, { old, row }] of Object.entries(operations)) {
       else if (operation === 'UPDATE')
         await t.prepare('PATCH', `/rest/v1/${table}?key=eq.${key}`, row ?? {})
       else await t.prepare('DELETE', `/rest/v1/${table}?key=eq.${key}`)
-      await phoenix.hears({
+      await phoenix.receives({
         event: operation,
         payload: {
           id: anything,
@@ -175,7 +178,7 @@ database.case(
     const config = { private: true, broadcast: { replay: { since, limit: 2 } } }
     await phoenix.join(`realtime:${topic}`, config, { access_token: user.token })
     for (const n of [2, 3]) {
-      await phoenix.hears({
+      await phoenix.receives({
         event: 'broadcast',
         payload: {
           ...message('shout', { id: 'x', n }),
@@ -183,7 +186,7 @@ database.case(
         },
       })
     }
-    await phoenix.hearsNot({ event: 'broadcast' }, 200)
+    await phoenix.receivesNone({ event: 'broadcast' }, 200)
   },
 )
 
@@ -200,7 +203,7 @@ database.case(
     const phoenix = await t.phoenix()
     const config = { private: true, broadcast: { replay: { since: Date.now() + 60_000 } } }
     await phoenix.join(`realtime:${topic}`, config, { access_token: user.token })
-    await phoenix.hearsNot({ event: 'broadcast' }, 300)
+    await phoenix.receivesNone({ event: 'broadcast' }, 300)
   },
 )
 
@@ -213,7 +216,7 @@ database.case(
     const config = { broadcast: { replay: { since: Date.now() - 1000 } } }
     const ref = phoenix.push(`realtime:${t.unique('room')}`, 'phx_join', { config })
     const reason = 'UnableToReplayMessages: Replay is not allowed for public channels'
-    await phoenix.hears({ ref, payload: { status: 'error', response: { reason } } })
+    await phoenix.receives({ ref, payload: { status: 'error', response: { reason } } })
   },
 )
 
@@ -228,7 +231,7 @@ database.case(
     const topic = `realtime:conformance-read-${t.unique('room')}`
     const ref = phoenix.push(topic, 'phx_join', { config, access_token: user.token })
     const reason = 'UnableToReplayMessages: Replay params are not valid'
-    await phoenix.hears({ ref, payload: { status: 'error', response: { reason } } })
+    await phoenix.receives({ ref, payload: { status: 'error', response: { reason } } })
   },
 )
 
@@ -243,14 +246,14 @@ database.case(
     await t.prepare('POST', call('send'), {
       ...{ payload: { id: 'x', word: 'earlier' }, event: 'shout', topic, private: true },
     })
-    const heard: unknown[] = []
+    const received: unknown[] = []
     await user.client.realtime.setAuth(user.token)
     user.client
       .channel(topic, { config: { private: true, broadcast: { replay: { since, limit: 10 } } } })
-      .on('broadcast', { event: 'shout' }, (told) => void heard.push(told))
+      .on('broadcast', { event: 'shout' }, (notice) => void received.push(notice))
       .subscribe()
-    await t.heard(
-      () => heard,
+    await t.eventually(
+      () => received,
       [
         {
           ...message('shout', { id: 'x', word: 'earlier' }),

@@ -205,13 +205,13 @@ for (const [name, { filter: text, out, through, page }] of Object.entries(filter
     async (t) => {
       const key = t.unique('filter')
       const all = `key=eq.${key},${text}`
-      const { heard } = await listen(t, { event: 'INSERT', table, filter: all })
+      const { received } = await listen(t, { event: 'INSERT', table, filter: all })
       const columns = Object.keys({ ...out[0], ...through[0] })
       const rows = [...out, ...through].map((row) => ({ key, ...row }))
       await t.rows(table, rows, 'key')
-      const told = () => heard.map((change) => columns.map((column) => change.new[column]))
+      const values = () => received.map((change) => columns.map((column) => change.new[column]))
       const expected = through.map((row) => columns.map((column) => row[column]))
-      await t.heard(told, expected)
+      await t.eventually(values, expected)
     },
   )
 }
@@ -222,9 +222,9 @@ filter.case(
   { source: `${docs}#filtering-for-specific-changes` },
   async (t) => {
     const [key, other] = [t.unique('one'), t.unique('other')]
-    const { heard } = await listen(t, { event: '*', table, filter: `key=eq.${key}` })
+    const { received } = await listen(t, { event: '*', table, filter: `key=eq.${key}` })
     await t.rows(table, [{ key: other }, { key }], 'key')
-    await t.heard(() => heard.map(({ new: row }) => row.key), [key])
+    await t.eventually(() => received.map(({ new: row }) => row.key), [key])
   },
 )
 
@@ -234,22 +234,22 @@ filter.case(
   { source: 'https://supabase.com/docs/guides/realtime/protocol#phx_join', alone: true },
   async (t) => {
     const key = t.unique('filter')
-    const { heard } = await listen(t, { event: 'INSERT', table, filter: '  ' })
+    const { received } = await listen(t, { event: 'INSERT', table, filter: '  ' })
     await t.rows(table, [{ key }], 'key')
-    await t.heard(() => heard.map(({ new: row }) => row.key), [key])
+    await t.eventually(() => received.map(({ new: row }) => row.key), [key])
   },
 )
 
 filter.case('update', 'an update is judged by the new row', async (t) => {
   const key = t.unique('filter')
   const all = `key=eq.${key},big=gt.7000010`
-  const { heard } = await listen(t, { event: 'UPDATE', table, filter: all })
+  const { received } = await listen(t, { event: 'UPDATE', table, filter: all })
   await t.rows(table, [{ key, big: 7000001 }], 'key')
   for (const big of [7000005, 7000020, 7000002]) {
     await t.prepare('PATCH', `/rest/v1/${table}?key=eq.${key}`, { big })
   }
   await t.prepare('PATCH', `/rest/v1/${table}?key=eq.${key}`, { big: 7000030 })
-  await t.heard(() => heard.map(({ new: row }) => row.big), [7000020, 7000030])
+  await t.eventually(() => received.map(({ new: row }) => row.big), [7000020, 7000030])
 })
 
 filter.case(
@@ -264,7 +264,7 @@ filter.case(
       .in('words', ['a,b', 'c"d', 'e'])
       .not('big', 'eq', 7000005)
       .build()
-    const { heard } = await listen(t, { event: '*', table, filter: built })
+    const { received } = await listen(t, { event: '*', table, filter: built })
     const rows = [
       { key, words: 'a', big: 7000001 },
       { key, words: 'e', big: 7000005 },
@@ -272,6 +272,6 @@ filter.case(
       { key, words: 'c"d', big: 7000002 },
     ]
     await t.rows(table, rows, 'key')
-    await t.heard(() => heard.map(({ new: row }) => row.words), ['a,b', 'c"d'])
+    await t.eventually(() => received.map(({ new: row }) => row.words), ['a,b', 'c"d'])
   },
 )

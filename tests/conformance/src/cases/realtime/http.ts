@@ -17,8 +17,8 @@ http.case('batch', 'a message that is posted reaches the subscribers of its topi
   await phoenix.join(`realtime:${name}`)
   const payload = { word: 'hello' }
   await t.post('api/broadcast', { messages: [{ topic: name, event: 'shout', payload }] }).empty(202)
-  const heard = { topic: `realtime:${name}`, event: 'broadcast' }
-  await phoenix.hears({ ...heard, payload: partly({ event: 'shout', payload }) })
+  const received = { topic: `realtime:${name}`, event: 'broadcast' }
+  await phoenix.receives({ ...received, payload: partly({ event: 'shout', payload }) })
 })
 
 http.case('several', 'several messages to several topics are posted at once', async (t) => {
@@ -29,8 +29,8 @@ http.case('several', 'several messages to several topics are posted at once', as
   const messages = [one, other].map((topic, n) => ({ topic, event: 'shout', payload: { n } }))
   await t.post('api/broadcast', { messages }).empty(202)
   for (const [n, name] of [one, other].entries()) {
-    const heard = { topic: `realtime:${name}`, event: 'broadcast' }
-    await phoenix.hears({ ...heard, payload: partly({ event: 'shout', payload: { n } }) })
+    const received = { topic: `realtime:${name}`, event: 'broadcast' }
+    await phoenix.receives({ ...received, payload: partly({ event: 'shout', payload: { n } }) })
   }
 })
 
@@ -100,7 +100,7 @@ http.case(
     await phoenix.join(`realtime:${name}`)
     const messages = [{ topic: name, event: 'shout', payload: { n: 1 } }, { topic: name }]
     await t.post('api/broadcast', { messages }).is(422)
-    await phoenix.hearsNot({ event: 'broadcast' }, 300)
+    await phoenix.receivesNone({ event: 'broadcast' }, 300)
   },
 )
 
@@ -117,8 +117,8 @@ http.case(
     const wanted = { topic: name, event: 'shout', payload: { n: 1 }, private: true }
     await t.post('api/broadcast', { messages: [wanted] }, { as: 'service' }).empty(202)
     const payload = partly({ event: 'shout', payload: { n: 1 } })
-    await within.hears({ topic, event: 'broadcast', payload })
-    await outside.hearsNot({ event: 'broadcast' }, 200)
+    await within.receives({ topic, event: 'broadcast', payload })
+    await outside.receivesNone({ event: 'broadcast' }, 200)
   },
 )
 
@@ -132,7 +132,7 @@ http.case(
     const phoenix = await joinPrivate(t, `realtime:${name}`, user)
     const messages = [{ topic: name, event: 'shout', payload: { n: 1 }, private: true }]
     await t.post('api/broadcast', { messages }, { as: user }).empty(202)
-    await phoenix.hearsNot({ event: 'broadcast' }, 300)
+    await phoenix.receivesNone({ event: 'broadcast' }, 300)
   },
 )
 
@@ -179,7 +179,11 @@ http.case(
     await phoenix.join(`realtime:${name}`)
     await t.post(`api/broadcast/${name}/events/shout`, { word: 'hello' }).empty(202)
     // A binary frame has the user's event in the place of the protocol's.
-    await phoenix.hears({ topic: `realtime:${name}`, event: 'shout', payload: { word: 'hello' } })
+    await phoenix.receives({
+      topic: `realtime:${name}`,
+      event: 'shout',
+      payload: { word: 'hello' },
+    })
   },
 )
 
@@ -192,7 +196,7 @@ http.case(
     const phoenix = await t.phoenix({ vsn: '1.0.0' })
     await phoenix.join(`realtime:${topic}`)
     await t.post(`api/broadcast/${topic}/events/shout`, { n: 1 }).empty(202)
-    await phoenix.hears({
+    await phoenix.receives({
       ...{ topic: `realtime:${topic}`, event: 'broadcast' },
       payload: message('shout', { n: 1 }),
     })
@@ -208,7 +212,7 @@ http.case('single.bytes', 'the payload may be bytes', { source: docs }, async (t
       headers: { 'content-type': 'application/octet-stream' },
     })
     .empty(202)
-  await phoenix.hears({ topic: `realtime:${name}`, event: 'bytes', payload: '00fe01' })
+  await phoenix.receives({ topic: `realtime:${name}`, event: 'bytes', payload: '00fe01' })
 })
 
 http.case(
@@ -221,7 +225,7 @@ http.case(
     await phoenix.join(`realtime:${name}`)
     const path = `api/broadcast/${encodeURIComponent(name)}/events/${encodeURIComponent('größer/1')}`
     await t.post(path, { n: 1 }).empty(202)
-    await phoenix.hears({ topic: `realtime:${name}`, event: 'größer/1', payload: { n: 1 } })
+    await phoenix.receives({ topic: `realtime:${name}`, event: 'größer/1', payload: { n: 1 } })
   },
 )
 
@@ -260,7 +264,7 @@ http.case(
     const phoenix = await joinPrivate(t, `realtime:${name}`, user)
     const path = `api/broadcast/${name}/events/shout?private=true`
     await t.post(path, { n: 7 }, { as: user }).empty(202)
-    await phoenix.hears({ topic: `realtime:${name}`, event: 'shout', payload: { n: 7 } })
+    await phoenix.receives({ topic: `realtime:${name}`, event: 'shout', payload: { n: 7 } })
   },
 )
 
@@ -288,7 +292,7 @@ http.case(
     const sent = await t.anon.channel(name).send({ type: 'broadcast', event: 'shout', payload })
     t.equal(sent, 'ok')
     t.answer().empty(202)
-    await phoenix.hears({ event: 'broadcast', payload: partly({ event: 'shout', payload }) })
+    await phoenix.receives({ event: 'broadcast', payload: partly({ event: 'shout', payload }) })
   },
 )
 
@@ -305,6 +309,6 @@ http.case(
     const sent = await t.anon.channel(name).httpSend('shout', { word: 'hello' })
     t.equal(sent, { success: true })
     t.answer().empty(202)
-    await phoenix.hears({ event: 'shout', payload: { word: 'hello' } })
+    await phoenix.receives({ event: 'shout', payload: { word: 'hello' } })
   },
 )

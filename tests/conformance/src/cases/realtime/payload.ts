@@ -26,7 +26,7 @@ payload.case('insert', 'an insert has the new row and the types of its columns',
   const binding = { event: '*', schema: 'public', table: events, filter: `key=eq.${key}` }
   const { topic, ids } = await joinChanges(t, phoenix, [binding])
   await t.rows(events, [{ key, body: 'new', amount: 3 }], 'key')
-  await phoenix.hears({
+  await phoenix.receives({
     ...{ join_ref: null, ref: null, topic, event: 'postgres_changes' },
     payload: {
       ids,
@@ -52,7 +52,7 @@ payload.case('version-1', 'version 1.0.0 tells the same in an object', async (t)
   const { topic, ids } = await joinChanges(t, phoenix, [binding])
   await t.rows(events, [{ key, body: 'new' }], 'key')
   const data = partly({ type: 'INSERT', record: partly({ key, body: 'new' }), errors: null })
-  await phoenix.hears({ topic, ref: null, event: 'postgres_changes', payload: { ids, data } })
+  await phoenix.receives({ topic, ref: null, event: 'postgres_changes', payload: { ids, data } })
 })
 
 payload.case(
@@ -61,17 +61,25 @@ payload.case(
   { source: 'https://supabase.com/docs/reference/javascript/subscribe' },
   async (t) => {
     const key = t.unique('row')
-    const { heard } = await listen(t, { event: '*', table: events, filter: `key=eq.${key}` })
+    const { received } = await listen(t, {
+      event: '*',
+      table: events,
+      filter: `key=eq.${key}`,
+    })
     await t.rows(events, [{ key, body: 'new', amount: 5 }], 'key')
     const row = { id: some.number, key, body: 'new', amount: 5 }
     const rest = { schema: 'public', table: events, commit_timestamp: instant, errors: null }
-    await t.heard(() => heard, [{ ...rest, eventType: 'INSERT', new: row, old: {} }])
+    await t.eventually(() => received, [{ ...rest, eventType: 'INSERT', new: row, old: {} }])
   },
 )
 
 payload.case('time', 'all rows of a transaction have the time of its end', async (t) => {
   const key = t.unique('row')
-  const { heard } = await listen(t, { event: '*', table: events, filter: `key=eq.${key}` })
+  const { received } = await listen(t, {
+    event: '*',
+    table: events,
+    filter: `key=eq.${key}`,
+  })
   await t.rows(
     events,
     [
@@ -80,10 +88,10 @@ payload.case('time', 'all rows of a transaction have the time of its end', async
     ],
     'key',
   )
-  await t.heard(() => heard.map(({ new: row }) => row.body), ['one', 'two'])
-  const times = heard.map((change) => change.commit_timestamp)
-  await t.heard(() => times, [instant, instant])
-  await t.heard(() => new Set(times).size, 1)
+  await t.eventually(() => received.map(({ new: row }) => row.body), ['one', 'two'])
+  const times = received.map((change) => change.commit_timestamp)
+  await t.eventually(() => times, [instant, instant])
+  await t.eventually(() => new Set(times).size, 1)
 })
 
 // Values, as to_jsonb makes them.
@@ -110,7 +118,7 @@ const values: Record<string, [string, unknown, unknown]> = {
   range: ['span', '[1,10)', '[1,10)'],
   null: ['words', null, null],
 }
-for (const [name, [column, value, told]] of Object.entries(values)) {
+for (const [name, [column, value, expected]] of Object.entries(values)) {
   payload.case(
     `value.${name}`,
     'a value is told in the form that Postgres gives it in JSON',
@@ -121,8 +129,8 @@ for (const [name, [column, value, told]] of Object.entries(values)) {
       const binding = { event: '*', schema: 'public', table: kinds, filter: `key=eq.${key}` }
       const { ids } = await joinChanges(t, phoenix, [binding])
       await t.rows(kinds, [{ key, [column]: value }], 'key')
-      const data = partly({ record: partly({ key, [column]: told }) })
-      await phoenix.hears({ event: 'postgres_changes', payload: { ids, data } })
+      const data = partly({ record: partly({ key, [column]: expected }) })
+      await phoenix.receives({ event: 'postgres_changes', payload: { ids, data } })
     },
   )
 }
@@ -133,22 +141,30 @@ payload.case(
   { source: cast },
   async (t) => {
     const key = t.unique('row')
-    const { heard } = await listen(t, { event: '*', table: kinds, filter: `key=eq.${key}` })
+    const { received } = await listen(t, {
+      event: '*',
+      table: kinds,
+      filter: `key=eq.${key}`,
+    })
     await t.rows(kinds, [{ key, instant: '2024-02-29T12:00:00+02:00' }], 'key')
     // Which zone it is told in is the database's to say.
-    await t.heard(
-      () => heard.map(({ new: row }) => new Date(String(row.instant)).toISOString()),
+    await t.eventually(
+      () => received.map(({ new: row }) => new Date(String(row.instant)).toISOString()),
       ['2024-02-29T10:00:00.000Z'],
     )
-    await t.heard(() => heard[0]?.new.instant, /^2024-02-29T\d\d:\d\d:00[+-]\d\d:\d\d$/)
+    await t.eventually(() => received[0]?.new.instant, /^2024-02-29T\d\d:\d\d:00[+-]\d\d:\d\d$/)
   },
 )
 
 payload.case('value.bytea', 'bytes are told in hexadecimal', { source: cast }, async (t) => {
   const key = t.unique('row')
-  const { heard } = await listen(t, { event: '*', table: kinds, filter: `key=eq.${key}` })
+  const { received } = await listen(t, {
+    event: '*',
+    table: kinds,
+    filter: `key=eq.${key}`,
+  })
   await t.rows(kinds, [{ key, bytes: '\\x00ff10' }], 'key')
-  await t.heard(() => heard.map(({ new: row }) => row.bytes), [/^(\\x)?00ff10$/])
+  await t.eventually(() => received.map(({ new: row }) => row.bytes), [/^(\\x)?00ff10$/])
 })
 
 // Old rows.
@@ -167,7 +183,7 @@ payload.case(
     await t.rows(kinds, [{ key, words: 'old' }], 'key')
     await t.prepare('PATCH', `/rest/v1/${kinds}?key=eq.${key}`, { words: 'new' })
     const data = partly({ record: partly({ words: 'new' }), old_record: { id: some.number } })
-    await phoenix.hears({ event: 'postgres_changes', payload: partly({ data }) })
+    await phoenix.receives({ event: 'postgres_changes', payload: partly({ data }) })
   },
 )
 
@@ -177,11 +193,15 @@ payload.case(
   { source: oldRows },
   async (t) => {
     const key = t.unique('row')
-    const { heard } = await listen(t, { event: 'UPDATE', table: events, filter: `key=eq.${key}` })
+    const { received } = await listen(t, {
+      event: 'UPDATE',
+      table: events,
+      filter: `key=eq.${key}`,
+    })
     await t.rows(events, [{ key, body: 'old', amount: 1 }], 'key')
     await t.prepare('PATCH', `/rest/v1/${events}?key=eq.${key}`, { body: 'new' })
-    await t.heard(
-      () => heard.map((change) => [change.old, change.new]),
+    await t.eventually(
+      () => received.map((change) => [change.old, change.new]),
       [
         [
           { id: some.number, key, body: 'old', amount: 1 },
@@ -207,7 +227,7 @@ for (const [name, [promise, table, isWhole]] of Object.entries(deletions)) {
     await t.prepare('DELETE', `/rest/v1/${table}?key=eq.${key}`)
     const row = isWhole ? { id, key, body: null, amount: null } : { id }
     const data = partly({ type: 'DELETE', old_record: row, errors: null })
-    await phoenix.hears({ event: 'postgres_changes', payload: partly({ data }) })
+    await phoenix.receives({ event: 'postgres_changes', payload: partly({ data }) })
   })
 }
 
@@ -219,10 +239,14 @@ payload.case(
     const key = t.unique('row')
     // Too large for its row, and too random to be compressed.
     const body = Buffer.from(crypto.getRandomValues(new Uint8Array(9000))).toString('base64')
-    const { heard } = await listen(t, { event: 'UPDATE', table: events, filter: `key=eq.${key}` })
+    const { received } = await listen(t, {
+      event: 'UPDATE',
+      table: events,
+      filter: `key=eq.${key}`,
+    })
     await t.rows(events, [{ key, body, amount: 1 }], 'key')
     await t.prepare('PATCH', `/rest/v1/${events}?key=eq.${key}`, { amount: 2 })
-    await t.heard(() => heard.map(({ new: row }) => [row.amount, row.body]), [[2, body]])
+    await t.eventually(() => received.map(({ new: row }) => [row.amount, row.body]), [[2, body]])
   },
 )
 
@@ -245,7 +269,7 @@ payload.case(
       { name: 'body', type: 'text' },
     ]
     const data = partly({ columns, record: { id: some.number, body: 'chosen' } })
-    await phoenix.hears({ event: 'postgres_changes', payload: partly({ data }) })
+    await phoenix.receives({ event: 'postgres_changes', payload: partly({ data }) })
   },
 )
 
@@ -263,10 +287,10 @@ payload.case(
     const [user, other] = [await t.user(), await t.user()]
     const key = t.unique('row')
     const binding = { event: '*', table: owned, filter: `key=eq.${key}` }
-    const { heard } = await listen(t, binding, user.client)
+    const { received } = await listen(t, binding, user.client)
     const rows = [other.id, user.id].map((owner) => ({ key, owner }))
     await t.rows(owned, rows, 'key')
-    await t.heard(() => heard.map(({ new: row }) => row.owner), [user.id])
+    await t.eventually(() => received.map(({ new: row }) => row.owner), [user.id])
   },
 )
 
@@ -277,10 +301,10 @@ payload.case(
   async (t) => {
     const key = t.unique('row')
     const binding = { event: '*', table: owned, filter: `key=eq.${key}` }
-    const { heard } = await listen(t, binding)
+    const { received } = await listen(t, binding)
     await t.rows(owned, [{ key, owner: crypto.randomUUID() }], 'key')
     await t.pause(700)
-    await t.heard(() => heard, [])
+    await t.eventually(() => received, [])
   },
 )
 
@@ -292,9 +316,9 @@ payload.case(
     const key = t.unique('row')
     const owner = crypto.randomUUID()
     const binding = { event: '*', table: owned, filter: `key=eq.${key}` }
-    const { heard } = await listen(t, binding, t.service)
+    const { received } = await listen(t, binding, t.service)
     await t.rows(owned, [{ key, owner }], 'key')
-    await t.heard(() => heard.map(({ new: row }) => row.owner), [owner])
+    await t.eventually(() => received.map(({ new: row }) => row.owner), [owner])
   },
 )
 
@@ -316,7 +340,7 @@ for (const [name, table] of Object.entries(deletionRights)) {
       await joinChanges(t, phoenix, [{ event: '*', schema: 'public', table, filter }])
       await t.prepare('DELETE', `/rest/v1/${table}?key=eq.${key}`)
       const data = partly({ type: 'DELETE', old_record: { id } })
-      await phoenix.hears({ event: 'postgres_changes', payload: partly({ data }) })
+      await phoenix.receives({ event: 'postgres_changes', payload: partly({ data }) })
     },
   )
 }
@@ -340,7 +364,7 @@ payload.case(
       record: { id: some.number, key, body: 'open' },
       errors: null,
     })
-    await phoenix.hears({ event: 'postgres_changes', payload: partly({ data }) })
+    await phoenix.receives({ event: 'postgres_changes', payload: partly({ data }) })
   },
 )
 
@@ -369,7 +393,7 @@ for (const [name, [promise, table, error]] of Object.entries(errors)) {
       const { ids } = await joinChanges(t, phoenix, [{ event: '*', schema: 'public', table }])
       await t.rows(table, [{ key: t.unique('row') }], 'key')
       const data = partly({ type: 'INSERT', table, columns: [], record: {}, errors: [error] })
-      await phoenix.hears({ event: 'postgres_changes', payload: { ids, data } })
+      await phoenix.receives({ event: 'postgres_changes', payload: { ids, data } })
     },
   )
 }
@@ -389,11 +413,11 @@ payload.case(
       record: { id: some.number, key, amount: 4 },
       errors: ['Error 413: Payload Too Large'],
     })
-    await phoenix.hears({ event: 'postgres_changes', payload: { ids, data } })
+    await phoenix.receives({ event: 'postgres_changes', payload: { ids, data } })
   },
 )
 
-/** The id of the row of a key. */
+/** Returns the id of the row of a key. */
 async function idOf(
   t: { prepare(method: string, path: string): Promise<object> },
   table: string,

@@ -19,7 +19,7 @@ function track(phoenix: Phoenix, topic: string, payload: unknown, event = 'track
   return phoenix.push(topic, 'presence', { type: 'presence', event, payload })
 }
 
-/** One client of a key with one payload, as a server tells it. */
+/** Returns one client of a key with one payload, as a server tells it. */
 const one = (key: string, payload: object, rest: object = {}) => ({
   [key]: { metas: [{ ...payload, ...rest, phx_ref: some.string }] },
 })
@@ -32,7 +32,7 @@ presence.case(
     const topic = `realtime:${t.unique('room')}`
     const phoenix = await t.phoenix()
     await phoenix.join(topic, { presence: { enabled: true } })
-    await phoenix.hears({ topic, event: 'presence_state', payload: {} })
+    await phoenix.receives({ topic, event: 'presence_state', payload: {} })
   },
 )
 
@@ -44,7 +44,7 @@ presence.case(
     const topic = `realtime:${t.unique('room')}`
     const phoenix = await t.phoenix()
     await phoenix.join(topic, { presence: { enabled: false } })
-    await phoenix.hearsNot({ event: 'presence_state' }, 300)
+    await phoenix.receivesNone({ event: 'presence_state' }, 300)
   },
 )
 
@@ -58,10 +58,10 @@ presence.case(
     const config = { presence: { enabled: true, key: 'ada' } }
     await Promise.all([from.join(topic, config), to.join(topic, { presence: { enabled: true } })])
     const ref = track(from, topic, { mood: 'good' })
-    await from.hears({ topic, event: 'phx_reply', ref, payload: done })
+    await from.receives({ topic, event: 'phx_reply', ref, payload: done })
     const payload = { joins: one('ada', { mood: 'good' }), leaves: {} }
-    await from.hears({ topic, event: 'presence_diff', payload })
-    await to.hears({ topic, event: 'presence_diff', payload })
+    await from.receives({ topic, event: 'presence_diff', payload })
+    await to.receives({ topic, event: 'presence_diff', payload })
   },
 )
 
@@ -74,10 +74,10 @@ presence.case(
     const [first, second] = await Promise.all([t.phoenix(), t.phoenix({ vsn: '1.0.0' })])
     await first.join(topic, { presence: { enabled: true, key: 'ada' } })
     const ref = track(first, topic, { mood: 'good', n: 1 })
-    await first.hears({ topic, event: 'phx_reply', ref, payload: done })
+    await first.receives({ topic, event: 'phx_reply', ref, payload: done })
     await second.join(topic, { presence: { enabled: true, key: 'bob' } })
     const payload = one('ada', { mood: 'good', n: 1 })
-    await second.hears({ topic, event: 'presence_state', payload })
+    await second.receives({ topic, event: 'presence_state', payload })
   },
 )
 
@@ -90,11 +90,11 @@ presence.case(
     const phoenix = await t.phoenix()
     await phoenix.join(topic, { presence: { enabled: true, key: '' } })
     track(phoenix, topic, { n: 1 })
-    const told = await phoenix.hears({
+    const message = await phoenix.receives({
       ...{ topic, event: 'presence_diff' },
       payload: partly({ leaves: {} }),
     })
-    const [key = ''] = Object.keys((told.payload as { joins: object }).joins)
+    const [key = ''] = Object.keys((message.payload as { joins: object }).joins)
     t.equal(key, some.uuid)
   },
 )
@@ -109,17 +109,17 @@ presence.case(
     for (const [n, phoenix] of sockets.entries()) {
       await phoenix.join(topic, { presence: { enabled: true, key: 'ada' } })
       const ref = track(phoenix, topic, { n })
-      await phoenix.hears({ topic, event: 'phx_reply', ref, payload: done })
+      await phoenix.receives({ topic, event: 'phx_reply', ref, payload: done })
     }
     const third = await t.phoenix()
     await third.join(topic, { presence: { enabled: true } })
-    const told = await third.hears({
+    const message = await third.receives({
       topic,
       event: 'presence_state',
       payload: partly({ ada: some.object }),
     })
-    const { metas } = (told.payload as { ada: { metas: { n: number }[] } }).ada
-    await t.heard(() => metas.map(({ n }) => n).sort(), [0, 1])
+    const { metas } = (message.payload as { ada: { metas: { n: number }[] } }).ada
+    await t.eventually(() => metas.map(({ n }) => n).sort(), [0, 1])
   },
 )
 
@@ -133,13 +133,13 @@ presence.case(
     await phoenix.join(topic, { presence: { enabled: true, key: 'ada' } })
     track(phoenix, topic, { mood: 'good' })
     const joins = one('ada', { mood: 'good' })
-    await phoenix.hears({ topic, event: 'presence_diff', payload: { joins, leaves: {} } })
+    await phoenix.receives({ topic, event: 'presence_diff', payload: { joins, leaves: {} } })
     track(phoenix, topic, { mood: 'better' })
     const payload = {
       joins: one('ada', { mood: 'better' }, { phx_ref_prev: some.string }),
       leaves: joins,
     }
-    await phoenix.hears({ topic, event: 'presence_diff', payload })
+    await phoenix.receives({ topic, event: 'presence_diff', payload })
   },
 )
 
@@ -149,10 +149,10 @@ presence.case('same', 'tracking the same again changes nothing', { source: handl
   await phoenix.join(topic, { presence: { enabled: true, key: 'ada' } })
   track(phoenix, topic, { n: 1 })
   const joins = one('ada', { n: 1 })
-  await phoenix.hears({ topic, event: 'presence_diff', payload: { joins, leaves: {} } })
+  await phoenix.receives({ topic, event: 'presence_diff', payload: { joins, leaves: {} } })
   const ref = track(phoenix, topic, { n: 1 })
-  await phoenix.hears({ topic, event: 'phx_reply', ref, payload: done })
-  await phoenix.hearsNot({ event: 'presence_diff' }, 200)
+  await phoenix.receives({ topic, event: 'phx_reply', ref, payload: done })
+  await phoenix.receivesNone({ event: 'presence_diff' }, 200)
 })
 
 const leaving: Record<string, (phoenix: Phoenix, topic: string) => unknown> = {
@@ -175,9 +175,9 @@ for (const [name, leave] of Object.entries(leaving)) {
       await to.join(topic, { presence: { enabled: true } })
       track(from, topic, { n: 1 })
       const there = one('ada', { n: 1 })
-      await to.hears({ topic, event: 'presence_diff', payload: { joins: there, leaves: {} } })
+      await to.receives({ topic, event: 'presence_diff', payload: { joins: there, leaves: {} } })
       leave(from, topic)
-      await to.hears({ topic, event: 'presence_diff', payload: { joins: {}, leaves: there } })
+      await to.receives({ topic, event: 'presence_diff', payload: { joins: {}, leaves: there } })
     },
   )
 }
@@ -196,7 +196,7 @@ presence.case(
     await to.join(topic, { presence: { enabled: true } })
     track(from, topic, { n: 1 })
     const payload = { joins: one('ada', { n: 1 }), leaves: {} }
-    await to.hears({ topic, event: 'presence_diff', payload })
+    await to.receives({ topic, event: 'presence_diff', payload })
   },
 )
 
@@ -211,7 +211,7 @@ presence.case(
     const ref = track(phoenix, topic, 'text')
     const reason = 'Presence track payload must be a map'
     const payload = { status: 'error', response: { reason } }
-    await phoenix.hears({ topic, event: 'phx_reply', ref, payload })
+    await phoenix.receives({ topic, event: 'phx_reply', ref, payload })
   },
 )
 
@@ -225,7 +225,7 @@ presence.case(
     await phoenix.join(topic, { presence: { enabled: true } })
     const ref = track(phoenix, topic, {}, 'dance')
     const payload = { status: 'error', response: {} }
-    await phoenix.hears({ topic, event: 'phx_reply', ref, payload })
+    await phoenix.receives({ topic, event: 'phx_reply', ref, payload })
   },
 )
 
@@ -239,7 +239,7 @@ presence.case(
     await phoenix.join(topic, { presence: { enabled: true, key: 'ada' } })
     track(phoenix, topic, { n: 1 }, 'TRACK')
     const payload = { joins: one('ada', { n: 1 }), leaves: {} }
-    await phoenix.hears({ topic, event: 'presence_diff', payload })
+    await phoenix.receives({ topic, event: 'presence_diff', payload })
   },
 )
 
@@ -254,8 +254,8 @@ presence.case(
     const join = await phoenix.join(topic)
     for (let n = 0; n < 30; n += 1) track(phoenix, topic, { n })
     const payload = shut(name, 'Client presence rate limit exceeded')
-    await phoenix.hears({ topic, event: 'system', payload })
-    await phoenix.hears({ topic, event: 'phx_close', ref: join, payload: {} })
+    await phoenix.receives({ topic, event: 'system', payload })
+    await phoenix.receives({ topic, event: 'phx_close', ref: join, payload: {} })
   },
 )
 
@@ -280,13 +280,13 @@ presence.case(
     const own = ada
       .channel(name, { config: { presence: { key: 'ada' } } })
       .subscribe((state) => void states.push(state))
-    await t.heard(() => states, ['SUBSCRIBED', 'SUBSCRIBED'])
+    await t.eventually(() => states, ['SUBSCRIBED', 'SUBSCRIBED'])
     const tracked = await own.track({ mood: 'splendid' })
     const there = [{ presence_ref: some.string, mood: 'splendid' }]
-    await t.heard(() => [tracked, room.presenceState()], ['ok', { ada: there }])
+    await t.eventually(() => [tracked, room.presenceState()], ['ok', { ada: there }])
     const left = await own.untrack()
-    await t.heard(() => [left, room.presenceState()], ['ok', {}])
-    await t.heard(
+    await t.eventually(() => [left, room.presenceState()], ['ok', {}])
+    await t.eventually(
       () => events,
       [
         ['join', 'ada', there],

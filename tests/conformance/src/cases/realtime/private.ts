@@ -11,7 +11,7 @@ export const privateChannel = group('realtime.private', {
   needs: ['sql', 'service'],
 })
 
-/** What a join is answered that no policy allows. */
+/** Returns what a join is answered that no policy allows. */
 const refusal = (name: string) => ({
   status: 'error',
   response: {
@@ -27,14 +27,14 @@ privateChannel.case('refused', 'a channel that no policy opens is not joined', a
     config: { private: true },
     access_token: user.token,
   })
-  await phoenix.hears({ event: 'phx_reply', ref, payload: refusal(name) })
+  await phoenix.receives({ event: 'phx_reply', ref, payload: refusal(name) })
 })
 
 privateChannel.case('role', 'a policy for users does not let the anonymous key in', async (t) => {
   const name = `conformance-read-${t.unique('room')}`
   const phoenix = await t.phoenix()
   const ref = phoenix.push(`realtime:${name}`, 'phx_join', { config: { private: true } })
-  await phoenix.hears({ event: 'phx_reply', ref, payload: refusal(name) })
+  await phoenix.receives({ event: 'phx_reply', ref, payload: refusal(name) })
 })
 
 privateChannel.case(
@@ -44,7 +44,7 @@ privateChannel.case(
     const user = await t.user()
     const phoenix = await joinPrivate(t, `realtime:conformance-own-${user.id}`, user)
     const ref = phoenix.push('phoenix', 'heartbeat')
-    await phoenix.hears({ ref, payload: { status: 'ok', response: {} } })
+    await phoenix.receives({ ref, payload: { status: 'ok', response: {} } })
   },
 )
 
@@ -59,7 +59,7 @@ privateChannel.case(
       config: { private: true },
       access_token: user.token,
     })
-    await phoenix.hears({ event: 'phx_reply', ref, payload: refusal(name) })
+    await phoenix.receives({ event: 'phx_reply', ref, payload: refusal(name) })
   },
 )
 
@@ -85,7 +85,7 @@ privateChannel.case(
     const users = [await t.user(), await t.user()] as const
     const [from, to] = await Promise.all(users.map((user) => joinPrivate(t, topic, user)))
     from?.push(topic, 'broadcast', message('shout', { n: 1 }))
-    await to?.hears({ topic, event: 'broadcast', payload: message('shout', { n: 1 }) })
+    await to?.receives({ topic, event: 'broadcast', payload: message('shout', { n: 1 }) })
   },
 )
 
@@ -97,7 +97,7 @@ privateChannel.case(
     const topic = `realtime:conformance-say-${t.unique('room')}`
     const phoenix = await joinPrivate(t, topic, await t.user(), { broadcast: { self: true } })
     phoenix.socket.send(pushFrame({ ref: '8', topic, event: 'shout', payload: { n: 1 } }))
-    await phoenix.hears({ topic, event: 'shout', payload: { n: 1 } })
+    await phoenix.receives({ topic, event: 'shout', payload: { n: 1 } })
   },
 )
 
@@ -113,7 +113,7 @@ privateChannel.case(
       joinPrivate(t, topic, user),
     ])
     const ref = from.push(topic, 'broadcast', message('shout', { n: 1 }))
-    await Promise.all([from.hearsNot({ ref }), to.hearsNot({ event: 'broadcast' })])
+    await Promise.all([from.receivesNone({ ref }), to.receivesNone({ event: 'broadcast' })])
   },
 )
 
@@ -129,9 +129,9 @@ privateChannel.case(
     await outside.join(topic)
     within.push(topic, 'broadcast', message('shout', 'within'))
     outside.push(topic, 'broadcast', message('shout', 'outside'))
-    await within.hears({ topic, event: 'broadcast', payload: message('shout', 'within') })
-    await within.hearsNot({ event: 'broadcast' }, 200)
-    await outside.hearsNot({ event: 'broadcast' }, 100)
+    await within.receives({ topic, event: 'broadcast', payload: message('shout', 'within') })
+    await within.receivesNone({ event: 'broadcast' }, 200)
+    await outside.receivesNone({ event: 'broadcast' }, 100)
   },
 )
 
@@ -148,7 +148,7 @@ privateChannel.case(
     const presence = { enabled: true, key: 'ada' }
     const phoenix = await joinPrivate(t, topic, await t.user(), { presence })
     phoenix.push(topic, 'presence', { type: 'presence', event: 'track', payload: { n: 1 } })
-    await phoenix.hears({ topic, event: 'presence_diff', payload: joinDiff })
+    await phoenix.receives({ topic, event: 'presence_diff', payload: joinDiff })
   },
 )
 
@@ -163,7 +163,7 @@ privateChannel.case(
       ...{ type: 'presence', event: 'track', payload: { n: 1 } },
     })
     const payload = { status: 'error', response: {} }
-    await phoenix.hears({ topic, event: 'phx_reply', ref, payload })
+    await phoenix.receives({ topic, event: 'phx_reply', ref, payload })
   },
 )
 
@@ -177,9 +177,9 @@ privateChannel.case(
     const phoenix = await joinPrivate(t, topic, user, { presence: { enabled: true } })
     await service.join(topic, { private: true, presence: { enabled: true, key: 'ada' } })
     service.push(topic, 'presence', { type: 'presence', event: 'track', payload: { n: 1 } })
-    await service.hears({ topic, event: 'presence_diff', payload: joinDiff })
-    await phoenix.hearsNot({ event: 'presence_state' }, 200)
-    await phoenix.hearsNot({ event: 'presence_diff' }, 0)
+    await service.receives({ topic, event: 'presence_diff', payload: joinDiff })
+    await phoenix.receivesNone({ event: 'presence_state' }, 200)
+    await phoenix.receivesNone({ event: 'presence_diff' }, 0)
   },
 )
 
@@ -194,8 +194,8 @@ privateChannel.case(
     await service.join(topic, { private: true, presence: { enabled: true, key: 'ada' } })
     service.push(topic, 'broadcast', message('shout', 1))
     service.push(topic, 'presence', { type: 'presence', event: 'track', payload: { n: 1 } })
-    await phoenix.hears({ topic, event: 'presence_diff', payload: joinDiff })
-    await phoenix.hearsNot({ event: 'broadcast' }, 200)
+    await phoenix.receives({ topic, event: 'presence_diff', payload: joinDiff })
+    await phoenix.receivesNone({ event: 'broadcast' }, 200)
   },
 )
 
@@ -208,7 +208,7 @@ privateChannel.case(
     const topic = `realtime:${name}`
     const phoenix = await joinPrivate(t, topic, await t.user(), { broadcast: { self: true } })
     phoenix.push(topic, 'broadcast', message('shout', 1))
-    await phoenix.hears({ topic, event: 'broadcast', payload: message('shout', 1) })
+    await phoenix.receives({ topic, event: 'broadcast', payload: message('shout', 1) })
     await t
       .post('/rest/v1/rpc/conformance_messages', { of_topic: name }, { as: 'service' })
       .is(200, 0)
@@ -221,16 +221,16 @@ privateChannel.case(
   { source: `${docs}#allow-a-user-to-join-and-read-a-broadcast-topic` },
   async (t) => {
     const user = await t.user()
-    const [heard, states]: [unknown[], string[]] = [[], []]
+    const [received, states]: [unknown[], string[]] = [[], []]
     await user.client.realtime.setAuth()
     const room = user.client
       .channel(`conformance-own-${user.id}`, { config: { private: true } })
-      .on('broadcast', { event: 'shout' }, ({ payload }) => void heard.push(payload))
+      .on('broadcast', { event: 'shout' }, ({ payload }) => void received.push(payload))
       .subscribe((state) => void states.push(state))
-    await t.heard(() => states, ['SUBSCRIBED'])
+    await t.eventually(() => states, ['SUBSCRIBED'])
     const wanted = { topic: room.subTopic, event: 'shout', payload: { n: 5 }, private: true }
     await t.prepare('POST', '/realtime/v1/api/broadcast', { messages: [wanted] })
-    await t.heard(() => heard, [{ n: 5 }])
+    await t.eventually(() => received, [{ n: 5 }])
   },
 )
 
@@ -241,11 +241,11 @@ privateChannel.case(
   async (t) => {
     const name = t.unique('closed')
     const user = await t.user()
-    const told: unknown[] = []
+    const joinStates: unknown[] = []
     await user.client.realtime.setAuth()
     user.client.channel(name, { config: { private: true } }).subscribe((state, error) => {
-      if (told.length === 0) told.push(state, error?.message)
+      if (joinStates.length === 0) joinStates.push(state, error?.message)
     })
-    await t.heard(() => told, ['CHANNEL_ERROR', refusal(name).response.reason])
+    await t.eventually(() => joinStates, ['CHANNEL_ERROR', refusal(name).response.reason])
   },
 )

@@ -13,7 +13,7 @@ export const socket = group('realtime.socket', {
 socket.case('heartbeat', 'a heartbeat is answered', async (t) => {
   const phoenix = await t.phoenix()
   const ref = phoenix.push('phoenix', 'heartbeat')
-  await phoenix.hears({
+  await phoenix.receives({
     topic: 'phoenix',
     event: 'phx_reply',
     ref,
@@ -28,7 +28,7 @@ socket.case(
   async (t) => {
     const opened = await t.socket(`${path}?apikey=${t.target.anonKey}`)
     opened.send({ topic: 'phoenix', event: 'heartbeat', payload: {}, ref: 'one' })
-    await opened.hears({
+    await opened.receives({
       topic: 'phoenix',
       event: 'phx_reply',
       ref: 'one',
@@ -45,7 +45,7 @@ socket.case(
     const phoenix = await t.phoenix({ vsn: '2.0.0' })
     const topic = `realtime:${t.unique('room')}`
     const ref = phoenix.push(topic, 'phx_join', { config: {} }, 'seven')
-    await phoenix.hears({
+    await phoenix.receives({
       join_ref: 'seven',
       ref,
       topic,
@@ -124,7 +124,7 @@ socket.case(
       'x-api-key': t.target.anonKey,
     })
     opened.send({ topic: 'phoenix', event: 'heartbeat', payload: {}, ref: '1' })
-    await opened.hears({ topic: 'phoenix', ref: '1', payload: { status: 'ok', response: {} } })
+    await opened.receives({ topic: 'phoenix', ref: '1', payload: { status: 'ok', response: {} } })
   },
 )
 
@@ -136,7 +136,7 @@ socket.case(
     const query = `apikey=${t.target.anonKey}&vsn=1.0.0&log_level=info&own=parameter`
     const opened = await t.socket(`${path}?${query}`)
     opened.send({ topic: 'phoenix', event: 'heartbeat', payload: {}, ref: '1' })
-    await opened.hears({ topic: 'phoenix', ref: '1', payload: { status: 'ok', response: {} } })
+    await opened.receives({ topic: 'phoenix', ref: '1', payload: { status: 'ok', response: {} } })
   },
 )
 
@@ -154,7 +154,7 @@ for (const [name, frame] of Object.entries(malformed)) {
       const phoenix = await t.phoenix()
       phoenix.socket.send(frame)
       const ref = phoenix.push('phoenix', 'heartbeat')
-      await phoenix.hears({ topic: 'phoenix', ref, payload: { status: 'ok', response: {} } })
+      await phoenix.receives({ topic: 'phoenix', ref, payload: { status: 'ok', response: {} } })
     },
   )
 }
@@ -166,7 +166,7 @@ socket.case(
   async (t) => {
     const phoenix = await t.phoenix()
     const ref = phoenix.push('phoenix', 'heartbeat')
-    await phoenix.hears({ topic: 'phoenix', ref, payload: { status: 'ok', response: {} } })
+    await phoenix.receives({ topic: 'phoenix', ref, payload: { status: 'ok', response: {} } })
     phoenix.socket.send('x'.repeat(5_000_001))
     await phoenix.socket.isClosed(1009)
   },
@@ -176,7 +176,7 @@ socket.case('ping', 'the service says that it is there', { source: `${source}/ro
   t.get('api/ping').is(200, { message: 'Success' }),
 )
 
-/** A point in time in an hour, in seconds. */
+/** Returns a point in time in an hour, in seconds. */
 function soon(): number {
   return Math.floor(Date.now() / 1000) + 3600
 }

@@ -11,7 +11,7 @@ export const token = group('realtime.token', {
   source: `${protocol}#access_token`,
 })
 
-/** A token of a signed-in user that expires in `seconds`. */
+/** Returns a token of a signed-in user that expires in `seconds`. */
 function userToken(t: Context, seconds: number, claims: object = {}): string {
   const exp = Math.floor(Date.now() / 1000) + seconds
   return t.sign({ role: 'authenticated', sub: crypto.randomUUID(), exp, ...claims })
@@ -35,7 +35,7 @@ const refusals: Record<string, [string | RegExp, (t: Context) => string]> = {
     (t) => userToken(t, 60, { role: undefined }),
   ],
 }
-for (const [name, [reason, made]] of Object.entries(refusals)) {
+for (const [name, [reason, makeToken]] of Object.entries(refusals)) {
   token.case(
     `join.${name}`,
     'a join with a token that is not valid is refused, and why it is said',
@@ -43,9 +43,9 @@ for (const [name, [reason, made]] of Object.entries(refusals)) {
     async (t) => {
       const phoenix = await t.phoenix()
       const topic = `realtime:${t.unique('room')}`
-      const ref = phoenix.push(topic, 'phx_join', { config: {}, access_token: made(t) })
+      const ref = phoenix.push(topic, 'phx_join', { config: {}, access_token: makeToken(t) })
       const payload = { status: 'error', response: { reason } }
-      await phoenix.hears({ topic, event: 'phx_reply', ref, payload })
+      await phoenix.receives({ topic, event: 'phx_reply', ref, payload })
     },
   )
 }
@@ -87,7 +87,7 @@ const replacements: Record<string, [string | RegExp, (t: Context) => string]> = 
     (t) => `${userToken(t, 60).split('.').slice(0, 2).join('.')}.${'A'.repeat(43)}`,
   ],
 }
-for (const [name, [text, made]] of Object.entries(replacements)) {
+for (const [name, [text, makeToken]] of Object.entries(replacements)) {
   token.case(
     `refresh.${name}`,
     'a channel whose new token is not valid is closed, and why it is said',
@@ -97,9 +97,9 @@ for (const [name, [text, made]] of Object.entries(replacements)) {
       const name = t.unique('room')
       const topic = `realtime:${name}`
       const join = await phoenix.join(topic)
-      phoenix.push(topic, 'access_token', { access_token: made(t) }, join)
-      await phoenix.hears({ topic, event: 'system', payload: shut(name, text) })
-      await phoenix.hears({ topic, event: 'phx_close', ref: join, payload: {} })
+      phoenix.push(topic, 'access_token', { access_token: makeToken(t) }, join)
+      await phoenix.receives({ topic, event: 'system', payload: shut(name, text) })
+      await phoenix.receives({ topic, event: 'phx_close', ref: join, payload: {} })
     },
   )
 }
@@ -119,8 +119,8 @@ for (const [name, value] of Object.entries(ignored)) {
       await phoenix.join(topic, { broadcast: { self: true } })
       phoenix.push(topic, 'access_token', { access_token: value })
       phoenix.push(topic, 'broadcast', message('shout', 1))
-      await phoenix.hears({ topic, event: 'broadcast', payload: message('shout', 1) })
-      await phoenix.hearsNot({ event: 'phx_close' }, 100)
+      await phoenix.receives({ topic, event: 'broadcast', payload: message('shout', 1) })
+      await phoenix.receivesNone({ event: 'phx_close' }, 100)
     },
   )
 }
@@ -135,8 +135,8 @@ token.case(
     await phoenix.join(topic, { broadcast: { self: true } })
     const ref = phoenix.push(topic, 'access_token', { access_token: userToken(t, 600) })
     phoenix.push(topic, 'broadcast', message('shout', 1))
-    await phoenix.hears({ topic, event: 'broadcast', payload: message('shout', 1) })
-    await phoenix.hearsNot({ ref }, 200)
+    await phoenix.receives({ topic, event: 'broadcast', payload: message('shout', 1) })
+    await phoenix.receivesNone({ ref }, 200)
   },
 )
 
@@ -154,8 +154,8 @@ token.case(
     const phoenix = await joinPrivate(t, topic, user)
     phoenix.push(topic, 'access_token', { access_token: other.token })
     const text = `You do not have permissions to read from this Channel topic: ${name}`
-    await phoenix.hears({ topic, event: 'system', payload: shut(name, text) })
-    await phoenix.hears({ topic, event: 'phx_close', payload: {} })
+    await phoenix.receives({ topic, event: 'system', payload: shut(name, text) })
+    await phoenix.receives({ topic, event: 'phx_close', payload: {} })
   },
 )
 
@@ -175,15 +175,15 @@ token.case(
     const { topic } = await joinChanges(t, phoenix, [binding], { access_token: before.token })
     phoenix.push(topic, 'access_token', { access_token: after.token })
     const payload = subscribedTo(topic.replace('realtime:', ''))
-    await phoenix.hears({ topic, event: 'system', payload })
+    await phoenix.receives({ topic, event: 'system', payload })
     const rows = [before, after].map(({ id }) => ({ key, owner: id }))
     await t.rows(table, rows, 'key')
-    const { payload: told } = await phoenix.hears({ topic, event: 'postgres_changes' })
-    await t.heard(
-      () => (told as { data: { record: { owner: string } } }).data.record.owner,
+    const { payload: row } = await phoenix.receives({ topic, event: 'postgres_changes' })
+    await t.eventually(
+      () => (row as { data: { record: { owner: string } } }).data.record.owner,
       after.id,
     )
-    await phoenix.hearsNot({ event: 'postgres_changes' }, 300)
+    await phoenix.receivesNone({ event: 'postgres_changes' }, 300)
   },
 )
 
@@ -200,8 +200,8 @@ token.case(
     const name = t.unique('room')
     const topic = `realtime:${name}`
     const join = await phoenix.join(topic, {}, { access_token: userToken(t, 3) })
-    await phoenix.hears({ topic, event: 'system', payload: shut(name, /^Token has expired/) })
-    await phoenix.hears({ topic, event: 'phx_close', ref: join, payload: {} })
+    await phoenix.receives({ topic, event: 'system', payload: shut(name, /^Token has expired/) })
+    await phoenix.receives({ topic, event: 'phx_close', ref: join, payload: {} })
   },
 )
 
@@ -218,7 +218,7 @@ token.case(
     await t.pause(3500)
     phoenix.push(topic, 'broadcast', message('shout', 'still here'))
     const payload = message('shout', 'still here')
-    await phoenix.hears({ topic, event: 'broadcast', payload })
+    await phoenix.receives({ topic, event: 'broadcast', payload })
   },
 )
 
@@ -235,8 +235,8 @@ token.case(
     const client = t.client(t.target.anonKey)
     await client.realtime.setAuth(userToken(t, 600, { sub }))
     const table = 'conformance_owned_events'
-    const { heard } = await listen(t, { event: '*', table, filter: `key=eq.${key}` }, client)
+    const { received } = await listen(t, { event: '*', table, filter: `key=eq.${key}` }, client)
     await t.rows(table, [{ key, owner: sub }], 'key')
-    await t.heard(() => heard.map((change) => change.new.owner), [sub])
+    await t.eventually(() => received.map((change) => change.new.owner), [sub])
   },
 )

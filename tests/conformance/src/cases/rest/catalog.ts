@@ -28,7 +28,7 @@ async function change(t: Context, sql: string, path: string, status: number): Pr
 }
 
 /** Makes a table with a row, waits until it is read with `query`, and removes it after the case. */
-async function made(t: Context, query = ''): Promise<string> {
+async function readableTable(t: Context, query = ''): Promise<string> {
   const table = t.unique('made')
   t.after(() => change(t, `drop table if exists public.${table}`, table, 404))
   const sql = [
@@ -41,13 +41,13 @@ async function made(t: Context, query = ''): Promise<string> {
 }
 
 catalog.case('table', 'a new table is read after the notification', async (t) => {
-  const table = await made(t)
+  const table = await readableTable(t)
   await t.get(table).is(200, [{ id: 1, branch_id: 2 }])
 })
 
 catalog.case('relationship', 'a new foreign key embeds after the notification', async (t) => {
   const query = '?select=id,conformance_branches(name)'
-  const table = await made(t, query)
+  const table = await readableTable(t, query)
   await t.get(table + query).is(200, [{ id: 1, conformance_branches: { name: 'Hill' } }])
 })
 
@@ -55,7 +55,7 @@ catalog.case(
   'dropped',
   'a table that is dropped is not found after the notification',
   async (t) => {
-    const table = await made(t)
+    const table = await readableTable(t)
     await change(t, `drop table public.${table}`, table, 404)
     await t.get(table).has(404, {
       code: 'PGRST205',

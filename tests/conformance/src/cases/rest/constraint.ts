@@ -10,7 +10,7 @@ export const constraint = group('rest.constraint', {
 })
 
 /** Rows that constraints and types refuse, with the status of the table of errors. */
-const refused: [name: string, promise: string, row: object, status: number, code: string][] = [
+const refusals: [name: string, promise: string, row: object, status: number, code: string][] = [
   ['null', 'null where a value is needed', { amount: null }, 400, '23502'],
   ['check', 'a value that a check refuses', { amount: -1 }, 400, '23514'],
   [
@@ -25,7 +25,7 @@ const refused: [name: string, promise: string, row: object, status: number, code
   ['number', 'a number that is too great', { amount: 99999999999 }, 400, '22003'],
 ]
 
-for (const [name, promise, row, status, code] of refused) {
+for (const [name, promise, row, status, code] of refusals) {
   constraint.case(name, `${promise} is refused with ${code}`, async (t) => {
     const key = t.unique('refused')
     t.removesRows('conformance_strict', 'key', key)

@@ -213,7 +213,7 @@ function sourceOf(name: string): string {
   return /^(any|all)(\.|$)/.test(name) ? 'operator-modifiers' : 'operators'
 }
 
-/** The query with its values percent-encoded. */
+/** Returns the query with its values percent-encoded. */
 function encoded(query: string): string {
   const pairs = query.split('&').map((pair) => pair.split(/=(.*)/s))
   return pairs.map(([name = '', value = '']) => `${name}=${encodeURIComponent(value)}`).join('&')

@@ -11,7 +11,7 @@ export const refusal = group('rest.function-refusal', {
 })
 
 /** Calls that are refused. */
-const refused: [
+const refusals: [
   name: string,
   promise: string,
   method: string,
@@ -113,7 +113,7 @@ const refused: [
   ],
 ]
 
-for (const [name, promise, method, path, body, status, error, source] of refused) {
+for (const [name, promise, method, path, body, status, error, source] of refusals) {
   const type = name === 'body.type' ? 'application/unknown' : 'application/json'
   refusal.case(name, promise, { source }, (t) =>
     t

@@ -359,8 +359,8 @@ functions.case(
   async (t) => {
     const key = t.unique('write')
     t.removesRows('conformance_notes', 'key', key)
-    const made = t.anon.rpc('conformance_write_note', { note_key: key, note_body: 'called' })
-    t.data(await made.select('body'), { body: 'called' })
+    const call = t.anon.rpc('conformance_write_note', { note_key: key, note_body: 'called' })
+    t.data(await call.select('body'), { body: 'called' })
     await t.get(`conformance_notes?select=body&key=eq.${key}`).is(200, [{ body: 'called' }])
   },
 )

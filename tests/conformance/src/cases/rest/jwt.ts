@@ -53,7 +53,7 @@ for (const [name, promise, claims, anchor] of accepted) {
 }
 
 /** Claims that are refused with PGRST303. */
-const refused: [name: string, promise: string, claims: () => object, message: string][] = [
+const refusals: [name: string, promise: string, claims: () => object, message: string][] = [
   ['expired', 'a token that has expired is refused', () => ({ exp: now() - 90 }), 'JWT expired'],
   [
     'not-before',
@@ -81,7 +81,7 @@ const refused: [name: string, promise: string, claims: () => object, message: st
   ],
 ]
 
-for (const [name, promise, claims, message] of refused) {
+for (const [name, promise, claims, message] of refusals) {
   jwt.case(name, promise, { source: `${errors}#pgrst303`, needs: ['jwt'] }, (t) =>
     t
       .get(path, { as: { token: t.sign({ role: 'authenticated', ...claims() }) } })
@@ -93,7 +93,7 @@ for (const [name, promise, claims, message] of refused) {
   )
 }
 
-/** A token of these parts with a signature of another secret. */
+/** Returns a token of these parts with a signature of another secret. */
 function forged(header: object): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const text = `${part(header)}.${part({ role: 'service_role', exp: now() + 600 })}`

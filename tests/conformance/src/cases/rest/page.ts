@@ -53,7 +53,7 @@ page.case(
 
 const errors = 'https://docs.postgrest.org/en/stable/references/errors.html'
 
-/** The header that asks for rows from one to another, both included. */
+/** Returns the header that asks for rows from one to another, both included. */
 function range(value: string): { headers: Record<string, string> } {
   return { headers: { 'range-unit': 'items', range: value } }
 }

@@ -258,15 +258,15 @@ prefer.case(
   async (t) => {
     const key = t.unique('rollback')
     t.removesRows('conformance_notes', 'key', key)
-    const made = await t.post(
+    const creation = await t.post(
       'conformance_notes?select=key',
       { key },
       { prefer: 'tx=rollback, return=representation' },
     )
-    if (!made.headerValue('preference-applied').includes('tx=')) {
+    if (!creation.headerValue('preference-applied').includes('tx=')) {
       t.absent('clients may not choose how a transaction ends')
     }
-    made.is(201, [{ key }]).header('preference-applied', 'return=representation, tx=rollback')
+    creation.is(201, [{ key }]).header('preference-applied', 'return=representation, tx=rollback')
     await t.get(`conformance_notes?key=eq.${key}`).is(200, [])
   },
 )

@@ -9,7 +9,12 @@ export const type = group('rest.type', {
 })
 
 /** Columns of one row, and how JSON shows them. */
-const shown: [name: string, promise: string, row: Record<string, unknown>, anchor?: string][] = [
+const representations: [
+  name: string,
+  promise: string,
+  row: Record<string, unknown>,
+  anchor?: string,
+][] = [
   ['array', 'arrays are arrays', { ints: [1, null, 3], texts: ['a b', 'c,d', ''] }, 'arrays'],
   [
     'grid',
@@ -47,7 +52,7 @@ const shown: [name: string, promise: string, row: Record<string, unknown>, ancho
   ['number', 'numbers are numbers', { small: 32767, real_: 1.5, double_: 0.1 }],
 ]
 
-for (const [name, promise, row, anchor] of shown) {
+for (const [name, promise, row, anchor] of representations) {
   const source = anchor === undefined ? docs : `${docs}#${anchor}`
   type.case(`${name}.shown`, promise, { source }, (t) =>
     t.get(`conformance_types?select=${Object.keys(row).join(',')}&id=eq.1`).is(200, [row]),

@@ -49,8 +49,8 @@ upsert.case('ignore', 'rows that are there stay as they are and are not returned
     { key: old, amount: 2 },
     { key: fresh, amount: 3 },
   ]
-  const made = t.anon.from('conformance_strict').upsert(rows, { ignoreDuplicates: true })
-  t.data(await made.select('key'), [{ key: fresh }])
+  const request = t.anon.from('conformance_strict').upsert(rows, { ignoreDuplicates: true })
+  t.data(await request.select('key'), [{ key: fresh }])
   await t.get(`conformance_strict?select=amount&key=eq.${old}`).is(200, [{ amount: 1 }])
 })
 
@@ -172,14 +172,14 @@ upsert.case(
 )
 
 /** Requests of PUT that are refused. The first member of the query is the key of the row. */
-const refused: [name: string, promise: string, query: string, status: number, code: string][] = [
+const refusals: [name: string, promise: string, query: string, status: number, code: string][] = [
   ['other-key', 'PUT with another key in the body is refused', 'key=eq.another', 400, 'PGRST115'],
   ['other-column', 'PUT is about the key and nothing else', 'colour=eq.1', 405, 'PGRST105'],
   ['other-operator', 'PUT compares the key by eq alone', 'key=neq.one', 405, 'PGRST105'],
   ['limit', 'PUT takes no limit', 'key=eq.one&limit=1', 400, 'PGRST114'],
 ]
 
-for (const [name, promise, query, status, code] of refused) {
+for (const [name, promise, query, status, code] of refusals) {
   upsert.case(`put.${name}`, promise, { source: `${errors}#${code.toLowerCase()}` }, (t) =>
     t.put(`conformance_paints?${query}`, { key: 'one', colour: '#000001' }).has(status, { code }),
   )

@@ -20,7 +20,7 @@ bucket.case('list', 'a new bucket is in the list', async (t) => {
   t.data({ data, error }, including(partly({ id, public: false, file_size_limit: 1000 })))
 })
 
-/** A name for a bucket that the case makes itself, and that is removed after it. */
+/** Returns a name for a bucket that the case makes itself, and that is removed after it. */
 function ownBucket(t: Context, ending = ''): string {
   const id = `${t.unique('bucket').replaceAll('_', '-')}${ending}`
   t.removesBucket(encodeURIComponent(id))

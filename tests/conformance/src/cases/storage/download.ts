@@ -220,12 +220,12 @@ const ranges: [name: string, promise: string, asked: string, part: string, place
   ['suffix.long', 'an end that is longer than the object is all of it', '-99', digits, '0-9'],
 ]
 
-for (const [name, promise, asked, part, place] of ranges) {
+for (const [name, promise, header, part, place] of ranges) {
   download.case(`range.${name}`, promise, { source: range }, async (t) => {
     const bucket = await t.bucket()
     await store(t, bucket, 'a.txt', digits)
     await t
-      .get(`object/${bucket}/a.txt`, { as: 'service', headers: { range: `bytes=${asked}` } })
+      .get(`object/${bucket}/a.txt`, { as: 'service', headers: { range: `bytes=${header}` } })
       .text(206, part)
       .header('content-range', `bytes ${place}/10`)
       .header('content-length', String(part.length))
@@ -240,12 +240,12 @@ const wrongRanges: [name: string, promise: string, asked: string][] = [
   ['several', 'several ranges are refused', 'bytes=0-1,3-4'],
 ]
 
-for (const [name, promise, asked] of wrongRanges) {
+for (const [name, promise, header] of wrongRanges) {
   download.case(`range.wrong.${name}`, promise, { source: range }, async (t) => {
     const bucket = await t.bucket()
     await store(t, bucket, 'a.txt', digits)
     await t
-      .get(`object/${bucket}/a.txt`, { as: 'service', headers: { range: asked } })
+      .get(`object/${bucket}/a.txt`, { as: 'service', headers: { range: header } })
       .is(416, problem(416, 'invalid_range', 'invalid range provided', 'InvalidRange'))
   })
 }

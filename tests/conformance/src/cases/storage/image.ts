@@ -17,7 +17,7 @@ export const image = group('storage.image', {
   probe: async (t) => t.present(await t.get('render/image/public/conformance-none/a.png')),
 })
 
-/** A PNG of 40 by 20 points, half red and half blue. */
+/** Returns a PNG of 40 by 20 points, half red and half blue. */
 function picture(): Uint8Array<ArrayBuffer> {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type), data])
@@ -42,7 +42,7 @@ async function gallery(t: Context, attributes: Record<string, unknown> = {}): Pr
   return bucket
 }
 
-/** The answer is a PNG of this size. */
+/** Checks that the answer is a PNG of this size. */
 function isPicture(t: Context, answer: Answer, width: number, height: number): void {
   answer.is(200).header('content-type', 'image/png')
   const bytes = Buffer.from(answer.exchange.body)

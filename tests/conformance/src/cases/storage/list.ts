@@ -19,7 +19,7 @@ const names = ['b.txt', 'a.txt', 'dir/c.txt', 'dir/sub/d.txt', 'dir/sub/e.txt']
 /** Entries of a list, of which only the names are told. */
 const named = (...all: string[]) => all.map((name) => partly({ name }))
 
-/** A folder in a list. */
+/** Returns a folder in a list. */
 const folder = (name: string) => ({
   ...{ name, id: null, updated_at: null, created_at: null, last_accessed_at: null },
   metadata: null,

@@ -21,11 +21,11 @@ async function multipart(
   use: (uploadId: string) => Promise<void>,
   headers: Record<string, string> = {},
 ): Promise<void> {
-  const begun = await s3(t, 'POST', path, { query: { uploads: '' }, headers })
-  const body = new TextDecoder().decode(begun.exchange.body)
+  const creation = await s3(t, 'POST', path, { query: { uploads: '' }, headers })
+  const body = new TextDecoder().decode(creation.exchange.body)
   const uploadId = /<UploadId>([^<]+)</.exec(body)?.[1] ?? ''
   try {
-    begun.text(200, xml(['<InitiateMultipartUploadResult', '<UploadId>']))
+    creation.text(200, xml(['<InitiateMultipartUploadResult', '<UploadId>']))
     await use(uploadId)
   } finally {
     await s3(t, 'DELETE', path, { query: { uploadId } })
@@ -47,7 +47,7 @@ async function sendPart(
   return sent.headerValue('etag')
 }
 
-/** The document that names the parts of an upload. */
+/** Returns the document that names the parts of an upload. */
 function complete(etags: string[]): Uint8Array<ArrayBuffer> {
   const parts = etags.map(
     (etag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${etag}</ETag></Part>`,

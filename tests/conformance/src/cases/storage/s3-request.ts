@@ -1,11 +1,11 @@
 import { createHash, createHmac } from 'node:crypto'
 
-import type { Asked } from '../../answer.ts'
+import type { PendingAnswer } from '../../answer.ts'
 import type { Context } from '../../context.ts'
 import type { Target } from '../../target.ts'
 
 /** What a request of the S3 protocol is made of. */
-export interface S3Request {
+interface S3Request {
   query?: Record<string, string>
   /** Those that begin with `x-amz-` are signed. */
   headers?: Record<string, string>
@@ -31,7 +31,12 @@ export interface Signer {
 export const emptyHash = sha256('')
 
 /** Sends a request, signed in its header; the path is below `/storage/v1/s3`. */
-export function s3(t: Context, method: string, path: string, request: S3Request = {}): Asked {
+export function s3(
+  t: Context,
+  method: string,
+  path: string,
+  request: S3Request = {},
+): PendingAnswer {
   const { query = {}, headers = {}, body, payload, keys, pieces } = request
   const signer = signerOf(t.target, new Date(), keys)
   const own: Record<string, string> = {
@@ -56,7 +61,7 @@ export function s3(t: Context, method: string, path: string, request: S3Request 
   })
 }
 
-/** A URL that is signed in its query, good for `seconds` from `date`. */
+/** Returns a URL that is signed in its query, good for `seconds` from `date`. */
 export function presigned(
   t: Context,
   method: string,
@@ -81,7 +86,7 @@ export function presigned(
   return urlOf(path, { ...full, 'X-Amz-Signature': seal })
 }
 
-/** A signer for the target's keys. */
+/** Returns a signer for the target's keys. */
 export function signerOf(target: Target, date: Date, keys?: S3Request['keys']): Signer {
   const { accessKeyId, secretAccessKey } = keys ??
     target.s3 ?? { accessKeyId: '', secretAccessKey: '' }
@@ -97,19 +102,19 @@ export function signerOf(target: Target, date: Date, keys?: S3Request['keys']): 
   }
 }
 
-/** The SHA-256 of a text or of bytes, in hexadecimal. */
+/** Returns the SHA-256 of a text or of bytes, in hexadecimal. */
 export function sha256(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex')
 }
 
-/** A document of XML that has all these parts, given as regular expressions, and none of the others. */
+/** Returns a document of XML that has all these parts, given as regular expressions, and none of the others. */
 export function xml(parts: string[], others: string[] = []): RegExp {
   const there = parts.map((part) => `(?=.*${part})`)
   const absent = others.map((part) => `(?!.*${part})`)
   return new RegExp(`^<\\?xml ${[...there, ...absent].join('')}`, 's')
 }
 
-/** The document of an error. */
+/** Returns the document of an error. */
 export function s3Problem(code: string): RegExp {
   return xml(['<Error', `<Code>${code}</Code>`, '<Message>'])
 }

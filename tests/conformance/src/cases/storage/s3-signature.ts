@@ -129,8 +129,8 @@ s3Signature.case(
       body.append('file', new Blob(['conformance']), 'a.txt')
       return t.post(`/storage/v1/s3/${bucket}`, body, { as: 'nobody' })
     }
-    const refused = await post(signer.seal('something else'))
-    refused.text(403, s3Problem('SignatureDoesNotMatch'))
+    const refusal = await post(signer.seal('something else'))
+    refusal.text(403, s3Problem('SignatureDoesNotMatch'))
     const answer = await post(signer.seal(policy))
     t.equal(answer.status >= 200 && answer.status < 300, true, answer.exchange)
     await t.get(`object/${bucket}/folder/a.txt`, { as: 'service' }).bytes(200, text)

@@ -7,12 +7,12 @@ export const service = 'https://github.com/supabase/storage/blob/master/src'
 /** What the guide says of each code in the body of an error. */
 export const errorCodes = 'https://supabase.com/docs/guides/storage/debugging/error-codes'
 
-/** The bytes of a text. */
+/** Returns the bytes of a text. */
 export function bytes(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text)
 }
 
-/** An upload as a form: fields such as `cacheControl`, `metadata` and `contentType`, then the file. */
+/** Returns an upload as a form: fields such as `cacheControl`, `metadata` and `contentType`, then the file. */
 export function form(
   content: string | Uint8Array<ArrayBuffer>,
   type: string,
@@ -47,7 +47,7 @@ export async function bucketOf(
   return bucket
 }
 
-/** The body of an error of the service. */
+/** Returns the body of an error of the service. */
 export function problem(
   statusCode: number,
   error: string | Matcher,

@@ -24,7 +24,7 @@ async function signed(t: Context, path: string): Promise<{ url: string; token: s
   }
 }
 
-/** The token with another character in its signature. */
+/** Returns the token with another character in its signature. */
 function forged(token: string): string {
   const [header = '', claims = '', seal = ''] = token.split('.')
   return `${header}.${claims}.${seal.startsWith('A') ? 'B' : 'A'}${seal.slice(1)}`
@@ -271,12 +271,12 @@ signUpload.case(
   { source: `${reference}uploadtosignedurl` },
   async (t) => {
     const bucket = await t.bucket()
-    const made = await t.service.storage.from(bucket).createSignedUploadUrl('a/b.txt')
-    t.data(made, partly({ path: 'a/b.txt', token: some.token }))
+    const created = await t.service.storage.from(bucket).createSignedUploadUrl('a/b.txt')
+    t.data(created, partly({ path: 'a/b.txt', token: some.token }))
     const files = t.anon.storage.from(bucket)
     const options = { contentType: 'text/css', cacheControl: '60' }
     t.data(
-      await files.uploadToSignedUrl('a/b.txt', made.data?.token ?? '', bytes('signed'), options),
+      await files.uploadToSignedUrl('a/b.txt', created.data?.token ?? '', bytes('signed'), options),
       { path: 'a/b.txt', fullPath: `${bucket}/a/b.txt` },
     )
     await t

@@ -1,5 +1,5 @@
 import { group } from '../../case.ts'
-import type { Answer, Asked } from '../../answer.ts'
+import type { Answer, PendingAnswer } from '../../answer.ts'
 import type { Caller, Context } from '../../context.ts'
 
 import { bucketOf, bytes, noSuchKey, problem, service } from './setup.ts'
@@ -18,7 +18,7 @@ export const tus = group('storage.tus', {
 const version = { 'tus-resumable': '1.0.0' }
 
 /** How an upload is begun, where it is not as usual. */
-interface Beginning {
+interface UploadOptions {
   as?: Caller
   /** By default 11. */
   length?: number
@@ -30,7 +30,12 @@ interface Beginning {
 }
 
 /** Begins an upload. */
-function begin(t: Context, bucket: string, name: string, beginning: Beginning = {}): Asked {
+function begin(
+  t: Context,
+  bucket: string,
+  name: string,
+  beginning: UploadOptions = {},
+): PendingAnswer {
   const { as = 'service', length = 11, metadata = {}, headers = {}, body } = beginning
   const fields = Object.entries({ bucketName: bucket, objectName: name, ...metadata })
   const encoded = fields.map(([key, text]) => `${key} ${Buffer.from(text).toString('base64')}`)
@@ -50,13 +55,13 @@ function begin(t: Context, bucket: string, name: string, beginning: Beginning = 
 /** Sends a part of an upload. */
 function send(
   t: Context,
-  begun: Answer,
+  creation: Answer,
   offset: number,
   part: string,
   { as = 'service', headers = {} }: { as?: Caller; headers?: Record<string, string> } = {},
-): Asked {
+): PendingAnswer {
   const type = 'application/offset+octet-stream'
-  return t.patch(begun.headerValue('location'), bytes(part), {
+  return t.patch(creation.headerValue('location'), bytes(part), {
     as,
     headers: { ...version, 'upload-offset': String(offset), 'content-type': type, ...headers },
   })
@@ -99,13 +104,13 @@ tus.case(
   { source: `${guide}#upload-url` },
   async (t) => {
     const bucket = await t.bucket()
-    const begun = await begin(t, bucket, 'a/b.txt')
+    const creation = await begin(t, bucket, 'a/b.txt')
       .is(201)
       .header('tus-resumable', '1.0.0')
       .header('location', /^https?:\/\/.+\/upload\/resumable\/[^/]+$/)
-    await send(t, begun, 0, 'conf').empty(204).header('upload-offset', '4')
+    await send(t, creation, 0, 'conf').empty(204).header('upload-offset', '4')
     await t.get(`object/${bucket}/a/b.txt`, { as: 'service' }).is(400, noSuchKey)
-    await send(t, begun, 4, 'ormance').empty(204).header('upload-offset', '11')
+    await send(t, creation, 4, 'ormance').empty(204).header('upload-offset', '11')
     await t.get(`object/${bucket}/a/b.txt`, { as: 'service' }).text(200, 'conformance')
   },
 )
@@ -121,10 +126,10 @@ tus.case('metadata', 'the metadata of an upload are those of the object', async 
 })
 
 tus.case('head', 'HEAD tells how much there is', { source: `${protocol}#head` }, async (t) => {
-  const begun = await begin(t, await t.bucket(), 'a')
-  await send(t, begun, 0, 'conf').is(204)
+  const creation = await begin(t, await t.bucket(), 'a')
+  await send(t, creation, 0, 'conf').is(204)
   await t
-    .head(begun.headerValue('location'), { as: 'service', headers: version })
+    .head(creation.headerValue('location'), { as: 'service', headers: version })
     .empty(200)
     .header('upload-offset', '4')
     .header('upload-length', '11')
@@ -138,10 +143,10 @@ tus.case(
   { source: `${protocol}#creation-with-upload` },
   async (t) => {
     const bucket = await t.bucket()
-    const begun = await begin(t, bucket, 'a', { body: bytes('confor') })
+    const creation = await begin(t, bucket, 'a', { body: bytes('confor') })
       .is(201)
       .header('upload-offset', '6')
-    await send(t, begun, 6, 'mance').is(204)
+    await send(t, creation, 6, 'mance').is(204)
     await t.get(`object/${bucket}/a`, { as: 'service' }).text(200, 'conformance')
     await begin(t, bucket, 'b', { body: bytes('conformance') })
       .is(201)
@@ -169,13 +174,13 @@ tus.case(
     const bucket = await t.bucket()
     const fields = `bucketName ${btoa(bucket)},objectName ${btoa('a')}`
     const headers = { ...version, 'upload-defer-length': '1', 'upload-metadata': fields }
-    const begun = await t.http('POST', 'upload/resumable', { as: 'service', headers }).is(201)
+    const creation = await t.http('POST', 'upload/resumable', { as: 'service', headers }).is(201)
     await t
-      .head(begun.headerValue('location'), { as: 'service', headers: version })
+      .head(creation.headerValue('location'), { as: 'service', headers: version })
       .empty(200)
       .header('upload-defer-length', '1')
       .header('upload-length', null)
-    await send(t, begun, 0, 'conformance', { headers: { 'upload-length': '11' } }).is(204)
+    await send(t, creation, 0, 'conformance', { headers: { 'upload-length': '11' } }).is(204)
     await t.get(`object/${bucket}/a`, { as: 'service' }).text(200, 'conformance')
   },
 )
@@ -185,9 +190,9 @@ tus.case(
   'a part at another place than the end is a conflict',
   { source: `${protocol}#patch` },
   async (t) => {
-    const begun = await begin(t, await t.bucket(), 'a')
-    await send(t, begun, 3, 'conf').is(409)
-    await send(t, begun, 0, 'conf').empty(204).header('upload-offset', '4')
+    const creation = await begin(t, await t.bucket(), 'a')
+    await send(t, creation, 3, 'conf').is(409)
+    await send(t, creation, 0, 'conf').empty(204).header('upload-offset', '4')
   },
 )
 
@@ -196,17 +201,17 @@ tus.case(
   'a part needs its place',
   { source: `${protocol}#upload-offset` },
   async (t) => {
-    const begun = await begin(t, await t.bucket(), 'a')
+    const creation = await begin(t, await t.bucket(), 'a')
     const headers = { ...version, 'content-type': 'application/offset+octet-stream' }
     await t
-      .patch(begun.headerValue('location'), bytes('a'), { as: 'service', headers })
+      .patch(creation.headerValue('location'), bytes('a'), { as: 'service', headers })
       .text(403, /^Upload-Offset header required\s*$/)
   },
 )
 
 tus.case('type', 'a part needs its content type', { source: `${protocol}#patch` }, async (t) => {
-  const begun = await begin(t, await t.bucket(), 'a')
-  await send(t, begun, 0, 'conf', { headers: { 'content-type': 'text/plain' } }).text(
+  const creation = await begin(t, await t.bucket(), 'a')
+  await send(t, creation, 0, 'conf', { headers: { 'content-type': 'text/plain' } }).text(
     400,
     /^Invalid content-type\s*$/,
   )
@@ -217,8 +222,8 @@ tus.case(
   'more than the length of the upload is refused',
   { source: `${protocol}#patch` },
   async (t) => {
-    const begun = await begin(t, await t.bucket(), 'a', { length: 3 })
-    await send(t, begun, 0, 'conf').is(413)
+    const creation = await begin(t, await t.bucket(), 'a', { length: 3 })
+    await send(t, creation, 0, 'conf').is(413)
   },
 )
 
@@ -234,10 +239,10 @@ tus.case(
 )
 
 tus.case('terminate', 'an upload is given up', { source: `${protocol}#termination` }, async (t) => {
-  const begun = await begin(t, await t.bucket(), 'a')
+  const creation = await begin(t, await t.bucket(), 'a')
   const options = { as: 'service', headers: version } as const
-  await t.delete(begun.headerValue('location'), options).empty(204)
-  await t.head(begun.headerValue('location'), options).is([404, 410])
+  await t.delete(creation.headerValue('location'), options).empty(204)
+  await t.head(creation.headerValue('location'), options).is([404, 410])
 })
 
 tus.case(
@@ -246,11 +251,11 @@ tus.case(
   { source: `${service}/http/routes/tus/index.ts` },
   async (t) => {
     const bucket = await t.bucket()
-    const begun = await begin(t, bucket, 'a')
-    await send(t, begun, 0, 'conformance').is(204)
+    const creation = await begin(t, bucket, 'a')
+    await send(t, creation, 0, 'conformance').is(204)
     const options = { as: 'service', headers: version } as const
     // 409 where the service asks first whether the object may be written at all.
-    await t.delete(begun.headerValue('location'), options).is([400, 409])
+    await t.delete(creation.headerValue('location'), options).is([400, 409])
     await t.get(`object/${bucket}/a`, { as: 'service' }).text(200, 'conformance')
   },
 )
@@ -263,8 +268,8 @@ tus.case(
     const bucket = await bucketOf(t, ['a'])
     await begin(t, bucket, 'a').text(409, /^The resource already exists\s*$/)
     const headers = { 'x-upsert': 'true' }
-    const begun = await begin(t, bucket, 'a', { headers }).is(201)
-    await send(t, begun, 0, 'overwritten', { headers }).is(204)
+    const creation = await begin(t, bucket, 'a', { headers }).is(201)
+    await send(t, creation, 0, 'overwritten', { headers }).is(204)
     await t.get(`object/${bucket}/a`, { as: 'service' }).text(200, 'overwritten')
   },
 )
@@ -288,7 +293,7 @@ tus.case(
 const wrong: [
   name: string,
   promise: string,
-  ask: (t: Context, bucket: string) => Asked,
+  ask: (t: Context, bucket: string) => PendingAnswer,
   status: number,
   text: RegExp,
 ][] = [
@@ -361,9 +366,9 @@ tus.case(
     const bucket = await t.bucket()
     const as = await t.user()
     await begin(t, bucket, 'other/a', { as }).text(403, /^new row violates row-level security/)
-    const begun = await begin(t, bucket, `${as.id}/a`, { as }).is(201)
-    await send(t, begun, 0, 'conformance', { as: await t.user() }).is(403)
-    await send(t, begun, 0, 'conformance', { as }).is(204)
+    const creation = await begin(t, bucket, `${as.id}/a`, { as }).is(201)
+    await send(t, creation, 0, 'conformance', { as: await t.user() }).is(403)
+    await send(t, creation, 0, 'conformance', { as }).is(204)
     await t.get(`object/${bucket}/${as.id}/a`, { as }).text(200, 'conformance')
   },
 )
@@ -380,10 +385,10 @@ tus.case(
     const { token } = await t.prepare('POST', path, {})
     const headers = { 'x-signature': String(token) }
     const options = { as: 'nobody', headers } as const
-    const begun = await begin(t, bucket, 'a', { ...options, path: 'upload/resumable/sign' })
+    const creation = await begin(t, bucket, 'a', { ...options, path: 'upload/resumable/sign' })
       .is(201)
       .header('location', /\/upload\/resumable\/sign\/[^/]+$/)
-    await send(t, begun, 0, 'conformance', options).is(204)
+    await send(t, creation, 0, 'conformance', options).is(204)
     await t.get(`object/${bucket}/a`, { as: 'service' }).text(200, 'conformance')
   },
 )
@@ -421,8 +426,8 @@ tus.case(
     if (!options.headerValue('tus-extension').includes('checksum')) {
       t.absent('the extension checksum is not offered')
     }
-    const begun = await begin(t, await t.bucket(), 'a')
+    const creation = await begin(t, await t.bucket(), 'a')
     const headers = { 'upload-checksum': 'sha1 AAAAAAAAAAAAAAAAAAAAAAAAAAA=' }
-    await send(t, begun, 0, 'conf', { headers }).is(460)
+    await send(t, creation, 0, 'conf', { headers }).is(460)
   },
 )

@@ -124,11 +124,11 @@ vector.case(
       await t.prepare('POST', '/storage/v1/vector/CreateVectorBucket', { vectorBucketName })
     }
     const index = { indexName: 'documents', dataType: 'float32', dimension: 3 }
-    const made = names.map((vectorBucketName) => {
+    const creations = names.map((vectorBucketName) => {
       const body = { ...index, vectorBucketName, distanceMetric: 'cosine' }
       return t.post('vector/CreateIndex', body, { as: 'service' })
     })
-    for (const answer of await Promise.all(made)) answer.is(200)
+    for (const answer of await Promise.all(creations)) answer.is(200)
   },
 )
 

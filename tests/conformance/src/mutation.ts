@@ -1,11 +1,11 @@
-/** Spoiling answers on purpose, to see whether a case notices. */
-import type { Judged, Path } from './match.ts'
+/** Mutating answers on purpose, to see whether a case notices. */
+import type { ComparedValue, Path } from './match.ts'
 
 /** What is changed about one HTTP answer, the `ordinal`th of its case. */
-export type ExchangeSpoil = { ordinal: number } & (
+export type ExchangeMutation = { ordinal: number } & (
   | {
       kind: 'status'
-      /** Whether the very number is judged, or success and failure alone. */ exact: boolean
+      /** Whether the very number is checked, or success and failure alone. */ exact: boolean
     }
   | { kind: 'header'; name: string; exact: boolean }
   | { kind: 'field'; paths: readonly Path[]; exact: boolean }
@@ -15,73 +15,73 @@ export type ExchangeSpoil = { ordinal: number } & (
 )
 
 /** What is changed about one message of a WebSocket, found again by its `key`. */
-export interface MessageSpoil {
+export interface MessageMutation {
   key: string
   kind: 'changed message' | 'dropped message'
   paths: readonly Path[]
 }
 
-export type Spoil = ExchangeSpoil | MessageSpoil
+export type Mutation = ExchangeMutation | MessageMutation
 
-const spoiled = 'spoiled'
+const replacement = 'spoiled'
 
-/** Whether the spoil is one of a message. */
-export function isMessageSpoil(spoil: Spoil): spoil is MessageSpoil {
-  return 'key' in spoil
+/** Returns whether the mutation is one of a message. */
+export function isMessageMutation(mutation: Mutation): mutation is MessageMutation {
+  return 'key' in mutation
 }
 
-/** A line that says what a spoil changes. */
-export function describe(spoil: Spoil): string {
-  if (isMessageSpoil(spoil)) return `${spoil.kind} ${spoil.key}`
-  const where = `of answer ${spoil.ordinal + 1}`
-  switch (spoil.kind) {
+/** Returns a line that says what a mutation changes. */
+export function describe(mutation: Mutation): string {
+  if (isMessageMutation(mutation)) return `${mutation.kind} ${mutation.key}`
+  const where = `of answer ${mutation.ordinal + 1}`
+  switch (mutation.kind) {
     case 'header':
-      return `header ${spoil.name} ${where}`
+      return `header ${mutation.name} ${where}`
     case 'field':
-      return `field ${spoil.paths[0]?.join('.') ?? ''} ${where}`
+      return `field ${mutation.paths[0]?.join('.') ?? ''} ${where}`
     case 'row':
     case 'added row':
-      return `${spoil.kind} ${spoil.path.join('.')} ${where}`
+      return `${mutation.kind} ${mutation.path.join('.')} ${where}`
     default:
-      return `${spoil.kind} ${where}`
+      return `${mutation.kind} ${where}`
   }
 }
 
-/** The spoiled form of an answer; null where there is nothing to spoil. */
-export function spoilResponse(
-  spoil: ExchangeSpoil,
+/** Returns the mutated form of an answer; null where there is nothing to mutate. */
+export function mutateResponse(
+  mutation: ExchangeMutation,
   answer: { status: number; headers: Headers; body: Uint8Array },
 ): typeof answer | null {
   const { status, body } = answer
   const headers = new Headers(answer.headers)
-  switch (spoil.kind) {
+  switch (mutation.kind) {
     case 'status':
-      return { status: otherStatus(status, spoil.exact), headers, body }
+      return { status: otherStatus(status, mutation.exact), headers, body }
     case 'header':
-      if (headers.has(spoil.name))
-        headers.set(spoil.name, otherHeader(headers.get(spoil.name) ?? '', spoil.exact))
-      else headers.set(spoil.name, spoiled)
+      if (headers.has(mutation.name))
+        headers.set(mutation.name, otherHeader(headers.get(mutation.name) ?? '', mutation.exact))
+      else headers.set(mutation.name, replacement)
       return { status, headers, body }
     case 'body':
       return { status, headers, body: otherBody(body) }
     default: {
-      const document = parsed(body)
+      const document = parseJson(body)
       if (document === undefined) return null
-      const changed = spoilDocument(spoil, document)
+      const changed = mutateDocument(mutation, document)
       return changed === undefined ? null : { status, headers, body: encoded(changed) }
     }
   }
 }
 
-/** The spoiled form of a text message; null where there is nothing to spoil. */
-export function spoilText(paths: readonly Path[], text: string): string | null {
-  const document = parsed(new TextEncoder().encode(text))
-  if (document === undefined) return text === '' ? null : spoiled
-  const changed = spoilDocument({ kind: 'field', paths, exact: true }, document)
+/** Returns the mutated form of a text message; null where there is nothing to mutate. */
+export function mutateText(paths: readonly Path[], text: string): string | null {
+  const document = parseJson(new TextEncoder().encode(text))
+  if (document === undefined) return text === '' ? null : replacement
+  const changed = mutateDocument({ kind: 'field', paths, exact: true }, document)
   return changed === undefined ? null : JSON.stringify(changed)
 }
 
-/** The other status that stands for "not what was promised". */
+/** Returns the other status that stands for "not what was promised". */
 export function otherStatus(status: number, exact: boolean): number {
   if (!exact) return status < 400 ? 500 : 200
   const family = Math.floor(status / 100)
@@ -91,16 +91,16 @@ export function otherStatus(status: number, exact: boolean): number {
   return 500 === status ? 501 : 500
 }
 
-/** Another value of the same type, or of another type where the type alone is promised. */
+/** Returns another value of the same type, or of another type where the type alone is promised. */
 export function otherValue(value: unknown, exact: boolean): unknown {
-  if (!exact) return typeof value === 'number' ? spoiled : value === null ? 7 : null
+  if (!exact) return typeof value === 'number' ? replacement : value === null ? 7 : null
   if (typeof value === 'number') return Number.isSafeInteger(value + 1) ? value + 1 : -1
   if (typeof value === 'boolean') return !value
-  return value === spoiled ? `${spoiled} twice` : spoiled
+  return value === replacement ? `${replacement} twice` : replacement
 }
 
 /** Parses a body; undefined where it is no JSON. */
-export function parsed(body: Uint8Array): unknown {
+export function parseJson(body: Uint8Array): unknown {
   if (body.length === 0) return undefined
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown
@@ -109,8 +109,8 @@ export function parsed(body: Uint8Array): unknown {
   }
 }
 
-/** All scalars of a JSON document with their places. */
-export function leavesOf(document: unknown, path: Path = []): Judged[] {
+/** Returns all scalars of a JSON document with their places. */
+export function leavesOf(document: unknown, path: Path = []): ComparedValue[] {
   if (typeof document !== 'object' || document === null) {
     return [{ path, value: document, exact: true }]
   }
@@ -119,7 +119,7 @@ export function leavesOf(document: unknown, path: Path = []): Judged[] {
   )
 }
 
-/** All arrays of a JSON document with their places. */
+/** Returns all arrays of a JSON document with their places. */
 export function arraysOf(document: unknown, path: Path = []): { path: Path; length: number }[] {
   if (typeof document !== 'object' || document === null) return []
   const own = Array.isArray(document) ? [{ path, length: document.length }] : []
@@ -129,24 +129,24 @@ export function arraysOf(document: unknown, path: Path = []): { path: Path; leng
   return [...own, ...inner]
 }
 
-function spoilDocument(
-  spoil:
+function mutateDocument(
+  mutation:
     | { kind: 'field'; paths: readonly Path[]; exact: boolean }
     | { kind: 'row' | 'added row'; path: Path },
   document: unknown,
 ): unknown {
   const root = { document: structuredClone(document) }
-  if (spoil.kind === 'field') {
-    const changed = spoil.paths.filter((path) =>
-      change(root, path, (value) => otherValue(value, spoil.exact)),
+  if (mutation.kind === 'field') {
+    const changed = mutation.paths.filter((path) =>
+      change(root, path, (value) => otherValue(value, mutation.exact)),
     )
     return changed.length > 0 ? root.document : undefined
   }
-  const array = spoil.kind === 'row' ? spoil.path.slice(0, -1) : spoil.path
+  const array = mutation.kind === 'row' ? mutation.path.slice(0, -1) : mutation.path
   const done = change(root, array, (value) => {
     if (!Array.isArray(value)) return value
-    if (spoil.kind === 'added row') return [...(value as unknown[]), { [spoiled]: true }]
-    const row = spoil.path.at(-1)
+    if (mutation.kind === 'added row') return [...(value as unknown[]), { [replacement]: true }]
+    const row = mutation.path.at(-1)
     const index = Math.min(Number(row), value.length - 1)
     return value.filter((_, at) => row !== '*' && at !== index) as unknown[]
   })
@@ -179,18 +179,19 @@ function changeMember(
 function otherHeader(value: string, exact: boolean): string {
   // Numbers stay numbers, so that clients that parse them hand on a wrong one.
   const isNumbered = exact && /\d/.test(value)
-  return isNumbered ? value.replaceAll(/\d+/g, (digits) => String(Number(digits) + 1)) : spoiled
+  return isNumbered ? value.replaceAll(/\d+/g, (digits) => String(Number(digits) + 1)) : replacement
 }
 
 function otherBody(body: Uint8Array): Uint8Array {
-  const document = parsed(body)
+  const document = parseJson(body)
   if (document === undefined) {
     return body.length === 0
-      ? encoded(spoiled)
+      ? encoded(replacement)
       : body.map((byte, at) => (at === 0 ? byte ^ 1 : byte))
   }
-  if (Array.isArray(document)) return encoded(document.length === 0 ? [{ [spoiled]: true }] : [])
-  if (typeof document === 'object' && document !== null) return encoded({ [spoiled]: true })
+  if (Array.isArray(document))
+    return encoded(document.length === 0 ? [{ [replacement]: true }] : [])
+  if (typeof document === 'object' && document !== null) return encoded({ [replacement]: true })
   return encoded(otherValue(document, true))
 }
 

@@ -1,23 +1,23 @@
-import { type Check, Difference, place, shown } from './difference.ts'
-import { compare, type Comparison, type Judged, type Path } from './match.ts'
+import { type Check, Difference, place, display } from './difference.ts'
+import { compare, type Comparison, type ComparedValue, type Path } from './match.ts'
 import type { Exchange, Message, Recorder } from './recorder.ts'
-import { arraysOf, leavesOf, parsed, type ExchangeSpoil, type Spoil } from './spoil.ts'
+import { arraysOf, leavesOf, parseJson, type ExchangeMutation, type Mutation } from './mutation.ts'
 
-type Unnumbered<T> = T extends unknown ? Omit<T, 'ordinal'> : never
+type WithoutOrdinal<T> = T extends unknown ? Omit<T, 'ordinal'> : never
 
-/** Keeps what a case has judged: for the report, and for the spoils that the case has to notice. */
-export class Judge {
+/** Checks what a case has been answered, and keeps that: for the report, and for the mutations that the case has to notice. */
+export class Assertions {
   readonly checks: Check[] = []
-  readonly #spoils = new Map<string, Spoil>()
+  readonly #mutations = new Map<string, Mutation>()
 
   constructor(private readonly recorder: Recorder) {}
 
-  /** One spoil for each thing that was judged. */
-  get spoils(): Spoil[] {
-    return [...this.#spoils.values()]
+  /** Returns one mutation for each thing that was checked. */
+  get mutations(): Mutation[] {
+    return [...this.#mutations.values()]
   }
 
-  /** Judges the status of an answer; several where each of them is as good. */
+  /** Checks the status of an answer; several where each of them is as good. */
   status(exchange: Exchange, expected: number | readonly number[]): void {
     const several = [expected].flat()
     this.#add(exchange, { kind: 'status', exact: several.length === 1 })
@@ -25,31 +25,31 @@ export class Judge {
     this.#check(exchange, fits, `status ${several.join(' or ')}`, answerText(exchange))
   }
 
-  /** Judges a header of an answer; null means that there is none. */
+  /** Checks a header of an answer; null means that there is none. */
   header(exchange: Exchange, name: string, expected: string | RegExp | null): void {
     this.#add(exchange, { kind: 'header', name, exact: !(expected instanceof RegExp) })
     const got = exchange.headers.get(name)
     const fits = expected instanceof RegExp ? got !== null && expected.test(got) : got === expected
-    const wanted = expected === null ? 'none' : shown(expected)
+    const wanted = expected === null ? 'none' : display(expected)
     this.#check(exchange, fits, `header ${name}: ${wanted}`, `${name}: ${got ?? 'none'}`)
   }
 
-  /** Judges a count that a client library has read from the header `Content-Range`. */
+  /** Checks a count that a client library has read from the header `Content-Range`. */
   count(exchange: Exchange, got: number | null, expected: number): void {
     this.#add(exchange, { kind: 'status', exact: false })
     this.#add(exchange, { kind: 'header', name: 'content-range', exact: true })
     this.#check(exchange, got === expected, `the count ${expected}`, `the count ${String(got)}`)
   }
 
-  /** Judges that a client library takes an exchange for a success, whatever it says. */
+  /** Checks that a client library takes an exchange for a success, whatever it says. */
   success(exchange: Exchange, error: unknown): void {
     this.#add(exchange, { kind: 'status', exact: false })
-    this.#check(exchange, error === null || error === undefined, 'a success', shown(error))
+    this.#check(exchange, error === null || error === undefined, 'a success', display(error))
   }
 
-  /** Judges the body of an answer as JSON. */
+  /** Checks the body of an answer as JSON. */
   json(exchange: Exchange, expected: unknown): void {
-    const document = parsed(exchange.body)
+    const document = parseJson(exchange.body)
     const found = compare(expected, document)
     const leaf = pick(found.leaves)
     if (leaf) this.#add(exchange, { kind: 'field', paths: [leaf.path], exact: leaf.exact })
@@ -60,29 +60,29 @@ export class Judge {
     this.#compared(requestText(exchange), expected, document ?? bodyText(exchange), found)
   }
 
-  /** Judges the body of an answer as text. */
+  /** Checks the body of an answer as text. */
   text(exchange: Exchange, expected: string | RegExp): void {
     this.#add(exchange, { kind: 'body' })
     const got = new TextDecoder().decode(exchange.body)
     const fits = expected instanceof RegExp ? expected.test(got) : got === expected
-    this.#check(exchange, fits, shown(expected), got === '' ? 'an empty body' : shown(got))
+    this.#check(exchange, fits, display(expected), got === '' ? 'an empty body' : display(got))
   }
 
-  /** Judges the body of an answer byte for byte. */
+  /** Checks the body of an answer byte for byte. */
   bytes(exchange: Exchange, expected: Uint8Array): void {
     this.#add(exchange, { kind: 'body' })
     const fits = Buffer.compare(expected, exchange.body) === 0
     this.#check(exchange, fits, hex(expected), hex(exchange.body))
   }
 
-  /** Judges that there is no body. */
+  /** Checks that there is no body. */
   empty(exchange: Exchange): void {
     if (exchange.status !== 204 && exchange.method !== 'HEAD') this.#add(exchange, { kind: 'body' })
     this.#check(exchange, exchange.body.length === 0, 'an empty body', bodyText(exchange))
   }
 
   /**
-   * Judges a value that a client library made of an exchange: its success, and the parts of its body that the value comes
+   * Checks a value that a client library made of an exchange: its success, and the parts of its body that the value comes
    * from, found by their values.
    */
   value(exchange: Exchange | null, got: unknown, expected: unknown): void {
@@ -94,30 +94,30 @@ export class Judge {
     this.#compared(exchange ? requestText(exchange) : 'a value', expected, got, found)
   }
 
-  /** Judges a value that a client library made of messages of its sockets. */
-  heard(got: unknown, expected: unknown): void {
+  /** Checks a value that a client library made of messages of its sockets. */
+  messages(got: unknown, expected: unknown): void {
     const found = compare(expected, got)
     const message = this.#source(found)
     if (message) this.message(message, message.paths)
     const last = this.recorder.messages.findLast(({ direction }) => direction === 'sent')
-    this.#compared(`after ${last ? shown(last.text) : 'the connection'}`, expected, got, found)
+    this.#compared(`after ${last ? display(last.text) : 'the connection'}`, expected, got, found)
   }
 
-  /** Judges a message as a whole: where it changes at `paths`, or is not there, the case has to notice. */
+  /** Checks a message as a whole: where it changes at `paths`, or is not there, the case has to notice. */
   message({ key }: Message, paths: readonly Path[]): void {
     for (const kind of ['changed message', 'dropped message'] as const) {
-      this.#spoils.set(`${kind} ${key}`, { key, kind, paths })
+      this.#mutations.set(`${kind} ${key}`, { key, kind, paths })
     }
   }
 
-  /** Notes an outcome that was judged. */
-  passed(check: Check, holds: boolean): void {
+  /** Keeps a check that holds. Throws a Difference where it does not. */
+  outcome(check: Check, holds: boolean): void {
     if (!holds) throw new Difference(check)
     this.checks.push(check)
   }
 
   #parts(exchange: Exchange, found: Comparison): void {
-    const document = parsed(exchange.body)
+    const document = parseJson(exchange.body)
     if (document === undefined) {
       if (exchange.body.length > 0) this.#add(exchange, { kind: 'body' })
       return
@@ -148,7 +148,9 @@ export class Judge {
     if (empty) this.#add(exchange, { kind: 'added row', path: empty })
   }
 
-  /** The received message that a value comes from: the newest with its most telling part, or else the newest. */
+  /**
+   * Returns the received message that a value comes from: the newest with its most telling part, or else the newest.
+   */
   #source(found: Comparison): (Message & { paths: Path[] }) | null {
     const received = this.recorder.messages.filter(
       ({ direction, key }) => direction === 'received' && !key.includes('phoenix'),
@@ -169,36 +171,36 @@ export class Judge {
   }
 
   #compared(request: string, expected: unknown, got: unknown, { mismatch }: Comparison): void {
-    const check = { request, expected: shown(expected), got: shown(got) }
+    const check = { request, expected: display(expected), got: display(got) }
     if (mismatch === null) {
       this.checks.push(check)
       return
     }
     const at =
-      mismatch.path.length > 0 ? ` (at ${place(mismatch.path)}: ${shown(mismatch.got)})` : ''
+      mismatch.path.length > 0 ? ` (at ${place(mismatch.path)}: ${display(mismatch.got)})` : ''
     throw new Difference({ ...check, got: `${check.got}${at}` })
   }
 
   #check(exchange: Exchange, holds: boolean, expected: string, got: string): void {
-    this.passed({ request: requestText(exchange), expected, got }, holds)
+    this.outcome({ request: requestText(exchange), expected, got }, holds)
   }
 
-  #add({ ordinal }: Exchange, spoil: Unnumbered<ExchangeSpoil>): void {
-    const key = `${ordinal} ${spoil.kind} ${'name' in spoil ? spoil.name : ''}`
-    if (!this.#spoils.has(key)) this.#spoils.set(key, { ordinal, ...spoil })
+  #add({ ordinal }: Exchange, mutation: WithoutOrdinal<ExchangeMutation>): void {
+    const key = `${ordinal} ${mutation.kind} ${'name' in mutation ? mutation.name : ''}`
+    if (!this.#mutations.has(key)) this.#mutations.set(key, { ordinal, ...mutation })
   }
 }
 
-/** The same place in each element of the arrays on its way. */
+/** Returns the same place in each element of the arrays on its way. */
 function anyElement(path: Path): Path {
   return path.map((step) => (typeof step === 'number' ? '*' : step))
 }
 
-/** A request as a report shows it. */
+/** Returns a request as a report shows it. */
 export function requestText({ method, url, requestHeaders, requestBody }: Exchange): string {
   const headers = Object.entries(requestHeaders).map(([name, value]) => `${name}: ${value}`)
   const { pathname, search } = new URL(url)
-  const body = requestBody === '' ? [] : ['', shown(requestBody)]
+  const body = requestBody === '' ? [] : ['', display(requestBody)]
   return [`${method} ${pathname}${search}`, ...headers, ...body].join('\n')
 }
 
@@ -214,13 +216,13 @@ function hex(bytes: Uint8Array): string {
   return `${bytes.length} bytes ${Buffer.from(bytes.subarray(0, 64)).toString('hex')}`
 }
 
-/** The value that is best changed: an exact one, and the last, since first ones are often keys. */
-function pick(leaves: readonly Judged[]): Judged | undefined {
+/** Returns the value that is best changed: an exact one, and the last, since first ones are often keys. */
+function pick(leaves: readonly ComparedValue[]): ComparedValue | undefined {
   return leaves.findLast(({ exact }) => exact) ?? leaves.at(-1)
 }
 
-/** How telling a value is: long texts are found in one place, true and null in many. */
-function weight({ value }: Judged): number {
+/** Returns how telling a value is: long texts are found in one place, true and null in many. */
+function weight({ value }: ComparedValue): number {
   if (typeof value === 'string') return 10 + value.length
   return typeof value === 'number' ? 5 : 0
 }
