@@ -50,7 +50,7 @@ impl ServiceProvider {
     /// Returns `None`.
     ///
     /// Errors: a sentence for the operator if settings switch SAML on.
-    pub(crate) fn new(settings: &Settings) -> Result<Option<ServiceProvider>, String> {
+    pub(crate) fn new(settings: &Settings) -> Result<Option<Self>, String> {
         if settings.saml.enabled {
             return Err("GOTRUE_SAML_ENABLED: expected false, since this program was built without SAML \
                         (the cargo feature saml), found true"
