@@ -100,7 +100,7 @@ impl Hooks {
     /// Errors: a sentence for a URI or a secret that cannot be used.
     pub(crate) fn new(hooks: HookSettings, client: HttpClient, database: Database) -> Result<Self, String> {
         for (name, hook) in &hooks.0 {
-            check(hook).map_err(|error| format!("hook {}: {error}", name.setting()))?;
+            check(hook).map_err(|error| format!("hook {}: {error}", name.name()))?;
         }
         Ok(Self { hooks, client, database, timeouts: HookTimeouts::default() })
     }

@@ -28,57 +28,36 @@ const HOUR: f64 = 3600.0;
 /// How much most allowances hold when nothing has been taken for long; upstream's.
 const BURST: f64 = 30.0;
 
-/// What is counted. Each has an allowance of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Bucket {
-    Signup,
-    Otp,
-    MagicLink,
-    Recover,
-    Resend,
-    User,
-    /// All grants but refresh tokens and web3.
-    Token,
-    /// Refresh tokens.
-    Refresh,
-    Web3,
-    Verify,
-    Passkey,
-    AnonymousUsers,
-    Sso,
-    SamlAssertion,
-    /// Challenges of second factors.
-    FactorChallenge,
-    /// Verifications of second factors.
-    FactorVerify,
-    /// OAuth clients that register themselves.
-    OauthClientRegistration,
+::settings::words! {
+    /// What is counted, by its name in the table. Each has an allowance of its own.
+    #[derive(Hash)]
+    pub(crate) enum Bucket {
+        Signup = "signup",
+        Otp = "otp",
+        MagicLink = "magiclink",
+        Recover = "recover",
+        Resend = "resend",
+        User = "user",
+        /// All grants but refresh tokens and web3.
+        Token = "token",
+        /// Refresh tokens.
+        Refresh = "refresh",
+        Web3 = "web3",
+        Verify = "verify",
+        Passkey = "passkey",
+        AnonymousUsers = "anonymous",
+        Sso = "sso",
+        SamlAssertion = "saml_assertion",
+        /// Challenges of second factors.
+        FactorChallenge = "factor_challenge",
+        /// Verifications of second factors.
+        FactorVerify = "factor_verify",
+        /// OAuth clients that register themselves.
+        OauthClientRegistration = "oauth_client",
+    }
 }
 
 impl Bucket {
-    /// Returns the name in the table.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Signup => "signup",
-            Self::Otp => "otp",
-            Self::MagicLink => "magiclink",
-            Self::Recover => "recover",
-            Self::Resend => "resend",
-            Self::User => "user",
-            Self::Token => "token",
-            Self::Refresh => "refresh",
-            Self::Web3 => "web3",
-            Self::Verify => "verify",
-            Self::Passkey => "passkey",
-            Self::AnonymousUsers => "anonymous",
-            Self::Sso => "sso",
-            Self::SamlAssertion => "saml_assertion",
-            Self::FactorChallenge => "factor_challenge",
-            Self::FactorVerify => "factor_verify",
-            Self::OauthClientRegistration => "oauth_client",
-        }
-    }
-
     fn allowance(self, settings: &LimitSettings) -> Allowance {
         let (number, period) = match self {
             Self::Signup | Self::Otp | Self::MagicLink | Self::Recover | Self::Resend | Self::User => {

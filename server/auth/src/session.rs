@@ -60,36 +60,27 @@ pub(crate) struct GrantedSession {
     pub(crate) refresh_token: Option<String>,
 }
 
-/// Which sessions of the caller end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LogoutScope {
-    /// All.
-    Global,
-    /// The one that the request is made with.
-    Local,
-    /// All but that one.
-    Others,
+::settings::words! {
+    /// Which sessions of the caller end.
+    pub(crate) enum LogoutScope {
+        /// All.
+        Global = "global",
+        /// The one that the request is made with.
+        Local = "local",
+        /// All but that one.
+        Others = "others",
+    }
 }
 
 impl LogoutScope {
-    /// Returns the name that clients send.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Global => "global",
-            Self::Local => "local",
-            Self::Others => "others",
-        }
-    }
-
     /// Parses the name of a scope; global without one.
     ///
     /// Errors: `validation_failed` for an unknown name.
     pub(crate) fn parse(name: Option<&str>) -> Result<Self, Error> {
         match name.unwrap_or_default() {
-            "" | "global" => Ok(Self::Global),
-            "local" => Ok(Self::Local),
-            "others" => Ok(Self::Others),
-            other => Err(Error::validation(format!("Unsupported logout scope {other:?}"))),
+            "" => Ok(Self::Global),
+            name => Self::of_name(name)
+                .ok_or_else(|| Error::validation(format!("Unsupported logout scope {name:?}"))),
         }
     }
 }

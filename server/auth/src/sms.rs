@@ -40,28 +40,18 @@ pub(crate) struct Sms<'a> {
     pub(crate) channel: Channel,
 }
 
-/// By which way messages go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Channel {
-    Sms,
-    Whatsapp,
+::settings::words! {
+    /// By which way messages go.
+    pub(crate) enum Channel {
+        Sms = "sms",
+        Whatsapp = "whatsapp",
+    }
 }
 
 impl Channel {
     /// Returns the channel of this name; `None` for an unknown one.
     pub(crate) fn parse(name: &str) -> Option<Self> {
-        match name {
-            "" | "sms" => Some(Self::Sms),
-            "whatsapp" => Some(Self::Whatsapp),
-            _ => None,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Sms => "sms",
-            Self::Whatsapp => "whatsapp",
-        }
+        if name.is_empty() { Some(Self::Sms) } else { Self::of_name(name) }
     }
 }
 

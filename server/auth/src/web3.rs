@@ -7,33 +7,21 @@ mod solana;
 
 pub(crate) use message::Message;
 
-/// A blockchain whose wallets may sign in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Chain {
-    Ethereum,
-    Solana,
+::settings::words! {
+    /// A blockchain whose wallets may sign in, by the name that clients send and identities keep.
+    pub(crate) enum Chain {
+        Ethereum = "ethereum",
+        Solana = "solana",
+    }
 }
 
 impl Chain {
-    /// Returns the name that clients send and identities keep.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Ethereum => "ethereum",
-            Self::Solana => "solana",
-        }
-    }
-
     /// Returns the name for people.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Ethereum => "Ethereum",
             Self::Solana => "Solana",
         }
-    }
-
-    /// Returns the chain of this name.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        [Self::Ethereum, Self::Solana].into_iter().find(|chain| chain.name() == name)
     }
 }
 

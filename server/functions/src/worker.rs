@@ -33,36 +33,23 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a stopping server waits for the background work of functions.
 const LAST_WORK: Duration = Duration::from_secs(3);
 
-/// Why a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    /// It was idle or outdated, or the server stops.
-    Retired,
-    /// It used too much memory.
-    Memory,
-    /// It kept the processor for too long.
-    Cpu,
-    /// It was blocked for longer than a call may wait for its answer.
-    Stuck,
-    /// It ended by itself, as after an error that the function did not catch.
-    Crashed,
+::settings::words! {
+    /// Why a process ended, by the name in metrics.
+    pub(crate) enum End {
+        /// It was idle or outdated, or the server stops.
+        Retired = "retired",
+        /// It used too much memory.
+        Memory = "memory",
+        /// It kept the processor for too long.
+        Cpu = "cpu",
+        /// It was blocked for longer than a call may wait for its answer.
+        Stuck = "stuck",
+        /// It ended by itself, as after an error that the function did not catch.
+        Crashed = "crashed",
+    }
 }
 
 impl End {
-    /// All reasons.
-    pub(crate) const ALL: [Self; 5] = [Self::Retired, Self::Memory, Self::Cpu, Self::Stuck, Self::Crashed];
-
-    /// Returns its name in metrics.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Retired => "retired",
-            Self::Memory => "memory",
-            Self::Cpu => "cpu",
-            Self::Stuck => "stuck",
-            Self::Crashed => "crashed",
-        }
-    }
-
     fn of(status: ExitStatus) -> Self {
         // When V8 runs out of memory it ends with SIGTRAP, SIGILL or SIGABRT, depending on the machine and its version.
         match status.signal() {

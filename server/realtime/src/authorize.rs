@@ -36,7 +36,7 @@ pub(crate) async fn read_rights(
     for (id, right) in &rows {
         transaction = transaction.statement(
             "insert into realtime.messages (id, topic, extension) values ($1::uuid, $2, $3)",
-            vec![text(id), text(name), text(right.extension())],
+            vec![text(id), text(name), text(right.name())],
         );
     }
     let ids: Vec<&str> = rows.iter().map(|(id, _)| id.as_str()).collect();
@@ -47,7 +47,7 @@ pub(crate) async fn read_rights(
             vec![text(name), text(&ids)],
         );
     let answer = database.run(&transaction).await.map_err(|error| refusal(&error, name))?;
-    let reads = |right: Right| answer.rows().iter().any(|row| row.text(0) == Some(right.extension()));
+    let reads = |right: Right| answer.rows().iter().any(|row| row.text(0) == Some(right.name()));
     let presence = with_presence.then(|| reads(Right::Presence));
     Ok(Rights::reading(reads(Right::Broadcast), presence))
 }
@@ -65,7 +65,7 @@ pub(crate) async fn may_write(
     let transaction =
         trial(name, headers).statement(BECOME, vec![text(access.role()), text(access.claims())]).statement(
             "insert into realtime.messages (topic, extension) values ($1, $2)",
-            vec![text(name), text(right.extension())],
+            vec![text(name), text(right.name())],
         );
     match database.run(&transaction).await {
         Ok(_) => Ok(true),

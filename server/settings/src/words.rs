@@ -1,7 +1,23 @@
-//! Settings that are one of a few words.
+//! Enums whose variants are words.
 
-/// Declares an enum whose variants are words, which is a [`Value`](crate::Value). A text has to be a word as it stands,
-/// or `after` a method of `str` such as `trim`.
+/// Declares an enum whose variants are words, with `ALL` variants, the `name` of each and the variant `of_name`.
+///
+/// ```
+/// settings::words! {
+///     /// A side of a coin.
+///     pub enum Side {
+///         /// The one with the head.
+///         Heads = "heads",
+///         /// The other one.
+///         Tails = "tails",
+///     }
+/// }
+/// assert_eq!(Side::ALL.map(Side::name), ["heads", "tails"]);
+/// assert_eq!((Side::of_name("tails"), Side::of_name("Tails")), (Some(Side::Tails), None));
+/// ```
+///
+/// With a text that tells what is expected, the enum is a [`Value`](crate::Value) too. A setting has to be a name as it
+/// stands, or `after` a method of `str` such as `trim`.
 ///
 /// ```
 /// use settings::Value as _;
@@ -23,7 +39,7 @@
 macro_rules! words {
     (
         $(#[$meta:meta])*
-        $visibility:vis enum $name:ident: $expected:literal $(after $method:ident)? {
+        $visibility:vis enum $name:ident $(: $expected:literal $(after $method:ident)?)? {
             $($(#[$word_meta:meta])* $variant:ident = $word:literal),* $(,)?
         }
     ) => {
@@ -34,19 +50,37 @@ macro_rules! words {
             $variant,
         )*}
 
-        impl $crate::Value for $name {
-            const EXPECTED: &'static str = $expected;
+        #[allow(dead_code, reason = "few enums need all three")]
+        impl $name {
+            /// All variants, in the order of their declaration.
+            $visibility const ALL: [Self; [$($word),*].len()] = [$(Self::$variant),*];
 
-            fn from_text(text: &str) -> Option<Self> {
-                match text$(.$method())? {
+            /// Returns the variant's name.
+            $visibility const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+
+            /// Returns the variant with this name, or `None` if no variant has it.
+            $visibility fn of_name(name: &str) -> Option<Self> {
+                match name {
                     $($word => Some(Self::$variant),)*
                     _ => None,
                 }
             }
-
-            fn show(&self) -> Option<String> {
-                Some(match self { $(Self::$variant => $word,)* }.to_owned())
-            }
         }
+
+        $(
+            impl $crate::Value for $name {
+                const EXPECTED: &'static str = $expected;
+
+                fn from_text(text: &str) -> Option<Self> {
+                    Self::of_name(text$(.$method())?)
+                }
+
+                fn show(&self) -> Option<String> {
+                    Some(self.name().to_owned())
+                }
+            }
+        )?
     };
 }

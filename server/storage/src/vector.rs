@@ -31,33 +31,17 @@ pub(crate) const MAX_LISTED: u64 = 500;
 /// Numbers that a vector may have.
 pub(crate) const MAX_DIMENSION: usize = 4096;
 
-/// How far two vectors are from each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Metric {
-    /// One minus the cosine of the angle between them.
-    Cosine,
-    /// The length of the straight line between them.
-    Euclidean,
+::settings::words! {
+    /// How far two vectors are from each other, by the name in the interface.
+    pub(crate) enum Metric {
+        /// One minus the cosine of the angle between them.
+        Cosine = "cosine",
+        /// The length of the straight line between them.
+        Euclidean = "euclidean",
+    }
 }
 
 impl Metric {
-    /// Returns the metric that the interface calls `name`.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        match name {
-            "cosine" => Some(Self::Cosine),
-            "euclidean" => Some(Self::Euclidean),
-            _ => None,
-        }
-    }
-
-    /// Returns the name that the interface has for it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Cosine => "cosine",
-            Self::Euclidean => "euclidean",
-        }
-    }
-
     /// Returns pgvector's operator.
     const fn operator(self) -> &'static str {
         match self {
@@ -111,7 +95,7 @@ impl Index {
             table: table(row.text(0).unwrap_or_default()),
             has_graph: row.get(5) == Some(b"t"),
             dimension: row.text(1).and_then(|number| number.parse().ok()).unwrap_or_default(),
-            metric: row.text(2).and_then(Metric::named).unwrap_or(Metric::Cosine),
+            metric: row.text(2).and_then(Metric::of_name).unwrap_or(Metric::Cosine),
             unfiltered: unfiltered.filter_map(Value::as_str).map(str::to_owned).collect(),
             search_path: format!("{schema}, pg_catalog"),
         })

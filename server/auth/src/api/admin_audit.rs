@@ -41,7 +41,7 @@ impl AdminAuditApi {
 }
 
 fn parse(query: &str) -> Result<(Scope, &str), Error> {
-    let parsed = query.split_once(':').and_then(|(scope, text)| Some((Scope::parse(scope)?, text)));
+    let parsed = query.split_once(':').and_then(|(scope, text)| Some((Scope::of_name(scope)?, text)));
     parsed.filter(|(_, text)| !text.contains('\0')).ok_or_else(|| {
         Error::validation(format!("Invalid query scope: {query:?}; expected author:…, action:… or type:…"))
     })

@@ -121,7 +121,7 @@ pub(crate) fn require_prefix(identifier: &str) -> Result<(), Error> {
 pub(crate) fn filter(kind: Option<&str>) -> Result<Option<ProviderType>, Error> {
     let Some(kind) = kind.filter(|kind| !kind.is_empty()) else { return Ok(None) };
     let wrong = || Error::validation("type must be either 'oauth2' or 'oidc'");
-    ProviderType::parse(kind).map(Some).ok_or_else(wrong)
+    ProviderType::of_name(kind).map(Some).ok_or_else(wrong)
 }
 
 /// Returns the refusal `custom_provider_not_found`.
@@ -138,7 +138,7 @@ pub(crate) async fn create(
     providers: &Providers,
     definition: Definition,
 ) -> Result<Value, Error> {
-    let kind = ProviderType::parse(text(&definition.provider_type))
+    let kind = ProviderType::of_name(text(&definition.provider_type))
         .ok_or_else(|| Error::validation("provider_type must be either 'oauth2' or 'oidc'"))?;
     require_fields(&definition, kind)?;
     check_members(&definition)?;

@@ -72,7 +72,7 @@ fn check_name(name: &str) -> Result<(), Error> {
 }
 
 pub(crate) fn factor_type(name: &str) -> Result<FactorType, Error> {
-    FactorType::parse(name)
+    FactorType::of_name(name)
         .ok_or_else(|| Error::validation("factor_type needs to be totp, phone, or webauthn"))
 }
 

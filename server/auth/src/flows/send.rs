@@ -145,13 +145,14 @@ pub(crate) async fn recover(
     work.commit().await
 }
 
-/// Which code is to be sent once more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Repeat {
-    SignUp,
-    EmailChange,
-    Sms,
-    PhoneChange,
+::settings::words! {
+    /// Which code is to be sent once more.
+    pub(crate) enum Repeat {
+        SignUp = "signup",
+        EmailChange = "email_change",
+        Sms = "sms",
+        PhoneChange = "phone_change",
+    }
 }
 
 impl Repeat {
@@ -159,15 +160,8 @@ impl Repeat {
     ///
     /// Errors: `validation_failed` for an unknown name.
     pub(crate) fn parse(name: &str) -> Result<Self, Error> {
-        match name {
-            "signup" => Ok(Self::SignUp),
-            "email_change" => Ok(Self::EmailChange),
-            "sms" => Ok(Self::Sms),
-            "phone_change" => Ok(Self::PhoneChange),
-            _ => {
-                Err(Error::validation("Missing one of these types: signup, email_change, sms, phone_change"))
-            }
-        }
+        const EXPECTED: &str = "Missing one of these types: signup, email_change, sms, phone_change";
+        Self::of_name(name).ok_or_else(|| Error::validation(EXPECTED))
     }
 
     /// Returns the one address of the request, in which absent fields are empty. Changes are looked up by the current

@@ -17,50 +17,22 @@ use crate::store::users::{self, Account};
 use crate::store::{Work, flow_states};
 use crate::{Code, Error};
 
-/// What a code or link is said to be for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    SignUp,
-    Invite,
-    Recovery,
-    MagicLink,
-    EmailChange,
-    /// Sign-up or magic link, whichever it turns out to be.
-    Email,
-    Sms,
-    PhoneChange,
+::settings::words! {
+    /// What a code or link is said to be for, by the name that redirects tell.
+    pub(crate) enum Purpose {
+        SignUp = "signup",
+        Invite = "invite",
+        Recovery = "recovery",
+        MagicLink = "magiclink",
+        EmailChange = "email_change",
+        /// Sign-up or magic link, whichever it turns out to be.
+        Email = "email",
+        Sms = "sms",
+        PhoneChange = "phone_change",
+    }
 }
 
 impl Purpose {
-    const ALL: [Self; 8] = [
-        Self::SignUp,
-        Self::Invite,
-        Self::Recovery,
-        Self::MagicLink,
-        Self::EmailChange,
-        Self::Email,
-        Self::Sms,
-        Self::PhoneChange,
-    ];
-
-    fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|purpose| purpose.name() == name)
-    }
-
-    /// Returns the name that redirects tell.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::SignUp => "signup",
-            Self::Invite => "invite",
-            Self::Recovery => "recovery",
-            Self::MagicLink => "magiclink",
-            Self::EmailChange => "email_change",
-            Self::Email => "email",
-            Self::Sms => "sms",
-            Self::PhoneChange => "phone_change",
-        }
-    }
-
     /// Returns the method of flows with PKCE that end in such a link.
     const fn flow_method(self) -> &'static str {
         match self {
@@ -192,7 +164,7 @@ pub(crate) async fn follow(
 
 fn parse(purpose: &str, proof: &Proof) -> Result<Purpose, Error> {
     let unknown = || Error::validation("Invalid email verification type");
-    let purpose = Purpose::parse(purpose);
+    let purpose = Purpose::of_name(purpose);
     match proof {
         Proof::Hash(_) => purpose
             .filter(|purpose| !matches!(purpose, Purpose::Sms | Purpose::PhoneChange))

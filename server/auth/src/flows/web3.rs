@@ -79,7 +79,8 @@ pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
 
 fn choose<'a>(context: &Context<'a>, chain: &str) -> Result<(Chain, &'a Web3Settings), Error> {
     let providers = &context.auth.settings.providers;
-    let chain = Chain::parse(chain).ok_or_else(|| Code::Web3UnsupportedChain.because("Unsupported chain"))?;
+    let chain =
+        Chain::of_name(chain).ok_or_else(|| Code::Web3UnsupportedChain.because("Unsupported chain"))?;
     let settings = match chain {
         Chain::Ethereum => &providers.ethereum,
         Chain::Solana => &providers.solana,

@@ -14,24 +14,13 @@ use super::{ProviderError, Providers};
 use crate::Secret;
 use crate::http_client::{Reach, resolve_public};
 
-/// What a custom provider speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum ProviderType {
-    Oauth2,
-    Oidc,
-}
-
-impl ProviderType {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Oauth2 => "oauth2",
-            Self::Oidc => "oidc",
-        }
-    }
-
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        [Self::Oauth2, Self::Oidc].into_iter().find(|kind| kind.name() == name)
+::settings::words! {
+    /// What a custom provider speaks.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub(crate) enum ProviderType {
+        Oauth2 = "oauth2",
+        Oidc = "oidc",
     }
 }
 

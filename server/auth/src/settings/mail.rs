@@ -8,74 +8,41 @@ use ::settings::{Invalid, Reader, Secret, Value};
 
 use super::{SettingsContext, otp_length};
 
-/// The mails that there are. The first six carry a code, the others tell of a change that was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MailKind {
-    /// Confirms the address of a new user.
-    Confirmation,
-    /// Invites somebody whom an administrator has added.
-    Invite,
-    /// Lets somebody in who forgot the password.
-    Recovery,
-    /// Signs a confirmed user in.
-    MagicLink,
-    /// Confirms a new address, or that it may replace the current one.
-    EmailChange,
-    /// Confirms that the user is still the same before the password changes.
-    Reauthentication,
-    /// The password was changed.
-    PasswordChanged,
-    /// The address was changed; goes to the old one.
-    EmailChanged,
-    /// The phone number was changed.
-    PhoneChanged,
-    /// A way to sign in was added.
-    IdentityLinked,
-    /// A way to sign in was removed.
-    IdentityUnlinked,
-    /// A second factor was added.
-    MfaFactorEnrolled,
-    /// A second factor was removed.
-    MfaFactorUnenrolled,
+::settings::words! {
+    /// The mails that there are, by their lowercase names in upstream's settings. The first six carry a code, the others
+    /// tell of a change that was made.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum MailKind {
+        /// Confirms the address of a new user.
+        Confirmation = "confirmation",
+        /// Invites somebody whom an administrator has added.
+        Invite = "invite",
+        /// Lets somebody in who forgot the password.
+        Recovery = "recovery",
+        /// Signs a confirmed user in.
+        MagicLink = "magic_link",
+        /// Confirms a new address, or that it may replace the current one.
+        EmailChange = "email_change",
+        /// Confirms that the user is still the same before the password changes.
+        Reauthentication = "reauthentication",
+        /// The password was changed.
+        PasswordChanged = "password_changed",
+        /// The address was changed; goes to the old one.
+        EmailChanged = "email_changed",
+        /// The phone number was changed.
+        PhoneChanged = "phone_changed",
+        /// A way to sign in was added.
+        IdentityLinked = "identity_linked",
+        /// A way to sign in was removed.
+        IdentityUnlinked = "identity_unlinked",
+        /// A second factor was added.
+        MfaFactorEnrolled = "mfa_factor_enrolled",
+        /// A second factor was removed.
+        MfaFactorUnenrolled = "mfa_factor_unenrolled",
+    }
 }
 
 impl MailKind {
-    /// All kinds.
-    pub const ALL: [Self; 13] = [
-        Self::Confirmation,
-        Self::Invite,
-        Self::Recovery,
-        Self::MagicLink,
-        Self::EmailChange,
-        Self::Reauthentication,
-        Self::PasswordChanged,
-        Self::EmailChanged,
-        Self::PhoneChanged,
-        Self::IdentityLinked,
-        Self::IdentityUnlinked,
-        Self::MfaFactorEnrolled,
-        Self::MfaFactorUnenrolled,
-    ];
-
-    /// Returns the name in upstream's settings, lowercase: `confirmation`, …, `password_changed`, ….
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Confirmation => "confirmation",
-            Self::Invite => "invite",
-            Self::Recovery => "recovery",
-            Self::MagicLink => "magic_link",
-            Self::EmailChange => "email_change",
-            Self::Reauthentication => "reauthentication",
-            Self::PasswordChanged => "password_changed",
-            Self::EmailChanged => "email_changed",
-            Self::PhoneChanged => "phone_changed",
-            Self::IdentityLinked => "identity_linked",
-            Self::IdentityUnlinked => "identity_unlinked",
-            Self::MfaFactorEnrolled => "mfa_factor_enrolled",
-            Self::MfaFactorUnenrolled => "mfa_factor_unenrolled",
-        }
-    }
-
     /// Returns what hooks and links call the kind: `signup`, …, `password_changed_notification`, ….
     pub(crate) const fn action_type(self) -> &'static str {
         match self {

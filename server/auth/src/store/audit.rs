@@ -135,25 +135,16 @@ pub(crate) async fn write(
     executor.into().execute(&format!("with {entry} select"), parameters).await.map(drop)
 }
 
-/// What entries are looked for by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
-    Author,
-    Action,
-    Type,
+::settings::words! {
+    /// What entries are looked for by.
+    pub(crate) enum Scope {
+        Author = "author",
+        Action = "action",
+        Type = "type",
+    }
 }
 
 impl Scope {
-    /// Parses a name; `None` for an unknown one.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "author" => Self::Author,
-            "action" => Self::Action,
-            "type" => Self::Type,
-            _ => return None,
-        })
-    }
-
     /// Returns a SQL condition on entry `e`; the first parameter is a pattern.
     const fn condition(self) -> &'static str {
         match self {

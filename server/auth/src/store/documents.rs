@@ -37,7 +37,7 @@ pub(super) fn account(alias: &str) -> String {
     let pending: Vec<_> = Kind::ALL
         .iter()
         .map(|kind| {
-            let (column, sent_at) = (kind.column(), kind.sent_at());
+            let (column, sent_at) = (kind.name(), kind.sent_at());
             format!(
                 "'{column}', jsonb_build_object('hash', coalesce({alias}.{column}, ''),
                    'age', extract(epoch from now() - {alias}.{sent_at}))"

@@ -347,7 +347,6 @@ pub(crate) async fn delete(work: &Work<'_>, user: Uuid, id: Uuid) -> Result<Opti
 
 /// Returns a SQL expression: [`FactorType::method`] of the expression `factor_type`.
 fn amr_method(factor_type: &str) -> String {
-    let cases = [FactorType::Totp, FactorType::Phone, FactorType::Webauthn]
-        .map(|kind| format!("when '{}' then '{}'", kind.name(), kind.method()));
+    let cases = FactorType::ALL.map(|kind| format!("when '{}' then '{}'", kind.name(), kind.method()));
     format!("case {factor_type} {} end", cases.join(" "))
 }

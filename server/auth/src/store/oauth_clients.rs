@@ -8,52 +8,28 @@ use super::{Executor, documents, owned};
 use crate::Error;
 use crate::user::timestamp;
 
-/// Whether a client can keep a secret (RFC 6749, section 2.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum ClientType {
-    Public,
-    Confidential,
-}
-
-impl ClientType {
-    /// Parses a name; `None` for an unknown one.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        [Self::Public, Self::Confidential].into_iter().find(|client_type| client_type.name() == name)
-    }
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Public => "public",
-            Self::Confidential => "confidential",
-        }
+::settings::words! {
+    /// Whether a client can keep a secret (RFC 6749, section 2.1).
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub(crate) enum ClientType {
+        Public = "public",
+        Confidential = "confidential",
     }
 }
 
-/// How a client proves who it is to the token endpoint (RFC 7591, section 2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum AuthMethod {
-    None,
-    ClientSecretBasic,
-    ClientSecretPost,
+::settings::words! {
+    /// How a client proves who it is to the token endpoint (RFC 7591, section 2).
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub(crate) enum AuthMethod {
+        None = "none",
+        ClientSecretBasic = "client_secret_basic",
+        ClientSecretPost = "client_secret_post",
+    }
 }
 
 impl AuthMethod {
-    /// Parses a name; `None` for an unknown one.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        let all = [Self::None, Self::ClientSecretBasic, Self::ClientSecretPost];
-        all.into_iter().find(|method| method.name() == name)
-    }
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::ClientSecretBasic => "client_secret_basic",
-            Self::ClientSecretPost => "client_secret_post",
-        }
-    }
-
     /// Returns the only type of client that proves itself like this.
     pub(crate) const fn client_type(self) -> ClientType {
         match self {

@@ -26,7 +26,7 @@ pub(crate) async fn put(
          )
          update auth.users u set {column} = $2, {sent_at} = now(), updated_at = now()
          where u.id = $1::uuid returning {account}",
-        column = kind.column(),
+        column = kind.name(),
         sent_at = kind.sent_at(),
         account = documents::account("u"),
     );
@@ -41,7 +41,7 @@ pub(crate) async fn find_user(
     kinds: &[Kind],
     hash: &str,
 ) -> Result<Option<Account>, Error> {
-    let kinds: Vec<_> = kinds.iter().map(|kind| kind.column()).collect();
+    let kinds: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
     // The lock may have waited for the request that used the code up: what counts is the row after that.
     let condition: Vec<_> = kinds.iter().map(|column| format!("u.{column} = $1")).collect();
     let sql = format!(
@@ -66,14 +66,14 @@ pub(crate) async fn clear(executor: impl Into<Executor<'_>>, user: Uuid, kind: K
            delete from auth.one_time_tokens where user_id = $1::uuid and token_type = '{column}'
          )
          update auth.users set {column} = '', updated_at = now() where id = $1::uuid",
-        column = kind.column(),
+        column = kind.name(),
     );
     executor.into().execute(&sql, vec![owned(user)]).await.map(drop)
 }
 
 /// Makes all codes of a user worthless.
 pub(crate) async fn clear_all(executor: impl Into<Executor<'_>>, user: Uuid) -> Result<(), Error> {
-    let blank: Vec<_> = Kind::ALL.iter().map(|kind| format!("{} = ''", kind.column())).collect();
+    let blank: Vec<_> = Kind::ALL.iter().map(|kind| format!("{} = ''", kind.name())).collect();
     let sql = format!(
         "with gone as (
            delete from auth.one_time_tokens where user_id = $1::uuid

@@ -12,19 +12,11 @@ use super::{Executor, Work, documents, interval, owned, text};
 use crate::Error;
 use crate::factors::credential::Credential;
 
-/// A ceremony of passkeys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ceremony {
-    Registration,
-    Authentication,
-}
-
-impl Ceremony {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Registration => "registration",
-            Self::Authentication => "authentication",
-        }
+::settings::words! {
+    /// A ceremony of passkeys.
+    pub(crate) enum Ceremony {
+        Registration = "registration",
+        Authentication = "authentication",
     }
 }
 

@@ -2,45 +2,27 @@
 
 use serde::Deserialize;
 
-/// What a code confirms; there is one of each kind per user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-pub(crate) enum Kind {
-    #[serde(rename = "confirmation_token")]
-    Confirmation,
-    #[serde(rename = "recovery_token")]
-    Recovery,
-    #[serde(rename = "email_change_token_new")]
-    EmailChangeNew,
-    #[serde(rename = "email_change_token_current")]
-    EmailChangeCurrent,
-    #[serde(rename = "phone_change_token")]
-    PhoneChange,
-    #[serde(rename = "reauthentication_token")]
-    Reauthentication,
+::settings::words! {
+    /// What a code confirms, by the column of `auth.users` and the value of the enum `auth.one_time_token_type`; there
+    /// is one of each kind per user.
+    #[derive(PartialOrd, Ord, Hash, Deserialize)]
+    pub(crate) enum Kind {
+        #[serde(rename = "confirmation_token")]
+        Confirmation = "confirmation_token",
+        #[serde(rename = "recovery_token")]
+        Recovery = "recovery_token",
+        #[serde(rename = "email_change_token_new")]
+        EmailChangeNew = "email_change_token_new",
+        #[serde(rename = "email_change_token_current")]
+        EmailChangeCurrent = "email_change_token_current",
+        #[serde(rename = "phone_change_token")]
+        PhoneChange = "phone_change_token",
+        #[serde(rename = "reauthentication_token")]
+        Reauthentication = "reauthentication_token",
+    }
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Confirmation,
-        Self::Recovery,
-        Self::EmailChangeNew,
-        Self::EmailChangeCurrent,
-        Self::PhoneChange,
-        Self::Reauthentication,
-    ];
-
-    /// Returns the column of `auth.users` and the value of the enum `auth.one_time_token_type`.
-    pub(super) const fn column(self) -> &'static str {
-        match self {
-            Self::Confirmation => "confirmation_token",
-            Self::Recovery => "recovery_token",
-            Self::EmailChangeNew => "email_change_token_new",
-            Self::EmailChangeCurrent => "email_change_token_current",
-            Self::PhoneChange => "phone_change_token",
-            Self::Reauthentication => "reauthentication_token",
-        }
-    }
-
     /// Returns the column that tells when the code was sent.
     pub(super) const fn sent_at(self) -> &'static str {
         match self {

@@ -5,29 +5,20 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Kinds of row changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) enum Kind {
-    Insert,
-    Update,
-    Delete,
+::settings::words! {
+    /// Kinds of row changes, by their names in events.
+    #[derive(Hash, Serialize, Deserialize)]
+    pub(crate) enum Kind {
+        Insert = "INSERT",
+        Update = "UPDATE",
+        Delete = "DELETE",
+    }
 }
 
 impl Kind {
-    /// Returns its name in events.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Insert => "INSERT",
-            Self::Update => "UPDATE",
-            Self::Delete => "DELETE",
-        }
-    }
-
     /// Returns the kind of this name, whatever its case; `None` stands for every kind.
     fn parse(name: &str) -> Option<Self> {
-        [Self::Insert, Self::Update, Self::Delete]
-            .into_iter()
-            .find(|kind| kind.name().eq_ignore_ascii_case(name))
+        Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name))
     }
 }
 

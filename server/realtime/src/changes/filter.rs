@@ -21,28 +21,32 @@ pub(crate) enum Test {
     IsDistinct(String),
 }
 
-/// Comparisons, by their names in filters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Comparison {
-    Eq,
-    Neq,
-    Lt,
-    Lte,
-    Gt,
-    Gte,
-    Like,
-    Ilike,
-    Match,
-    Imatch,
+::settings::words! {
+    /// Comparisons, by their names in filters.
+    #[derive(Hash)]
+    pub(crate) enum Comparison {
+        Eq = "eq",
+        Neq = "neq",
+        Lt = "lt",
+        Lte = "lte",
+        Gt = "gt",
+        Gte = "gte",
+        Like = "like",
+        Ilike = "ilike",
+        Match = "match",
+        Imatch = "imatch",
+    }
 }
 
-/// The value after `IS`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum IsValue {
-    Null,
-    True,
-    False,
-    Unknown,
+::settings::words! {
+    /// The SQL keyword after `IS`.
+    #[derive(Hash)]
+    pub(crate) enum IsValue {
+        Null = "null",
+        True = "true",
+        False = "false",
+        Unknown = "unknown",
+    }
 }
 
 /// The reason why a filter is refused.
@@ -68,19 +72,6 @@ const MAX_CONDITIONS: usize = 32;
 /// Values that `in` may have.
 const MAX_VALUES: usize = 100;
 
-const COMPARISONS: [(&str, Comparison); 10] = [
-    ("eq", Comparison::Eq),
-    ("neq", Comparison::Neq),
-    ("lt", Comparison::Lt),
-    ("lte", Comparison::Lte),
-    ("gt", Comparison::Gt),
-    ("gte", Comparison::Gte),
-    ("like", Comparison::Like),
-    ("ilike", Comparison::Ilike),
-    ("match", Comparison::Match),
-    ("imatch", Comparison::Imatch),
-];
-
 impl Condition {
     /// Returns the condition without its values: one statement evaluates all filters of the same shape.
     pub(crate) fn shape(&self) -> Self {
@@ -103,6 +94,11 @@ impl Condition {
 }
 
 impl Comparison {
+    /// Returns the name in filters of a comparison with a pattern; `None` for others.
+    pub(crate) fn pattern_name(self) -> Option<&'static str> {
+        matches!(self, Self::Like | Self::Ilike | Self::Match | Self::Imatch).then_some(self.name())
+    }
+
     /// Returns the operator of Postgres.
     pub(crate) const fn operator(self) -> &'static str {
         match self {
@@ -117,27 +113,6 @@ impl Comparison {
             Self::Match => "~",
             Self::Imatch => "~*",
         }
-    }
-
-    /// Returns the name in filters of a comparison with a pattern; `None` for others.
-    pub(crate) const fn pattern_name(self) -> Option<&'static str> {
-        match self {
-            Self::Like => Some("like"),
-            Self::Ilike => Some("ilike"),
-            Self::Match => Some("match"),
-            Self::Imatch => Some("imatch"),
-            _ => None,
-        }
-    }
-}
-
-impl IsValue {
-    const ALL: [(&str, Self); 4] =
-        [("null", Self::Null), ("true", Self::True), ("false", Self::False), ("unknown", Self::Unknown)];
-
-    /// Returns the SQL keyword.
-    pub(crate) fn word(self) -> &'static str {
-        Self::ALL.iter().find(|(_, value)| *value == self).map_or("null", |(word, _)| word)
     }
 }
 
@@ -168,14 +143,12 @@ fn condition(part: &str) -> Result<Condition, FilterError> {
     if column.is_empty() {
         return Err(wrong());
     }
-    let comparison = COMPARISONS.iter().find(|(name, _)| *name == operator);
-    let test = match (comparison, operator) {
-        (Some((_, comparison)), _) => Test::Compare(*comparison, unquote(value)),
+    let test = match (Comparison::of_name(operator), operator) {
+        (Some(comparison), _) => Test::Compare(comparison, unquote(value)),
         (None, "in") => Test::In(list(value).ok_or_else(unwrapped)??),
         (None, "is") => {
             let word = unquote(value).to_ascii_lowercase();
-            let is_value = IsValue::ALL.iter().find(|(name, _)| *name == word);
-            Test::Is(is_value.ok_or(FilterError::InvalidIsValue)?.1)
+            Test::Is(IsValue::of_name(&word).ok_or(FilterError::InvalidIsValue)?)
         }
         (None, "isdistinct") => Test::IsDistinct(unquote(value)),
         (None, unknown) => {

@@ -250,7 +250,7 @@ fn push_condition(sql: &mut String, value: &str, sql_type: &str, compared: &str,
             write!(sql, "{value} {} {compared}::{cast}", comparison.operator())
         }
         Test::IsDistinct(_) => write!(sql, "{value} is distinct from {compared}::{sql_type}"),
-        Test::Is(is_value) => write!(sql, "{value} is {}", is_value.word()),
+        Test::Is(is_value) => write!(sql, "{value} is {}", is_value.name()),
         Test::In(_) => write!(sql, "{value} = any({compared}::{sql_type}[])"),
     };
     sql.push(')');

@@ -162,7 +162,7 @@ async fn check(database: &Database, table: &Table, mut condition: Condition) -> 
         Test::Is(IsValue::Null) => return Ok(condition),
         Test::Is(_) if column.type_name == "bool" => return Ok(condition),
         Test::Is(value) => {
-            let (word, shown) = (value.word(), &column.display_type);
+            let (word, shown) = (value.name(), &column.display_type);
             return Err(refused(format!("is {word} filter requires a boolean column, got {shown}")));
         }
     };

@@ -1,21 +1,12 @@
 //! The rights of a channel.
 
-/// A kind of rights, by the column `extension` of `realtime.messages` that policies test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Right {
-    /// Broadcasts.
-    Broadcast,
-    /// Presence.
-    Presence,
-}
-
-impl Right {
-    /// Returns the value of `extension`.
-    pub(crate) const fn extension(self) -> &'static str {
-        match self {
-            Self::Broadcast => "broadcast",
-            Self::Presence => "presence",
-        }
+::settings::words! {
+    /// A kind of rights, by its name in the column `extension` of `realtime.messages` that policies test.
+    pub(crate) enum Right {
+        /// Broadcasts.
+        Broadcast = "broadcast",
+        /// Presence.
+        Presence = "presence",
     }
 }
 

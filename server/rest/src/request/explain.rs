@@ -15,52 +15,29 @@ pub struct Explain {
     pub options: Vec<ExplainOption>,
 }
 
-/// How a plan is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExplainFormat {
-    /// Lines for people: `application/vnd.pgrst.plan` and `application/vnd.pgrst.plan+text`.
-    Text,
-    /// `application/vnd.pgrst.plan+json`.
-    Json,
-}
-
-impl ExplainFormat {
-    /// Returns its name in media types, and in any case in SQL.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Json => "json",
-        }
+::settings::words! {
+    /// How a plan is written, by its name in media types, and in any case in SQL.
+    pub enum ExplainFormat {
+        /// Lines for people: `application/vnd.pgrst.plan` and `application/vnd.pgrst.plan+text`.
+        Text = "text",
+        /// `application/vnd.pgrst.plan+json`.
+        Json = "json",
     }
 }
 
-/// An option of `EXPLAIN`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExplainOption {
-    /// `analyze`: the statement is run, and what it changes is kept.
-    Analyze,
-    /// `verbose`.
-    Verbose,
-    /// `settings`.
-    Settings,
-    /// `buffers`.
-    Buffers,
-    /// `wal`.
-    Wal,
-}
-
-impl ExplainOption {
-    const ALL: [Self; 5] = [Self::Analyze, Self::Verbose, Self::Settings, Self::Buffers, Self::Wal];
-
-    /// Returns its name in media types, and in any case in SQL.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Analyze => "analyze",
-            Self::Verbose => "verbose",
-            Self::Settings => "settings",
-            Self::Buffers => "buffers",
-            Self::Wal => "wal",
-        }
+::settings::words! {
+    /// An option of `EXPLAIN`, by its name in media types, and in any case in SQL.
+    pub enum ExplainOption {
+        /// `analyze`: the statement is run, and what it changes is kept.
+        Analyze = "analyze",
+        /// `verbose`.
+        Verbose = "verbose",
+        /// `settings`.
+        Settings = "settings",
+        /// `buffers`.
+        Buffers = "buffers",
+        /// `wal`.
+        Wal = "wal",
     }
 }
 

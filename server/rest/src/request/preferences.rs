@@ -31,62 +31,68 @@ pub struct Preferences {
     pub invalid: Vec<String>,
 }
 
-/// What an insert does with rows that exist already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resolution {
-    /// They are updated.
-    MergeDuplicates,
-    /// They are left alone.
-    IgnoreDuplicates,
+::settings::words! {
+    /// What an insert does with rows that exist already.
+    pub enum Resolution {
+        /// They are updated.
+        MergeDuplicates = "resolution=merge-duplicates",
+        /// They are left alone.
+        IgnoreDuplicates = "resolution=ignore-duplicates",
+    }
 }
 
-/// What a key missing from an object means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
-    /// The column's default.
-    Default,
-    /// Null.
-    Null,
+::settings::words! {
+    /// What a key missing from an object means.
+    pub enum Missing {
+        /// The column's default.
+        Default = "missing=default",
+        /// Null.
+        Null = "missing=null",
+    }
 }
 
-/// What a mutation answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Representation {
-    /// The rows.
-    Full,
-    /// Where the new row is.
-    HeadersOnly,
-    /// Nothing.
-    Minimal,
+::settings::words! {
+    /// What a mutation answers.
+    pub enum Representation {
+        /// The rows.
+        Full = "return=representation",
+        /// Where the new row is.
+        HeadersOnly = "return=headers-only",
+        /// Nothing.
+        Minimal = "return=minimal",
+    }
 }
 
-/// How the total number of rows is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Count {
-    /// By counting.
-    Exact,
-    /// By asking the planner.
-    Planned,
-    /// By counting up to `db-max-rows`, by asking the planner beyond.
-    Estimated,
+::settings::words! {
+    /// How the total number of rows is found.
+    pub enum Count {
+        /// By counting.
+        Exact = "count=exact",
+        /// By asking the planner.
+        Planned = "count=planned",
+        /// By counting up to `db-max-rows`, by asking the planner beyond.
+        Estimated = "count=estimated",
+    }
 }
 
-/// How the transaction ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TransactionEnd {
-    /// It is kept.
-    Commit,
-    /// It is undone after its answer is known.
-    Rollback,
+::settings::words! {
+    /// How the transaction ends.
+    pub enum TransactionEnd {
+        /// It is kept.
+        Commit = "tx=commit",
+        /// It is undone after its answer is known.
+        Rollback = "tx=rollback",
+    }
 }
 
-/// What an unknown preference means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Handling {
-    /// An error.
-    Strict,
-    /// Nothing.
-    Lenient,
+::settings::words! {
+    /// What an unknown preference means.
+    pub enum Handling {
+        /// An error.
+        Strict = "handling=strict",
+        /// Nothing.
+        Lenient = "handling=lenient",
+    }
 }
 
 impl Preferences {
@@ -102,33 +108,19 @@ impl Preferences {
     }
 
     fn take(&mut self, preference: &str, may_choose_end: bool) {
-        match preference {
-            "resolution=merge-duplicates" => first(&mut self.resolution, Resolution::MergeDuplicates),
-            "resolution=ignore-duplicates" => first(&mut self.resolution, Resolution::IgnoreDuplicates),
-            "missing=default" => first(&mut self.missing, Missing::Default),
-            "missing=null" => first(&mut self.missing, Missing::Null),
-            "return=representation" => first(&mut self.representation, Representation::Full),
-            "return=headers-only" => first(&mut self.representation, Representation::HeadersOnly),
-            "return=minimal" => first(&mut self.representation, Representation::Minimal),
-            "count=exact" => first(&mut self.count, Count::Exact),
-            "count=planned" => first(&mut self.count, Count::Planned),
-            "count=estimated" => first(&mut self.count, Count::Estimated),
-            "tx=commit" if may_choose_end => first(&mut self.transaction, TransactionEnd::Commit),
-            "tx=rollback" if may_choose_end => first(&mut self.transaction, TransactionEnd::Rollback),
-            "tx=commit" | "tx=rollback" => {}
-            "handling=strict" => first(&mut self.handling, Handling::Strict),
-            "handling=lenient" => first(&mut self.handling, Handling::Lenient),
-            other => {
-                if let Some(zone) = other.strip_prefix("timezone=") {
-                    first(&mut self.timezone, zone.to_owned());
-                } else if let Some(rows) = other.strip_prefix("max-affected=") {
-                    if let Ok(rows) = rows.parse() {
-                        first(&mut self.max_affected, rows);
-                    }
-                } else {
-                    self.invalid.push(other.to_owned());
-                }
-            }
+        let mut ignored = None;
+        let transaction = if may_choose_end { &mut self.transaction } else { &mut ignored };
+        let is_known = first(&mut self.resolution, Resolution::of_name(preference))
+            || first(&mut self.missing, Missing::of_name(preference))
+            || first(&mut self.representation, Representation::of_name(preference))
+            || first(&mut self.count, Count::of_name(preference))
+            || first(transaction, TransactionEnd::of_name(preference))
+            || first(&mut self.handling, Handling::of_name(preference))
+            || first(&mut self.timezone, preference.strip_prefix("timezone=").map(str::to_owned));
+        if let Some(rows) = preference.strip_prefix("max-affected=") {
+            first(&mut self.max_affected, rows.parse().ok());
+        } else if !is_known {
+            self.invalid.push(preference.to_owned());
         }
     }
 
@@ -149,42 +141,26 @@ impl Preferences {
 
     /// Returns the value of `Preference-Applied`, in upstream's order; `None` when nothing was preferred.
     pub fn applied(&self) -> Option<String> {
-        let mut applied: Vec<String> = Vec::new();
-        let mut add = |text: Option<&str>| applied.extend(text.map(str::to_owned));
-        add(self.resolution.map(|resolution| match resolution {
-            Resolution::MergeDuplicates => "resolution=merge-duplicates",
-            Resolution::IgnoreDuplicates => "resolution=ignore-duplicates",
-        }));
-        add(self.missing.map(|missing| match missing {
-            Missing::Default => "missing=default",
-            Missing::Null => "missing=null",
-        }));
-        add(self.representation.map(|representation| match representation {
-            Representation::Full => "return=representation",
-            Representation::HeadersOnly => "return=headers-only",
-            Representation::Minimal => "return=minimal",
-        }));
-        add(self.count.map(|count| match count {
-            Count::Exact => "count=exact",
-            Count::Planned => "count=planned",
-            Count::Estimated => "count=estimated",
-        }));
-        add(self.transaction.map(|end| match end {
-            TransactionEnd::Commit => "tx=commit",
-            TransactionEnd::Rollback => "tx=rollback",
-        }));
-        add(self.handling.map(|handling| match handling {
-            Handling::Strict => "handling=strict",
-            Handling::Lenient => "handling=lenient",
-        }));
-        add(self.timezone.as_ref().map(|zone| format!("timezone={zone}")).as_deref());
-        add(self.row_limit().map(|rows| format!("max-affected={rows}")).as_deref());
+        let words = [
+            self.resolution.map(Resolution::name),
+            self.missing.map(Missing::name),
+            self.representation.map(Representation::name),
+            self.count.map(Count::name),
+            self.transaction.map(TransactionEnd::name),
+            self.handling.map(Handling::name),
+        ];
+        let mut applied: Vec<String> = words.into_iter().flatten().map(str::to_owned).collect();
+        applied.extend(self.timezone.as_ref().map(|zone| format!("timezone={zone}")));
+        applied.extend(self.row_limit().map(|rows| format!("max-affected={rows}")));
         (!applied.is_empty()).then(|| applied.join(", "))
     }
 }
 
-fn first<T>(slot: &mut Option<T>, value: T) {
-    slot.get_or_insert(value);
+/// Puts `value` into `slot`, unless that has one already. Returns whether there is a value.
+fn first<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
+    let is_known = value.is_some();
+    *slot = slot.take().or(value);
+    is_known
 }
 
 #[cfg(test)]

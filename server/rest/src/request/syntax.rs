@@ -62,31 +62,19 @@ pub struct SelectColumn {
     pub alias: Option<String>,
 }
 
-/// An aggregate function of `select=`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Aggregate {
-    /// `avg()`.
-    Avg,
-    /// `count()`.
-    Count,
-    /// `max()`.
-    Max,
-    /// `min()`.
-    Min,
-    /// `sum()`.
-    Sum,
-}
-
-impl Aggregate {
-    /// Returns the function's name, here and in Postgres.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Avg => "avg",
-            Self::Count => "count",
-            Self::Max => "max",
-            Self::Min => "min",
-            Self::Sum => "sum",
-        }
+::settings::words! {
+    /// An aggregate function of `select=`, by its name here and in Postgres.
+    pub enum Aggregate {
+        /// `avg()`.
+        Avg = "avg",
+        /// `count()`.
+        Count = "count",
+        /// `max()`.
+        Max = "max",
+        /// `min()`.
+        Min = "min",
+        /// `sum()`.
+        Sum = "sum",
     }
 }
 

@@ -118,7 +118,7 @@ fn order(fields: &Fields<'_>, columns: &[&'static str]) -> Result<(Column, bool)
     };
     let order = Fields::of(value, "body/sortBy")?;
     order.required("column")?;
-    let column = order.one_of("column", columns)?.and_then(Column::named).unwrap_or_default();
+    let column = order.one_of("column", columns)?.and_then(Column::of_name).unwrap_or_default();
     Ok((column, order.one_of("order", &["asc", "desc"])? == Some("desc")))
 }
 

@@ -178,12 +178,15 @@ pub(super) fn options(fields: &Fields<'_>) -> Result<Options, Error> {
     let size = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let height = fields.integer("height", 0)?.map(size);
     let width = fields.integer("width", 0)?.map(size);
-    let resize = fields.one_of("resize", &Resize::NAMES)?.and_then(Resize::of_name).unwrap_or_default();
+    let resize = fields
+        .one_of("resize", &Resize::ALL.map(Resize::name))?
+        .and_then(Resize::of_name)
+        .unwrap_or_default();
     let format =
         fields.one_of("format", &FormatChoice::NAMES)?.and_then(FormatChoice::of_name).unwrap_or_default();
     let quality =
         fields.integer_within("quality", &QUALITIES)?.and_then(|quality| u8::try_from(quality).ok());
-    let anchor = fields.one_of("gravity", &Anchor::NAMES)?.and_then(Anchor::of_name);
+    let anchor = fields.one_of("gravity", &Anchor::ALL.map(Anchor::name))?.and_then(Anchor::of_name);
     let (x, y) = (fields.number("x_offset", None)?, fields.number("y_offset", None)?);
     let gravity = anchor.map(|anchor| Gravity { anchor, x, y });
     Ok(Options { width, height, resize, quality, format, gravity })

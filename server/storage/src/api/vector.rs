@@ -244,7 +244,7 @@ async fn answer_to(storage: &Storage, operation: &str, fields: &Fields<'_>) -> R
 
 async fn create_index(storage: &Storage, fields: &Fields<'_>) -> Result<(), Error> {
     let metric =
-        Metric::named(fields.text("distanceMetric")).ok_or(Error::InvalidParameter("distanceMetric"))?;
+        Metric::of_name(fields.text("distanceMetric")).ok_or(Error::InvalidParameter("distanceMetric"))?;
     let new = NewIndex {
         bucket: fields.text("vectorBucketName"),
         name: fields.text("indexName"),

@@ -13,35 +13,15 @@ use crate::{Error, Storage, lenient_base64};
 /// Names that a list of version 2 shows at most.
 pub(crate) const MAX_KEYS: u64 = 1000;
 
-/// Columns that lists are ordered by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Column {
-    #[default]
-    Name,
-    CreatedAt,
-    UpdatedAt,
-    LastAccessedAt,
-}
-
-impl Column {
-    /// Returns the column of that name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "name" => Self::Name,
-            "created_at" => Self::CreatedAt,
-            "updated_at" => Self::UpdatedAt,
-            "last_accessed_at" => Self::LastAccessedAt,
-            _ => return None,
-        })
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::CreatedAt => "created_at",
-            Self::UpdatedAt => "updated_at",
-            Self::LastAccessedAt => "last_accessed_at",
-        }
+::settings::words! {
+    /// Columns that lists are ordered by.
+    #[derive(Default)]
+    pub(crate) enum Column {
+        #[default]
+        Name = "name",
+        CreatedAt = "created_at",
+        UpdatedAt = "updated_at",
+        LastAccessedAt = "last_accessed_at",
     }
 }
 
@@ -285,7 +265,7 @@ pub(crate) fn decode_cursor(token: &str) -> Result<(Cursor, Column, bool), Error
         match line.split_once(':').ok_or_else(refused)? {
             ("l", name) => name.clone_into(&mut cursor.after),
             ("o", order) => descending = order.eq_ignore_ascii_case("desc"),
-            ("c", name) => column = Column::named(name).ok_or_else(refused)?,
+            ("c", name) => column = Column::of_name(name).ok_or_else(refused)?,
             ("a", time) => cursor.after_time = Some(time.to_owned()),
             _ => return Err(refused()),
         }

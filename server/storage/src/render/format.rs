@@ -7,19 +7,18 @@ use poem::http::header::ACCEPT;
 /// twenty-fifth. Beyond them it is made only when it is asked for by its name (`docs/decisions/0052-pictures-of-strangers.md`).
 const MAX_NEGOTIATED_AVIF: u64 = 120_000;
 
-/// A format that pictures are read or written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
-    Jpeg,
-    Png,
-    Gif,
-    Webp,
-    Avif,
+::settings::words! {
+    /// A format that pictures are read or written in.
+    pub(crate) enum Format {
+        Jpeg = "jpeg",
+        Png = "png",
+        Gif = "gif",
+        Webp = "webp",
+        Avif = "avif",
+    }
 }
 
 impl Format {
-    const ALL: [Self; 5] = [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Avif];
-
     /// Returns the format of a file by its first bytes, whatever its name and declared type are.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let format = image::guess_format(bytes).ok()?;
@@ -39,16 +38,6 @@ impl Format {
             Self::Gif => b'g',
             Self::Webp => b'w',
             Self::Avif => b'a',
-        }
-    }
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Jpeg => "jpeg",
-            Self::Png => "png",
-            Self::Gif => "gif",
-            Self::Webp => "webp",
-            Self::Avif => "avif",
         }
     }
 

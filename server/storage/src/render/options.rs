@@ -22,38 +22,21 @@ pub(crate) struct Options {
     pub(crate) gravity: Option<Gravity>,
 }
 
-/// How a picture is brought to a width and a height that have another ratio.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Resize {
-    /// Fills both, and what is outside of them is cut off.
-    #[default]
-    Cover,
-    /// Fits into both.
-    Contain,
-    /// Has both, and another ratio than the source.
-    Fill,
+::settings::words! {
+    /// How a picture is brought to a width and a height that have another ratio.
+    #[derive(Default)]
+    pub(crate) enum Resize {
+        /// Fills both, and what is outside of them is cut off.
+        #[default]
+        Cover = "cover",
+        /// Fits into both.
+        Contain = "contain",
+        /// Has both, and another ratio than the source.
+        Fill = "fill",
+    }
 }
 
 impl Resize {
-    pub(crate) const NAMES: [&str; 3] = ["cover", "contain", "fill"];
-
-    pub(crate) fn of_name(name: &str) -> Option<Self> {
-        match name {
-            "cover" => Some(Self::Cover),
-            "contain" => Some(Self::Contain),
-            "fill" => Some(Self::Fill),
-            _ => None,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Cover => "cover",
-            Self::Contain => "contain",
-            Self::Fill => "fill",
-        }
-    }
-
     /// Returns the word of imgproxy, upstream's renderer.
     const fn kind(self) -> &'static str {
         match self {
@@ -73,48 +56,22 @@ pub(crate) struct Gravity {
     pub(crate) y: Option<f64>,
 }
 
-/// The place that the part that stays is near to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Anchor {
-    North,
-    South,
-    East,
-    West,
-    NorthEast,
-    NorthWest,
-    SouthEast,
-    SouthWest,
-    Centre,
-    /// Where the picture has the most detail.
-    Smart,
-    /// The point of the offsets.
-    Point,
-}
-
-impl Anchor {
-    pub(crate) const NAMES: [&str; 11] =
-        ["no", "so", "ea", "we", "noea", "nowe", "soea", "sowe", "ce", "sm", "fp"];
-
-    const ALL: [Self; 11] = [
-        Self::North,
-        Self::South,
-        Self::East,
-        Self::West,
-        Self::NorthEast,
-        Self::NorthWest,
-        Self::SouthEast,
-        Self::SouthWest,
-        Self::Centre,
-        Self::Smart,
-        Self::Point,
-    ];
-
-    pub(crate) fn of_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().position(|known| *known == name).map(|index| Self::ALL[index])
-    }
-
-    fn name(self) -> &'static str {
-        Self::ALL.iter().position(|known| *known == self).map_or("ce", |index| Self::NAMES[index])
+::settings::words! {
+    /// The place that the part that stays is near to.
+    pub(crate) enum Anchor {
+        North = "no",
+        South = "so",
+        East = "ea",
+        West = "we",
+        NorthEast = "noea",
+        NorthWest = "nowe",
+        SouthEast = "soea",
+        SouthWest = "sowe",
+        Centre = "ce",
+        /// Where the picture has the most detail.
+        Smart = "sm",
+        /// The point of the offsets.
+        Point = "fp",
     }
 }
 
@@ -224,8 +181,8 @@ mod tests {
         assert_eq!(north.to_string(), "gravity:no:0:-10.5");
         let smart = Gravity { anchor: Anchor::Smart, x: Some(1.0), y: None };
         assert_eq!(smart.to_string(), "gravity:sm");
-        for (anchor, name) in Anchor::ALL.iter().zip(Anchor::NAMES) {
-            assert_eq!(Anchor::of_name(name), Some(*anchor));
+        for anchor in Anchor::ALL {
+            assert_eq!(Anchor::of_name(anchor.name()), Some(anchor));
         }
     }
 

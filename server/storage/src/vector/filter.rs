@@ -25,45 +25,22 @@ pub(crate) enum Filter {
     Comparison { field: String, operator: Operator, value: Value },
 }
 
-/// How a field is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operator {
-    /// `$eq`
-    Equal,
-    /// `$ne`
-    NotEqual,
-    /// `$gt`
-    Greater,
-    /// `$gte`
-    GreaterOrEqual,
-    /// `$lt`
-    Less,
-    /// `$lte`
-    LessOrEqual,
-    /// `$in`
-    In,
-    /// `$nin`
-    NotIn,
-    /// `$exists`
-    Exists,
+::settings::words! {
+    /// How a field is compared.
+    pub(crate) enum Operator {
+        Equal = "$eq",
+        NotEqual = "$ne",
+        Greater = "$gt",
+        GreaterOrEqual = "$gte",
+        Less = "$lt",
+        LessOrEqual = "$lte",
+        In = "$in",
+        NotIn = "$nin",
+        Exists = "$exists",
+    }
 }
 
 impl Operator {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "$eq" => Self::Equal,
-            "$ne" => Self::NotEqual,
-            "$gt" => Self::Greater,
-            "$gte" => Self::GreaterOrEqual,
-            "$lt" => Self::Less,
-            "$lte" => Self::LessOrEqual,
-            "$in" => Self::In,
-            "$nin" => Self::NotIn,
-            "$exists" => Self::Exists,
-            _ => return None,
-        })
-    }
-
     /// Checks that `value` is one that this operator compares with; returns what is wrong otherwise, in the words of a
     /// validator of JSON schemas.
     fn check(self, value: &Value) -> Result<(), &'static str> {
@@ -118,7 +95,7 @@ impl Filter {
                 }
                 Value::Object(operators) => {
                     for (name, value) in operators {
-                        let operator = Operator::named(name)
+                        let operator = Operator::of_name(name)
                             .ok_or_else(|| format!("{path} must NOT have additional properties"))?;
                         operator.check(value).map_err(|reason| format!("{path}/{name} {reason}"))?;
                         all.push(comparison(field, operator, value, comparisons)?);

@@ -15,17 +15,18 @@ use crate::store::users::{self, Account, Changes, NewUser};
 use crate::user::User;
 use crate::{Code, Error, MailKind};
 
-/// What a link does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LinkType {
-    SignUp,
-    Invite,
-    MagicLink,
-    Recovery,
-    /// Confirms at the current address that another may replace it.
-    EmailChangeCurrent,
-    /// Confirms the address that is to replace the current one.
-    EmailChangeNew,
+::settings::words! {
+    /// What a link does.
+    pub(crate) enum LinkType {
+        SignUp = "signup",
+        Invite = "invite",
+        MagicLink = "magiclink",
+        Recovery = "recovery",
+        /// Confirms at the current address that another may replace it.
+        EmailChangeCurrent = "email_change_current",
+        /// Confirms the address that is to replace the current one.
+        EmailChangeNew = "email_change_new",
+    }
 }
 
 impl LinkType {
@@ -33,31 +34,12 @@ impl LinkType {
     ///
     /// Errors: `validation_failed` for an unknown name.
     pub(crate) fn parse(name: &str) -> Result<Self, Error> {
-        Ok(match name {
-            "signup" => Self::SignUp,
-            "invite" => Self::Invite,
-            "magiclink" => Self::MagicLink,
-            "recovery" => Self::Recovery,
-            "email_change_current" => Self::EmailChangeCurrent,
-            "email_change_new" => Self::EmailChangeNew,
-            _ => {
-                return Err(Error::validation(format!(
-                    "Invalid email action link type requested: {name:?}; expected signup, invite, magiclink, \
-                     recovery, email_change_current or email_change_new"
-                )));
-            }
+        Self::of_name(name).ok_or_else(|| {
+            Error::validation(format!(
+                "Invalid email action link type requested: {name:?}; expected signup, invite, magiclink, \
+                 recovery, email_change_current or email_change_new"
+            ))
         })
-    }
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::SignUp => "signup",
-            Self::Invite => "invite",
-            Self::MagicLink => "magiclink",
-            Self::Recovery => "recovery",
-            Self::EmailChangeCurrent => "email_change_current",
-            Self::EmailChangeNew => "email_change_new",
-        }
     }
 
     /// Returns the mail that would hold the link.

@@ -214,7 +214,7 @@ fn kind(client_type: &str, method: &str) -> Result<(ClientType, AuthMethod), Err
     let named_type = match client_type {
         "" => None,
         name => Some(
-            ClientType::parse(name)
+            ClientType::of_name(name)
                 .ok_or_else(|| Error::validation("client_type must be 'public' or 'confidential'"))?,
         ),
     };
@@ -235,7 +235,7 @@ fn kind(client_type: &str, method: &str) -> Result<(ClientType, AuthMethod), Err
 }
 
 fn auth_method(name: &str) -> Result<AuthMethod, Error> {
-    AuthMethod::parse(name).ok_or_else(|| {
+    AuthMethod::of_name(name).ok_or_else(|| {
         Error::validation(
             "token_endpoint_auth_method must be one of: none, client_secret_basic, client_secret_post",
         )

@@ -12,11 +12,12 @@ use crate::store::oauth_clients::OauthClient;
 use crate::store::{Work, oauth_consents};
 use crate::{Code, Error};
 
-/// The user's decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ConsentDecision {
-    Approve,
-    Deny,
+::settings::words! {
+    /// The user's decision.
+    pub(crate) enum ConsentDecision {
+        Approve = "approve",
+        Deny = "deny",
+    }
 }
 
 impl ConsentDecision {
@@ -24,11 +25,7 @@ impl ConsentDecision {
     ///
     /// Errors: `validation_failed` for an unknown name.
     pub(crate) fn parse(name: &str) -> Result<Self, Error> {
-        match name {
-            "approve" => Ok(Self::Approve),
-            "deny" => Ok(Self::Deny),
-            _ => Err(Error::validation("action must be 'approve' or 'deny'")),
-        }
+        Self::of_name(name).ok_or_else(|| Error::validation("action must be 'approve' or 'deny'"))
     }
 }
 
