@@ -112,7 +112,7 @@ export class Stage {
     })
     this.#running.add(server)
     /** @type {Peer} */
-    this.postgrest = { name: 'PostgREST', url: server.url, pid: server.process.pid, headers: {} }
+    this.postgrest = { name: 'PostgREST', url: server.url, pid: server.pid, headers: {} }
   }
 
   /**
