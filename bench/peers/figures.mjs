@@ -32,7 +32,7 @@ export async function peers(binary, { seconds, rounds }) {
     const project = path.join(import.meta.dirname, 'project')
     const basalt = running.add(await Server.start({ binary, env, project }))
     const pocketbase = running.add(await PocketBase.start(other, rows))
-    const atRest = [await memoryOf(basalt), memory(pocketbase.process.pid).now]
+    const atRest = [await memoryOf(basalt), memory(pocketbase.pid).now]
     const id = await basalt.psql('select id from posts limit 1')
     const asked = [requestsOf(basalt, id), requestsOf(pocketbase)]
     const lines = []
@@ -48,7 +48,7 @@ export async function peers(binary, { seconds, rounds }) {
       const ratio = median(turns.map(([first, second]) => first / second))
       lines.push([`${name}, requests/s`, figure(ours), figure(theirs), ratio.toFixed(2)])
     }
-    const afterLoad = [await memoryOf(basalt), memory(pocketbase.process.pid).now]
+    const afterLoad = [await memoryOf(basalt), memory(pocketbase.pid).now]
     const sizes = [binary, other].map((program) => statSync(program).size)
     table(
       ['', 'Basalt', 'PocketBase', 'ratio'],
