@@ -6,6 +6,7 @@ import path from 'node:path'
 import { load } from '../lib/load.mjs'
 import { processorTime, treeProcessorTime } from '../lib/processes.mjs'
 import { Program } from '../lib/program.mjs'
+import { quiet } from '../lib/quiet.mjs'
 import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { figure, heading, row, table } from '../lib/table.mjs'
@@ -28,12 +29,7 @@ export async function functions(binary, { seconds, rounds, connections }) {
   const project = await mkdtemp(path.join(tmpdir(), 'basalt-bench-'))
   try {
     await layOut(project)
-    const env = {
-      BASALT_ADMIN_PORT: '0',
-      BASALT_DATABASE_PORT: '0',
-      BASALT_LOG: 'warn',
-      DENO: deno(),
-    }
+    const env = { ...quiet, DENO: deno() }
     const server = running.add(await Server.start({ binary, project, only: ['functions'], env }))
     const hello = path.join(project, 'functions/hello/index.ts')
     const direct = running.add(await startDeno(hello, 'tcp:127.0.0.1:0'))

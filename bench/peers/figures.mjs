@@ -3,6 +3,7 @@ import path from 'node:path'
 
 import { load } from '../lib/load.mjs'
 import { memory } from '../lib/processes.mjs'
+import { quiet } from '../lib/quiet.mjs'
 import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { figure, heading, mebibytes, table } from '../lib/table.mjs'
@@ -28,9 +29,8 @@ export async function peers(binary, { seconds, rounds }) {
   }
   const running = new Running()
   try {
-    const env = { BASALT_ADMIN_PORT: '0', BASALT_DATABASE_PORT: '0', BASALT_LOG: 'warn' }
     const project = path.join(import.meta.dirname, 'project')
-    const basalt = running.add(await Server.start({ binary, env, project }))
+    const basalt = running.add(await Server.start({ binary, env: quiet, project }))
     const pocketbase = running.add(await PocketBase.start(other, rows))
     const atRest = [await memoryOf(basalt), memory(pocketbase.pid).now]
     const id = await basalt.psql('select id from posts limit 1')

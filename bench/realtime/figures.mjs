@@ -4,6 +4,7 @@ import { pgbench } from '../lib/pgbench.mjs'
 import { Postgres } from '../lib/postgres.mjs'
 import { memory, processorTime } from '../lib/processes.mjs'
 import { Program } from '../lib/program.mjs'
+import { quiet } from '../lib/quiet.mjs'
 import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { figure, heading, row, table } from '../lib/table.mjs'
@@ -25,9 +26,7 @@ const LIMITLESS = String(2 ** 31)
  */
 export async function realtime(binary, how) {
   const env = {
-    BASALT_ADMIN_PORT: '0',
-    BASALT_DATABASE_PORT: '0',
-    BASALT_LOG: 'warn',
+    ...quiet,
     TENANT_MAX_CONCURRENT_USERS: LIMITLESS,
     TENANT_MAX_JOINS_PER_SECOND: LIMITLESS,
     TENANT_MAX_EVENTS_PER_SECOND: LIMITLESS,

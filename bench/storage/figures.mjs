@@ -8,6 +8,7 @@ import { load } from '../lib/load.mjs'
 import { pgbench } from '../lib/pgbench.mjs'
 import { Postgres } from '../lib/postgres.mjs'
 import { memory } from '../lib/processes.mjs'
+import { quiet } from '../lib/quiet.mjs'
 import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { figure, heading, mebibytes, row, table } from '../lib/table.mjs'
@@ -26,11 +27,10 @@ const LISTED = 100_000
  * @param {{ seconds: number, rounds: number }} how
  */
 export async function storage(binary, { seconds, rounds }) {
-  const env = { BASALT_ADMIN_PORT: '0', BASALT_DATABASE_PORT: '0', BASALT_LOG: 'warn' }
   const running = new Running()
   const how = { connections, seconds, rounds }
   try {
-    const server = running.add(await Server.start({ binary, env }))
+    const server = running.add(await Server.start({ binary, env: quiet }))
     const objects = new Objects(server.access)
     const database = await Postgres.of(server)
     await downloads(running, server, objects, how)
