@@ -5,8 +5,7 @@ import { load } from '../lib/load.mjs'
 import { memory } from '../lib/processes.mjs'
 import { quiet } from '../lib/quiet.mjs'
 import { Running } from '../lib/running.mjs'
-import { median } from '../lib/statistics.mjs'
-import { figure, heading, mebibytes, table } from '../lib/table.mjs'
+import { compared, heading, mebibytes, table } from '../lib/table.mjs'
 import { Server } from '../../tests/support/server.mjs'
 import { PocketBase } from './pocketbase.mjs'
 
@@ -44,9 +43,7 @@ export async function peers(binary, { seconds, rounds }) {
           speeds.push((await load(url, [requests[name]], { connections, seconds })).per_second)
         turns.push(speeds)
       }
-      const [ours, theirs] = [0, 1].map((index) => median(turns.map((speeds) => speeds[index])))
-      const ratio = median(turns.map(([first, second]) => first / second))
-      lines.push([`${name}, requests/s`, figure(ours), figure(theirs), ratio.toFixed(2)])
+      lines.push([`${name}, requests/s`, ...compared(turns)])
     }
     const afterLoad = [await memoryOf(basalt), memory(pocketbase.pid).now]
     const sizes = [binary, other].map((program) => statSync(program).size)
