@@ -52,6 +52,17 @@ export class Stage {
       this.#secret,
     )
 
+  /**
+   * Returns the requests of a workload with the headers that a server needs.
+   * @param {Peer} peer
+   * @param {import('./workloads.mjs').Workload} workload
+   */
+  requestsFor(peer, workload) {
+    return workload
+      .requests(this.token)
+      .map((request) => ({ ...request, headers: { ...peer.headers, ...request.headers } }))
+  }
+
   async stop() {
     await this.#running.stop()
   }
