@@ -7,6 +7,7 @@ import { load } from '../lib/load.mjs'
 import { replay } from '../lib/pgbench.mjs'
 import { Postgres } from '../lib/postgres.mjs'
 import { processorTime, treeProcessorTime } from '../lib/processes.mjs'
+import { quiet } from '../lib/quiet.mjs'
 import { Recorder } from '../lib/recorder.mjs'
 import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
@@ -48,10 +49,7 @@ class Stage {
   static async start(binary, running) {
     heading('Auth: making accounts …')
     const env = {
-      BASALT_ADMIN_PORT: '0',
-      BASALT_DATABASE_PORT: '0',
-      // A line for each request, as started here without a terminal, would keep this process busy with reading it.
-      BASALT_LOG: 'warn',
+      ...quiet,
       JWT_SECRET: randomBytes(32).toString('hex'),
       // High enough to be counted, and never reached.
       GOTRUE_RATE_LIMIT_TOKEN_REFRESH: '1000000000',

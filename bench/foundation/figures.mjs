@@ -4,6 +4,7 @@ import { load } from '../lib/load.mjs'
 import { pgbench } from '../lib/pgbench.mjs'
 import { Postgres } from '../lib/postgres.mjs'
 import { memory, processorTime } from '../lib/processes.mjs'
+import { quiet } from '../lib/quiet.mjs'
 import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { heading, mebibytes, row } from '../lib/table.mjs'
@@ -22,14 +23,12 @@ const faqs = { sql: `select coalesce(json_agg(t), '[]') from (select * from faqs
  */
 export async function foundation(binary, how) {
   heading('The server by itself')
-  // A line for each request, as started here without a terminal, would keep this process busy with reading it.
-  const env = { BASALT_ADMIN_PORT: '0', BASALT_DATABASE_PORT: '0', BASALT_LOG: 'warn' }
   const running = new Running()
   try {
-    const cold = running.add(await Server.start({ binary, env }))
+    const cold = running.add(await Server.start({ binary, env: quiet }))
     row('cold start on an empty data folder', `${cold.startedIn} ms`)
     await cold.stop({ keepData: true })
-    const server = running.add(await Server.start({ binary, env, dataDir: cold.dataDir }))
+    const server = running.add(await Server.start({ binary, env: quiet, dataDir: cold.dataDir }))
     row('warm start', `${server.startedIn} ms`)
     row('binary', mebibytes(statSync(binary).size))
     row('server at rest, RSS', mebibytes(memory(server.process.pid).now))

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -7,13 +5,14 @@ import path from 'node:path'
 
 import { load } from '../lib/load.mjs'
 import { processorTime, treeProcessorTime } from '../lib/processes.mjs'
+import { Program } from '../lib/program.mjs'
+import { quiet } from '../lib/quiet.mjs'
 import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { figure, heading, row, table } from '../lib/table.mjs'
 import { Server } from '../../tests/support/server.mjs'
 
 const repository = path.resolve(import.meta.dirname, '../..')
-const target = process.env.CARGO_TARGET_DIR ?? path.join(repository, 'target')
 /** Functions that are called for the first time. */
 const colds = 7
 /** What should hold on a quiet machine: milliseconds of a first call, of overhead at 16 connections; calls beside the bare proxy. */
@@ -30,17 +29,12 @@ export async function functions(binary, { seconds, rounds, connections }) {
   const project = await mkdtemp(path.join(tmpdir(), 'basalt-bench-'))
   try {
     await layOut(project)
-    const env = {
-      BASALT_ADMIN_PORT: '0',
-      BASALT_DATABASE_PORT: '0',
-      BASALT_LOG: 'warn',
-      DENO: deno(),
-    }
+    const env = { ...quiet, DENO: deno() }
     const server = running.add(await Server.start({ binary, project, only: ['functions'], env }))
     const hello = path.join(project, 'functions/hello/index.ts')
-    const direct = running.add(await Program.deno(hello, 'tcp:127.0.0.1:0'))
+    const direct = running.add(await startDeno(hello, 'tcp:127.0.0.1:0'))
     const socket = path.join(project, 'behind')
-    const behind = running.add(await Program.deno(hello, `unix:${socket}`))
+    const behind = running.add(await startDeno(hello, `unix:${socket}`))
     const copier = running.add(await Program.bare('copy', socket))
     const proxy = running.add(await Program.bare('proxy', socket))
     const base = `${server.access.url}/functions/v1`
@@ -162,48 +156,9 @@ function deno() {
   return createRequire(path.join(repository, 'package.json')).resolve(name)
 }
 
-/** A program that serves until it is stopped. */
-class Program {
-  /** Starts Deno with the function alone, at an address as DENO_SERVE_ADDRESS has it. */
-  static deno(file, address) {
-    const flags = ['run', '--no-config', '--allow-net', '--allow-read', '--allow-write', file]
-    const env = { DENO_SERVE_ADDRESS: address, NO_COLOR: '1' }
-    return Program.#start(deno(), flags, env, /Listening on (\S+)/)
-  }
-
-  /** Starts what does nothing but pass on to a socket, in one of the ways that `bare` has. */
-  static bare(way, socket) {
-    return Program.#start(path.join(target, 'release/bare'), [way, socket], {}, /"url":"([^"]+)"/)
-  }
-
-  static async #start(program, flags, env, announcement) {
-    const child = spawn(program, flags, {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...env },
-    })
-    const url = await new Promise((resolve, reject) => {
-      let output = ''
-      const read = (chunk) => {
-        output += chunk
-        const found = announcement.exec(output)?.[1]
-        if (found !== undefined) resolve(found.replace(/\/$/, ''))
-      }
-      for (const stream of [child.stdout, child.stderr]) stream.on('data', read)
-      child.once('error', reject)
-      child.once('exit', () => reject(new Error(`${program} ended: ${output}`)))
-    })
-    return new Program(child, url)
-  }
-
-  constructor(child, url) {
-    this.child = child
-    this.pid = child.pid
-    this.url = url
-  }
-
-  async stop() {
-    const ended = once(this.child, 'exit')
-    this.child.kill('SIGKILL')
-    await ended
-  }
+/** Starts Deno with the function alone, at an address as DENO_SERVE_ADDRESS has it. */
+function startDeno(file, address) {
+  const flags = ['run', '--no-config', '--allow-net', '--allow-read', '--allow-write', file]
+  const env = { DENO_SERVE_ADDRESS: address, NO_COLOR: '1' }
+  return Program.start(deno(), flags, env, /Listening on (\S+)/)
 }

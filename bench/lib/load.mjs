@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
-import path from 'node:path'
 
-const target = process.env.CARGO_TARGET_DIR ?? path.resolve(import.meta.dirname, '../../target')
+import { program } from './program.mjs'
 
 /** How long a load may go on after its time, in milliseconds. */
 const grace = 60_000
@@ -20,7 +19,7 @@ const grace = 60_000
  */
 export async function load(url, requests, { connections, seconds, warmup = 0.5 }) {
   const flags = ['--connections', connections, '--seconds', seconds, '--warmup', warmup].map(String)
-  const child = spawn(path.join(target, 'release/load'), [...flags, url], {
+  const child = spawn(program('load'), [...flags, url], {
     stdio: ['pipe', 'pipe', 'inherit'],
     timeout: (seconds + warmup) * 1000 + grace,
   })

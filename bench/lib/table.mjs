@@ -1,3 +1,5 @@
+import { median } from './statistics.mjs'
+
 /** Prints the title of a group of figures. */
 export function heading(/** @type {string} */ text) {
   process.stdout.write(`\n${text}\n`)
@@ -31,6 +33,13 @@ export function table(columns, rows) {
     if (number === 0)
       process.stdout.write(`  ${widths.map((width) => '─'.repeat(width)).join('  ')}\n`)
   }
+}
+
+/** Returns the medians of turns of `[ours, theirs]` and of their ratios, as cells of a table. */
+export function compared(/** @type {number[][]} */ turns) {
+  const [ours, theirs] = [0, 1].map((index) => median(turns.map((speeds) => speeds[index])))
+  const ratio = median(turns.map(([first, second]) => first / second))
+  return [figure(ours), figure(theirs), ratio.toFixed(2)]
 }
 
 /** Formats a number for people: three significant digits or none after the point. */

@@ -3,9 +3,9 @@ import path from 'node:path'
 
 import { load } from '../lib/load.mjs'
 import { memory } from '../lib/processes.mjs'
+import { quiet } from '../lib/quiet.mjs'
 import { Running } from '../lib/running.mjs'
-import { median } from '../lib/statistics.mjs'
-import { figure, heading, mebibytes, table } from '../lib/table.mjs'
+import { compared, heading, mebibytes, table } from '../lib/table.mjs'
 import { Server } from '../../tests/support/server.mjs'
 import { PocketBase } from './pocketbase.mjs'
 
@@ -28,11 +28,10 @@ export async function peers(binary, { seconds, rounds }) {
   }
   const running = new Running()
   try {
-    const env = { BASALT_ADMIN_PORT: '0', BASALT_DATABASE_PORT: '0', BASALT_LOG: 'warn' }
     const project = path.join(import.meta.dirname, 'project')
-    const basalt = running.add(await Server.start({ binary, env, project }))
+    const basalt = running.add(await Server.start({ binary, env: quiet, project }))
     const pocketbase = running.add(await PocketBase.start(other, rows))
-    const atRest = [await memoryOf(basalt), memory(pocketbase.process.pid).now]
+    const atRest = [await memoryOf(basalt), memory(pocketbase.pid).now]
     const id = await basalt.psql('select id from posts limit 1')
     const asked = [requestsOf(basalt, id), requestsOf(pocketbase)]
     const lines = []
@@ -44,11 +43,9 @@ export async function peers(binary, { seconds, rounds }) {
           speeds.push((await load(url, [requests[name]], { connections, seconds })).per_second)
         turns.push(speeds)
       }
-      const [ours, theirs] = [0, 1].map((index) => median(turns.map((speeds) => speeds[index])))
-      const ratio = median(turns.map(([first, second]) => first / second))
-      lines.push([`${name}, requests/s`, figure(ours), figure(theirs), ratio.toFixed(2)])
+      lines.push([`${name}, requests/s`, ...compared(turns)])
     }
-    const afterLoad = [await memoryOf(basalt), memory(pocketbase.process.pid).now]
+    const afterLoad = [await memoryOf(basalt), memory(pocketbase.pid).now]
     const sizes = [binary, other].map((program) => statSync(program).size)
     table(
       ['', 'Basalt', 'PocketBase', 'ratio'],

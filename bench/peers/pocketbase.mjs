@@ -1,19 +1,18 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
 import { freePort } from '../lib/ports.mjs'
+import { answers, Service } from '../../tests/support/service.mjs'
 
 const run = promisify(execFile)
 
 const admin = { identity: 'admin@bench.example', password: 'bench-password' }
-/** How long a start may take, in milliseconds. */
-const startLimit = 30_000
 
 /** A PocketBase with a collection `posts` that everybody may read and add to. */
-export class PocketBase {
+export class PocketBase extends Service {
   /**
    * Starts `binary` on an empty folder and fills the collection with so many rows.
    * @param {string} binary
@@ -22,41 +21,28 @@ export class PocketBase {
   static async start(binary, rows) {
     const folder = await mkdtemp(path.join(tmpdir(), 'pocketbase-'))
     await run(binary, ['superuser', 'upsert', admin.identity, admin.password, '--dir', folder])
-    const port = await freePort()
-    const server = new PocketBase(binary, folder, port)
-    await server.#ready()
+    const server = new PocketBase(binary, folder, await freePort())
+    const begin = performance.now()
+    await server.start()
+    server.startedIn = Math.round(performance.now() - begin)
     await server.#fill(rows)
     return server
   }
 
   constructor(binary, folder, port) {
+    const url = `http://127.0.0.1:${String(port)}`
+    super({
+      command: [binary, 'serve', '--http', `127.0.0.1:${String(port)}`, '--dir', folder],
+      isReady: () => answers(`${url}/api/health`),
+      // The duration of the start is a figure.
+      interval: 5,
+    })
     this.folder = folder
-    this.url = `http://127.0.0.1:${String(port)}`
-    const begin = performance.now()
-    this.process = spawn(
-      binary,
-      ['serve', '--http', `127.0.0.1:${String(port)}`, '--dir', folder],
-      {
-        stdio: 'ignore',
-      },
-    )
-    this.begin = begin
+    this.url = url
     /** How long the start took, in milliseconds. */
     this.startedIn = 0
     /** The id of a row. */
     this.id = ''
-  }
-
-  async #ready() {
-    while (performance.now() - this.begin < startLimit) {
-      const answer = await fetch(`${this.url}/api/health`).catch(() => undefined)
-      if (answer?.ok) {
-        this.startedIn = Math.round(performance.now() - this.begin)
-        return
-      }
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-    throw new Error('PocketBase did not answer in time')
   }
 
   async #fill(rows) {
@@ -96,11 +82,7 @@ export class PocketBase {
   }
 
   async stop() {
-    if (this.process.exitCode === null) {
-      const ended = new Promise((resolve) => this.process.once('exit', resolve))
-      this.process.kill('SIGTERM')
-      await ended
-    }
+    await super.stop()
     await rm(this.folder, { recursive: true, force: true })
   }
 }

@@ -1,14 +1,15 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 import { pgbench } from '../lib/pgbench.mjs'
 import { Postgres } from '../lib/postgres.mjs'
 import { memory, processorTime } from '../lib/processes.mjs'
+import { Program } from '../lib/program.mjs'
+import { quiet } from '../lib/quiet.mjs'
 import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { figure, heading, row, table } from '../lib/table.mjs'
 import { Server } from '../../tests/support/server.mjs'
-import { address, join, message, program, sockets, startSockets } from './sockets.mjs'
+import { address, join, message, sockets, startSockets } from './sockets.mjs'
 
 /** Sockets that listen to broadcasts, and to row changes. */
 const LISTENERS = 1000
@@ -25,9 +26,7 @@ const LIMITLESS = String(2 ** 31)
  */
 export async function realtime(binary, how) {
   const env = {
-    BASALT_ADMIN_PORT: '0',
-    BASALT_DATABASE_PORT: '0',
-    BASALT_LOG: 'warn',
+    ...quiet,
     TENANT_MAX_CONCURRENT_USERS: LIMITLESS,
     TENANT_MAX_JOINS_PER_SECOND: LIMITLESS,
     TENANT_MAX_EVENTS_PER_SECOND: LIMITLESS,
@@ -35,7 +34,7 @@ export async function realtime(binary, how) {
   const running = new Running()
   try {
     const server = running.add(await Server.start({ binary, env }))
-    const fanout = running.add(await Fanout.start())
+    const fanout = running.add(await Program.bare('fanout'))
     await broadcasts(server, fanout, how)
     await idle(server)
     await rowChanges(server, how)
@@ -133,25 +132,4 @@ async function report(load) {
   load.stdin.write('\n')
   const [line] = await once(load.stdout, 'data')
   return JSON.parse(String(line))
-}
-
-/** The bare fan-out. */
-class Fanout {
-  static async start() {
-    const child = spawn(program('bare'), ['fanout'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const [line] = await once(child.stdout, 'data')
-    return new Fanout(child, JSON.parse(String(line)).url)
-  }
-
-  constructor(child, url) {
-    this.child = child
-    this.url = url
-  }
-
-  async stop() {
-    this.child.kill()
-    await once(this.child, 'exit')
-  }
 }

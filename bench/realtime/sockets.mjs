@@ -1,13 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import path from 'node:path'
 
-const target = process.env.CARGO_TARGET_DIR ?? path.resolve(import.meta.dirname, '../../target')
-
-/** Returns the path of a program of the benchmarks. */
-export function program(name) {
-  return path.join(target, 'release', name)
-}
+import { program } from '../lib/program.mjs'
 
 /** Returns the address of a server's sockets. */
 export function address({ access: { url, anonKey } }) {

@@ -52,10 +52,7 @@ async function profile(binary, chosen) {
     const stage = await Stage.start(binary, { withPostgREST: false, measured: callgrind.binary })
     try {
       for (const workload of chosen) {
-        const requests = workload.requests(stage.token).map((request) => ({
-          ...request,
-          headers: { ...stage.basalt.headers, ...request.headers },
-        }))
+        const requests = stage.requestsFor(stage.basalt, workload)
         await load(stage.basalt.url, requests, { connections, seconds: warmup, warmup: 0 })
         let asked = 0
         const costs = await callgrind.during(stage.basalt.pid, async () => {

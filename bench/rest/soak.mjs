@@ -29,7 +29,7 @@ async function soak(binary, seconds) {
   try {
     const turn = async (peer) => {
       await stage.admin.sql('truncate check_ins, visits')
-      const requests = mixed(peer, stage.token)
+      const requests = mixed(stage, peer)
       const figures = await load(peer.url, requests, { connections, seconds: slice, warmup: 0 })
       return { memory: memory(peer.pid).now, ...figures }
     }
@@ -66,12 +66,11 @@ async function soak(binary, seconds) {
 }
 
 /** Returns every workload's requests to `peer`, in the proportions of life. */
-function mixed(peer, token) {
+function mixed(stage, peer) {
   return workloads.map((workload) => {
     // The first alone: a workload of many requests would outweigh the others.
-    const [request] = workload.requests(token)
-    const headers = { ...peer.headers, ...request.headers }
-    return { ...request, headers, weight: weights[workload.id] ?? usualWeight }
+    const [request] = stage.requestsFor(peer, workload)
+    return { ...request, weight: weights[workload.id] ?? usualWeight }
   })
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 
 import { Postgres } from '../lib/postgres.mjs'
+import { quiet } from '../lib/quiet.mjs'
 import { Running } from '../lib/running.mjs'
 import { token } from '../lib/token.mjs'
 import { Server } from '../../tests/support/server.mjs'
@@ -51,13 +52,24 @@ export class Stage {
       this.#secret,
     )
 
+  /**
+   * Returns the requests of a workload with the headers that a server needs.
+   * @param {Peer} peer
+   * @param {import('./workloads.mjs').Workload} workload
+   */
+  requestsFor(peer, workload) {
+    return workload
+      .requests(this.token)
+      .map((request) => ({ ...request, headers: { ...peer.headers, ...request.headers } }))
+  }
+
   async stop() {
     await this.#running.stop()
   }
 
   /** Starts the embedded Postgres, run by a Basalt that gets no requests. */
   async #cluster(binary) {
-    const host = await this.#start(binary, { BASALT_DATABASE_PORT: '0' })
+    const host = await this.#start(binary)
     const server = await Postgres.of(host)
     await server.sql(`create database ${name}`)
     /** The database, as its superuser. */
@@ -112,16 +124,15 @@ export class Stage {
     })
     this.#running.add(server)
     /** @type {Peer} */
-    this.postgrest = { name: 'PostgREST', url: server.url, pid: server.process.pid, headers: {} }
+    this.postgrest = { name: 'PostgREST', url: server.url, pid: server.pid, headers: {} }
   }
 
   /**
    * Starts a Basalt. Both derive the login roles' passwords from the one secret. Neither writes a line for each
-   * request, as PostgREST does not by default: lines would keep whoever reads the pipe busy, too.
+   * request, as PostgREST does not by default.
    */
-  async #start(binary, settings) {
-    const common = { BASALT_ADMIN_PORT: '0', BASALT_LOG: 'warn', JWT_SECRET: this.#secret }
-    const env = { ...common, ...settings }
+  async #start(binary, settings = {}) {
+    const env = { ...quiet, JWT_SECRET: this.#secret, ...settings }
     const server = await Server.start({ binary, project: import.meta.dirname, only: ['rest'], env })
     return this.#running.add(server)
   }

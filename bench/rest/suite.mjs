@@ -64,7 +64,7 @@ async function compare(stage, chosen) {
   for (const workload of chosen) {
     if (workload.isRead) mismatches.push(...(await differences(stage, workload)))
     for (const peer of [stage.basalt, stage.postgrest]) {
-      await rehearse(peer, requestsFor(peer, workload, stage))
+      await rehearse(peer, stage.requestsFor(peer, workload))
     }
   }
   for (const mismatch of mismatches) process.stderr.write(`error: ${mismatch}\n`)
@@ -108,7 +108,7 @@ async function turn(stage, workload, name, how) {
   const figures =
     peer === undefined
       ? await pgbench(stage.login.environment, workload.limit, how)
-      : await load(peer.url, requestsFor(peer, workload, stage), how)
+      : await load(peer.url, stage.requestsFor(peer, workload), how)
   const after = processorTimes(stage, peer)
   if (workload.inserts !== undefined) {
     await checkRows(stage, workload.inserts, figures.asked, `${name}, ${workload.id}`)
@@ -129,12 +129,6 @@ async function checkRows(stage, { table, rows }, requests, what) {
 
 function processorTimes(stage, peer) {
   return { server: peer && processorTime(peer.pid), postgres: treeProcessorTime(stage.postgresPid) }
-}
-
-function requestsFor(peer, workload, stage) {
-  return workload
-    .requests(stage.token)
-    .map((request) => ({ ...request, headers: { ...peer.headers, ...request.headers } }))
 }
 
 function machine(stage) {

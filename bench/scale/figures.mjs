@@ -8,6 +8,7 @@ import { Network } from '../lib/network.mjs'
 import { freePort } from '../lib/ports.mjs'
 import { ProcessorShare } from '../lib/processor-share.mjs'
 import { processorTime, treeProcessorTime } from '../lib/processes.mjs'
+import { quiet } from '../lib/quiet.mjs'
 import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { figure, heading, table } from '../lib/table.mjs'
@@ -65,13 +66,12 @@ async function start(running, binary) {
   for (const [index, standby] of standbys.entries()) {
     const network = networks[index]
     const env = {
+      ...quiet,
       DATABASE_URL: `postgres://postgres@${network.outside}:${postgres.primary.port}/postgres`,
       BASALT_ADOPT_DATABASE: '1',
       PGRST_DB_READ_URIS: standby.uri(),
       JWT_SECRET: secret,
       NATS_URL: nats.urlAt(network.outside),
-      BASALT_ADMIN_PORT: '0',
-      BASALT_LOG: 'warn',
     }
     const dataDir = path.join(folder, String(index))
     const project = path.resolve(import.meta.dirname, '../../tests/projects/notes')

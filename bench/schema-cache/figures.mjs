@@ -4,6 +4,7 @@ import path from 'node:path'
 
 import { Postgres } from '../lib/postgres.mjs'
 import { memory } from '../lib/processes.mjs'
+import { quiet } from '../lib/quiet.mjs'
 import { Running } from '../lib/running.mjs'
 import { median } from '../lib/statistics.mjs'
 import { heading, mebibytes, row } from '../lib/table.mjs'
@@ -25,9 +26,8 @@ export async function schemaCache(binary) {
   heading('The schema cache of 550 relations and 5,001 functions')
   const running = new Running()
   try {
-    const env = { BASALT_ADMIN_PORT: '0', BASALT_DATABASE_PORT: '0', BASALT_LOG: 'warn' }
     const project = path.join(import.meta.dirname, '../rest')
-    const host = running.add(await Server.start({ binary, project, only: ['rest'], env }))
+    const host = running.add(await Server.start({ binary, project, only: ['rest'], env: quiet }))
     const cluster = await Postgres.of(host)
     await cluster.sql(`create database ${name} template template0`)
     const database = cluster.as({ name })

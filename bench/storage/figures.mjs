@@ -8,9 +8,9 @@ import { load } from '../lib/load.mjs'
 import { pgbench } from '../lib/pgbench.mjs'
 import { Postgres } from '../lib/postgres.mjs'
 import { memory } from '../lib/processes.mjs'
+import { quiet } from '../lib/quiet.mjs'
 import { Running } from '../lib/running.mjs'
-import { median } from '../lib/statistics.mjs'
-import { figure, heading, mebibytes, row, table } from '../lib/table.mjs'
+import { compared, figure, heading, mebibytes, row, table } from '../lib/table.mjs'
 import { Server } from '../../tests/support/server.mjs'
 import { Nginx } from './nginx.mjs'
 import { Objects } from './objects.mjs'
@@ -26,11 +26,10 @@ const LISTED = 100_000
  * @param {{ seconds: number, rounds: number }} how
  */
 export async function storage(binary, { seconds, rounds }) {
-  const env = { BASALT_ADMIN_PORT: '0', BASALT_DATABASE_PORT: '0', BASALT_LOG: 'warn' }
   const running = new Running()
   const how = { connections, seconds, rounds }
   try {
-    const server = running.add(await Server.start({ binary, env }))
+    const server = running.add(await Server.start({ binary, env: quiet }))
     const objects = new Objects(server.access)
     const database = await Postgres.of(server)
     await downloads(running, server, objects, how)
@@ -40,13 +39,6 @@ export async function storage(binary, { seconds, rounds }) {
   } finally {
     await running.stop()
   }
-}
-
-/** Returns the medians of turns of `[ours, theirs]` and of their ratios, as cells of a table. */
-function compared(turns) {
-  const [ours, theirs] = [0, 1].map((index) => median(turns.map((speeds) => speeds[index])))
-  const ratio = median(turns.map(([first, second]) => first / second))
-  return [figure(ours), figure(theirs), ratio.toFixed(2)]
 }
 
 /**

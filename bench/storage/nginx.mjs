@@ -1,12 +1,12 @@
-import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 import { freePort } from '../lib/ports.mjs'
+import { listens, Service } from '../../tests/support/service.mjs'
 
 /** An nginx that serves the files of a folder of its own, as Debian configures it but for the log. */
-export class Nginx {
+export class Nginx extends Service {
   /**
    * Starts `program` with these files.
    * @param {Record<string, Buffer>} files by name
@@ -33,31 +33,20 @@ export class Nginx {
         server { listen 127.0.0.1:${String(port)}; root ${folder}; }
       }`
     await writeFile(path.join(folder, 'nginx.conf'), configuration)
-    const server = new Nginx(program, folder, port)
-    await server.#ready()
-    return server
+    return new Nginx(program, folder, port).start()
   }
 
   constructor(program, folder, port) {
+    super({
+      command: [program, '-c', path.join(folder, 'nginx.conf')],
+      isReady: () => listens(port),
+    })
     this.folder = folder
     this.url = `http://127.0.0.1:${String(port)}`
-    this.process = spawn(program, ['-c', path.join(folder, 'nginx.conf')], { stdio: 'ignore' })
-  }
-
-  async #ready() {
-    for (let attempt = 0; attempt < 200; attempt += 1) {
-      if (await fetch(this.url).catch(() => undefined)) return
-      await new Promise((resolve) => setTimeout(resolve, 25))
-    }
-    throw new Error('nginx did not answer in time')
   }
 
   async stop() {
-    if (this.process.exitCode === null) {
-      const ended = new Promise((resolve) => this.process.once('exit', resolve))
-      this.process.kill('SIGTERM')
-      await ended
-    }
+    await super.stop()
     await rm(this.folder, { recursive: true, force: true })
   }
 }

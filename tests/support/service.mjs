@@ -17,6 +17,7 @@ const lookLimit = 5000
  * @property {string} [folder] where it runs
  * @property {Record<string, string>} [settings] its environment variables
  * @property {() => Promise<boolean>} isReady whether it can be used
+ * @property {number} [interval] milliseconds between two looks at that
  */
 
 /** A program beside Basalt, as a process that can be ended and started again. */
@@ -34,7 +35,7 @@ export class Service {
 
   /** Starts it and waits until it is ready. */
   async start() {
-    const { command, isReady } = this.#options
+    const { command, isReady, interval = 50 } = this.#options
     const child = this.#spawn(command)
     this.#process = child
     const end = performance.now() + startLimit
@@ -43,7 +44,7 @@ export class Service {
         await this.stop()
         throw new Error(`${command.join(' ')} did not start:\n${this.log}`)
       }
-      await pause(50)
+      await pause(interval)
     }
     return this
   }

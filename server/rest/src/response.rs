@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use hyper::ext::ReasonPhrase;
 use percent_encoding::utf8_percent_encode;
-use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use poem::http::{HeaderName, HeaderValue, StatusCode, header};
 use poem::{Body, Response};
 
 use crate::error::{Error, RangeError};
@@ -19,13 +19,6 @@ use crate::transaction::Outcome;
 /// The request headers, beside its URL, that an answer depends on.
 const VARY: &str = "Accept, Prefer, Range";
 
-/// An answer under construction.
-struct Draft {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
-}
-
 /// How many headers an answer has room for before its map has to grow: those of this module and the gateway's.
 const HEADERS: usize = 12;
 
@@ -35,48 +28,44 @@ const HEADERS: usize = 12;
 /// `PGRST111` and `PGRST112` for headers and a status that functions set badly.
 pub fn success(request: &Request, query: &str, plan: &Plan, outcome: Outcome) -> Result<Response, Error> {
     if let Some(body) = plan.body().filter(|body| body.explain().is_some()) {
-        let mut draft = Draft::new(StatusCode::OK);
-        draft.show(request, &body.media, outcome.body);
-        return draft.finish(None, request.headers_only);
+        return Ok(with_body(empty(StatusCode::OK), request, &body.media, outcome.body));
     }
-    let mut draft = match plan {
+    let mut response = match plan {
         Plan::Read(read) => {
             if read.body.must_be_single() && outcome.rows != 1 {
                 return Err(Error::NotSingular(outcome.rows.unsigned_abs()));
             }
-            let mut draft = Draft::of_rows(request, &outcome)?;
+            let mut response = of_rows(request, &outcome)?;
             let location = content_location(request, query);
             if location.len() <= LONGEST_CONTENT_LOCATION {
-                draft.push(header::CONTENT_LOCATION, location);
+                push(&mut response, header::CONTENT_LOCATION, location);
             }
-            draft.show(request, &read.body.media, outcome.body);
-            draft
+            with_body(response, request, &read.body.media, outcome.body)
         }
-        Plan::Mutate(mutation) => Draft::of_change(request, mutation, &outcome),
+        Plan::Mutate(mutation) => of_change(request, mutation, &outcome),
         Plan::Call(call) => {
-            let mut draft = Draft::of_rows(request, &outcome)?;
+            let mut response = of_rows(request, &outcome)?;
             if call.is_void {
-                draft.status = StatusCode::NO_CONTENT;
+                response.set_status(StatusCode::NO_CONTENT);
+                response
             } else {
-                draft.show(request, &call.body.media, outcome.body);
+                with_body(response, request, &call.body.media, outcome.body)
             }
-            draft
         }
         Plan::Describe(_) => {
             // Nothing that functions set and no preference changes the document.
-            let mut draft = Draft::new(StatusCode::OK);
-            draft.show(request, &MediaType::OpenApi, outcome.body);
-            return draft.finish(None, request.headers_only);
+            return Ok(with_body(empty(StatusCode::OK), request, &MediaType::OpenApi, outcome.body));
         }
         Plan::Info(allow) => return Ok(info(allow)),
     };
     if request.preferences != Preferences::default()
         && let Some(applied) = applicable_preferences(request, plan).applied()
     {
-        draft.push(HeaderName::from_static("preference-applied"), applied);
+        push(&mut response, HeaderName::from_static("preference-applied"), applied);
     }
-    draft.override_status(outcome.status.as_deref())?;
-    draft.finish(outcome.headers.as_deref(), request.headers_only)
+    override_status(&mut response, outcome.status.as_deref())?;
+    override_headers(&mut response, outcome.headers.as_deref())?;
+    Ok(response)
 }
 
 /// Returns the answer that says what went wrong.
@@ -193,116 +182,115 @@ fn applicable_preferences(request: &Request, plan: &Plan) -> Preferences {
     applied
 }
 
-impl Draft {
-    fn new(status: StatusCode) -> Self {
-        let mut headers = HeaderMap::with_capacity(HEADERS);
-        headers.insert(header::VARY, HeaderValue::from_static(VARY));
-        Self { status, headers, body: Bytes::new() }
-    }
+/// Returns an answer without a body.
+fn empty(status: StatusCode) -> Response {
+    let mut response = Response::default();
+    response.set_status(status);
+    let headers = response.headers_mut();
+    headers.reserve(HEADERS);
+    headers.insert(header::VARY, HeaderValue::from_static(VARY));
+    response
+}
 
-    /// Returns an answer with the status and the `Content-Range` of rows in a range.
-    ///
-    /// Errors: `PGRST103` when the range begins beyond the last row.
-    fn of_rows(request: &Request, outcome: &Outcome) -> Result<Self, Error> {
-        let offset = request.range.offset;
-        let end = offset.saturating_add(outcome.rows);
-        let status = match outcome.total {
-            Some(total) if offset > total => {
-                return Err(Error::InvalidRange(RangeError::OutOfBounds { offset, total }));
+/// Returns an answer with the status and the `Content-Range` of rows in a range.
+///
+/// Errors: `PGRST103` when the range begins beyond the last row.
+fn of_rows(request: &Request, outcome: &Outcome) -> Result<Response, Error> {
+    let offset = request.range.offset;
+    let end = offset.saturating_add(outcome.rows);
+    let status = match outcome.total {
+        Some(total) if offset > total => {
+            return Err(Error::InvalidRange(RangeError::OutOfBounds { offset, total }));
+        }
+        Some(total) if end - offset < total => StatusCode::PARTIAL_CONTENT,
+        _ => StatusCode::OK,
+    };
+    let mut response = empty(status);
+    push(&mut response, header::CONTENT_RANGE, content_range(offset, outcome.rows, outcome.total));
+    Ok(response)
+}
+
+/// Returns the answer to a change of rows.
+fn of_change(request: &Request, mutation: &MutatePlan, outcome: &Outcome) -> Response {
+    let preferences = &request.preferences;
+    let is_full = preferences.representation == Some(Representation::Full);
+    let total = matches!(preferences.count, Some(Count::Exact | Count::Estimated)).then_some(outcome.rows);
+    let inserted = outcome.inserted.unwrap_or(0) > 0;
+    let status = match &mutation.change {
+        Change::Insert { conflict: Some((Resolution::MergeDuplicates, _)), .. } if !inserted => {
+            StatusCode::OK
+        }
+        Change::Insert { .. } => StatusCode::CREATED,
+        Change::Put { .. } if is_full && inserted => StatusCode::CREATED,
+        _ if is_full => StatusCode::OK,
+        _ => StatusCode::NO_CONTENT,
+    };
+    let mut response = empty(status);
+    let range = match &mutation.change {
+        Change::Insert { .. } => {
+            if let Some(location) = location(mutation, outcome) {
+                push(&mut response, header::LOCATION, location);
             }
-            Some(total) if end - offset < total => StatusCode::PARTIAL_CONTENT,
-            _ => StatusCode::OK,
-        };
-        let mut draft = Self::new(status);
-        draft.push(header::CONTENT_RANGE, content_range(offset, outcome.rows, outcome.total));
-        Ok(draft)
+            Some(content_range(0, 0, total))
+        }
+        Change::Update { .. } => Some(content_range(0, outcome.rows, total)),
+        Change::Delete { .. } => Some(content_range(0, 0, total)),
+        Change::Put { .. } => None,
+    };
+    if let Some(range) = range {
+        push(&mut response, header::CONTENT_RANGE, range);
     }
+    if is_full {
+        return with_body(response, request, &mutation.body.media, outcome.body.clone());
+    }
+    response
+}
 
-    /// Returns the answer to a change of rows.
-    fn of_change(request: &Request, mutation: &MutatePlan, outcome: &Outcome) -> Self {
-        let preferences = &request.preferences;
-        let is_full = preferences.representation == Some(Representation::Full);
-        let total =
-            matches!(preferences.count, Some(Count::Exact | Count::Estimated)).then_some(outcome.rows);
-        let inserted = outcome.inserted.unwrap_or(0) > 0;
-        let status = match &mutation.change {
-            Change::Insert { conflict: Some((Resolution::MergeDuplicates, _)), .. } if !inserted => {
-                StatusCode::OK
-            }
-            Change::Insert { .. } => StatusCode::CREATED,
-            Change::Put { .. } if is_full && inserted => StatusCode::CREATED,
-            _ if is_full => StatusCode::OK,
-            _ => StatusCode::NO_CONTENT,
-        };
-        let mut draft = Self::new(status);
-        match &mutation.change {
-            Change::Insert { .. } => {
-                if let Some(location) = location(mutation, outcome) {
-                    draft.push(header::LOCATION, location);
-                }
-                draft.push(header::CONTENT_RANGE, content_range(0, 0, total));
-            }
-            Change::Update { .. } => {
-                draft.push(header::CONTENT_RANGE, content_range(0, outcome.rows, total));
-            }
-            Change::Delete { .. } => draft.push(header::CONTENT_RANGE, content_range(0, 0, total)),
-            Change::Put { .. } => {}
-        }
-        if is_full {
-            draft.show(request, &mutation.body.media, outcome.body.clone());
-        }
-        draft
+/// Adds a header, unless it has a value that none can have: names of relations and schemas may hold anything.
+fn push(response: &mut Response, name: HeaderName, value: impl TryInto<HeaderValue>) {
+    if let Ok(value) = value.try_into() {
+        response.headers_mut().insert(name, value);
     }
+}
 
-    /// Adds a header, unless it has a value that none can have: names of relations and schemas may hold anything.
-    fn push(&mut self, name: HeaderName, value: impl TryInto<HeaderValue>) {
-        if let Ok(value) = value.try_into() {
-            self.headers.insert(name, value);
-        }
+/// Returns `response` with a body of type `media`, unless only headers are asked for, and what describes it.
+fn with_body(mut response: Response, request: &Request, media: &MediaType, body: Bytes) -> Response {
+    if let Some(content_type) = media.content_type() {
+        push(&mut response, header::CONTENT_TYPE, content_type);
     }
+    if request.is_profile_negotiated {
+        push(&mut response, HeaderName::from_static("content-profile"), request.schema.clone());
+    }
+    if !request.headers_only {
+        response.set_body(body);
+    }
+    response
+}
 
-    /// Adds the body, which is of type `media`, and what describes it.
-    fn show(&mut self, request: &Request, media: &MediaType, body: Bytes) {
-        if let Some(content_type) = media.content_type() {
-            self.push(header::CONTENT_TYPE, content_type);
-        }
-        if request.is_profile_negotiated {
-            self.push(HeaderName::from_static("content-profile"), request.schema.clone());
-        }
-        self.body = body;
+/// Applies `response.status`.
+///
+/// Errors: `PGRST112` for what is no status.
+fn override_status(response: &mut Response, status: Option<&str>) -> Result<(), Error> {
+    if let Some(status) = status {
+        let code = status.parse().ok().and_then(|code| StatusCode::from_u16(code).ok());
+        response.set_status(code.ok_or(Error::BadResponseStatus)?);
     }
+    Ok(())
+}
 
-    /// Applies `response.status`.
-    ///
-    /// Errors: `PGRST112` for what is no status.
-    fn override_status(&mut self, status: Option<&str>) -> Result<(), Error> {
-        if let Some(status) = status {
-            let code = status.parse().ok().and_then(|code| StatusCode::from_u16(code).ok());
-            self.status = code.ok_or(Error::BadResponseStatus)?;
-        }
-        Ok(())
+/// Applies `response.headers`, which replace headers of the same name.
+///
+/// Errors: `PGRST111`.
+fn override_headers(response: &mut Response, overriding: Option<&str>) -> Result<(), Error> {
+    let overriding = overriding.map(parse_headers).transpose()?.unwrap_or_default();
+    let headers = response.headers_mut();
+    for (name, _) in &overriding {
+        headers.remove(name);
     }
-
-    /// Applies `response.headers`, which replace headers of the same name, and makes the response.
-    ///
-    /// Errors: `PGRST111`.
-    fn finish(self, overriding: Option<&str>, headers_only: bool) -> Result<Response, Error> {
-        let mut response = Response::default();
-        response.set_status(self.status);
-        let headers = response.headers_mut();
-        *headers = self.headers;
-        let overriding = overriding.map(parse_headers).transpose()?.unwrap_or_default();
-        for (name, _) in &overriding {
-            headers.remove(name);
-        }
-        for (name, value) in overriding {
-            headers.append(name, value);
-        }
-        if !headers_only {
-            response.set_body(self.body);
-        }
-        Ok(response)
+    for (name, value) in overriding {
+        headers.append(name, value);
     }
+    Ok(())
 }
 
 /// Returns `response.headers`: a JSON array of objects, each with one key and a text.

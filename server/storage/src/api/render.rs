@@ -25,43 +25,35 @@ pub(super) async fn route(storage: &Storage, request: Request, rest: &str) -> Re
         return Err(unknown(&request));
     };
     match rest.split_once('/') {
-        Some(("public", path)) => public(storage, renderer, &request, path).await,
-        Some(("authenticated", path)) => authenticated(storage, renderer, &request, path).await,
+        Some(("public", path)) => {
+            let (caller, operation) = (credentials::anonymous(&request), "storage.render.image_public");
+            by_name(storage, renderer, &request, path, caller, Some(Access::Public), operation).await
+        }
+        // Row-level security decides, for public buckets too.
+        Some(("authenticated", path)) => {
+            let caller = credentials::required(storage, &request)?;
+            let operation = "storage.render.image_authenticated";
+            by_name(storage, renderer, &request, path, caller, None, operation).await
+        }
         Some(("sign", path)) => signed(storage, renderer, &request, path).await,
         _ => Err(unknown(&request)),
     }
 }
 
-/// Answers `render/image/public/:bucket/*`; `path` is what follows `public/`, still encoded.
-async fn public(
+/// Answers `render/image/public/:bucket/*` and `render/image/authenticated/:bucket/*`; `path` begins with the bucket and
+/// is still encoded.
+async fn by_name(
     storage: &Storage,
     renderer: &Renderer,
     request: &Request,
     path: &str,
+    caller: Caller,
+    access: Option<Access>,
+    operation: &'static str,
 ) -> Result<Response, Error> {
     let options = query_options(renderer, request)?;
     let (bucket, key) = key::split_path(path)?;
-    let lookup = Lookup {
-        caller: credentials::anonymous(request),
-        name: (&bucket, &key),
-        access: Some(Access::Public),
-        operation: "storage.render.image_public",
-    };
-    deliver(storage, renderer, request, &lookup, options).await
-}
-
-/// Answers `render/image/authenticated/:bucket/*`: row-level security decides, for public buckets too.
-async fn authenticated(
-    storage: &Storage,
-    renderer: &Renderer,
-    request: &Request,
-    path: &str,
-) -> Result<Response, Error> {
-    let caller = credentials::required(storage, request)?;
-    let options = query_options(renderer, request)?;
-    let (bucket, key) = key::split_path(path)?;
-    let operation = "storage.render.image_authenticated";
-    let lookup = Lookup { caller, name: (&bucket, &key), access: None, operation };
+    let lookup = Lookup { caller, name: (&bucket, &key), access, operation };
     deliver(storage, renderer, request, &lookup, options).await
 }
 

@@ -141,8 +141,7 @@ pub(super) enum Failure {
 }
 
 fn check_chunks(source: Source, expected: ExpectedBody, verdict: Verdict) -> Chunks {
-    let inspector = Inspector { digests: Digests::of(&expected), expected };
-    let state = Some((source, inspector));
+    let state = Some((source, Inspector::new(expected)));
     let chunks = stream::unfold(state, move |state| {
         let verdict = verdict.clone();
         async move {
@@ -202,15 +201,16 @@ impl ExpectedBody {
     }
 }
 
-/// The hashes that are being computed.
-struct Digests {
+/// Hashes a body and compares it with what was announced.
+struct Inspector {
+    expected: ExpectedBody,
     md5: Option<Md5>,
     content_sha256: Option<Sha256>,
     checksums: ChecksumHasher,
 }
 
-impl Digests {
-    fn of(expected: &ExpectedBody) -> Self {
+impl Inspector {
+    fn new(expected: ExpectedBody) -> Self {
         let wants = |name: &str| {
             expected.checksums.iter().any(|(known, _)| known == name)
                 || expected.announced.iter().any(|announced| announced == name)
@@ -225,10 +225,14 @@ impl Digests {
                 sha256: wants("sha256").then(s3s::crypto::Sha256::new),
                 crc64nvme: wants("crc64nvme").then(s3s::crypto::Crc64Nvme::new),
             },
+            expected,
         }
     }
 
-    fn update(&mut self, chunk: &[u8]) {
+    /// Takes the next bytes.
+    ///
+    /// Errors: when more come than were announced.
+    fn take(&mut self, chunk: &Bytes) -> Result<(), S3Error> {
         self.checksums.update(chunk);
         if let Some(digest) = &mut self.md5 {
             digest.update(chunk);
@@ -236,20 +240,6 @@ impl Digests {
         if let Some(digest) = &mut self.content_sha256 {
             digest.update(chunk);
         }
-    }
-}
-
-struct Inspector {
-    expected: ExpectedBody,
-    digests: Digests,
-}
-
-impl Inspector {
-    /// Takes the next bytes.
-    ///
-    /// Errors: when more come than were announced.
-    fn take(&mut self, chunk: &Bytes) -> Result<(), S3Error> {
-        self.digests.update(chunk);
         if let Some(length) = &mut self.expected.length {
             *length = length.checked_sub(chunk.len() as u64).ok_or_else(incomplete)?;
         }
@@ -261,19 +251,19 @@ impl Inspector {
         if self.expected.length.is_some_and(|missing| missing > 0) {
             return Err(incomplete());
         }
-        if let (Some(expected), Some(digest)) = (&self.expected.md5, self.digests.md5)
+        if let (Some(expected), Some(digest)) = (&self.expected.md5, self.md5)
             && digest.finalize().as_slice() != expected.as_slice()
         {
             let message = "The Content-MD5 you specified did not match what we received.";
             return Err(S3Error::with_message(S3ErrorCode::BadDigest, message));
         }
-        if let (Some(expected), Some(digest)) = (&self.expected.content_sha256, self.digests.content_sha256)
+        if let (Some(expected), Some(digest)) = (&self.expected.content_sha256, self.content_sha256)
             && HEXLOWER.encode(&digest.finalize()) != *expected
         {
             let message = "The provided 'x-amz-content-sha256' header does not match what was computed.";
             return Err(refusal(StatusCode::BAD_REQUEST, "XAmzContentSHA256Mismatch", message));
         }
-        let found = self.digests.checksums.finalize();
+        let found = self.checksums.finalize();
         let of_trailers = trailers.iter().filter_map(|(name, value)| {
             name.strip_prefix(CHECKSUM_PREFIX).map(|name| (name.to_owned(), value.clone()))
         });
