@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::{Error, Message};
@@ -27,14 +28,10 @@ pub(crate) fn serve() -> io::Result<()> {
         async move {
             // A client that is gone ends the measurement.
             let _ = carry(stream, number, &sockets).await;
-            lock(&sockets).remove(&number);
+            sockets.lock().remove(&number);
             Ok(())
         }
     })
-}
-
-fn lock(sockets: &Sockets) -> MutexGuard<'_, HashMap<u64, mpsc::Sender<Message>>> {
-    sockets.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Delivers the messages of one socket to all others, and theirs to it.
@@ -42,7 +39,7 @@ async fn carry(stream: TcpStream, number: u64, sockets: &Sockets) -> Result<(), 
     stream.set_nodelay(true)?;
     let (mut sink, mut source) = tokio_tungstenite::accept_async(stream).await?.split();
     let (sender, mut queue) = mpsc::channel(QUEUE_SIZE);
-    lock(sockets).insert(number, sender);
+    sockets.lock().insert(number, sender);
     let send = async {
         while let Some(message) = queue.recv().await {
             sink.feed(message).await?;
@@ -57,7 +54,7 @@ async fn carry(stream: TcpStream, number: u64, sockets: &Sockets) -> Result<(), 
     let receive = async {
         while let Some(message) = source.next().await {
             let message = message?;
-            for (other, sender) in lock(sockets).iter() {
+            for (other, sender) in sockets.lock().iter() {
                 if *other != number {
                     let _ = sender.try_send(message.clone());
                 }

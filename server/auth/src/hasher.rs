@@ -5,10 +5,11 @@
 //! scheduler (`docs/decisions/0024-hashes-yield.md`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::error::refusals;
@@ -107,7 +108,7 @@ impl Hasher {
 fn work(jobs: &Mutex<Receiver<Job>>) {
     lower_priority();
     loop {
-        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let job = jobs.lock().recv();
         let Ok(job) = job else { return };
         job();
     }

@@ -1,8 +1,9 @@
 //! A mock HTTP server for unit tests, which records the requests it receives.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode};
+use parking_lot::Mutex;
 use poem::listener::TcpAcceptor;
 use poem::{Endpoint, Request, Response, Server};
 use tokio::net::TcpListener;
@@ -69,7 +70,7 @@ impl Mock {
 
     /// Returns all requests so far.
     pub(crate) fn received(&self) -> Vec<ReceivedRequest> {
-        self.received.lock().unwrap().clone()
+        self.received.lock().clone()
     }
 
     /// Returns the only request so far.
@@ -98,7 +99,7 @@ impl Endpoint for Answers {
         let body = request.take_body().into_string().await.unwrap();
         let path = request.original_uri().path_and_query().unwrap().to_string();
         let index = {
-            let mut received = self.received.lock().unwrap();
+            let mut received = self.received.lock();
             received.push(ReceivedRequest { path, headers: request.headers().clone(), body });
             received.len() - 1
         };

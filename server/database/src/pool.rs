@@ -1,9 +1,10 @@
 //! The pool of the hot path's connections.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -109,7 +110,7 @@ impl Pool {
             let died_idle = error.is_unavailable() && lease.reused;
             if died_idle {
                 // The cause, such as a restart of the server, has ended the other idle connections, too.
-                self.lock_idle().clear();
+                self.idle.lock().clear();
             }
             let may_retry = is_mismatch || (died_idle && transaction.is_read_only());
             if attempts == MAX_ATTEMPTS || !may_retry {
@@ -173,14 +174,14 @@ impl Pool {
                  without them and cost more. PgBouncer 1.21 or newer supports them with max_prepared_statements"
             );
         }
-        self.lock_idle().clear();
+        self.idle.lock().clear();
     }
 
     /// Closes the idle connections that were opened before the last renewal. Others of that age are closed when they are
     /// returned.
     pub(crate) fn close_outdated(&self) {
         let is_outdated = |connection: &mut Box<Connection>| self.renewal.is_outdated(connection.opened);
-        let outdated: Idle = self.lock_idle().extract_if(.., is_outdated).collect();
+        let outdated: Idle = self.idle.lock().extract_if(.., is_outdated).collect();
         drop(outdated);
     }
 
@@ -188,7 +189,7 @@ impl Pool {
     pub(crate) fn statistics(&self) -> PoolStatistics {
         PoolStatistics {
             max: self.size as usize,
-            available: self.lock_idle().len(),
+            available: self.idle.lock().len(),
             busy: (self.size as usize).saturating_sub(self.permits.available_permits()),
             waiting: MAX_WAITING - self.queue.available_permits(),
             timeouts: self.timeouts.load(Ordering::Relaxed),
@@ -196,7 +197,7 @@ impl Pool {
     }
 
     fn pop_idle(&self) -> Option<Box<Connection>> {
-        self.lock_idle().pop()
+        self.idle.lock().pop()
     }
 
     fn is_expired(&self, connection: &Connection) -> bool {
@@ -209,12 +210,8 @@ impl Pool {
         let is_current = !self.permits.is_closed() && !self.renewal.is_outdated(connection.opened);
         if is_current && !connection.is_altered() {
             connection.idle_since = Instant::now();
-            self.lock_idle().push(connection);
+            self.idle.lock().push(connection);
         }
-    }
-
-    fn lock_idle(&self) -> MutexGuard<'_, Idle> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits (at most [`DRAIN_TIMEOUT`]) for running transactions, then closes all connections.
@@ -223,7 +220,7 @@ impl Pool {
         // A transaction that runs longer keeps its connection until its lease ends; it is closed then.
         let _ = tokio::time::timeout(DRAIN_TIMEOUT, all).await;
         self.permits.close();
-        let idle = std::mem::take(&mut *self.lock_idle());
+        let idle = std::mem::take(&mut *self.idle.lock());
         for connection in idle {
             let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection.terminate()).await;
         }
@@ -308,7 +305,7 @@ async fn close_expired(pool: Weak<Pool>, max_idle_time: Duration) {
         tick.tick().await;
         let Some(pool) = pool.upgrade().filter(|pool| !pool.permits.is_closed()) else { return };
         let expired: Idle =
-            pool.lock_idle().extract_if(.., |connection| pool.is_expired(connection)).collect();
+            pool.idle.lock().extract_if(.., |connection| pool.is_expired(connection)).collect();
         for connection in expired {
             let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection.terminate()).await;
         }

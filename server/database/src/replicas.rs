@@ -8,10 +8,11 @@
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{Either, join_all, select};
+use parking_lot::Mutex;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -212,12 +213,8 @@ async fn probe_periodically(
 async fn note_position(primary: &Weak<Pool>, positions: &Mutex<PositionHistory>) {
     let Some(primary) = primary.upgrade() else { return };
     if let Ok(position) = query_position(&primary, "select pg_current_wal_lsn()::text").await {
-        lock(positions).add(Instant::now(), position);
+        positions.lock().add(Instant::now(), position);
     }
-}
-
-fn lock(positions: &Mutex<PositionHistory>) -> MutexGuard<'_, PositionHistory> {
-    positions.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns how far `replica` lags behind; an error says why it is not used for reads.
@@ -230,7 +227,7 @@ async fn probe(
     let sql = "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn()::text end";
     let replayed = query_position(&replica.pool, sql).await?;
     replica.replayed.store(replayed.0, Ordering::Relaxed);
-    let lag = lock(positions).lag(replayed, Instant::now());
+    let lag = positions.lock().lag(replayed, Instant::now());
     if let Some(lag) = lag {
         replica.lag.store(u64::try_from(lag.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }

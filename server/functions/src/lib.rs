@@ -20,12 +20,13 @@ mod worker;
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gateway::Caller;
 use http::{Method, StatusCode};
 use notify::RecommendedWatcher;
+use parking_lot::RwLock;
 use poem::{Endpoint, Request, Response, endpoint};
 use tokens::Verifier;
 use tokio::sync::Semaphore;
@@ -188,7 +189,7 @@ impl Inner {
     ///
     /// Errors: [`Error::NotFound`] if there is no such function, or it is disabled.
     fn slot(&self, name: &str) -> Result<Arc<Slot>, Error> {
-        let known = self.slots.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        let known = self.slots.read().get(name).cloned();
         if let Some(slot) = known
             && slot.is_running()
         {
@@ -196,7 +197,7 @@ impl Inner {
         }
         // While a function does not run it may have changed or been removed.
         let deployed = self.host.settings.find(name).filter(|deployed| deployed.function.enabled);
-        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self.slots.write();
         let Some(deployed) = deployed else {
             slots.remove(name);
             return Err(Error::NotFound);
@@ -214,7 +215,7 @@ impl Inner {
     /// Makes the next call of function `name` start a new process, because files have changed; `None` for all
     /// functions.
     pub(crate) fn renew(&self, name: Option<&str>) {
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let slots = self.slots.read();
         match name {
             Some(name) => slots.get(name).into_iter().for_each(|slot| slot.renew()),
             None => slots.values().for_each(|slot| slot.renew()),

@@ -1,7 +1,7 @@
 //! Metrics of the service.
 
 use std::fmt;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
@@ -76,8 +76,7 @@ const READINGS: [Reading; 3] = [
 ];
 
 fn write(functions: &Inner, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let slots: Vec<Arc<Slot>> =
-        functions.slots.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+    let slots: Vec<Arc<Slot>> = functions.slots.read().values().cloned().collect();
     for (name, help, read) in READINGS {
         let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for slot in &slots {

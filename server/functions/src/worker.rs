@@ -10,10 +10,11 @@ mod slot;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use telemetry::Usage;
 use tokio::process::{Child, ChildStdin};
 use tokio::sync::{oneshot, watch};
@@ -155,7 +156,7 @@ impl Worker {
     }
 
     fn leave(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.used.lock() = Instant::now();
         self.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 
@@ -164,8 +165,7 @@ impl Worker {
     }
 
     fn is_idle(&self) -> bool {
-        !self.is_busy()
-            && self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= self.limits.idle
+        !self.is_busy() && self.used.lock().elapsed() >= self.limits.idle
     }
 
     fn retire(&self) {

@@ -1,10 +1,11 @@
 //! Metrics for Prometheus.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
+use parking_lot::Mutex;
 use poem::{Endpoint, Response};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -63,14 +64,14 @@ impl Default for Metrics {
 impl Metrics {
     /// Registers more metrics by `add`; their names get the prefix `basalt_`.
     pub(crate) fn register(&self, add: impl FnOnce(&mut Registry)) {
-        let mut registry = self.0.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut registry = self.0.registry.lock();
         add(registry.sub_registry_with_prefix(PREFIX));
     }
 
     /// Returns all metrics in the text format of OpenMetrics.
     pub(crate) fn text(&self) -> String {
         let mut text = String::with_capacity(32 << 10);
-        let registry = self.0.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        let registry = self.0.registry.lock();
         if let Err(error) = encode(&mut text, &registry) {
             // Writing into a String does not fail, so this is an error in a metric of ours.
             tracing::error!(%error, "cannot encode metrics");
@@ -80,7 +81,7 @@ impl Metrics {
 
     /// Returns the metrics of one service, kept by its faces so that a request costs no look-up by label.
     pub(crate) fn service(&self, service: &'static str) -> Arc<ServiceMetrics> {
-        let mut services = self.0.services.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut services = self.0.services.lock();
         let new = || {
             Arc::new(ServiceMetrics {
                 service,

@@ -1,9 +1,10 @@
 //! Short notes between the services of a project's nodes. A note may be lost.
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use parking_lot::RwLock;
 use tokio::sync::mpsc;
 
 /// Notes that may wait for their transport to the other nodes. More are lost.
@@ -38,7 +39,7 @@ impl Nodes {
     /// Calls `handle` with every note that another node sends to `subject`. It must return at once.
     pub fn listen(&self, subject: &'static str, handle: impl Fn(&[u8]) + Send + Sync + 'static) {
         // Every critical section leaves the list whole.
-        let mut listeners = self.0.listeners.write().unwrap_or_else(PoisonError::into_inner);
+        let mut listeners = self.0.listeners.write();
         listeners.push(Listener { subject, handle: Box::new(handle) });
     }
 
@@ -52,7 +53,7 @@ impl Nodes {
     /// Passes a message of another node's [`Self::carry`] to the listeners.
     pub fn receive(&self, message: &[u8]) {
         let Some(end) = message.iter().position(|&byte| byte == b'\n') else { return };
-        let listeners = self.0.listeners.read().unwrap_or_else(PoisonError::into_inner);
+        let listeners = self.0.listeners.read();
         for listener in listeners.iter().filter(|listener| listener.subject.as_bytes() == &message[..end]) {
             (listener.handle)(&message[end + 1..]);
         }

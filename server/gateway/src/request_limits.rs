@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::StatusCode;
 use http::header::RETRY_AFTER;
+use parking_lot::Mutex;
 use poem::Response;
 use tokio::time::MissedTickBehavior;
 
@@ -80,7 +81,7 @@ impl RequestLimits {
                 .then(|| (number_of(("address", network(address).as_str())), self.per_address)),
             key.filter(|_| self.per_key > 0).map(|key| (number_of(("key", key)), self.per_key)),
         ];
-        let mut counters = self.counters();
+        let mut counters = self.counters.lock();
         counters.advance_to(now.as_secs() / WINDOW);
         // Only granted requests count, so that a client that ignores refusals still gets the allowed number.
         for (id, limit) in limited.iter().flatten() {
@@ -113,7 +114,7 @@ impl RequestLimits {
 
     /// Takes the counts that the other nodes have not been sent, as a note; `None` if there are none.
     fn take_pending(&self) -> Option<Vec<u8>> {
-        let mut counters = self.counters();
+        let mut counters = self.counters.lock();
         let mut note = Vec::new();
         let pending = counters.counts.iter_mut().filter(|(_, count)| count.pending > 0);
         for (id, count) in pending.take(MAX_ENTRIES) {
@@ -125,18 +126,13 @@ impl RequestLimits {
 
     /// Adds the counts in a note of another node.
     fn add_remote(&self, note: &[u8]) {
-        let mut counters = self.counters();
+        let mut counters = self.counters.lock();
         counters.advance_to(since_1970().as_secs() / WINDOW);
         for entry in note.chunks_exact(ENTRY_SIZE) {
             let Some((id, number)) = entry.split_first_chunk() else { return };
             let Ok(number) = number.try_into().map(u32::from_be_bytes) else { return };
             counters.add(u64::from_be_bytes(*id), number, 0);
         }
-    }
-
-    fn counters(&self) -> MutexGuard<'_, Counters> {
-        // Every critical section leaves the map whole.
-        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,13 +1,13 @@
 //! The HTTP client for the collector.
 
 use std::io::Write as _;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use flate2::Compression as Level;
 use flate2::write::GzEncoder;
 use http::HeaderValue;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use parking_lot::Mutex;
 use prost::Message;
 use reqwest::Client;
 use reqwest::redirect::Policy;
@@ -84,7 +84,7 @@ impl Collector {
 
     /// Reports whether a warning may be logged now.
     fn may_warn(&self) -> bool {
-        let Ok(mut last_warning) = self.last_warning.lock() else { return false };
+        let mut last_warning = self.last_warning.lock();
         let is_due = last_warning.is_none_or(|last| last.elapsed() >= WARNING_PAUSE);
         if is_due {
             *last_warning = Some(Instant::now());

@@ -4,16 +4,16 @@ mod broadcast;
 mod presence;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 
 use indexmap::IndexMap;
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use crate::bus::{Head, Message, NodeId};
 use crate::channel::Notice;
-use crate::lock;
 use crate::protocol::{Outbound, Reference, Version};
 use crate::socket::frame::{self, Frame};
 use crate::socket::outbox::Outbox;
@@ -121,7 +121,7 @@ impl Hub {
     /// Ends the membership of a channel, and its presence. Returns how many members were told of the presence's end;
     /// `None` if there was no presence.
     pub(crate) fn leave(&self, topic: &Topic, channel: ChannelId) -> Option<u64> {
-        let mut state = topic.lock();
+        let mut state = topic.state.lock();
         state.members.swap_remove(&channel);
         let left = state.presences.remove(Owner::Local(channel));
         let deliveries = left.map(|diff| topic.deliver_diff(&mut state, &diff));
@@ -154,7 +154,7 @@ impl Hub {
     /// Removes the presences of all channels of another node, and tells the members. Returns how many.
     pub(crate) fn forget_node(&self, node: NodeId) -> u64 {
         let of_node = |topic: &Topic| -> Vec<Owner> {
-            topic.lock().presences.of_node(node).map(|channel| Owner::Remote(node, channel)).collect()
+            topic.state.lock().presences.of_node(node).map(|channel| Owner::Remote(node, channel)).collect()
         };
         let topics = self.topics();
         topics.iter().map(|topic| self.remove_presences(topic, &of_node(topic))).sum()
@@ -164,7 +164,9 @@ impl Hub {
     pub(crate) fn presences_of(&self, node: NodeId) -> HashSet<(TopicName, u64)> {
         let mut found = HashSet::new();
         for topic in self.topics() {
-            found.extend(topic.lock().presences.of_node(node).map(|channel| (topic.name.clone(), channel)));
+            found.extend(
+                topic.state.lock().presences.of_node(node).map(|channel| (topic.name.clone(), channel)),
+            );
         }
         found
     }
@@ -175,7 +177,7 @@ impl Hub {
     }
 
     fn topics(&self) -> Vec<Arc<Topic>> {
-        lock(&self.topics).values().cloned().collect()
+        self.topics.lock().values().cloned().collect()
     }
 
     /// Calls `change` with the topic of this name, which is created if there is none. The hub is not locked meanwhile,
@@ -183,8 +185,8 @@ impl Hub {
     fn change<T>(&self, name: &TopicName, change: impl FnOnce(&Topic, &mut State) -> T) -> (Arc<Topic>, T) {
         loop {
             let new = || Arc::new(Topic::new(name.clone()));
-            let topic = Arc::clone(lock(&self.topics).entry(name.clone()).or_insert_with(new));
-            let mut state = topic.lock();
+            let topic = Arc::clone(self.topics.lock().entry(name.clone()).or_insert_with(new));
+            let mut state = topic.state.lock();
             if !state.is_over {
                 let changed = change(&topic, &mut state);
                 drop(state);
@@ -196,7 +198,7 @@ impl Hub {
     }
 
     fn remove_presences(&self, topic: &Topic, owners: &[Owner]) -> u64 {
-        let mut state = topic.lock();
+        let mut state = topic.state.lock();
         let diffs: Vec<Diff> = owners.iter().filter_map(|owner| state.presences.remove(*owner)).collect();
         let deliveries = diffs.iter().map(|diff| topic.deliver_diff(&mut state, diff)).sum();
         self.end_if_empty(topic, state);
@@ -214,7 +216,7 @@ impl Hub {
 
     /// Removes a topic that is over, unless another one has its name by now.
     fn remove(&self, topic: &Topic) {
-        let mut topics = lock(&self.topics);
+        let mut topics = self.topics.lock();
         if topics.get(&topic.name).is_some_and(|current| std::ptr::eq(&raw const **current, topic)) {
             topics.remove(&topic.name);
         }
@@ -222,7 +224,7 @@ impl Hub {
 
     /// Returns a topic that somebody has joined.
     pub(crate) fn topic(&self, name: &TopicName) -> Option<Arc<Topic>> {
-        lock(&self.topics).get(name).cloned()
+        self.topics.lock().get(name).cloned()
     }
 
     /// Returns the notification that a socket has its first channel.
@@ -239,18 +241,18 @@ impl Hub {
     pub(crate) fn open(&self, outbox: Arc<Outbox>) -> u64 {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let socket = NEXT.fetch_add(1, Ordering::Relaxed);
-        lock(&self.sockets).insert(socket, outbox);
+        self.sockets.lock().insert(socket, outbox);
         socket
     }
 
     /// Removes a socket.
     pub(crate) fn close(&self, socket: u64) {
-        lock(&self.sockets).swap_remove(&socket);
+        self.sockets.lock().swap_remove(&socket);
     }
 
     /// Returns the number of open sockets.
     pub(crate) fn sockets(&self) -> usize {
-        lock(&self.sockets).len()
+        self.sockets.lock().len()
     }
 
     /// Returns the number of sockets with a channel.
@@ -271,7 +273,7 @@ impl Hub {
 
     /// Asks all clients to disconnect and connect again.
     pub(crate) fn disconnect_all(&self) {
-        for outbox in lock(&self.sockets).values() {
+        for outbox in self.sockets.lock().values() {
             outbox.notify(Notice::Disconnect);
         }
     }
@@ -295,7 +297,7 @@ impl Topic {
 
     /// Delivers `broadcast` to the members that may hear it, except for channel `except`. Returns how many.
     pub(crate) fn publish(&self, broadcast: &Broadcast<'_>, except: Option<ChannelId>) -> u64 {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let hearing = state.members.iter_mut();
         let hearing =
             hearing.filter(|(channel, member)| member.hears_broadcasts && Some(**channel) != except);
@@ -307,7 +309,7 @@ impl Topic {
     ///
     /// Some may have been committed between the first reading of stored broadcasts and the beginning of the membership.
     pub(crate) fn catch_up<'a>(&self, channel: ChannelId, stored: impl IntoIterator<Item = Broadcast<'a>>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let Some(member) = state.members.get_mut(&channel) else { return };
         let held = member.held.take().unwrap_or_default();
         for broadcast in stored {
@@ -335,20 +337,20 @@ impl Topic {
         key: &str,
         payload: &str,
     ) -> Result<Option<(u64, Box<str>)>, TopicFull> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let diff = state.presences.track(Owner::Local(channel), key, payload, None)?;
         Ok(diff.and_then(|diff| Some((self.deliver_diff(&mut state, &diff), diff.reference()?.into()))))
     }
 
     /// Removes the presence of a channel, and tells the members. Returns how many; `None` if there was no presence.
     pub(crate) fn untrack(&self, channel: ChannelId) -> Option<u64> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let diff = state.presences.remove(Owner::Local(channel));
         diff.map(|diff| self.deliver_diff(&mut state, &diff))
     }
 
     fn local_presences(&self) -> Vec<Message> {
-        let state = self.lock();
+        let state = self.state.lock();
         let tracked = state.presences.local();
         tracked
             .map(|(channel, key, payload, reference)| self.tracked(channel, key, payload, reference))
@@ -364,12 +366,12 @@ impl Topic {
 
     /// Returns all presences, as the payload of `presence_state`.
     pub(crate) fn presence_state(&self) -> String {
-        self.lock().presences.state()
+        self.state.lock().presences.state()
     }
 
     /// Changes the rights of a member.
     pub(crate) fn change_rights(&self, channel: ChannelId, hears_broadcasts: bool, sees_presence: bool) {
-        if let Some(member) = self.lock().members.get_mut(&channel) {
+        if let Some(member) = self.state.lock().members.get_mut(&channel) {
             (member.hears_broadcasts, member.sees_presence) = (hears_broadcasts, sees_presence);
         }
     }
@@ -379,10 +381,6 @@ impl Topic {
         let seeing = state.members.values_mut().filter(|member| member.sees_presence);
         let make = |version| Some(fan_out_frame(&self.wire_name, "presence_diff", &payload, version));
         deliver(seeing, None, make)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
     }
 }
 

@@ -20,11 +20,12 @@ mod settings;
 mod socket;
 mod token;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use database::Database;
+use parking_lot::Mutex;
 use tokens::{Keys, Verifier};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -141,7 +142,7 @@ impl Realtime {
 
     /// Exchanges messages with the other nodes, if there can be others, until `stop` is cancelled.
     async fn run_bus(&self, stop: CancellationToken) {
-        let outgoing = lock(&self.0.outgoing).take();
+        let outgoing = self.0.outgoing.lock().take();
         let Some(mut outgoing) = outgoing else { return };
         while !stop.is_cancelled() {
             if let Err(error) = bus::run(self, &self.0.subject, &mut outgoing, &stop).await {
@@ -319,9 +320,4 @@ impl Realtime {
     pub(crate) fn is_draining(&self) -> bool {
         self.0.is_draining.load(Ordering::Relaxed)
     }
-}
-
-/// Locks `mutex`. Nothing panics while one is locked, so that a poisoned one is as good as any.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

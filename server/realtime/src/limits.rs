@@ -2,11 +2,10 @@
 //!
 //! Source: upstream's `Realtime.RateCounter`: samples of five seconds, a limit acts while the average is at or above it.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::lock;
+use parking_lot::Mutex;
 
 /// How long one sample is.
 const SAMPLE: Duration = Duration::from_secs(5);
@@ -59,7 +58,7 @@ impl Rate {
     }
 
     fn average_at(&self, now: Instant) -> f64 {
-        let mut window = lock(&self.window);
+        let mut window = self.window.lock();
         let elapsed = now.saturating_duration_since(window.sample_begun);
         let ended = (elapsed.as_secs() / SAMPLE.as_secs()) as usize;
         for index in 0..ended.min(SAMPLES) {
@@ -106,7 +105,7 @@ mod tests {
     #[test]
     fn the_average_is_over_at_most_a_minute() {
         let rate = Rate::new(10);
-        let begun = rate.window.lock().unwrap().sample_begun;
+        let begun = rate.window.lock().sample_begun;
         let at = |seconds| rate.average_at(begun + Duration::from_secs(seconds));
         rate.add(100);
         assert_eq!(at(4), 0.0, "no sample is taken yet");

@@ -12,11 +12,12 @@ mod template;
 
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 use arc_swap::ArcSwapOption;
 use foldhash::fast::RandomState;
+use parking_lot::RwLock;
 
 pub(crate) use shape::Parameter;
 pub use shape::RequestShape;
@@ -103,7 +104,7 @@ impl PlanCache {
     /// Returns the state.
     pub(crate) fn statistics(&self) -> PlanStatistics {
         let (entries, bytes) = self.current.load().as_ref().map_or((0, 0), |current| {
-            let templates = current.templates.read().unwrap_or_else(PoisonError::into_inner);
+            let templates = current.templates.read();
             (templates.by_shape.len(), templates.bytes)
         });
         let [hits, misses] = [&self.hits, &self.misses].map(|counter| counter.load(Ordering::Relaxed));
@@ -125,7 +126,7 @@ impl Generation {
 
     /// Returns the template for requests of this shape, if there is one.
     pub(crate) fn find(&self, shape: &RequestShape<'_>) -> Option<Arc<Template>> {
-        let templates = self.templates.read().unwrap_or_else(PoisonError::into_inner);
+        let templates = self.templates.read();
         let entry = templates.by_shape.get(shape.key())?;
         entry.last_used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         Some(Arc::clone(&entry.template))
@@ -146,7 +147,7 @@ impl Generation {
         }
         let last_used = AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed));
         let entry = Entry { template: Arc::new(template), bytes, last_used };
-        let mut templates = self.templates.write().unwrap_or_else(PoisonError::into_inner);
+        let mut templates = self.templates.write();
         templates.remove(shape.key());
         while templates.by_shape.len() >= MAX_TEMPLATES || templates.bytes + bytes > MAX_BYTES {
             templates.remove_oldest();
@@ -157,7 +158,7 @@ impl Generation {
 
     /// Forgets what requests of this shape have in common, since it was not right for one of them.
     pub(crate) fn forget(&self, shape: &RequestShape<'_>) {
-        self.templates.write().unwrap_or_else(PoisonError::into_inner).remove(shape.key());
+        self.templates.write().remove(shape.key());
     }
 }
 

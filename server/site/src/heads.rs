@@ -12,9 +12,10 @@ mod scope;
 mod template;
 
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use poem::http::StatusCode;
 
@@ -71,8 +72,7 @@ impl Heads {
     /// Returns the description among `assets`; `None` if there is none or it is invalid.
     pub(crate) async fn description(&self, assets: &Assets) -> Option<Arc<Description>> {
         let file = assets.heads().await?;
-        let lock = || self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((etag, description)) = &*lock()
+        if let Some((etag, description)) = &*self.current.lock()
             && *etag == file.etag
         {
             return description.clone();
@@ -85,7 +85,7 @@ impl Heads {
             );
         });
         let description = parsed.ok();
-        *lock() = Some((file.etag, description.clone()));
+        *self.current.lock() = Some((file.etag, description.clone()));
         description
     }
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
-use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 
 use crate::heads::Head;
 use crate::{Encoding, File};
@@ -42,8 +42,7 @@ impl Page {
         let written = head.map(|head| (&head.html, &head.screen));
         (&template.etag, written, config, encoding).hash(&mut hasher);
         let id = hasher.finish();
-        let lock = || self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = lock().get(&id) {
+        if let Some(file) = self.rendered.lock().get(&id) {
             return file.clone();
         }
         let html = Self::inject(&String::from_utf8_lossy(&template.body), config);
@@ -58,7 +57,7 @@ impl Page {
             etag: format!("\"{id:016x}\""),
             content_type: template.content_type.clone(),
         };
-        let mut rendered = lock();
+        let mut rendered = self.rendered.lock();
         if rendered.len() >= CACHE_SIZE {
             rendered.clear();
         }

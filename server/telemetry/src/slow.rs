@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::{Span, request, sql};
@@ -84,12 +85,12 @@ impl SlowStatements {
             sql,
             "a slow statement",
         );
-        inner.lock().add(Key { service, method, shape, sql }, took, id);
+        inner.table.lock().add(Key { service, method, shape, sql }, took, id);
     }
 
     /// Returns the number of slow statements since the start.
     pub fn count(&self) -> u64 {
-        self.0.as_ref().map_or(0, |inner| inner.lock().count)
+        self.0.as_ref().map_or(0, |inner| inner.table.lock().count)
     }
 
     /// Returns the table as a JSON document, sorted by total time, the longest first.
@@ -97,7 +98,7 @@ impl SlowStatements {
         let Some(inner) = &self.0 else {
             return json!({ "threshold_seconds": 0, "count": 0, "statements": [] });
         };
-        let table = inner.lock();
+        let table = inner.table.lock();
         let mut entries: Vec<(&Key, &Entry)> = table.entries.iter().collect();
         entries.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.total));
         let rows: Vec<Value> = entries.into_iter().map(|(key, entry)| entry.to_json(key)).collect();
@@ -106,12 +107,6 @@ impl SlowStatements {
             "count": table.count,
             "statements": rows,
         })
-    }
-}
-
-impl Inner {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

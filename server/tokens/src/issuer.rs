@@ -1,7 +1,8 @@
 //! Other issuers whose tokens are accepted, and their keys.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use serde_json::Value;
 
 use crate::jwk::{self, Key};
@@ -34,7 +35,7 @@ impl Issuer {
         let keys = jwk::published(jwks);
         let count = keys.len();
         if count > 0 {
-            *self.0.keys.write().unwrap_or_else(PoisonError::into_inner) = keys.into();
+            *self.0.keys.write() = keys.into();
         }
         count
     }
@@ -44,7 +45,7 @@ impl Issuer {
     }
 
     pub(crate) fn keys(&self) -> Arc<[Key]> {
-        Arc::clone(&self.0.keys.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.0.keys.read())
     }
 }
 

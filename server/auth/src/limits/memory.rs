@@ -1,8 +1,9 @@
 //! Rate limits that each node counts in memory.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::Allowance;
 
@@ -69,7 +70,7 @@ impl Memory {
         change: impl FnOnce(Balance) -> (bool, Balance),
     ) -> bool {
         // Every critical section leaves the map whole, so that a panic elsewhere spoils nothing.
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = self.buckets.lock();
         let clients = match buckets.get_mut(bucket) {
             Some(clients) => clients,
             None => buckets.entry(bucket.to_owned()).or_default(),
@@ -117,7 +118,7 @@ mod tests {
         let (memory, now) = (Memory::default(), Instant::now());
         assert!(memory.take("x", "a", Allowance { burst: 1.0, rate: 0.0 }, now));
         assert!(!memory.take("x", "a", Allowance { burst: 1.0, rate: 0.0 }, now));
-        assert!(memory.buckets.lock().unwrap()["x"]["a"].whole_at <= now + NOTHING_FLOWS);
+        assert!(memory.buckets.lock()["x"]["a"].whole_at <= now + NOTHING_FLOWS);
     }
 
     #[test]
@@ -126,6 +127,6 @@ mod tests {
         for client in 0..=CLIENTS {
             assert!(memory.take("x", &client.to_string(), ALLOWANCE, now));
         }
-        assert!(memory.buckets.lock().unwrap()["x"].len() <= CLIENTS);
+        assert!(memory.buckets.lock()["x"].len() <= CLIENTS);
     }
 }

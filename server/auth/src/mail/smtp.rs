@@ -1,12 +1,12 @@
 //! Mails to an SMTP server (RFC 5321), encrypted where the server can (RFC 3207, RFC 8314).
 
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use lettre::Message;
 use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::MailError;
@@ -99,7 +99,7 @@ impl Smtp {
     /// Returns a connection that is still alive.
     async fn idle_connection(&self) -> Option<AsyncSmtpConnection> {
         loop {
-            let (mut connection, since) = self.idle.lock().ok()?.pop()?;
+            let (mut connection, since) = self.idle.lock().pop()?;
             if since.elapsed() < IDLE && connection.test_connected().await {
                 return Some(connection);
             }
@@ -107,10 +107,9 @@ impl Smtp {
     }
 
     fn keep(&self, connection: AsyncSmtpConnection) {
-        if let Ok(mut idle) = self.idle.lock() {
-            idle.retain(|(_, since)| since.elapsed() < IDLE);
-            idle.push((connection, Instant::now()));
-        }
+        let mut idle = self.idle.lock();
+        idle.retain(|(_, since)| since.elapsed() < IDLE);
+        idle.push((connection, Instant::now()));
     }
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, String> {

@@ -1,11 +1,11 @@
 //! Requests to identity providers' servers: for their metadata, and for responses that a browser brings a reference to.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use http::header::{ACCEPT, ACCEPT_CHARSET, CONTENT_TYPE};
+use parking_lot::Mutex;
 use reqwest::Method;
 use url::Url;
 use uuid::Uuid;
@@ -95,17 +95,15 @@ impl IdentityProviderClient {
     }
 
     /// Returns the document at `url` and what it says of the identity provider that is `known`, for provider `id` at a
-    /// sign-in. `None`, with a word in the log, if it cannot be had or is about another one; for a while after that, it
-    /// is not asked for.
+    /// sign-in. `None`, with a warning in the log, if it cannot be fetched or is about another one; for a while
+    /// after that it is not fetched.
     pub(crate) async fn renew(
         &self,
         id: Uuid,
         url: &str,
         known: &IdentityProvider,
     ) -> Option<(String, IdentityProvider)> {
-        let recent =
-            |failures: &HashMap<Uuid, Instant>| failures.get(&id).is_some_and(|at| at.elapsed() < PAUSE);
-        if self.failures.lock().is_ok_and(|failures| recent(&failures)) {
+        if self.failures.lock().get(&id).is_some_and(|at| at.elapsed() < PAUSE) {
             return None;
         }
         let renewed = self.fetch(url).await.and_then(|text| {
@@ -118,7 +116,7 @@ impl IdentityProviderClient {
                 provider.entity_id()
             )))
         });
-        let mut failures = self.failures.lock().ok()?;
+        let mut failures = self.failures.lock();
         match renewed {
             Ok(renewed) => {
                 failures.remove(&id);

@@ -1,7 +1,8 @@
 //! The activity of a connection, which decides how long it may stay open.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use poem::http::Version;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -57,13 +58,9 @@ impl Activity {
         Arc::new(Self { state: Mutex::new(state), end: stop.child_token() })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Records that bytes have been received.
     pub(super) fn record_read(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.requests == 0 && !state.is_http2 && state.head.is_none() {
             state.head = Some(Instant::now());
         }
@@ -71,7 +68,7 @@ impl Activity {
 
     /// Records that bytes have been sent. The client may read a response more slowly than the service produces it.
     pub(super) fn record_write(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.requests == 0 && !state.is_http2 {
             state.idle = Instant::now();
         }
@@ -79,7 +76,7 @@ impl Activity {
 
     /// Records that a complete head has been received.
     pub(super) fn begin_request(self: &Arc<Self>, version: Version) -> RequestGuard {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.requests += 1;
         state.head = None;
         state.is_http2 |= version == Version::HTTP_2;
@@ -88,29 +85,29 @@ impl Activity {
 
     /// Records that the connection has become a WebSocket.
     pub(super) fn upgrade(&self) {
-        self.state().upgraded = true;
+        self.state.lock().upgraded = true;
     }
 
     /// Records that the service has not read a body that the client is still sending.
     pub(super) fn record_unread_body(&self) {
-        self.state().has_unread_body = true;
+        self.state.lock().has_unread_body = true;
     }
 
     /// Reports whether the client may be sending bytes that will not be read. It must then get the response before it
     /// notices that the connection ends.
     pub(super) fn is_sending(&self) -> bool {
-        let state = self.state();
+        let state = self.state.lock();
         state.has_unread_body || state.head.is_some()
     }
 
     /// Reports whether a request is running.
     pub(super) fn is_busy(&self) -> bool {
-        self.state().requests > 0
+        self.state.lock().requests > 0
     }
 
     /// Returns when the wait for a request ends; `None` while none is waited for.
     fn deadline(&self, limits: Limits) -> Option<Instant> {
-        let state = self.state();
+        let state = self.state.lock();
         if state.requests > 0 || state.upgraded {
             return None;
         }
@@ -135,7 +132,7 @@ impl Activity {
     /// Returns the connection's position in the order of eviction; `None` if it must not be closed, or is being closed
     /// already.
     pub(super) fn eviction_order(&self) -> Option<EvictionOrder> {
-        let state = self.state();
+        let state = self.state.lock();
         if state.requests > 0 || state.upgraded || self.end.is_cancelled() {
             return None;
         }
@@ -145,7 +142,7 @@ impl Activity {
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        let mut state = self.0.state();
+        let mut state = self.0.state.lock();
         state.requests -= 1;
         state.idle = Instant::now();
     }

@@ -2,9 +2,10 @@
 //! of a new one.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::activity::Activity;
@@ -56,7 +57,7 @@ impl ConnectionSlots {
     }
 
     fn occupy(self: &Arc<Self>, permit: OwnedSemaphorePermit, activity: &Arc<Activity>) -> ConnectionSlot {
-        let mut occupied = self.occupied.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut occupied = self.occupied.lock();
         let id = occupied.next_id;
         occupied.next_id += 1;
         occupied.activities.insert(id, Arc::clone(activity));
@@ -64,7 +65,7 @@ impl ConnectionSlots {
     }
 
     fn evict(&self) {
-        let occupied = self.occupied.lock().unwrap_or_else(PoisonError::into_inner);
+        let occupied = self.occupied.lock();
         let candidates = occupied.activities.values();
         let candidates = candidates.filter_map(|activity| Some((activity.eviction_order()?, activity)));
         if let Some((_, activity)) = candidates.min_by_key(|(order, _)| *order) {
@@ -75,7 +76,7 @@ impl ConnectionSlots {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut occupied = self.slots.occupied.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut occupied = self.slots.occupied.lock();
         occupied.activities.remove(&self.id);
     }
 }

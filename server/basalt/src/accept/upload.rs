@@ -3,7 +3,7 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::EXPECT;
+use parking_lot::Mutex;
 use poem::http::Version;
 
 use super::activity::Activity;
@@ -81,18 +82,12 @@ pub(super) fn split(
     (parts, upload.boxed().into(), Some(rest))
 }
 
-impl UploadState {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl UnreadBody {
     /// Reads and drops the unread part, within limits on its size and time. Reports whether the connection can be reused:
     /// the body has ended, or the service is still reading it.
     pub(super) async fn finish(self) -> bool {
         let dropped = {
-            let mut state = self.shared.state();
+            let mut state = self.shared.state.lock();
             state.has_responded = true;
             match std::mem::take(&mut state.progress) {
                 Progress::Dropped(incoming) if state.has_been_read || !self.expects_continue => {
@@ -151,7 +146,7 @@ impl Body for RequestBody {
         let this = self.get_mut();
         let Some(incoming) = &mut this.incoming else { return Poll::Ready(None) };
         let polled = Pin::new(incoming).poll_frame(context);
-        let mut state = this.shared.state();
+        let mut state = this.shared.state.lock();
         state.has_been_read = true;
         match &polled {
             Poll::Ready(None) => state.progress = Progress::Complete,
@@ -174,7 +169,7 @@ impl Body for RequestBody {
 impl Drop for RequestBody {
     fn drop(&mut self) {
         let Some(incoming) = self.incoming.take() else { return };
-        let mut state = self.shared.state();
+        let mut state = self.shared.state.lock();
         if incoming.is_end_stream() {
             state.progress = Progress::Complete;
         } else if state.has_responded {

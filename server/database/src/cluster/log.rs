@@ -4,8 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::task::JoinHandle;
 
@@ -24,12 +25,12 @@ pub(super) struct Tail(Arc<Mutex<Vec<u8>>>);
 impl Tail {
     /// Returns the last lines that Postgres wrote.
     pub(super) fn lines(&self) -> String {
-        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = self.0.lock();
         last_lines(&String::from_utf8_lossy(&bytes), 20)
     }
 
     fn push(&self, bytes: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         kept.extend_from_slice(bytes);
         let excess = kept.len().saturating_sub(TAIL_LIMIT);
         kept.drain(..excess);

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
+use parking_lot::Mutex;
 use poem::Body;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
@@ -71,7 +72,7 @@ impl Answer {
         let held = Arc::clone(&in_flight);
         let late = tokio::spawn(async move {
             sleep_until(deadline).await;
-            drop(lock(&held).take());
+            drop(held.lock().take());
         });
         Self { in_flight, late: AbortOnDropHandle::new(late), is_over }
     }
@@ -85,7 +86,7 @@ impl Stream for Answer {
         if this.is_over {
             return Poll::Ready(None);
         }
-        let mut in_flight = lock(&this.in_flight);
+        let mut in_flight = this.in_flight.lock();
         let (was_held, part) = (in_flight.is_some(), poll_part(&mut in_flight, context));
         this.is_over = in_flight.is_none();
         drop(in_flight);
@@ -96,8 +97,4 @@ impl Stream for Answer {
         let error = io::Error::new(io::ErrorKind::TimedOut, "the function's answer took too long");
         Poll::Ready(Some(Err(error)))
     }
-}
-
-fn lock(in_flight: &Mutex<Option<InFlightCall>>) -> MutexGuard<'_, Option<InFlightCall>> {
-    in_flight.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,11 +1,11 @@
 //! The connections to one function's process, which are reused.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use http::header::HOST;
 use http::response::Parts;
 use http::{HeaderValue, Request, Uri};
+use parking_lot::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use super::connection::{Body, Connection, Failure};
@@ -53,7 +53,7 @@ impl Connections {
 
     /// Takes back a connection whose answer was read to its end.
     pub(crate) fn give_back(&self, connection: Connection) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         if idle.len() < self.max_idle && connection.is_idle() {
             idle.push(connection);
         }
@@ -69,7 +69,7 @@ impl Connections {
     }
 
     fn take(&self) -> Option<Connection> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.idle.lock().pop()
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
                 let (head, connection) = connections.send(call(), soon()).await.unwrap();
                 assert_eq!((head.status.as_u16(), connection.is_read()), (200, true));
                 // As if it had been kept, whether or not its end is known by now.
-                connections.idle.lock().unwrap().push(connection);
+                connections.idle.lock().push(connection);
             }
         };
         tokio::join!(answering, calling);
@@ -160,7 +160,7 @@ mod tests {
         let last = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
         let (outcome, _stream) = tokio::join!(connections.send(call(), soon()), answer(&listener, last));
         connections.give_back(outcome.unwrap().1);
-        assert!(connections.idle.lock().unwrap().is_empty());
+        assert!(connections.idle.lock().is_empty());
     }
 
     #[tokio::test(start_paused = true)]

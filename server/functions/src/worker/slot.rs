@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -131,7 +132,7 @@ impl Slot {
     ///
     /// Errors: `permit`, if no process runs.
     fn enter(&self, permit: OwnedSemaphorePermit) -> Result<Call, OwnedSemaphorePermit> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock();
         match current.as_ref() {
             Some(worker) if !worker.has_ended() => {
                 worker.enter();
@@ -146,7 +147,7 @@ impl Slot {
 
     /// Reports whether a process runs.
     pub(crate) fn is_running(&self) -> bool {
-        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current.lock();
         current.as_ref().is_some_and(|worker| !worker.has_ended())
     }
 
@@ -165,7 +166,7 @@ impl Slot {
             if slot.host.stop.is_cancelled() {
                 return Err(Error::Stopping);
             }
-            let wait = slot.backoff().wait(Instant::now());
+            let wait = slot.backoff.lock().wait(Instant::now());
             // A start that failed is not repeated for each of the calls that waited for it: if it fails slowly, the
             // last of them would wait as long as all attempts together.
             let has_failed = slot.failed_starts.load(Ordering::Acquire) != failed_before;
@@ -202,9 +203,9 @@ impl Slot {
             tracing::error!(target: "function", function = name, "did not start: {reason}");
             let _ = std::fs::remove_dir_all(&folder);
             self.host.metrics.count_start(name, false);
-            self.backoff().record_failure(Duration::ZERO, Instant::now());
+            self.backoff.lock().record_failure(Duration::ZERO, Instant::now());
             self.failed_starts.fetch_add(1, Ordering::AcqRel);
-            Error::Boot(self.backoff().wait(Instant::now()))
+            Error::Boot(self.backoff.lock().wait(Instant::now()))
         })?;
         tracing::info!(target: "function", function = name, milliseconds = begun.elapsed().as_millis() as u64, "started");
         self.host.metrics.count_start(name, true);
@@ -222,7 +223,7 @@ impl Slot {
     ) {
         // If files have changed since, the process may have read some of them before and some after the change.
         if self.version.load(Ordering::Acquire) == version {
-            *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&worker));
+            *self.current.lock() = Some(Arc::clone(&worker));
         } else {
             worker.retire();
         }
@@ -233,25 +234,21 @@ impl Slot {
             slot.host.metrics.count_end(&slot.deployed.name, end);
             if end != End::Retired {
                 tracing::error!(target: "function", function = slot.deployed.name, reason = ?end, "ended");
-                slot.backoff().record_failure(worker.started.elapsed(), Instant::now());
+                slot.backoff.lock().record_failure(worker.started.elapsed(), Instant::now());
             }
             ending.send_replace(Some(end));
         });
     }
 
-    fn backoff(&self) -> std::sync::MutexGuard<'_, Backoff> {
-        self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn forget(&self, worker: &Arc<Worker>) {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock();
         current.take_if(|current| Arc::ptr_eq(current, worker));
     }
 
     /// Retires `worker` if it has had no call for the idle timeout.
     pub(super) fn retire_if_idle(&self, worker: &Arc<Worker>) {
         // Calls enter under this lock, so none can enter between the check and the retirement.
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock();
         if worker.is_idle() {
             current.take_if(|current| Arc::ptr_eq(current, worker));
             worker.retire();
@@ -261,8 +258,8 @@ impl Slot {
     /// Makes the next call start a new process, because files have changed. The old process ends with its last call.
     pub(crate) fn renew(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
-        *self.backoff() = Backoff::default();
-        if let Some(worker) = self.current.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        *self.backoff.lock() = Backoff::default();
+        if let Some(worker) = self.current.lock().take() {
             worker.retire();
         }
     }

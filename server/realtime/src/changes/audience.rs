@@ -4,16 +4,16 @@
 //! common ones, are found by that value: a change costs the same whether ten or ten thousand other values are wanted.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use indexmap::IndexMap;
+use parking_lot::Mutex;
 
 use super::filter::{Comparison, Condition, Test};
 use super::resolve::Target;
 use super::table::Table;
 use super::{Kind, Subscriber};
 use crate::hub::ChannelId;
-use crate::lock;
 
 /// The channels that want changes, by table.
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ impl Clone for Audience {
 impl Audiences {
     /// Sets the changes that a channel gets to those of `targets`.
     pub(crate) fn set(&self, channel: ChannelId, subscriber: &Arc<Subscriber>, targets: Vec<Target>) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.remove(channel);
         for target in targets {
             let filters = state.channels.entry(channel).or_default();
@@ -83,12 +83,12 @@ impl Audiences {
 
     /// Removes a channel.
     pub(crate) fn remove(&self, channel: ChannelId) {
-        lock(&self.state).remove(channel);
+        self.state.lock().remove(channel);
     }
 
     /// Returns the audience of a table.
     pub(crate) fn of(&self, table: u32) -> Option<Arc<Audience>> {
-        lock(&self.state).tables.get(&table).cloned()
+        self.state.lock().tables.get(&table).cloned()
     }
 }
 
@@ -134,7 +134,7 @@ impl Audience {
 
     /// Returns the index of the filters for rows of `table`.
     pub(crate) fn index(&self, table: &Arc<Table>) -> Arc<FilterIndex> {
-        let mut cached = lock(&self.index);
+        let mut cached = self.index.lock();
         match &*cached {
             Some((of, index)) if of == table => Arc::clone(index),
             _ => {

@@ -1,14 +1,14 @@
 //! A cache of the catalog.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use database::replication::Relation;
 use database::{Database, Error};
+use parking_lot::Mutex;
 
 use super::queries;
 use super::table::{self, RoleRights, Table};
-use crate::lock;
 
 /// The cache of tables and rights.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ impl Catalog {
         relation: &Arc<Relation>,
         xid: u32,
     ) -> Result<Option<Arc<Table>>, Error> {
-        if let Some((seen, table)) = lock(&self.cache).tables.get(&relation.oid)
+        if let Some((seen, table)) = self.cache.lock().tables.get(&relation.oid)
             && Arc::ptr_eq(seen, relation)
         {
             return Ok(table.clone());
@@ -41,7 +41,7 @@ impl Catalog {
         // Changes of rights and row-level security by the transaction apply to its own rows, too.
         queries::await_visibility(database, &HashSet::from([xid])).await?;
         let table = table::load(database, relation.oid).await?.map(Arc::new);
-        let mut cache = lock(&self.cache);
+        let mut cache = self.cache.lock();
         cache.rights.retain(|(oid, _), _| *oid != relation.oid);
         cache.tables.insert(relation.oid, (Arc::clone(relation), table.clone()));
         Ok(table)
@@ -57,17 +57,17 @@ impl Catalog {
         table: u32,
     ) -> Result<Arc<RoleRights>, Error> {
         let key = (table, Box::from(role));
-        if let Some(rights) = lock(&self.cache).rights.get(&key) {
+        if let Some(rights) = self.cache.lock().rights.get(&key) {
             return Ok(Arc::clone(rights));
         }
         let rights = table::rights(database, role, table).await?;
         let rights = Arc::new(rights);
-        lock(&self.cache).rights.insert(key, Arc::clone(&rights));
+        self.cache.lock().rights.insert(key, Arc::clone(&rights));
         Ok(rights)
     }
 
     /// Clears the cache, since the catalog may have changed.
     pub(crate) fn forget(&self) {
-        *lock(&self.cache) = CatalogCache::default();
+        *self.cache.lock() = CatalogCache::default();
     }
 }

@@ -8,15 +8,14 @@
 mod encoding;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use super::batch::RowChange;
 use crate::bus::{Head, Message, NodeId};
-use crate::lock;
 pub(crate) use encoding::BatchHead;
 use encoding::RelationCache;
 
@@ -97,14 +96,14 @@ struct FollowerState {
 impl Exchange {
     /// Adds another node. It gets what is read from now on.
     pub(crate) fn add(&self, node: NodeId) {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let next = state.next_number();
         state.peers.insert(node, next);
     }
 
     /// Removes another node.
     pub(crate) fn remove(&self, node: NodeId) {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         state.peers.remove(&node);
         state.following.leader = state.following.leader.filter(|(leader, _)| *leader != node);
         state.drop_delivered();
@@ -113,7 +112,7 @@ impl Exchange {
 
     /// Reports whether there is another node.
     pub(crate) fn has_peers(&self) -> bool {
-        !lock(&self.state).peers.is_empty()
+        !self.state.lock().peers.is_empty()
     }
 
     /// Waits for a change that the feed has to look at.
@@ -123,7 +122,7 @@ impl Exchange {
 
     /// Makes this node the leader.
     pub(crate) fn lead(&self, timeline: WalTimeline) {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         for next in state.peers.values_mut() {
             *next = 0;
         }
@@ -134,7 +133,7 @@ impl Exchange {
 
     /// Ends the leadership of this node. It follows the next leader from its first batch.
     pub(crate) fn end_leading(&self) {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         if let Some(leading) = state.leading.take() {
             state.following.next = Some((leading.run, leading.next));
         }
@@ -142,12 +141,12 @@ impl Exchange {
 
     /// Returns the batches that this node can send; `None` if it is not the leader.
     pub(crate) fn batch_range(&self) -> Option<BatchRange> {
-        lock(&self.state).leading.as_ref().map(LeaderState::range)
+        self.state.lock().leading.as_ref().map(LeaderState::range)
     }
 
     /// Numbers `rows` as the next batch and keeps it. Returns the message for the followers, if there are any.
     pub(crate) fn send(&self, rows: &[RowChange]) -> Option<Message> {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let leading = state.leading.as_mut().filter(|_| !state.peers.is_empty() && !rows.is_empty())?;
         let message = encoding::encode(leading.run, leading.next, leading.timeline, rows);
         leading.next += 1;
@@ -158,18 +157,18 @@ impl Exchange {
 
     /// Returns the number of the next batch: all before it have been sent.
     pub(crate) fn next_number(&self) -> u64 {
-        lock(&self.state).next_number()
+        self.state.lock().next_number()
     }
 
     /// Returns the number of the first batch that a follower may not have delivered.
     pub(crate) fn delivered_by_all(&self) -> u64 {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         state.leading.as_ref().map_or(0, |leading| leading.delivered_by(&state.peers))
     }
 
     /// Reports whether the leader has to wait for followers. Gives up followers that have lagged for too long.
     pub(crate) fn is_full(&self) -> bool {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let Some(leading) = &mut state.leading else { return false };
         if leading.bytes <= MAX_BYTES {
             leading.full_since = None;
@@ -188,7 +187,7 @@ impl Exchange {
 
     /// Handles a message of another node about row changes, and returns the answers.
     pub(crate) fn handle(&self, node: NodeId, message: &Message) -> Vec<Message> {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let answers = match &message.head {
             Head::Alive { rows: Some(range) } => state.following.note_range(node, *range),
             Head::Alive { rows: None } => {
@@ -215,7 +214,7 @@ impl Exchange {
 
     /// Takes the next message of the leader from the inbox; `None` if it is empty.
     pub(crate) fn receive(&self) -> Option<InboxItem> {
-        let following = &mut lock(&self.state).following;
+        let following = &mut self.state.lock().following;
         let received = following.inbox.pop_front()?;
         if following.inbox.is_empty() {
             following.bytes = 0;
@@ -230,7 +229,7 @@ impl Exchange {
 
     /// Reports whether a leader has been heard recently.
     pub(crate) fn has_leader(&self) -> bool {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         state.following.leader.is_some_and(|(_, heard)| heard.elapsed() < SILENCE_LIMIT)
     }
 }

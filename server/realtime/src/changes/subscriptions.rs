@@ -1,10 +1,11 @@
 //! Subscriptions of channels to row changes.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use database::Database;
 use indexmap::IndexMap;
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::AbortHandle;
 use tokio_util::task::TaskTracker;
@@ -16,7 +17,6 @@ use super::resolve::{self, Failure, Target};
 use super::{Bindings, FeedState};
 use crate::channel::Notice;
 use crate::hub::ChannelId;
-use crate::lock;
 use crate::protocol::Version;
 use crate::socket::outbox::Outbox;
 use crate::token::Access;
@@ -107,7 +107,7 @@ impl Changes {
 
     /// Begins a subscription. The client is told when it is established, or why it is not.
     pub(crate) fn subscribe(self: &Arc<Self>, channel: ChannelId, subscriber: Subscriber) -> Subscription {
-        let mut subscriptions = lock(&self.subscriptions);
+        let mut subscriptions = self.subscriptions.lock();
         let entry = self.begin(channel, Arc::new(subscriber));
         subscriptions.insert(channel, entry);
         drop(subscriptions);
@@ -117,7 +117,7 @@ impl Changes {
     /// Begins all subscriptions again, since the tables have changed.
     pub(crate) fn renew_all(self: &Arc<Self>) {
         self.catalog.forget();
-        let channels: Vec<ChannelId> = lock(&self.subscriptions).keys().copied().collect();
+        let channels: Vec<ChannelId> = self.subscriptions.lock().keys().copied().collect();
         for channel in channels {
             self.restart(channel, Arc::clone);
         }
@@ -134,7 +134,7 @@ impl Changes {
         channel: ChannelId,
         change: impl FnOnce(&Arc<Subscriber>) -> Arc<Subscriber>,
     ) {
-        let mut subscriptions = lock(&self.subscriptions);
+        let mut subscriptions = self.subscriptions.lock();
         if let Some(entry) = subscriptions.get_mut(&channel) {
             entry.task.abort();
             *entry = self.begin(channel, change(&entry.subscriber));
@@ -207,7 +207,7 @@ impl Changes {
 
     /// Starts the delivery to a channel and tells its client, unless it has left meanwhile.
     fn admit(&self, channel: ChannelId, subscriber: &Arc<Subscriber>, targets: Vec<Target>) {
-        let subscriptions = lock(&self.subscriptions);
+        let subscriptions = self.subscriptions.lock();
         if is_current(&subscriptions, channel, subscriber) {
             self.audiences.set(channel, subscriber, targets);
             tell(subscriber, channel, true, "Subscribed to PostgreSQL".to_owned());
@@ -216,7 +216,7 @@ impl Changes {
 
     /// Ends the delivery to a channel and tells its client why, unless it has left meanwhile.
     pub(super) fn refuse(&self, channel: ChannelId, subscriber: &Arc<Subscriber>, message: String) {
-        let subscriptions = lock(&self.subscriptions);
+        let subscriptions = self.subscriptions.lock();
         if is_current(&subscriptions, channel, subscriber) {
             self.audiences.remove(channel);
             tell(subscriber, channel, false, message);
@@ -249,7 +249,7 @@ impl Subscription {
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        let mut subscriptions = lock(&self.changes.subscriptions);
+        let mut subscriptions = self.changes.subscriptions.lock();
         if let Some(entry) = subscriptions.swap_remove(&self.channel) {
             entry.task.abort();
         }

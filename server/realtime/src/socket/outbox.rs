@@ -2,14 +2,13 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::Mutex;
 use std::task::{Context, Poll};
 
 use futures_util::task::AtomicWaker;
+use parking_lot::Mutex;
 
 use super::frame::Frame;
 use crate::channel::Notice;
-use crate::lock;
 
 /// Messages that may wait for one client.
 const MAX_ITEMS: usize = 16_384;
@@ -66,7 +65,7 @@ impl Outbox {
     }
 
     fn push(&self, item: Item, length: usize) -> bool {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         if queue.state != State::Open {
             return false;
         }
@@ -99,7 +98,7 @@ impl Outbox {
     /// Waits until the queue overflows.
     pub(crate) fn poll_overflow(&self, context: &Context<'_>) -> Poll<()> {
         self.task.register(context.waker());
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         if queue.state == State::Overflowed {
             queue.state = State::Closed;
             return Poll::Ready(());
@@ -108,7 +107,7 @@ impl Outbox {
     }
 
     fn take(&self) -> Option<Result<VecDeque<Item>, Overflow>> {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         if queue.state == State::Overflowed {
             queue.state = State::Closed;
             return Some(Err(Overflow));
@@ -119,7 +118,7 @@ impl Outbox {
 
     /// Closes the queue, and returns its items.
     pub(crate) fn close(&self) -> VecDeque<Item> {
-        mem::replace(&mut *lock(&self.queue), Queue { state: State::Closed, ..Queue::default() }).items
+        mem::replace(&mut *self.queue.lock(), Queue { state: State::Closed, ..Queue::default() }).items
     }
 }
 

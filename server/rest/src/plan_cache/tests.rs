@@ -216,7 +216,7 @@ fn the_oldest_make_room() {
         assert!(is_kept(0));
     }
     assert!(!is_kept(1));
-    let templates = generation.templates.read().unwrap();
+    let templates = generation.templates.read();
     assert_eq!(templates.by_shape.len(), MAX_TEMPLATES);
     assert_eq!(templates.bytes, templates.by_shape.values().map(|entry| entry.bytes).sum::<usize>());
 }

@@ -1,11 +1,12 @@
 //! Keeps the schema cache fresh: loaded at the start, again whenever the catalog may have changed.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use database::Database;
+use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
 use super::{LoadError, SchemaCache, load};
@@ -56,11 +57,11 @@ pub(crate) struct Loads {
 impl Loads {
     fn succeeded(&self, elapsed: Duration) {
         self.succeeded.fetch_add(1, Ordering::Relaxed);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), elapsed));
+        *self.last.lock() = Some((Instant::now(), elapsed));
     }
 
     fn last(&self) -> Option<(Instant, Duration)> {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.last.lock()
     }
 
     /// Returns how long ago it was loaded, if it was.

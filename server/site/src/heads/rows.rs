@@ -1,9 +1,10 @@
 //! Rows of the API with the rights of visitors, cached for a short time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{StatusCode, Uri};
 use poem::{Endpoint as _, Request, Response};
@@ -82,7 +83,7 @@ impl Rows {
             attempt.at = Some(Instant::now());
             let failed = answer.is_err();
             match answer {
-                Ok(rows) => *cached.lock() = Some(Arc::new(rows)),
+                Ok(rows) => *cached.rows.lock() = Some(Arc::new(rows)),
                 Err(reason) if !attempt.failed => {
                     tracing::warn!(query, reason, "pages are served with older or default heads");
                 }
@@ -94,18 +95,14 @@ impl Rows {
     }
 
     fn cached(&self, query: &str) -> Arc<CachedRows> {
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.cache.lock();
         Arc::clone(cache.entry(query.to_owned()).or_default())
     }
 }
 
 impl CachedRows {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Arc<Vec<Row>>>> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn rows(&self) -> Option<Arc<Vec<Row>>> {
-        self.lock().clone()
+        self.rows.lock().clone()
     }
 }
 

@@ -7,10 +7,11 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
@@ -153,7 +154,7 @@ impl Cache {
             }
             Mutex::new(index)
         });
-        index.lock().unwrap_or_else(PoisonError::into_inner)
+        index.lock()
     }
 
     /// Reads what an earlier process left, the one used least recently first.

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
 
@@ -47,7 +48,7 @@ impl<K: Eq + Hash + Copy + Send + 'static, T: Clone + Send + Sync + 'static> Sha
         W: Future<Output = Result<T, Refusal>> + Send + 'static,
     {
         let job = {
-            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut running = self.running.lock();
             match running.get(&key) {
                 Some(job) => job.clone(),
                 None => {
@@ -76,7 +77,7 @@ struct JobEnd<K: Eq + Hash, T> {
 
 impl<K: Eq + Hash, T> Drop for JobEnd<K, T> {
     fn drop(&mut self) {
-        self.jobs.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.jobs.running.lock().remove(&self.key);
     }
 }
 
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!(done.load(Ordering::SeqCst), 2);
         assert_eq!(answers.0, answers.1);
         assert_eq!(answers.0, answers.3);
-        assert!(jobs.running.lock().unwrap().is_empty());
+        assert!(jobs.running.lock().is_empty());
         assert_eq!(ask(1).await, Ok(2), "a job that has ended is not joined");
         let panicking = jobs.join(3, || async { panic!("a defect") }).await;
         assert_eq!(panicking, Err(Refusal::Failed));

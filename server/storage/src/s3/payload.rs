@@ -4,7 +4,7 @@
 //! the stream, since errors of streams do not carry it.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,6 +13,7 @@ use data_encoding::HEXLOWER;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use md5::{Digest as _, Md5};
+use parking_lot::Mutex;
 use poem::http::{HeaderMap, StatusCode};
 use s3s::checksum::ChecksumHasher;
 use s3s::crypto::Checksum as _;
@@ -37,12 +38,12 @@ pub(super) struct Verdict(Arc<Mutex<Option<S3Error>>>);
 impl Verdict {
     /// Returns the refusal, if there is one.
     pub(super) fn take(&self) -> Option<S3Error> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.lock().take()
     }
 
     fn refuse(&self, error: S3Error) -> io::Error {
         let failure = io::Error::other(error.to_string());
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        *self.0.lock() = Some(error);
         failure
     }
 }

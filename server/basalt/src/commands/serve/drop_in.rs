@@ -7,10 +7,11 @@ pub(in crate::commands) mod action;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use database::Database;
+use parking_lot::Mutex;
 use poem::listener::{AcceptorExt as _, BoxAcceptor, Listener as _, UnixListener};
 use rest::Rest;
 use tokio::net::{TcpListener, TcpStream, UnixStream};
@@ -68,7 +69,7 @@ fn settings_reader(
 ) -> impl Fn() -> rest::Settings + Send + Sync {
     let last = Mutex::new(first);
     move || {
-        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = last.lock();
         match DropIn::read(&invocation) {
             Ok(Some(now)) => {
                 logging::set_request_level(&now.settings.server.log_level);

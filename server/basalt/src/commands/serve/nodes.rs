@@ -41,10 +41,10 @@ async fn carry_by(
     let options = ConnectOptions::new().name("basalt").no_echo().retry_on_initial_connect();
     let options = options.subscription_capacity(MAX_UNREAD);
     let client = realtime::connect_to_nats(url, options).await?;
-    let mut told = client.subscribe(subject.clone()).await?;
+    let mut received = client.subscribe(subject.clone()).await?;
     loop {
         tokio::select! {
-            note = told.next() => match note {
+            note = received.next() => match note {
                 Some(note) => nodes.receive(&note.payload),
                 None => return Ok(()),
             },
