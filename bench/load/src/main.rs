@@ -128,8 +128,8 @@ async fn send_requests(
         tally.count((start >= counted).then(|| start.elapsed()));
         if !request.expects(status) {
             tally.fail(|| {
-                let shown = &answer.bytes[..answer.bytes.len().min(MAX_SHOWN)];
-                String::from_utf8_lossy(shown).into_owned()
+                let beginning = &answer.bytes[..answer.bytes.len().min(MAX_SHOWN)];
+                String::from_utf8_lossy(beginning).into_owned()
             });
         }
     }

@@ -158,8 +158,8 @@ mod tests {
         }
         let long = addressed(json!("x".repeat(BODY_LIMIT)));
         assert_eq!(post(&outbox, "key", long).await.0, 400);
-        let unasked = outbox.get_response(Request::builder().method(Method::GET).finish()).await;
-        assert_eq!(unasked.status(), 405);
+        let got = outbox.get_response(Request::builder().method(Method::GET).finish()).await;
+        assert_eq!(got.status(), 405);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 
         let (status, body) = post(&outbox, "key", addressed(many(50))).await;

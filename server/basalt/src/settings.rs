@@ -344,8 +344,8 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 /// Returns `path` for messages: relative to the current folder if it is inside it.
 pub(crate) fn display_path(path: &Path) -> String {
     let current = std::env::current_dir().unwrap_or_default();
-    let shown = path.strip_prefix(&current).ok().filter(|rest| !rest.as_os_str().is_empty());
-    shown.map_or_else(|| path.display().to_string(), |rest| format!("./{}", rest.display()))
+    let relative = path.strip_prefix(&current).ok().filter(|rest| !rest.as_os_str().is_empty());
+    relative.map_or_else(|| path.display().to_string(), |rest| format!("./{}", rest.display()))
 }
 
 #[cfg(test)]

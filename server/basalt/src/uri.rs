@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_description_does_not_contain_the_login() {
-        for (uri, shown) in [
+        for (uri, description) in [
             (
                 "postgres://me:secret@db.example:5432/app?sslmode=require",
                 "the database app on db.example:5432",
@@ -129,7 +129,7 @@ mod tests {
             ("host=db port=5433 dbname='app' password=secret", "the database app on db:5433"),
             ("user=me", "the default database on the default host"),
         ] {
-            assert_eq!(describe(&server(uri)), shown);
+            assert_eq!(describe(&server(uri)), description);
         }
     }
 
@@ -156,8 +156,8 @@ mod tests {
             ("postgres://me:a?b@h?sslmode=require", "postgresql://me@h?sslmode=require", Some("a?b")),
             ("host=h user=me password='a b'", "postgresql://me@h", Some("a b")),
         ] {
-            let (shown, secret) = without_password(&server(given));
-            assert_eq!((shown.to_uri().as_str(), secret.as_deref()), (uri, password));
+            let (rest, secret) = without_password(&server(given));
+            assert_eq!((rest.to_uri().as_str(), secret.as_deref()), (uri, password));
         }
     }
 }

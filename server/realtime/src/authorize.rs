@@ -28,11 +28,11 @@ pub(crate) async fn read_rights(
     headers: &str,
     with_presence: bool,
 ) -> Result<Rights, Refusal> {
-    let asked: &[Right] =
+    let rights: &[Right] =
         if with_presence { &[Right::Broadcast, Right::Presence] } else { &[Right::Broadcast] };
     let mut transaction = trial(name, headers);
     let rows: Vec<(String, Right)> =
-        asked.iter().map(|right| (Uuid::new_v4().hyphenated().to_string(), *right)).collect();
+        rights.iter().map(|right| (Uuid::new_v4().hyphenated().to_string(), *right)).collect();
     for (id, right) in &rows {
         transaction = transaction.statement(
             "insert into realtime.messages (id, topic, extension) values ($1::uuid, $2, $3)",

@@ -129,10 +129,10 @@ mod tests {
 
     #[test]
     fn preflights_are_answered_with_what_they_ask_for() {
-        let request = |method: Method, asked: &str| {
+        let request = |method: Method, requested: &str| {
             Request::builder()
                 .method(method)
-                .header("access-control-request-method", asked)
+                .header("access-control-request-method", requested)
                 .header("access-control-request-headers", "X-Client, Content-Type")
                 .finish()
         };

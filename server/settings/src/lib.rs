@@ -21,5 +21,5 @@ pub use known::KnownKeys;
 pub use reader::{Reader, unknown};
 pub use reference::{reference, reference_of};
 pub use secret::Secret;
-pub use table::{RawValue, Setting, Table, read, set, shown};
+pub use table::{RawValue, Setting, Table, read, set, text_values};
 pub use value::{Bytes, Value};

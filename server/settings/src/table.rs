@@ -83,7 +83,7 @@ pub fn set<T: Table>(table: &mut T, variable: &str, text: &str) -> Result<bool, 
 }
 
 /// Returns the settings of `table` with their values as a variable has them, or `None` for those that have none.
-pub fn shown<T: Table>(table: &T) -> impl Iterator<Item = (&'static Setting<T>, Option<String>)> + '_ {
+pub fn text_values<T: Table>(table: &T) -> impl Iterator<Item = (&'static Setting<T>, Option<String>)> + '_ {
     T::settings().map(|setting| (setting, (setting.show)(table)))
 }
 

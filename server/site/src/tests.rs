@@ -96,9 +96,9 @@ async fn a_copy_that_is_still_good_is_not_sent_again() {
     let built = built();
     for path in ["/", "/favicon.ico"] {
         let etag = get(&built, path, &[]).await.header("etag").unwrap().to_owned();
-        let again = get(&built, path, &[("if-none-match", &etag)]).await;
-        assert_eq!(again.status(), StatusCode::NOT_MODIFIED, "{path}");
-        assert_eq!(text(again).await, "");
+        let revalidated = get(&built, path, &[("if-none-match", &etag)]).await;
+        assert_eq!(revalidated.status(), StatusCode::NOT_MODIFIED, "{path}");
+        assert_eq!(text(revalidated).await, "");
     }
 }
 
@@ -161,8 +161,8 @@ async fn files_for_machines_are_made_and_revalidated() {
     assert_eq!(manifest.header("content-type"), Some("application/manifest+json"));
     let etag = manifest.header("etag").unwrap().to_owned();
     assert_eq!(text(manifest).await, "{\"start_url\":\"http://site.example:8080/\"}");
-    let again = get(&built, "/app.webmanifest", &[("if-none-match", &etag)]).await;
-    assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
+    let revalidated = get(&built, "/app.webmanifest", &[("if-none-match", &etag)]).await;
+    assert_eq!(revalidated.status(), StatusCode::NOT_MODIFIED);
     let robots = text(get(&built, "/robots.txt", &[]).await).await;
     assert!(robots.ends_with("Sitemap: http://site.example:8080/sitemap.xml\n"), "{robots}");
 }

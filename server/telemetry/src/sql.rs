@@ -7,25 +7,25 @@ const LONGEST_SUMMARY: usize = 255;
 
 /// Returns `sql` with `?` in place of strings and numbers, on one line and without comments. Placeholders and names stay.
 pub(crate) fn without_values(sql: &str) -> String {
-    let mut shown = String::with_capacity(sql.len().min(LONGEST));
+    let mut text = String::with_capacity(sql.len().min(LONGEST));
     let mut rest = sql;
     while let Some(first) = rest.chars().next() {
-        if shown.len() > LONGEST {
+        if text.len() > LONGEST {
             break;
         }
-        let (part, is_value) = next(rest, shown.chars().next_back());
+        let (part, is_value) = next(rest, text.chars().next_back());
         rest = &rest[part.len()..];
         let is_blank = first.is_whitespace() || is_comment(part);
         match (is_value, is_blank) {
-            (true, _) => shown.push('?'),
-            (false, true) if shown.is_empty() || shown.ends_with(' ') => {}
-            (false, true) => shown.push(' '),
-            (false, false) => shown.push_str(part),
+            (true, _) => text.push('?'),
+            (false, true) if text.is_empty() || text.ends_with(' ') => {}
+            (false, true) => text.push(' '),
+            (false, false) => text.push_str(part),
         }
     }
-    shown.truncate(shown.trim_end().len());
-    truncate(&mut shown, LONGEST);
-    shown
+    text.truncate(text.trim_end().len());
+    truncate(&mut text, LONGEST);
+    text
 }
 
 /// Shortens `text` to `longest` bytes at most, and appends `…` then.
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn values_are_not_shown() {
-        for (sql, shown) in [
+        for (sql, expected) in [
             ("select 'it''s', 1.5e3, $1::text", "select ?, ?, $1::text"),
             (r"select E'a\'b', e'x' , rose'1'", "select ?, ? , rose?"),
             ("select \"a 'b' 1\".\"c\"\"d\" from t1", "select \"a 'b' 1\".\"c\"\"d\" from t1"),
@@ -179,14 +179,14 @@ mod tests {
             ("select a[1], -5, 'ä', \"ö\"", "select a[?], -?, ?, \"ö\""),
             ("select x'ff', U&'\\0041'", "select x?, U&?"),
         ] {
-            assert_eq!(without_values(sql), shown);
+            assert_eq!(without_values(sql), expected);
         }
     }
 
     #[test]
     fn long_texts_are_cut_off() {
-        let shown = without_values(&format!("select {}", "ä, ".repeat(LONGEST)));
-        assert!(shown.len() < LONGEST + 8 && shown.ends_with('…'), "{}", shown.len());
+        let text = without_values(&format!("select {}", "ä, ".repeat(LONGEST)));
+        assert!(text.len() < LONGEST + 8 && text.ends_with('…'), "{}", text.len());
     }
 
     #[test]

@@ -297,8 +297,8 @@ mod tests {
         let verifier = verifier();
         let token = token(&json!({ "exp": 1_000 }));
         let first = verifier.verify_at(&token, 1_030).unwrap();
-        let again = verifier.verify_at(&token, 1_030).unwrap();
-        assert!(Arc::ptr_eq(&first, &again));
+        let second = verifier.verify_at(&token, 1_030).unwrap();
+        assert!(Arc::ptr_eq(&first, &second));
         assert_eq!(verifier.verify_at(&token, 1_031).unwrap_err(), Error::Expired);
     }
 

@@ -246,7 +246,7 @@ fn provider(reader: &mut Reader<'_>) -> Result<Option<SmsProvider>, Invalid> {
 /// Reads an account at a provider, and which variable of what it needs has no value.
 fn account<T: Table>(reader: &mut Reader<'_>) -> Result<(T, Option<&'static str>), Invalid> {
     let account: T = reader.read()?;
-    let missing = ::settings::shown(&account)
+    let missing = ::settings::text_values(&account)
         .find(|(setting, value)| value.is_none() && !setting.may_be_empty)
         .and_then(|(setting, _)| setting.variables.first().copied());
     Ok((account, missing))

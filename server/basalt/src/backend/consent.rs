@@ -48,8 +48,8 @@ pub(super) async fn confirm(what: &str, question: &str, advice: &str) -> Result<
     let answer = tokio::task::spawn_blocking(move || {
         let mut answer = String::new();
         let mut terminal = std::io::stderr();
-        let asked = terminal.write_all(prompt.as_bytes()).and_then(|()| terminal.flush());
-        asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer)).map(|_| answer)
+        let written = terminal.write_all(prompt.as_bytes()).and_then(|()| terminal.flush());
+        written.and_then(|()| std::io::stdin().lock().read_line(&mut answer)).map(|_| answer)
     });
     let agrees = |answer: &str| ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str());
     match answer.await {

@@ -57,7 +57,7 @@ pub struct ReplicationStream {
     /// The time of the server's last message.
     heard: Instant,
     /// When the server was asked for a reply that has not come yet.
-    asked: Option<Instant>,
+    reply_requested_at: Option<Instant>,
     timer: Pin<Box<Sleep>>,
     /// Whether an error was returned, after which the stream cannot be decoded.
     has_failed: bool,
@@ -84,7 +84,7 @@ impl ReplicationStream {
             status_due: now + status_interval,
             is_reply_due: false,
             heard: now,
-            asked: None,
+            reply_requested_at: None,
             timer: Box::pin(sleep_until(now + status_interval)),
             has_failed: false,
         };
@@ -348,7 +348,7 @@ impl ReplicationStream {
                 return Poll::Ready(Err(Error::Unavailable("the connection was closed".to_owned())));
             }
             self.heard = Instant::now();
-            self.asked = None;
+            self.reply_requested_at = None;
             return Poll::Ready(Ok(()));
         }
         loop {
@@ -373,15 +373,15 @@ impl ReplicationStream {
     fn check_deadlines(&mut self) -> Result<Instant, Error> {
         let now = Instant::now();
         let half = self.silence_limit / 2;
-        let asked = match self.asked {
-            Some(asked) if now >= asked + half => {
+        let last_sign = match self.reply_requested_at {
+            Some(requested_at) if now >= requested_at + half => {
                 let limit = self.silence_limit;
                 return Err(Error::Unavailable(format!("the server has sent nothing for {limit:?}")));
             }
-            Some(asked) => asked,
+            Some(requested_at) => requested_at,
             None if now >= self.heard + half => {
                 self.queue_status(true);
-                self.asked = Some(now);
+                self.reply_requested_at = Some(now);
                 now
             }
             None => self.heard,
@@ -389,7 +389,7 @@ impl ReplicationStream {
         if now >= self.status_due {
             self.queue_status(false);
         }
-        Ok(self.status_due.min(asked + half))
+        Ok(self.status_due.min(last_sign + half))
     }
 
     /// Sends as much of the output buffer as the connection accepts now.

@@ -85,10 +85,10 @@ fn parameter(request: &Request, name: &str) -> Option<String> {
 /// Returns the headers as JSON for policies, without those that hold keys.
 pub(super) fn headers_as_json(headers: &HeaderMap) -> Arc<str> {
     let is_secret = |name: &str| matches!(name, "apikey" | "x-api-key" | "authorization" | "cookie");
-    let shown: Map<String, Value> = headers
+    let fields: Map<String, Value> = headers
         .iter()
         .filter(|(name, _)| !is_secret(name.as_str()))
         .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.into())))
         .collect();
-    Value::Object(shown).to_string().into()
+    Value::Object(fields).to_string().into()
 }

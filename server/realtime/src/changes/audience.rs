@@ -170,7 +170,7 @@ impl Audience {
             }
             index.roles.extend(members.values().map(|member| member.subscriber.access.role().into()));
         }
-        index.asked = by_shape.into_values().collect();
+        index.by_shape = by_shape.into_values().collect();
         index
     }
 }
@@ -183,7 +183,7 @@ pub(crate) struct FilterIndex {
     /// By column and value.
     by_value: HashMap<Box<str>, HashMap<Box<str>, Vec<usize>>>,
     /// Filters that Postgres evaluates, grouped by shape.
-    pub(crate) asked: Vec<Vec<usize>>,
+    pub(crate) by_shape: Vec<Vec<usize>>,
     /// The roles of all members.
     pub(crate) roles: BTreeSet<Box<str>>,
 }

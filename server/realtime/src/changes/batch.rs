@@ -126,13 +126,13 @@ pub(super) struct TableBatch {
 type Selection<'a> = (u32, Option<&'a [String]>);
 
 impl TableBatch {
-    /// Returns the filters that a change passes; `asked` has the results of those that Postgres evaluated.
+    /// Returns the filters that a change passes; `evaluated` has the results of those that Postgres evaluated.
     pub(super) fn passed(
         &self,
         number: usize,
         change: &RowChange,
         index: &FilterIndex,
-        asked: &HashMap<usize, Vec<usize>>,
+        evaluated: &HashMap<usize, Vec<usize>>,
     ) -> Vec<usize> {
         let filtered = change.filtered_row(number);
         let Some(row) = change.numbered(number).find(|row| row.number == filtered) else { return Vec::new() };
@@ -145,7 +145,7 @@ impl TableBatch {
         };
         let mut passed = index.every.clone();
         index.find(|name| values.get(position(name)?)?.text(), &mut passed);
-        for filter in asked.get(&filtered).into_iter().flatten() {
+        for filter in evaluated.get(&filtered).into_iter().flatten() {
             let conditions = self.audience.filter(*filter).unwrap_or_default();
             if conditions.iter().all(|condition| position(&condition.column).is_some()) {
                 passed.push(*filter);
@@ -296,11 +296,11 @@ impl TableBatch {
         // An update that leaves the identity as it is has no old row in the stream.
         let Some(row) = old.or(new) else { return Vec::new() };
         let has_key_alone = change.kind == Kind::Delete && self.table.has_row_security;
-        let shown = self.shared.iter().filter(|(source, column)| {
+        let columns = self.shared.iter().filter(|(source, column)| {
             (is_whole || self.relation.columns[*source].is_key)
                 && (!has_key_alone || self.table.columns[*column].is_key)
         });
-        shown.filter_map(|&(source, column)| Some((column, row.get(source)?.as_deref()?))).collect()
+        columns.filter_map(|&(source, column)| Some((column, row.get(source)?.as_deref()?))).collect()
     }
 }
 

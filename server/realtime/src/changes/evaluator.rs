@@ -48,10 +48,10 @@ impl Evaluator<'_> {
             numbers.flat_map(|number| self.rows[*number].numbered(*number)).collect();
         let values = self.values(&rows).await?;
         let index = batch.audience.index(&batch.table);
-        let asked = self.passed(&rows, &index.asked).await?;
+        let evaluated = self.passed(&rows, &index.by_shape).await?;
         let passed = batch.numbers.iter().map(|number| {
             let change = &self.rows[*number];
-            (*number, batch.passed(*number, change, &index, &asked))
+            (*number, batch.passed(*number, change, &index, &evaluated))
         });
         let passed: Vec<(usize, Vec<usize>)> = passed.collect();
         let mut rights = HashMap::new();
@@ -161,7 +161,7 @@ impl Evaluator<'_> {
         rights: &HashMap<Box<str>, Arc<RoleRights>>,
     ) -> Result<HashMap<Arc<Principal>, HashSet<usize>>, Error> {
         let batch = self.batch;
-        let mut asked: HashMap<Arc<Principal>, (&Subscriber, Vec<usize>)> = HashMap::new();
+        let mut by_principal: HashMap<Arc<Principal>, (&Subscriber, Vec<usize>)> = HashMap::new();
         for (number, filters) in passed {
             let change = &self.rows[*number];
             if change.kind == Kind::Delete || !batch.table.has_key() {
@@ -172,20 +172,20 @@ impl Evaluator<'_> {
                 if role.is_some_and(|role| role.has_row_security && batch.may_select_key(role)) {
                     let principal = Arc::clone(&member.subscriber.principal);
                     let (_, numbers) =
-                        asked.entry(principal).or_insert_with(|| (&member.subscriber, Vec::new()));
+                        by_principal.entry(principal).or_insert_with(|| (&member.subscriber, Vec::new()));
                     if numbers.last() != Some(number) {
                         numbers.push(*number);
                     }
                 }
             }
         }
-        if asked.is_empty() {
+        if by_principal.is_empty() {
             return Ok(HashMap::new());
         }
-        let xids = asked.values().flat_map(|(_, numbers)| numbers).map(|number| self.rows[*number].xid);
+        let xids = by_principal.values().flat_map(|(_, numbers)| numbers).map(|number| self.rows[*number].xid);
         queries::await_visibility(&self.changes.database, &xids.collect()).await?;
         // Boxed, since the compiler cannot tell otherwise that the task may move between threads.
-        let answers = asked
+        let answers = by_principal
             .into_iter()
             .map(|(principal, (subscriber, numbers))| self.seen_by(principal, subscriber, numbers).boxed());
         let answers: Vec<_> = answers.collect();

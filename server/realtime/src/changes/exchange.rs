@@ -89,7 +89,7 @@ struct FollowerState {
     next: Option<(u64, u64)>,
     inbox: VecDeque<InboxItem>,
     bytes: usize,
-    asked_at: Option<Instant>,
+    requested_at: Option<Instant>,
     relations: RelationCache,
 }
 
@@ -327,10 +327,10 @@ impl FollowerState {
     /// Returns a request for missing batches, unless it was sent just now.
     fn ask(&mut self) -> Vec<Message> {
         let Some((run, next)) = self.next else { return Vec::new() };
-        if self.asked_at.is_some_and(|asked_at| asked_at.elapsed() < ASK_INTERVAL) {
+        if self.requested_at.is_some_and(|requested_at| requested_at.elapsed() < ASK_INTERVAL) {
             return Vec::new();
         }
-        self.asked_at = Some(Instant::now());
+        self.requested_at = Some(Instant::now());
         vec![Head::RowsMissed { run, next }.into()]
     }
 }

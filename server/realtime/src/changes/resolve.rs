@@ -162,8 +162,8 @@ async fn check(database: &Database, table: &Table, mut condition: Condition) -> 
         Test::Is(IsValue::Null) => return Ok(condition),
         Test::Is(_) if column.type_name == "bool" => return Ok(condition),
         Test::Is(value) => {
-            let (word, shown) = (value.name(), &column.display_type);
-            return Err(refused(format!("is {word} filter requires a boolean column, got {shown}")));
+            let (word, type_name) = (value.name(), &column.display_type);
+            return Err(refused(format!("is {word} filter requires a boolean column, got {type_name}")));
         }
     };
     let pattern = condition.pattern();
@@ -219,10 +219,10 @@ fn trial_statement(column: &Column, test: &Test) -> (String, Duration) {
 /// Returns the text of the exception for a value that Postgres does not accept. `pattern` is the name of the comparison
 /// if the value is a pattern.
 fn value_error(column: &Column, pattern: Option<&str>, error: &database::ServerError) -> String {
-    let shown = &column.display_type;
+    let type_name = &column.display_type;
     match (pattern, &*error.code) {
         (Some(name), "42883") => {
-            raised(&format!("operator {name} requires a text-compatible column type, got {shown}"))
+            raised(&format!("operator {name} requires a text-compatible column type, got {type_name}"))
         }
         (Some(name), "2201B") => invalid_expression(name, &error.message),
         (_, code) => format!("ERROR {code} ({}) {}", condition_name(code), error.message),

@@ -153,10 +153,10 @@ impl Changes {
         let mut state = self.state();
         let mut has_failed = false;
         loop {
-            let settled =
+            let feed =
                 state.wait_for(|state| !matches!(state, FeedState::Idle | FeedState::Connecting)).await;
-            let settled = settled.map(|state| state.clone());
-            let message = match settled {
+            let feed = feed.map(|state| state.clone());
+            let message = match feed {
                 Err(_) => return, // the service ends
                 Ok(FeedState::Unavailable(reason)) => {
                     // Clients need not know of a short break.
@@ -172,8 +172,8 @@ impl Changes {
                         return;
                     }
                     Err(Failure::Refused(message)) => {
-                        let shown: String = message.chars().take(MAX_LOGGED).collect();
-                        tracing::info!(code = "RealtimeDisabledForConfiguration", "{shown}");
+                        let logged: String = message.chars().take(MAX_LOGGED).collect();
+                        tracing::info!(code = "RealtimeDisabledForConfiguration", "{logged}");
                         return self.refuse(channel, subscriber, message);
                     }
                     // Such as a connection that broke, or a table that was dropped while the catalog was read.

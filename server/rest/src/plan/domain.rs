@@ -20,7 +20,7 @@ impl Planner<'_> {
     pub(super) fn each(&self, node: &Node) -> Vec<OutputColumn> {
         let columns = self.relation_of(node).map_or(&[][..], |table| table.columns.as_slice());
         let selected = columns.iter().map(|column| {
-            let column = self.shown_column(node, &Field::column(column.name.clone()));
+            let column = self.formatted_column(node, &Field::column(column.name.clone()));
             let alias = column.format.as_ref().map(|_| column.name.clone());
             OutputColumn { column, cast: None, alias, aggregation: None }
         });
@@ -28,7 +28,7 @@ impl Planner<'_> {
     }
 
     /// Returns the column, as it is shown.
-    pub(super) fn shown_column(&self, node: &Node, field: &Field) -> Column {
+    pub(super) fn formatted_column(&self, node: &Node, field: &Field) -> Column {
         let format = self.casts(node, field).and_then(|casts| casts.to_json.clone());
         Column { format, ..self.column(node, field) }
     }

@@ -164,9 +164,9 @@ impl Planner<'_> {
     fn is_list_of_objects(&self, tree: &Node, body: &Body) -> bool {
         let is_json = matches!(body.shape, BodyShape::Array | BodyShape::Object);
         let is_written = is_json && !body.strips_nulls && body.explain().is_none();
-        let mut shown = tree.embeds.iter().filter(|embed| !embed.is_hidden).peekable();
-        let is_empty = tree.columns.is_empty() && shown.peek().is_none();
-        let is_spread = shown.any(|embed| embed.spread.is_some());
+        let mut visible = tree.embeds.iter().filter(|embed| !embed.is_hidden).peekable();
+        let is_empty = tree.columns.is_empty() && visible.peek().is_none();
+        let is_spread = visible.any(|embed| embed.spread.is_some());
         is_written && !is_empty && !is_spread && tree.grouping == Grouping::None && !self.is_counted(tree)
     }
 

@@ -252,7 +252,7 @@ impl Planner<'_> {
 
     fn output_column(&self, node: &Node, item: &SelectColumn) -> OutputColumn {
         let Some(function) = item.aggregate else {
-            let column = self.shown_column(node, &item.field);
+            let column = self.formatted_column(node, &item.field);
             let formatted = column.format.as_ref().map(|_| column.name.clone());
             let alias = item.alias.clone().or_else(|| last_key(&item.field)).or(formatted);
             return OutputColumn { column, cast: item.cast.clone(), alias, aggregation: None };

@@ -44,17 +44,17 @@ impl Planner<'_> {
 
     /// Returns a name near to the parent's, if that has no relationships, else one near to the child's.
     fn suggest(&self, origin: &str, target: &str) -> Option<String> {
-        let instead = |near: &str, of: &str| format!("Perhaps you meant '{near}' instead of '{of}'.");
+        let suggestion = |near: &str, of: &str| format!("Perhaps you meant '{near}' instead of '{of}'.");
         match self.schema.relationships.get(origin) {
             None => {
                 let parents = self.schema.relationships.keys().map(String::as_str);
-                closest(origin, parents, NEAR).map(|near| instead(near, origin))
+                closest(origin, parents, NEAR).map(|near| suggestion(near, origin))
             }
             Some(relationships) => {
                 // Relations only: the name of a function that computes a relationship is not suggested.
                 let children =
                     relationships.iter().map(|relationship| relationship.foreign_table.name.as_str());
-                closest_inexact(target, children, NEAR).map(|near| instead(near, target))
+                closest_inexact(target, children, NEAR).map(|near| suggestion(near, target))
             }
         }
     }

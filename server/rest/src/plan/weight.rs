@@ -13,7 +13,7 @@ const MOST_REPEATED: usize = 20_000;
 /// Errors: `PGRST100`.
 pub(super) fn check(tree: &Node) -> Result<(), Error> {
     let weight = Weight::of(tree);
-    let repeated = weight.shown.saturating_sub(weight.requested);
+    let repeated = weight.complete.saturating_sub(weight.requested);
     if repeated <= MOST_REPEATED {
         return Ok(());
     }
@@ -30,7 +30,7 @@ struct Weight {
     /// Of the statement, for the node's rows being there.
     matched: usize,
     /// Of the statement, for the node's rows and everything shown with them.
-    shown: usize,
+    complete: usize,
 }
 
 impl Weight {
@@ -42,9 +42,9 @@ impl Weight {
         };
         let inner = node.embeds.iter().zip(&embeds).filter(|(embed, _)| embed.join == Join::Inner);
         let matched = inner.map(|(_, weight)| weight.matched).fold(own(&embeds), usize::saturating_add);
-        let shown = embeds.iter().map(|embed| embed.shown).fold(matched, usize::saturating_add);
+        let complete = embeds.iter().map(|embed| embed.complete).fold(matched, usize::saturating_add);
         let requested = embeds.iter().map(|embed| embed.requested).fold(own(&[]), usize::saturating_add);
-        Self { requested, matched, shown }
+        Self { requested, matched, complete }
     }
 }
 

@@ -134,8 +134,8 @@ impl SharedCache {
             let mut finished = self.finished.subscribe();
             // The load that may be under way may have begun before the change.
             let enough = *finished.borrow() + 2;
-            let settled = finished.wait_for(|loads| *loads >= enough || !has_changed(*changes.borrow()));
-            let _ = tokio::time::timeout(PATIENCE, settled).await;
+            let newer_load = finished.wait_for(|loads| *loads >= enough || !has_changed(*changes.borrow()));
+            let _ = tokio::time::timeout(PATIENCE, newer_load).await;
         }
         newer()
     }

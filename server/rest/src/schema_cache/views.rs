@@ -142,11 +142,11 @@ fn origin(mut column: (u32, u32), targets: &HashMap<u32, Vec<Target>>) -> (u32, 
 /// Returns `key` as it holds between the images of its two tables, and between them and the tables.
 fn inherited_keys(key: &ForeignKey, images: &HashMap<QualifiedName, Vec<Image>>) -> Vec<ForeignKey> {
     let sides = |table: &QualifiedName, own: Vec<String>, pick: fn(&(String, String)) -> &String| {
-        let shown = images.get(table).into_iter().flatten().flat_map(|image| {
+        let views = images.get(table).into_iter().flatten().flat_map(|image| {
             let names = image.names(key.columns.iter().map(pick));
             names.into_iter().map(|names| (image.view.clone(), names))
         });
-        std::iter::once((table.clone(), own)).chain(shown).collect::<Vec<_>>()
+        std::iter::once((table.clone(), own)).chain(views).collect::<Vec<_>>()
     };
     let (own, referred): (Vec<_>, Vec<_>) = key.columns.iter().cloned().unzip();
     let left = sides(&key.table, own, |pair| &pair.0);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ::settings::{Secret, Table, shown};
+use ::settings::{Secret, Table, text_values};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -38,7 +38,7 @@ impl Settings {
 
 /// Returns the names and values of the settings of `table`, as a configuration file has them.
 pub(super) fn named<T: Table>(table: &T) -> Vec<(String, String)> {
-    shown(table)
+    text_values(table)
         .filter_map(|(setting, value)| {
             let name = name(setting.variables.first()?);
             Some(match value {
@@ -54,7 +54,7 @@ pub(super) fn named<T: Table>(table: &T) -> Vec<(String, String)> {
 pub(super) fn example<T: Table>() -> String {
     let defaults = T::default();
     let mut text = String::new();
-    for (setting, value) in shown(&defaults) {
+    for (setting, value) in text_values(&defaults) {
         let Some(variable) = setting.variables.first() else { continue };
         for line in setting.documentation {
             // Writing into a `String` cannot fail.
@@ -112,12 +112,12 @@ mod tests {
         ] {
             settings.set(name, value).unwrap();
         }
-        let mut again = Settings::default();
+        let mut read_back = Settings::default();
         for (name, value) in settings.named() {
             let value = value.trim_matches('"').replace("\\\"", "\"").replace("$$", "$");
-            assert!(again.set(&name, &value).unwrap(), "{name}");
+            assert!(read_back.set(&name, &value).unwrap(), "{name}");
         }
-        assert_eq!(again, settings);
+        assert_eq!(read_back, settings);
     }
 
     #[test]

@@ -29,11 +29,11 @@ pub(super) fn rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p No
 fn all_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p Embed)>) {
     sql.push("SELECT ");
     sql.separated(&node.columns, ", ", |sql, selected| self::output_column(sql, node, selected));
-    let shown: Vec<(usize, &Embed)> = shown(node).collect();
-    if !node.columns.is_empty() && !shown.is_empty() {
+    let embeds: Vec<(usize, &Embed)> = visible_embeds(node).collect();
+    if !node.columns.is_empty() && !embeds.is_empty() {
         sql.push(", ");
     }
-    sql.separated(shown, ", ", |sql, (index, embed)| match embed.spread {
+    sql.separated(embeds, ", ", |sql, (index, embed)| match embed.spread {
         _ if node.grouping == Grouping::Grouped => group::spread_columns(sql, &lateral_alias(index), embed),
         Some(_) => {
             sql.identifier(&lateral_alias(index)).push(".*");
@@ -42,7 +42,7 @@ fn all_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p
     });
     source(sql, node, parent);
     let is_lateral = |embed: &Embed| embed.spread.is_some() || node.grouping == Grouping::Grouped;
-    for (index, embed) in self::shown(node).filter(|(_, embed)| is_lateral(embed)) {
+    for (index, embed) in visible_embeds(node).filter(|(_, embed)| is_lateral(embed)) {
         sql.push(" LEFT JOIN LATERAL (");
         match embed.spread {
             Some(_) => spread(sql, node, embed),
@@ -51,14 +51,14 @@ fn all_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p
         sql.push(") AS ").identifier(&lateral_alias(index)).push(" ON true");
     }
     filters(sql, node, parent);
-    group::terms(sql, node, self::shown(node).map(|(_, embed)| embed));
+    group::terms(sql, node, visible_embeds(node).map(|(_, embed)| embed));
 }
 
 /// Writes the rows of `node`, which is neither grouped nor spread into, with those `columns` as JSON that have to be.
 pub(super) fn plain_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &'p [PlainColumn]) {
     sql.push("SELECT ");
     plain_columns(sql, node, columns);
-    for (position, (_, embed)) in shown(node).enumerate() {
+    for (position, (_, embed)) in visible_embeds(node).enumerate() {
         sql.push(if position == 0 && columns.is_empty() { "" } else { ", " });
         self::embed(sql, node, embed);
     }
@@ -168,7 +168,7 @@ fn embed<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
 }
 
 /// Returns the embeds of which something is shown, with their indexes.
-fn shown(node: &Node) -> impl Iterator<Item = (usize, &Embed)> {
+fn visible_embeds(node: &Node) -> impl Iterator<Item = (usize, &Embed)> {
     node.embeds.iter().enumerate().filter(|(_, embed)| !embed.is_hidden)
 }
 

@@ -205,23 +205,23 @@ async fn an_api_that_fails_or_hangs_leaves_the_defaults() {
 
 #[tokio::test]
 async fn rows_are_read_once_for_a_moment_and_outlive_a_failure() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let api = |fresh, asked: Arc<AtomicUsize>| {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let api = |fresh, requests: Arc<AtomicUsize>| {
         heads(Limits { fresh, ..Limits::default() }, move |target| {
-            let is_first = !target.starts_with("/settings") || asked.fetch_add(1, Ordering::SeqCst) == 0;
+            let is_first = !target.starts_with("/settings") || requests.fetch_add(1, Ordering::SeqCst) == 0;
             if is_first { json!([{"key": "name", "value": "Rovers"}]).to_string() } else { "down".to_owned() }
         })
     };
-    let kept = api(Duration::from_secs(3600), Arc::clone(&asked));
+    let kept = api(Duration::from_secs(3600), Arc::clone(&requests));
     at(&kept, "/members").await;
     at(&kept, "/members").await;
-    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    assert_eq!(requests.load(Ordering::SeqCst), 1);
 
-    let asked = Arc::new(AtomicUsize::new(0));
-    let renewed = api(Duration::ZERO, Arc::clone(&asked));
+    let requests = Arc::new(AtomicUsize::new(0));
+    let renewed = api(Duration::ZERO, Arc::clone(&requests));
     at(&renewed, "/").await;
     let html = at(&renewed, "/").await.html;
-    assert_eq!(asked.load(Ordering::SeqCst), 2);
+    assert_eq!(requests.load(Ordering::SeqCst), 2);
     assert!(html.contains("<title>Rovers</title>"), "{html}");
 }
 

@@ -147,9 +147,9 @@ pub(crate) async fn page(
     let mut entries: Vec<Value> =
         rows.filter_map(|row| row.get(0)).filter_map(|json| serde_json::from_slice(json).ok()).collect();
     entries.iter_mut().for_each(|entry| name_folder(entry, listing.delimiter.unwrap_or("/")));
-    let shown = usize::try_from(limit).unwrap_or(usize::MAX);
-    let next = (entries.len() > shown).then(|| cursor_at(&entries[shown - 1], listing));
-    entries.truncate(shown);
+    let page_size = usize::try_from(limit).unwrap_or(usize::MAX);
+    let next = (entries.len() > page_size).then(|| cursor_at(&entries[page_size - 1], listing));
+    entries.truncate(page_size);
     Ok(Page { entries, next })
 }
 

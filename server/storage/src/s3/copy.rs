@@ -96,7 +96,7 @@ pub(super) async fn part(
     let object = find(storage, call, (&source.0, &source.1), OPERATION).await?;
     check(call, &object)?;
     let range = match call.header(SOURCE_RANGE) {
-        Some(asked) => range_within(asked, object.size).ok_or(Error::InvalidRange(object.size))?,
+        Some(requested) => range_within(requested, object.size).ok_or(Error::InvalidRange(object.size))?,
         None => 0..object.size,
     };
     let name = (&*input.bucket, &*input.key);

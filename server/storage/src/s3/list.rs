@@ -63,8 +63,8 @@ fn object(key: String, entry: &Value) -> Object {
     }
 }
 
-fn limit(asked: Option<i32>) -> u64 {
-    asked.and_then(|most| u64::try_from(most).ok()).map_or(MAX_KEYS, |most| most.min(MAX_KEYS))
+fn limit(requested: Option<i32>) -> u64 {
+    requested.and_then(|most| u64::try_from(most).ok()).map_or(MAX_KEYS, |most| most.min(MAX_KEYS))
 }
 
 /// Reports whether names are to be encoded as in URLs.

@@ -113,8 +113,8 @@ pub(super) async fn list_parts(
 ) -> S3Result<S3Response<ListPartsOutput>> {
     const OPERATION: &str = "storage.s3.upload.list_parts";
     find(storage, call, (&input.bucket, &input.key), &input.upload_id, OPERATION).await?;
-    let asked = input.max_parts.and_then(|most| u64::try_from(most).ok()).unwrap_or(MAX_LISTED);
-    let limit = if asked == 0 { MAX_LISTED } else { asked.min(MAX_LISTED) };
+    let requested = input.max_parts.and_then(|most| u64::try_from(most).ok()).unwrap_or(MAX_LISTED);
+    let limit = if requested == 0 { MAX_LISTED } else { requested.min(MAX_LISTED) };
     let after = input.part_number_marker.as_ref().and_then(|marker| u64::try_from(*marker).ok()).unwrap_or(0);
     let mut parts = multipart::parts(storage, &input.upload_id, after, limit + 1).await?;
     let is_truncated = parts.len() as u64 > limit;

@@ -142,8 +142,8 @@ impl ObjectAnswer {
             return Ok(Self { status: StatusCode::NOT_MODIFIED, headers, part: 0..0 });
         }
         let (status, part) = match call.header(RANGE.as_str()) {
-            Some(asked) => {
-                let part = range::parse(asked, object.size).ok_or(Error::InvalidRange(object.size))?;
+            Some(requested) => {
+                let part = range::parse(requested, object.size).ok_or(Error::InvalidRange(object.size))?;
                 let content_range = format!("bytes {}-{}/{}", part.start, part.end - 1, object.size);
                 response::insert(&mut headers, CONTENT_RANGE, &content_range);
                 (StatusCode::PARTIAL_CONTENT, part)
@@ -277,22 +277,22 @@ pub(super) async fn delete_many(
     input: DeleteObjectsInput,
 ) -> S3Result<S3Response<DeleteObjectsOutput>> {
     const OPERATION: &str = "storage.s3.object.delete_many";
-    let asked = &input.delete.objects;
-    if asked.len() > MAX_REMOVED {
+    let objects = &input.delete.objects;
+    if objects.len() > MAX_REMOVED {
         return Err(s3s::s3_error!(MalformedXML, "A request may remove at most {MAX_REMOVED} objects"));
     }
     // Objects have one version, whose id S3 calls null: no other may be taken for it.
     let is_current = |object: &&ObjectIdentifier| {
         object.version_id.as_deref().is_none_or(|version| matches!(version, "" | "null"))
     };
-    let keys: Vec<&str> = asked.iter().filter(is_current).map(|object| &*object.key).collect();
+    let keys: Vec<&str> = objects.iter().filter(is_current).map(|object| &*object.key).collect();
     remove::many(storage, &call.caller, &input.bucket, &keys, OPERATION).await?;
     let kept: HashSet<String> = remove::existing(storage, &input.bucket, &keys).await?;
     if kept.is_empty() {
         buckets::find(storage, &input.bucket).await?;
     }
     let (mut deleted, mut errors) = (Vec::new(), Vec::new());
-    for object in asked {
+    for object in objects {
         let refusal = match (is_current(&object), kept.contains(&object.key)) {
             (false, _) => Some(("NotImplemented", "Objects have no versions")),
             (true, true) => Some(("AccessDenied", "Access Denied")),

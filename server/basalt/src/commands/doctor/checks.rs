@@ -103,13 +103,13 @@ fn disk(folder: &Path) -> Verdict {
 fn keys(settings: &Settings) -> Verdict {
     use std::os::unix::fs::PermissionsExt as _;
     let file = settings.key_file();
-    let shown = display_path(&file);
+    let path = display_path(&file);
     match std::fs::metadata(&file) {
         Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => Verdict::Note(format!(
-            "other users can read {shown}; the next start changes that, as does `chmod 600 {shown}`"
+            "other users can read {path}; the next start changes that, as does `chmod 600 {path}`"
         )),
         Ok(_) => match crate::backend::keys(settings) {
-            Ok(_) => Verdict::Fine(shown),
+            Ok(_) => Verdict::Fine(path),
             Err(error) => Verdict::Broken(error.to_string()),
         },
         Err(_) => Verdict::Fine("will be created at the first start".to_owned()),

@@ -172,14 +172,14 @@ fn what_is_dumped_is_a_configuration_file() {
         ],
     );
     let found = found.unwrap().unwrap();
-    let again = read_back(&found);
-    assert_eq!(again.settings.service.jwt_secret, found.settings.service.jwt_secret);
-    assert_eq!(again.settings.service.jwt_role_claim_key, found.settings.service.jwt_role_claim_key);
+    let reread = read_back(&found);
+    assert_eq!(reread.settings.service.jwt_secret, found.settings.service.jwt_secret);
+    assert_eq!(reread.settings.service.jwt_role_claim_key, found.settings.service.jwt_role_claim_key);
     assert_eq!(
-        (&again.settings.service.app_settings, &again.address),
+        (&reread.settings.service.app_settings, &reread.address),
         (&found.settings.service.app_settings, &found.address)
     );
-    assert_eq!((again.admin.clone(), again.settings.text()), (found.admin.clone(), found.settings.text()));
+    assert_eq!((reread.admin.clone(), reread.settings.text()), (found.admin.clone(), found.settings.text()));
 }
 
 #[test]
