@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_judge_is_told_secret_token_and_address() {
+    async fn the_captcha_provider_gets_secret_token_and_address() {
         let (result, received) = check(" proof ", testing::json(200, json!({ "success": true }))).await;
         assert_eq!(result, Ok(()));
         let [received] = received.as_slice() else { panic!("{received:?}") };

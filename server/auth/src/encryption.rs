@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_opens_in_its_own_row_alone() {
+    fn encrypted_secrets_are_bound_to_their_row() {
         let (row, other) = (Uuid::new_v4(), Uuid::new_v4());
         let sealed = settings(Some("old")).seal(row, "JBSWY3DP").unwrap();
         assert!(
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_of_older_keys_and_of_none_are_to_be_stored_again() {
+    fn secrets_under_an_older_key_or_none_are_stale() {
         let row = Uuid::new_v4();
         let sealed = settings(Some("old")).seal(row, "JBSWY3DP").unwrap();
         assert!(settings(Some("new")).open(row, &sealed).unwrap().is_stale);

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_is_asked_where_the_check_is_off() {
+    async fn no_request_is_sent_if_the_check_is_off() {
         let settings =
             PasswordSettings { leaked_check_url: "http://127.0.0.1:1/".to_owned(), ..Default::default() };
         assert!(!Leaks::new(&settings, HttpClient::new().unwrap()).contains("password").await.unwrap());

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_mail_is_refused_and_nothing_leaves() {
+    async fn invalid_mails_are_refused_and_not_sent() {
         let folder = tempfile::tempdir().unwrap();
         let mail = MailSettings { folder: Some(folder.path().to_owned()), ..MailSettings::default() };
         let outbox = Outbox::new(&Settings { mail, ..Settings::default() }, "key".to_owned()).unwrap();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_way_out_the_sender_is_told_to_try_again() {
+    async fn without_a_mail_server_the_answer_is_503() {
         let mail = MailSettings { folder: None, smtp: None, ..MailSettings::default() };
         let outbox = Outbox::new(&Settings { mail, ..Settings::default() }, "key".to_owned()).unwrap();
         let letter = json!({ "to": "a@b.example", "subject": "s", "text": "t", "html": "h" });

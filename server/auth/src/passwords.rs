@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weak_passwords_are_told_what_they_lack() {
+    fn reasons_for_weak_passwords_are_listed() {
         let settings = PasswordSettings {
             min_length: 8,
             required_characters: crate::CharacterSets(vec!["abc".into(), "0123456789".into()]),

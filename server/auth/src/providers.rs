@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn azures_tenants_are_told_apart() {
+    fn azure_tenants_are_distinguished() {
         let of = |base: &str| format!("{base}/v2.0");
         for url in ["", COMMON, "https://login.microsoftonline.com/organizations/"] {
             assert!(accepts(url, &of(TENANT)), "{url}");

@@ -342,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_dropped_meanwhile_is_planned_once_more() {
+    fn errors_of_dropped_objects_are_recognized() {
         let suspicion = |code: &str, message: &str| {
             let error =
                 ServerError { code: code.to_owned(), message: message.to_owned(), ..Default::default() };

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_node_tells_another_one_takes() {
+    fn positions_from_another_node_are_adopted() {
         let (one, another) = (Arc::new(WritePositions::default()), Arc::new(WritePositions::default()));
         let (nodes, other_nodes) = (Nodes::default(), Nodes::default());
         one.share_with(&nodes);

@@ -70,7 +70,7 @@ async fn an_empty_schema_is_said_to_be_empty() {
 
 /// What is not there is left out, as by the CLI, and references have their older form where that is asked for.
 #[tokio::test]
-async fn schemas_and_references_are_as_asked_for() {
+async fn schemas_and_references_are_the_requested_ones() {
     let database = testkit::Database::create().await;
     database.client().await.batch_execute(SCHEMA).await.unwrap();
     let pool = Database::connect(Settings::new(database.uri().parse().unwrap())).await.unwrap();

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn domains_keep_to_themselves() {
+    fn identities_are_linked_within_one_linking_domain_only() {
         let known =
             || Candidates { owners: vec![owner(1, "google")], users: vec![Uuid::from_u128(1)], ..nobody() };
         for provider in ["sso:1", "acme"] {

@@ -39,7 +39,7 @@ async fn judged(
 }
 
 #[tokio::test]
-async fn a_server_is_told_who_what_and_when_and_can_check_it() {
+async fn a_hook_request_has_user_id_time_and_a_valid_signature() {
     let answer = testing::json(200, json!({ "decision": "continue" }));
     let (decision, received) = judged(vec![answer]).await;
     assert_eq!(decision, Ok(AttemptDecision::Continue));
@@ -65,7 +65,7 @@ async fn a_server_is_told_who_what_and_when_and_can_check_it() {
 }
 
 #[tokio::test]
-async fn a_rejection_has_words_of_its_own_or_the_usual_ones() {
+async fn a_rejection_has_its_own_message_or_the_default() {
     let answer = |message: &str| {
         testing::json(200, json!({ "decision": "reject", "message": message, "should_logout_user": true }))
     };
@@ -112,7 +112,7 @@ async fn errors_in_answers_choose_the_status() {
 }
 
 #[tokio::test]
-async fn a_busy_server_is_asked_three_times_with_one_id() {
+async fn a_busy_server_gets_three_attempts_with_one_id() {
     let busy =
         MockResponse { status: 503, headers: vec![("retry-after", "true".to_owned())], body: String::new() };
     let answer = testing::json(200, json!({ "decision": "continue" }));

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_flows_back_is_forgotten_all_the_same() {
+    fn entries_without_refill_expire_too() {
         let (memory, now) = (Memory::default(), Instant::now());
         assert!(memory.take("x", "a", Allowance { burst: 1.0, rate: 0.0 }, now));
         assert!(!memory.take("x", "a", Allowance { burst: 1.0, rate: 0.0 }, now));

@@ -47,7 +47,7 @@ async fn challenges_and_verifications_have_an_allowance_each() {
 }
 
 #[tokio::test]
-async fn what_was_taken_flows_back() {
+async fn spent_allowances_are_refilled() {
     let database = testkit::Database::create().await;
     // One in a hundred seconds.
     let limits = limits(&database, LimitSettings { otp: 3.0, ..slow() }).await;
@@ -85,7 +85,7 @@ async fn a_changed_limit_holds_at_once() {
 }
 
 #[tokio::test]
-async fn in_upstreams_place_a_process_counts_alone_and_by_header_only() {
+async fn as_a_drop_in_each_process_counts_alone_and_by_header_only() {
     let nothing_there = database::Settings::new("postgres://nobody@127.0.0.1:1/none".parse().unwrap());
     let database = Database::connect(nothing_there).await.unwrap();
     let settings = LimitSettings { per_process: true, mails: Rate { events: 2.0, per: None }, ..slow() };
@@ -112,7 +112,7 @@ async fn in_upstreams_place_a_process_counts_alone_and_by_header_only() {
 }
 
 #[tokio::test]
-async fn refreshes_are_counted_in_memory_and_told_to_other_nodes() {
+async fn refreshes_are_counted_in_memory_and_sent_to_other_nodes() {
     let database = testkit::Database::create().await;
     let (one, other) = (limits(&database, slow()).await, Arc::new(limits(&database, slow()).await));
     other.listen();
@@ -164,7 +164,7 @@ async fn long_and_odd_names_of_clients_are_no_way_around() {
 }
 
 #[test]
-fn clients_are_told_apart_by_header_or_address() {
+fn clients_are_distinguished_by_header_or_address() {
     let headers = HeaderMap::from_iter([(
         http::HeaderName::from_static("x-forwarded-for"),
         HeaderValue::from_static(" 198.51.100.1, 10.0.0.1"),

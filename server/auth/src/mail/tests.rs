@@ -83,7 +83,7 @@ async fn a_mail_has_sender_headers_and_both_forms() {
 }
 
 #[tokio::test]
-async fn connections_are_encrypted_where_the_server_can_and_used_again() {
+async fn connections_are_encrypted_if_possible_and_reused() {
     let server = MailServer::start(Traits { starttls: true, auth: true, ..Traits::default() }).await;
     let settings = SmtpSettings {
         user: "club".to_owned(),
@@ -102,7 +102,7 @@ async fn connections_are_encrypted_where_the_server_can_and_used_again() {
 }
 
 #[tokio::test]
-async fn where_tls_comes_first_nothing_is_said_in_the_clear() {
+async fn implicit_tls_sends_nothing_unencrypted() {
     let server = MailServer::start(Traits { implicit_tls: true, auth: true, ..Traits::default() }).await;
     let settings = SmtpSettings {
         user: "club".to_owned(),

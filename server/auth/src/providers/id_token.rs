@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_issuer_is_told_by_its_address() {
+    fn issuers_are_recognized_by_their_url() {
         assert_eq!(IdTokenFormat::of("https://account.apple.com"), IdTokenFormat::Apple);
         assert_eq!(
             IdTokenFormat::of("https://login.microsoftonline.com/9188040d/v2.0"),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn azure_vouches_for_an_address_unless_its_owner_is_unverified() {
+    fn addresses_from_azure_are_verified_unless_their_owner_is_not() {
         let issuer = "https://login.microsoftonline.com/tenant/v2.0";
         let verified = |claims: Value| data(issuer, claims)["email_verified"].clone();
         assert_eq!(verified(json!({})), true);

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn zoom_vouches_for_all_but_unconfirmed_sign_ups_by_mail() {
+    fn addresses_from_zoom_are_verified_except_for_unconfirmed_email_sign_ups() {
         for (login_type, confirmed, verified) in
             [("100", 0, false), ("100", 1, true), ("1", 0, true), ("", 0, true)]
         {
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn gitlab_vouches_for_the_main_address_once_it_is_confirmed() {
+    fn the_main_address_from_gitlab_is_verified_once_confirmed() {
         let user = json!({ "id": 1, "email": "a@b.c", "confirmed_at": null });
         assert!(!read(gitlab, user).emails[0].verified);
     }

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_apart() {
+    fn refusals_are_distinguished() {
         let refused = read(200, r#"{"error":"bad_verification_code","error_description":"code 123"}"#);
         let message = refused.err().unwrap().to_string();
         assert!(message.contains("bad_verification_code") && !message.contains("123"), "{message}");

@@ -220,7 +220,7 @@ fn a_config_toml_of_the_supabase_cli_is_understood() {
 }
 
 #[test]
-fn mails_that_stay_here_are_as_good_as_unlimited() {
+fn mails_kept_on_this_server_have_a_very_high_limit() {
     let mails = |config: &str, variables: &[(&str, &str)]| read(config, variables).limits.mails.events;
     assert!(mails("[auth.rate_limit]\nemail_sent = 2", &[]) > 10_000.0);
     assert!((mails("", &[("GOTRUE_RATE_LIMIT_EMAIL_SENT", "5")]) - 5.0).abs() < f64::EPSILON);
@@ -313,7 +313,7 @@ fn wrong_and_missing_values_are_refused_by_name() {
 }
 
 #[test]
-fn variables_without_effect_and_misspelt_ones_are_told() {
+fn variables_without_effect_and_misspelt_ones_are_reported() {
     let (_, warnings) = all(
         "",
         &[
@@ -390,7 +390,7 @@ fn a_third_party_whose_variable_is_not_set_is_off() {
 }
 
 #[test]
-fn credentials_that_nobody_has_written_stop_the_start() {
+fn missing_credentials_stop_the_start() {
     for config in [
         "[auth.external.github]\nenabled = true",
         "[auth.external.github]\nenabled = true\nclient_id = ''",

@@ -125,7 +125,7 @@ async fn whatsapp_goes_through_twilio_alone() {
 }
 
 #[tokio::test]
-async fn refusals_are_told_in_the_providers_words() {
+async fn refusals_contain_the_providers_message() {
     for (status, answer, expected) in [
         (400, json!({ "message": "No.", "more_info": "https://x" }), "No. More information: https://x"),
         (

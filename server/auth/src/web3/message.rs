@@ -324,13 +324,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_too_odd(text in any::<String>()) {
+        fn any_text_is_parsed_without_panic(text in any::<String>()) {
             let _ = Message::parse(&text, Chain::Ethereum);
             let _ = Message::parse(&text, Chain::Solana);
         }
 
         #[test]
-        fn no_lines_are_too_odd(lines in prop::collection::vec(
+        fn any_lines_are_parsed_without_panic(lines in prop::collection::vec(
             prop_oneof![
                 Just(String::new()), Just("Resources:".to_owned()), "- [ -~]{0,20}",
                 "(URI|Version|Chain ID|Nonce|Issued At|Not Before|Expiration Time): [ -~]{0,30}", "[ -~]{0,20}",

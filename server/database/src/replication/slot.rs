@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_is_used_made_or_made_anew() {
+    fn a_slot_is_usable_missing_or_invalid() {
         let facts = usable();
         assert_eq!(facts.check("s").unwrap(), SlotCondition::Usable);
         assert_eq!(

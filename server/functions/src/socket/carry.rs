@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn silence_closes_both_ends_and_talk_keeps_them() {
+    async fn idle_sockets_are_closed_and_active_ones_are_kept() {
         let ((mut caller, ours), (theirs, mut function)) = (duplex(64), duplex(64));
         let begun = Instant::now();
         let silence = Duration::from_secs(10);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_caller_is_told_of_a_function_that_ends_without_a_word() {
+    async fn the_caller_gets_a_close_frame_if_the_function_sends_none() {
         let ((mut caller, ours), (theirs, function)) = (duplex(64), duplex(64));
         let carried = tokio::spawn(carry(ours, (theirs, Bytes::new()), LONG, pending()));
         drop(function);

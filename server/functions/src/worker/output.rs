@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn readiness_is_told_among_the_lines_of_the_log() {
+    async fn readiness_is_reported_between_log_lines() {
         let (sender, receiver) = oneshot::channel();
         let output = b"plain\n\x01{\"level\":\"log\",\"text\":\"hi\"}\n\x01{\"state\":\"ready\"}\nunended";
         follow_output(output.as_slice(), "hello".to_owned(), sender).await;

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn errors_name_the_cause() {
         for filter in ["a", "a=1", "=eq.1", "a=eq.1,", "a=in.1", "a=near.1"] {
             assert!(matches!(parse(filter), Err(FilterError::Syntax(_))), "{filter}");
         }

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overflow_is_told_once_and_nothing_is_kept_after_it() {
+    fn an_overflow_is_reported_once_and_nothing_is_kept_after_it() {
         for frame in [Frame::from_static(b""), Frame::from(vec![0; MAX_BYTES / 2 + 1])] {
             let outbox = Outbox::default();
             let sent = (0..=MAX_ITEMS).take_while(|_| outbox.send(frame.clone())).count();

@@ -171,7 +171,7 @@ fn sets_of_plain_rows_are_not_written_by_postgres() {
 }
 
 #[test]
-fn rows_of_changes_are_asked_for_under_their_types() {
+fn rows_of_mutations_are_cast_to_their_types() {
     let writer = |method: &str, url: &str, prefer: &str, body: &str| {
         let prefer = format!("prefer: {prefer}");
         match fixture::plan(&fixture::request(method, url, &[&prefer], body).unwrap()) {

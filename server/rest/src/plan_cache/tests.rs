@@ -222,7 +222,7 @@ fn the_oldest_make_room() {
 }
 
 #[test]
-fn other_settings_and_another_schema_begin_anew() {
+fn new_settings_and_a_new_schema_empty_the_cache() {
     let cache = PlanCache::default();
     let configuration = || Arc::new(Configuration::for_tests(settings()));
     let schema = || Arc::new(fixture::cache());

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_told_apart() {
+    fn types_are_recognized() {
         for (text, media) in [
             ("application/json; charset=utf-8", MediaType::Json),
             ("ApplicatIon/vnd.PgRsT.object+json", MediaType::Object { stripped: false }),

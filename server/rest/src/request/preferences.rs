@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_applied_is_told_in_upstreams_order() {
+    fn applied_preferences_are_listed_in_upstreams_order() {
         let found =
             preferences(&["max-affected=5, timezone=UTC, count=exact, handling=strict, missing=default"]);
         assert_eq!(

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_told_from_filters() {
+    fn arguments_are_distinguished_from_filters() {
         let query = Query::parse("a=1&b=eq.2&c=", true).unwrap();
         let argument = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(query.arguments, [argument("a", "1"), argument("c", "")]);

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn aggregates_are_told_from_embeds() {
+    fn aggregates_are_distinguished_from_embeds() {
         assert_eq!(field("total:amount::int.sum()::text").aggregate, Some(Aggregate::Sum));
         assert_eq!(field("count()").aggregate, Some(Aggregate::Count));
         assert_eq!(field("count").aggregate, None);

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_dumped_can_be_set_again() {
+    fn dumped_settings_can_be_read_back() {
         let mut settings = Settings::default();
         for (name, value) in [
             ("db-schemas", "a,b"),

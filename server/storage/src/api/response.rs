@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn downloads_are_named_as_asked() {
+    fn downloads_have_the_requested_name() {
         assert_eq!(disposition("v=1"), None);
         assert_eq!(disposition("download").as_deref(), Some("attachment;"));
         assert_eq!(disposition("download=&v=1").as_deref(), Some("attachment;"));

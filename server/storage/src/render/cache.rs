@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_found_again_by_a_later_process() {
+    fn pictures_survive_a_restart() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(folder.path().to_owned(), 1 << 20);
         assert!(cache.load(&key(1)).is_none());

@@ -144,7 +144,7 @@ fn every_kind_of_message_is_decoded() {
 }
 
 #[test]
-fn a_description_that_is_sent_again_is_another_one() {
+fn a_repeated_description_replaces_the_first() {
     let mut decoder = Decoder::default();
     decoder.decode(table("t")).unwrap();
     let before = decoder.relation(7).unwrap();

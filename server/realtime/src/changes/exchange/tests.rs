@@ -60,7 +60,7 @@ fn receive(follower: &Exchange, leader: &Exchange, node: NodeId) -> Vec<Option<u
 }
 
 #[test]
-fn what_a_follower_missed_is_told_again() {
+fn missed_batches_are_sent_again() {
     let (leader, follower, one, two) = two();
     let messages: Vec<Message> = (0..3).map(|commit| leader.send(&rows(commit)).unwrap()).collect();
     assert!(follower.handle(one, &messages[0]).is_empty());
@@ -100,7 +100,7 @@ fn another_leader_is_followed_from_its_beginning() {
 }
 
 #[test]
-fn who_was_forgotten_learns_that_it_lacks_something() {
+fn a_forgotten_follower_gets_a_gap() {
     let (leader, follower, one, two) = two();
     leader.remove(two);
     assert!(leader.send(&rows(0)).is_none(), "nobody is there");
