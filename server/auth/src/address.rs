@@ -13,11 +13,11 @@ pub(crate) enum Address {
 }
 
 impl Address {
-    /// Returns the address of a request to sign in, in which absent fields are empty; taken as it is, because one that
-    /// nobody can have is unknown.
+    /// Returns the address in a sign-in request; absent fields are empty. Its form is not checked, since no user has an
+    /// invalid address.
     ///
-    /// Errors: `validation_failed` for none or both; `invalid_credentials` for one with a NUL, which no text in
-    /// Postgres contains, so that nobody has it.
+    /// Errors: `validation_failed` for none or both; `invalid_credentials` for one with a NUL character: Postgres
+    /// cannot store it, so no user has such an address.
     pub(crate) fn of_sign_in(email: &str, phone: &str) -> Result<Self, Error> {
         if email.contains('\0') || phone.contains('\0') {
             return Err(refusals::invalid_credentials());
@@ -30,7 +30,7 @@ impl Address {
         }
     }
 
-    /// Returns the name of the provider that vouches for it.
+    /// Returns the provider of identities with such an address.
     pub(crate) const fn provider(&self) -> &'static str {
         match self {
             Self::Email(_) => "email",

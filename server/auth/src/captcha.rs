@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::http_client::{HttpClient, HttpError, Reach};
 use crate::{Captcha, CaptchaProvider, Code, Error};
 
-/// Who judges it.
+/// Verifies the tokens of captchas.
 pub(crate) struct Captchas {
     captcha: Option<Captcha>,
     client: HttpClient,
@@ -23,15 +23,15 @@ struct CaptchaVerdict {
 }
 
 impl Captchas {
-    /// Demands nothing without a `captcha`.
+    /// Creates the verifier. Without a `captcha` it accepts every token.
     pub(crate) fn new(captcha: Option<Captcha>, client: HttpClient) -> Self {
         Self { captcha, client }
     }
 
-    /// Demands that `token` (of `gotrue_meta_security.captcha_token`, empty if it is missing) proves a human at
-    /// `address`; nothing if captchas are off.
+    /// Verifies `token` (of `gotrue_meta_security.captcha_token`, empty if it is missing) for a client at `address`.
+    /// Does nothing if captchas are off.
     ///
-    /// Errors: `captcha_failed`; 500 if the judge cannot be asked: an outage must not open the door.
+    /// Errors: `captcha_failed`; 500 if the provider cannot be reached, since an outage must not disable the check.
     pub(crate) async fn check(&self, token: &str, address: IpAddr) -> Result<(), Error> {
         let Some(captcha) = &self.captcha else { return Ok(()) };
         let token = token.trim();

@@ -15,15 +15,15 @@ use http::StatusCode;
 pub use table::Code;
 pub(crate) use weak_password::WeakPassword;
 
-/// Everything that this service answers with other than success; the texts are those that clients match on.
+/// An error of this service. Clients compare the messages, so they must not change.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A request that upstream's table of codes has a name for.
+    /// A refusal that has one of upstream's error codes.
     #[error("{message}")]
     Refused {
         /// The HTTP status.
         status: StatusCode,
-        /// What programs tell refusals apart by.
+        /// The error code, for programs.
         code: Code,
         /// What went wrong, for people.
         message: Cow<'static, str>,
@@ -39,7 +39,8 @@ pub enum Error {
         /// What a developer should know.
         description: Cow<'static, str>,
     },
-    /// The database cannot be reached, or has refused a statement of ours. Told to the log, not to the caller.
+    /// The database cannot be reached, or has refused a statement of this service. It is logged; the caller gets no
+    /// details.
     #[error("{}", database_message(.error, .purpose))]
     Database {
         /// The reason.
@@ -48,7 +49,7 @@ pub enum Error {
         /// What the statement was for, in upstream's words after "Database error".
         purpose: &'static str,
     },
-    /// A defect of ours, or of something that this service depends on. Told to the log, not to the caller.
+    /// An internal error of this service, or of something that it depends on. It is logged; the caller gets no details.
     #[error("Unexpected failure, please check server logs for more information")]
     Internal(String),
 }
@@ -115,7 +116,7 @@ impl Error {
     }
 }
 
-/// Waiting in vain for a lock is a conflict, waiting in vain for the database a time-out.
+/// A time-out of a lock becomes a conflict, a time-out of the database a time-out of the request.
 impl From<database::Error> for Error {
     fn from(error: database::Error) -> Self {
         let state = error.server().map(|server| server.code.as_str());

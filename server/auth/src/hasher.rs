@@ -1,8 +1,8 @@
 //! Computes and checks hashes of passwords, on threads of its own with a low priority.
 //!
 //! A hash takes one processor for tens of milliseconds. Nothing else bounds how many people can sign in, so all
-//! processors may compute hashes at once; that a flood of them slows nobody else down is left to the operating system's
-//! scheduler (`docs/decisions/0024-hashes-yield.md`).
+//! processors may compute hashes at once; the operating system's scheduler keeps many of them from slowing down other
+//! work (`docs/decisions/0024-hashes-yield.md`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -37,7 +37,7 @@ impl<'a> Hash<'a> {
         parts.map(|_| Hash::Bcrypt(text)).map_err(|error| format!("not a bcrypt hash: {error}"))
     }
 
-    /// Returns whether `password` has this hash. Takes long: not for async threads. Errors: a sentence.
+    /// Returns whether `password` has this hash. Takes long: must not be called on async threads. Errors: a sentence.
     pub(crate) fn verify(&self, password: &[u8]) -> Result<bool, String> {
         match self {
             Hash::Bcrypt(hash) => bcrypt::verify(password, hash).map_err(|error| error.to_string()),

@@ -1,6 +1,6 @@
 //! Hooks: functions of the database or HTTP servers of the project that take part in decisions.
 //!
-//! Every payload tells in `metadata` of the call, every answer may be `{"error": {"http_code", "message"}}`.
+//! Every payload describes the call in `metadata`; every answer may be `{"error": {"http_code", "message"}}`.
 
 mod claims;
 mod function;
@@ -28,7 +28,7 @@ use crate::{Code, Error, Hook, HookName, HookSettings};
 pub(crate) enum AttemptDecision {
     /// Goes on as if there were no hook.
     Continue,
-    /// The attempt has failed, whatever it was.
+    /// The attempt is rejected, even if it was right.
     Reject {
         /// For the user.
         message: String,
@@ -70,7 +70,7 @@ struct RefusalDetail {
     message: String,
 }
 
-/// What a send-email hook is told besides the user.
+/// What a send-email hook gets in addition to the user.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub(crate) struct EmailData {
     pub(crate) token: String,
@@ -141,7 +141,7 @@ impl Hooks {
         Ok(claims)
     }
 
-    /// Asks about an attempt to sign in with a password that was right or not.
+    /// Asks about an attempt to sign in with a password, successful or not.
     pub(crate) async fn password_verification(
         &self,
         user: Uuid,
@@ -153,7 +153,7 @@ impl Hooks {
         self.attempt(HookName::PasswordVerificationAttempt, payload, REJECTED, client).await
     }
 
-    /// Asks about an attempt to verify a factor of kind `kind` that was right or not.
+    /// Asks about an attempt to verify a factor of kind `kind`, successful or not.
     pub(crate) async fn mfa_verification(
         &self,
         user: Uuid,
@@ -193,7 +193,7 @@ impl Hooks {
         self.call(HookName::SendSms, payload, client).await.map(drop)
     }
 
-    /// Asks about an attempt. `rejection` is what users are told whom the hook rejects without a message.
+    /// Asks about an attempt. `rejection` is the message for users whom the hook rejects without one.
     async fn attempt(
         &self,
         name: HookName,

@@ -64,7 +64,8 @@ impl HttpError {
     }
 }
 
-/// Tells of `request` without its path, which may hold a key. Source: OpenTelemetry's semantic conventions, "HTTP spans".
+/// Describes `request` without its path, which may contain a key. Source: OpenTelemetry's semantic conventions, "HTTP
+/// spans".
 fn describe(span: &mut Span, request: &reqwest::Request) {
     span.set("http.request.method", request.method().to_string());
     span.set("url.scheme", request.url().scheme().to_owned());
@@ -161,8 +162,8 @@ impl HttpClient {
         Ok(client.request(method, parsed))
     }
 
-    /// Sends `request` and reads the answer, whatever its status. The request that this is for is named in
-    /// `traceparent`, if somebody traces.
+    /// Sends `request` and reads the answer, whatever its status. The header `traceparent` names the current trace, if
+    /// tracing is on.
     ///
     /// Errors: [`HttpError::Timeout`], [`HttpError::TooLarge`] beyond [`BODY_LIMIT`], [`HttpError::Failed`].
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Answer, HttpError> {
@@ -336,8 +337,8 @@ async fn lookup(name: &str) -> std::io::Result<Vec<SocketAddr>> {
     Ok(addresses)
 }
 
-/// Looks names up as the system does, and refuses those with an address that is not public: what was checked is what
-/// is connected to, so that a name that changes its address in between gains nothing.
+/// Looks names up as the system does, and refuses those with an address that is not public: the checked addresses are
+/// the ones that are connected to, so a name cannot change its address in between.
 struct PublicResolver;
 
 impl Resolve for PublicResolver {

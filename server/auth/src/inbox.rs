@@ -1,8 +1,8 @@
 //! The mails that were kept in a folder instead of being sent, for people (a page) and for tests (a JSON API).
 //!
-//! They hold everybody's sign-in links, so only this machine may read them. Whoever serves this binds it to the
-//! loopback interface; besides, requests are refused that a proxy has passed on, and those for any other host than this
-//! one, which is what a web page would send that has made its own name lead here (DNS rebinding).
+//! They contain all users' sign-in links, so only this machine may read them: serve them on the loopback interface
+//! only. In addition, requests that a proxy has forwarded are refused, and requests for another host name than this
+//! machine's, which a web page can send by DNS rebinding.
 //!
 //! Source of the API's shapes: Mailpit's documentation (`/api/v1`), which the Supabase CLI runs in this place, so that
 //! tests written against that find their mails here, too.

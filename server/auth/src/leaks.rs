@@ -1,5 +1,5 @@
-//! Whether a password is known to have leaked, asked of haveibeenpwned.com without telling the password: five hex digits
-//! of its SHA-1 are sent, and all hashes that begin with them come back.
+//! Checks at haveibeenpwned.com whether a password has leaked, without sending the password: five hex digits of its
+//! SHA-1 are sent, and all hashes that begin with them come back.
 //!
 //! Source: the documentation of the Pwned Passwords API.
 
@@ -17,10 +17,10 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Hex digits that are sent.
 const PREFIX: usize = 5;
 
-/// Who knows of leaks.
+/// Looks up leaked passwords.
 pub(crate) struct Leaks {
     client: HttpClient,
-    /// Ends where the digits follow. `None`: nobody is asked.
+    /// The URL up to the digits; `None` if the check is off.
     url: Option<String>,
     fails_closed: bool,
 }
@@ -34,10 +34,10 @@ impl Leaks {
         }
     }
 
-    /// Returns whether `password` has leaked. False, with a warning in the log, if nobody can tell, unless settings
-    /// want such passwords refused.
+    /// Returns whether `password` has leaked. If that cannot be found out, the result is false with a warning in the
+    /// log, or an error if the settings require the check.
     ///
-    /// Errors: 500 then.
+    /// Errors: 500 in this case.
     pub(crate) async fn contains(&self, password: &str) -> Result<bool, Error> {
         let Some(url) = &self.url else { return Ok(false) };
         match self.ask(url, password).await {

@@ -101,7 +101,7 @@ pub fn outbox(
 }
 
 /// Returns a page and an API that show the mails in `folder`, where they are kept without a mail server
-/// ([`MailSettings::folder`]). They hold everybody's sign-in links: for the loopback interface alone.
+/// ([`MailSettings::folder`]). They contain all users' sign-in links: serve them on the loopback interface only.
 pub fn inbox(folder: PathBuf) -> impl Endpoint<Output = Response> {
     inbox::Inbox::new(folder)
 }

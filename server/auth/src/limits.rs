@@ -1,8 +1,8 @@
 //! Rate limits: how many requests of a kind a client may make in a time.
 //!
 //! Counted in Postgres by all nodes together, one statement per request, except for refreshes: those are counted by
-//! each node in memory, so that a refresh stays one round trip (`docs/decisions/0008-where-limits-count.md`), and told to the
-//! other nodes. In upstream's place each process counts everything alone.
+//! each node in memory, so that a refresh stays one round trip (`docs/decisions/0008-where-limits-count.md`), and
+//! reported to the other nodes. In a server that replaces upstream's binary each process counts everything alone.
 
 mod memory;
 mod shared;
@@ -25,7 +25,7 @@ const SUBJECT: &str = "refreshes";
 const MINUTE: f64 = 60.0;
 const FIVE_MINUTES: f64 = 300.0;
 const HOUR: f64 = 3600.0;
-/// How much most allowances hold when nothing has been taken for long; upstream's.
+/// The capacity of most allowances; upstream's.
 const BURST: f64 = 30.0;
 
 ::settings::words! {
@@ -82,7 +82,7 @@ impl Bucket {
     }
 }
 
-/// A token bucket: what it holds at most, and how many a second flow in.
+/// A token bucket: its capacity, and the tokens that are added per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Allowance {
     burst: f64,
@@ -90,8 +90,8 @@ struct Allowance {
 }
 
 impl Allowance {
-    /// Returns where it is counted: beside every other allowance, so that a changed setting holds at once and nobody is
-    /// held to what was taken of the one before.
+    /// Returns the key of its counter. Every allowance has a counter of its own, so that a changed setting applies at
+    /// once and starts from zero.
     fn key(self, name: &str) -> String {
         format!("{name} {} {}", self.burst, self.rate)
     }
@@ -125,8 +125,8 @@ impl Limits {
         });
     }
 
-    /// Returns whom a request counts for, as [`client`]; nobody without a header where each process counts alone: it
-    /// stands behind a gateway then, whose address all clients share.
+    /// Returns the client that a request counts for, as [`client`] does. If each process counts alone and no header is
+    /// set, it is `None`: such a process is behind a gateway, whose address all clients share.
     pub(crate) fn client<'a>(&self, headers: &'a http::HeaderMap, address: IpAddr) -> Option<Cow<'a, str>> {
         match (self.settings.header.as_deref(), self.settings.per_process) {
             (None, true) => None,
@@ -134,7 +134,7 @@ impl Limits {
         }
     }
 
-    /// Takes one of what `client` may do; see [`client`]. Without a client nothing is counted.
+    /// Takes one token of `client` from `bucket`; see [`client`]. Without a client nothing is counted.
     ///
     /// Errors: `over_request_rate_limit`.
     pub(crate) async fn take(&self, bucket: Bucket, client: Option<&str>) -> Result<(), Error> {
@@ -172,8 +172,8 @@ impl Limits {
         }
     }
 
-    /// Returns whether `name` is used for the first time within `window`, on any node. Kept with the counters because
-    /// it is one: of things that may happen once.
+    /// Returns whether `name` is used for the first time within `window`, on any node. It is stored as a counter with a
+    /// limit of one.
     pub(crate) async fn is_first_use(&self, name: &str, window: Duration) -> Result<bool, Error> {
         self.count_for("used", name, 1.0, window).await
     }
@@ -219,10 +219,11 @@ impl Limits {
     }
 }
 
-/// Returns whom a request counts for: the first item of the header that settings name, else the caller's address.
+/// Returns the client that a request counts for: the first item of the header that settings name, else the caller's
+/// address.
 ///
-/// `None` if the header is set but absent, as upstream has it, and for callers on this machine: either a person who
-/// tries things out, or a proxy behind which everybody has the same address.
+/// `None` if the header is set but absent, as upstream has it, and for callers on this machine: either a developer, or
+/// a proxy behind which all clients have the same address.
 fn client<'a>(header: Option<&str>, headers: &'a http::HeaderMap, address: IpAddr) -> Option<Cow<'a, str>> {
     let Some(name) = header else {
         let unknown = address.is_loopback() || address.is_unspecified();

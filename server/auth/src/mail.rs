@@ -38,7 +38,7 @@ pub(crate) enum MailError {
     /// Too many mails wait already.
     #[error("{0} mails are waiting for the mail server already")]
     Busy(usize),
-    /// There is no way out.
+    /// Neither a mail server nor a folder is set.
     #[error("neither a mail server nor a folder for mails is set")]
     Nowhere,
     /// The folder could not be written to.
@@ -80,7 +80,7 @@ impl Transport {
 }
 
 impl Mailer {
-    /// Prepares what `settings` say. Connects to nobody yet.
+    /// Creates the mailer of `settings`. Does not connect yet.
     ///
     /// Errors: a sentence for a sender's address or header that cannot be used, and for certificates that cannot be
     /// read.
@@ -126,7 +126,7 @@ pub(crate) struct ForeignMailer {
 }
 
 impl ForeignMailer {
-    /// Prepares what `settings` say, as [`Mailer::new`] does.
+    /// Creates the mailer of `settings`, as [`Mailer::new`] does.
     pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
         let transport = Transport::new(settings)?;
         Ok(Self { sender: Sender::new(settings)?, transport })
@@ -134,7 +134,7 @@ impl ForeignMailer {
 
     /// Sends `letter`. Returns when the mail server or the file system has it.
     ///
-    /// Errors: [`MailError`]; also where neither is set, so that whoever wrote it may try again later.
+    /// Errors: [`MailError`]; also where neither is set, so that the sender may try again later.
     pub(crate) async fn send(&self, letter: &ForeignMail) -> Result<(), MailError> {
         self.transport.send(&self.sender.letter(letter)?).await
     }

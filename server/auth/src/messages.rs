@@ -21,7 +21,7 @@ use gotemplate::Value;
 
 pub(crate) use link::{action_link, link_base};
 
-/// A code that was made for somebody, and what is kept of it.
+/// A one-time code, and the hash that is stored of it.
 #[derive(Clone, Default)]
 pub(crate) struct OneTimeCode {
     /// Digits that the user types.
@@ -42,7 +42,7 @@ pub(crate) struct Mail<'a> {
     pub(crate) new_address: Option<(&'a OneTimeCode, &'a str)>,
     /// Where links lead in the end.
     pub(crate) redirect_to: &'a str,
-    /// What notifications tell of: the old address or number, the provider, or the kind of factor.
+    /// The subject of a notification: the old address or number, the provider, or the kind of factor.
     pub(crate) subject: &'a str,
     pub(crate) client: &'a Client<'a>,
 }
@@ -282,7 +282,7 @@ impl Messages {
         self.mailer.pending()
     }
 
-    /// Takes about as long as sending a mail does, so that nobody learns by the time that none was sent.
+    /// Waits about as long as sending a mail takes, so that the response time does not reveal that none was sent.
     pub(crate) async fn imitate_sending(&self) {
         tokio::time::sleep(self.sending_time.usual()).await;
     }
@@ -300,7 +300,7 @@ impl SendingTime {
     fn note(&self, time: Duration) {
         let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX).min(10_000_000);
         let mean = self.mean.load(Ordering::Relaxed);
-        // Two mails at once may forget one of them, which a mean bears.
+        // Two concurrent mails may lose one of the times, which hardly changes a mean.
         self.mean.store(if mean == 0 { time } else { (mean * 7 + time) / 8 }, Ordering::Relaxed);
     }
 
@@ -317,7 +317,7 @@ struct AddressedMail {
     variables: Value,
 }
 
-/// Returns what the client is told of a mail that did not go out; the log is told why.
+/// Returns the client's error for a mail that was not sent; the reason is logged.
 fn refusal(kind: MailKind, to: &str, error: MailError) -> Error {
     tracing::error!(kind = kind.name(), %error, "a mail was not sent");
     match error {

@@ -1,4 +1,4 @@
-//! What operators can watch.
+//! The service's metrics.
 
 use std::sync::Arc;
 
@@ -43,7 +43,8 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counts what came of an attempt to get a session: it was refused if that is the client's matter.
+    /// Counts the outcome of an attempt to get a session: `refused` for errors of the client, `failed` for errors of
+    /// the server.
     pub(crate) fn sign_in<T>(&self, grant: &'static str, result: &Result<T, Error>) {
         let outcome = match result {
             Ok(_) => "ok",

@@ -17,7 +17,7 @@ pub(crate) fn check_length(password: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks whether `password` may become somebody's.
+/// Checks whether `password` may be set.
 ///
 /// Errors: `validation_failed` for none and for more than 72 bytes, `weak_password`.
 pub(crate) async fn check_new(
@@ -32,9 +32,9 @@ pub(crate) async fn check_new(
     }
 }
 
-/// Returns what `password` lacks, if anything; settings may ask others whether it has leaked.
+/// Returns what `password` lacks, if anything; the settings may require a lookup among leaked passwords.
 ///
-/// Errors: 500 if nobody can tell and settings want such passwords refused.
+/// Errors: 500 if the lookup fails and the settings require it.
 pub(crate) async fn weakness(
     settings: &PasswordSettings,
     leaks: &Leaks,

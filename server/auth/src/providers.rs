@@ -73,7 +73,7 @@ pub(crate) struct Providers {
 pub(crate) struct Connection {
     /// What identities call it.
     pub(crate) name: String,
-    /// Whether it may vouch for users without an e-mail address.
+    /// Whether users without an e-mail address are accepted.
     pub(crate) email_optional: bool,
     client: Client,
     kind: Kind,

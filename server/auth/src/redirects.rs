@@ -43,8 +43,8 @@ impl Redirects {
 
     /// Returns whether users may be sent to `url`.
     ///
-    /// Judged is what a browser would make of it (WHATWG URL), not only what it looks like: text that a browser
-    /// silently repairs (line breaks, backslashes) or that hides its host (user names, numeric addresses) is refused.
+    /// The URL is checked as a browser parses it (WHATWG URL), not only as it is written: text that a browser silently
+    /// repairs (line breaks, backslashes) or that hides its host (user names, numeric addresses) is refused.
     pub(crate) fn allows(&self, url: &str) -> bool {
         let suspicious = |character: char| {
             character.is_control() || character.is_whitespace() || matches!(character, '\\' | '<' | '>' | '"')

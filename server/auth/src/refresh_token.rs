@@ -1,5 +1,5 @@
-//! Refresh tokens in their two formats. Neither tells anything by itself: the first is chance, the second is signed
-//! with a key that only the database knows.
+//! Refresh tokens in their two formats. Neither can be forged: the first is random, the second is signed with a key
+//! that only the database knows.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ const CHECKSUM_LENGTH: usize = 4;
 
 /// A refresh token that has the form of one.
 pub(crate) enum RefreshToken {
-    /// Twelve lowercase letters and digits, 62 bits of chance; a row of a table.
+    /// Twelve lowercase letters and digits, 62 bits of entropy; a row of a table.
     Row(String),
     /// A counter with a signature.
     Counted(CountedToken),

@@ -44,7 +44,7 @@ pub(crate) struct Method {
     pub(crate) method: String,
     /// Unix seconds.
     pub(crate) timestamp: i64,
-    /// Which provider vouched for the user, for SAML sign-ins.
+    /// The identity provider of a SAML sign-in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) provider: Option<String>,
 }

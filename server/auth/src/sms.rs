@@ -14,7 +14,7 @@ use gotemplate::{Format, Template, Value};
 /// Why a message did not go out, in the provider's words or ours.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SmsError {
-    /// Nobody is set to send messages.
+    /// No provider is configured.
     #[error("no SMS provider is set")]
     NoProvider,
     /// The provider sends none of that kind.

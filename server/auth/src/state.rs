@@ -1,4 +1,4 @@
-//! What every endpoint works with, made from settings when the service starts.
+//! The state that all endpoints share, created from the settings when the service starts.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::sms::SmsSender;
 use crate::sso::{IdentityProviderClient, ServiceProvider};
 use crate::store::cleanup::Cleanup;
 
-/// What every endpoint works with.
+/// The state that all endpoints share.
 pub(crate) struct Auth {
     pub(crate) settings: Settings,
     pub(crate) database: Database,

@@ -43,7 +43,8 @@ impl ThirdParties {
         }
     }
 
-    /// Fetches the keys of all issuers once. False if an issuer's could not be had, so that it keeps those of before.
+    /// Fetches the keys of all issuers once. False if the keys of an issuer could not be fetched, so that its previous
+    /// ones stay in use.
     pub async fn fetch(&self) -> bool {
         let mut complete = true;
         for issuer in &self.issuers {

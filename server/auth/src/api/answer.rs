@@ -38,7 +38,7 @@ impl ApiVersion {
     }
 }
 
-/// Wraps the routes: limits the time of a request and turns what went wrong into an answer.
+/// Wraps the routes: limits the time of a request and turns errors into responses.
 pub(super) struct Answers<E> {
     timeout: Duration,
     routes: E,
@@ -61,7 +61,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for Answers<E> {
         let error = match outcome {
             Err(_) => refusals::request_timeout(),
             Ok(Ok(response)) => return Ok(response),
-            // What is not ours is an unknown route or method, which upstream answers without JSON, too.
+            // Other errors are poem's, for an unknown route or method. Upstream answers these without JSON, too.
             Ok(Err(other)) => {
                 route = other.data::<PathPattern>().cloned();
                 other.downcast::<Error>()?
@@ -76,7 +76,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for Answers<E> {
     }
 }
 
-/// Tells the log of an error that is the server's, for answers that are not made by [`Answers`].
+/// Logs an error of the server, for responses that [`Answers`] does not make.
 pub(super) fn log(error: &Error, request: &Request) {
     let id = request.extensions().get::<Caller>().map(|caller| caller.request_id.to_string());
     log_as(error, id.as_deref());
@@ -131,7 +131,7 @@ fn render(error: &Error, version: ApiVersion, request_id: Option<&str>) -> Respo
     response
 }
 
-/// Returns the answer to what the project's own SQL has raised, in Postgres' terms.
+/// Returns the response for an error that the project's own SQL has raised, with Postgres' fields.
 fn render_raised(status: StatusCode, raised: &ServerError) -> Response {
     let mut body = json!({ "code": raised.code, "message": raised.message });
     for (member, text) in [("hint", &raised.hint), ("detail", &raised.detail)] {

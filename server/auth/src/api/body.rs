@@ -1,5 +1,5 @@
-//! Bodies of requests. What they may hold is described; how they are read is this service's own way, for upstream takes
-//! bodies that poem-openapi would refuse, and refuses others with codes of its own.
+//! Request bodies. The OpenAPI document describes them, but poem-openapi does not parse them: upstream accepts bodies
+//! that poem-openapi would refuse, and refuses others with its own error codes.
 
 use std::marker::PhantomData;
 
@@ -21,8 +21,8 @@ use crate::{Code, Error};
 /// Largest body in bytes.
 const LIMIT: usize = 1 << 20;
 
-/// A body with the fields of `T` in format `F`. It is read when the endpoint gets to it: after it has found who asks and
-/// for what, or never.
+/// A body with the fields of `T` in format `F`. It is not parsed at extraction but by the endpoint, after that has
+/// identified the caller and the kind of request, or never.
 ///
 /// Errors of the extraction: `request_entity_too_large` beyond 1 MiB, `bad_json` for a body that breaks off.
 pub(super) struct RequestFields<T, F> {

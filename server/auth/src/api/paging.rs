@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::Error;
 
-/// Elements of a page, unless the request tells.
+/// Elements of a page, unless the request sets a number.
 const SIZE: u64 = 50;
 /// Most elements of a page that a cursor leads to.
 const LONGEST: u64 = 1000;

@@ -101,8 +101,8 @@ pub(super) fn context<'a>(
     })
 }
 
-/// Returns where the request wants its user to end: header, else query parameter `redirect_to`, else the page that it
-/// comes from; the first that is allowed, else the site.
+/// Returns the URL to redirect the user to: that of the header `redirect_to`, else of the query parameter of this name,
+/// if it is allowed; else the referring page, if that is allowed; else the site.
 fn redirect_to(auth: &Auth, request: &Request) -> String {
     let parameter = parameter(request, REDIRECT_TO);
     let from_header = header(request.headers(), &HeaderName::from_static(REDIRECT_TO));
@@ -122,14 +122,14 @@ pub(super) fn parameter(request: &Request, name: &str) -> String {
     query(request).find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
 }
 
-/// Takes one of what the client may do of `bucket`; errors as [`Limits::take`](crate::limits::Limits::take).
+/// Counts the request against the client's limit of `bucket`. Errors: as [`Limits::take`](crate::limits::Limits::take).
 pub(super) async fn limit(auth: &Auth, request: &Request, bucket: Bucket) -> Result<(), Error> {
     let client = auth.limits.client(request.headers(), caller(request)?.address);
     auth.limits.take(bucket, client.as_deref()).await
 }
 
-/// Demands the proof of being human that settings may ask of everybody but administrators. Nothing of the body is
-/// judged where they do not.
+/// Checks the captcha of the request, if the settings require one. Requests of administrators need none. If none is
+/// required, the body is not parsed.
 ///
 /// Errors: `bad_json`; those of [`Captchas::check`](crate::captcha::Captchas::check).
 pub(super) async fn captcha<T>(auth: &Auth, request: &Request, body: &Body<T>) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use uuid::{Uuid, uuid};
 
-/// What a passkey is called whose maker is unknown or does not tell.
+/// The name of a passkey whose authenticator is unknown or does not identify itself.
 const ANONYMOUS: &str = "Passkey";
 
 /// Password managers and platforms that say who they are, as the community's list of AAGUIDs names them.

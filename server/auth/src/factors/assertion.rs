@@ -1,5 +1,5 @@
-//! The end of an authentication (WebAuthn Level 3, section 7.2). Its checks stand here and not in crate
-//! `webauthn-rs-core` because that crate knows the signatures of three algorithms alone.
+//! The end of an authentication (WebAuthn Level 3, section 7.2). The checks of the crate `webauthn-rs-core` are not
+//! used, because it supports the signatures of only three algorithms.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -14,7 +14,7 @@ use super::cose::PublicKey;
 use super::credential::Credential;
 use super::webauthn::{Failure, from_browser};
 
-/// What an authenticator says when it has signed.
+/// The state that an authenticator reports with a signature.
 pub(crate) struct AuthenticatorState {
     pub(crate) sign_count: u32,
     pub(crate) backup_state: bool,
@@ -32,13 +32,13 @@ impl Assertion {
         &self.0.raw_id
     }
 
-    /// Returns the user that the authenticator made the credential for, if it tells.
+    /// Returns the user that the credential was created for, if the authenticator names one.
     pub(crate) fn user(&self) -> Option<Uuid> {
         let handle = self.0.get_user_unique_id()?;
         std::str::from_utf8(handle).ok()?.parse().ok()
     }
 
-    /// Returns whether the authenticator tells of a user other than `id`.
+    /// Returns whether the authenticator names a user other than `id`.
     pub(crate) fn names_other_user_than(&self, id: Uuid) -> bool {
         let tells = self.0.get_user_unique_id().is_some_and(|handle| !handle.is_empty());
         tells && self.user() != Some(id)
@@ -107,7 +107,7 @@ fn check_client_data(json: &[u8], ceremony: &Ceremony, origins: &[Url]) -> Resul
 }
 
 /// Returns whether `origin` is the `allowed` one. Apps have origins that are no tuple, such as
-/// `android:apk-key-hash:…`; these must be equal to the letter.
+/// `android:apk-key-hash:…`; these must be exactly equal.
 fn is_same_origin(origin: &Url, allowed: &Url) -> bool {
     match origin.origin().is_tuple() {
         true => origin.origin() == allowed.origin(),

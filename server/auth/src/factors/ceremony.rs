@@ -1,5 +1,5 @@
-//! What a WebAuthn ceremony that has begun is judged by at its end, in the JSON form of upstream's WebAuthn library, so
-//! that a ceremony which began on either side may end on the other.
+//! The stored state of a WebAuthn ceremony, which its end is verified against. It has the JSON form of upstream's
+//! WebAuthn library, so that a ceremony that began on one server can end on the other.
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
@@ -14,12 +14,12 @@ pub(crate) struct Ceremony {
     challenge: String,
     #[serde(rename = "rpId")]
     rp_id: String,
-    /// Base64 of the user's handle; `None` if nobody knows yet who answers.
+    /// Base64 of the user's handle; `None` if the user is not known yet.
     user_id: Option<String>,
     /// Base64 of the credentials that may answer; empty if any may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     allowed_credentials: Vec<String>,
-    /// Upstream's library knows a limit of its own; its year 1 means none, since the row of the challenge has one.
+    /// The expiry that upstream's library checks. Year 1 means none: the row of the challenge has its own expiry.
     #[serde(default = "never")]
     expires: String,
     #[serde(rename = "userVerification", default)]

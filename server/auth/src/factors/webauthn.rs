@@ -39,7 +39,7 @@ struct Site {
 /// Whose credential is created.
 pub(crate) struct Owner {
     pub(crate) id: Uuid,
-    /// What tells accounts of one person apart; not empty.
+    /// The name of the account, for people who have several; not empty.
     pub(crate) name: String,
     pub(crate) display_name: String,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Owner {
 pub(crate) struct StartedCeremony {
     /// What the browser's `navigator.credentials` takes as `publicKey`.
     pub(crate) options: Value,
-    /// What the end of the ceremony is judged by; stays here.
+    /// The state that the end of the ceremony is verified against; not sent to the browser.
     pub(crate) state: Value,
 }
 
@@ -123,7 +123,7 @@ impl RelyingParty {
             attestation_type: attestation_type(&credential.attestation.data).to_owned(),
             transports: transports.map(|transport| transport.to_string()).collect(),
             flags: Flags {
-                // It would have been refused otherwise.
+                // The library refuses credentials without this flag.
                 user_present: true,
                 user_verified: credential.user_verified,
                 backup_eligible: credential.backup_eligible,
@@ -192,8 +192,8 @@ fn site(settings: &WebauthnSettings, site_url: &str) -> Result<Site, String> {
     Ok(Site { core, rp_id: id, origins })
 }
 
-/// Returns `ceremony` in the form that crate `webauthn-rs-core` takes. The crate makes such states only for challenges
-/// of its own, so this makes one of these and fills it again.
+/// Returns `ceremony` in the form that crate `webauthn-rs-core` takes. The crate creates such states only with a new
+/// challenge, so this function creates one and replaces its members.
 fn registration_state(core: &WebauthnCore, ceremony: &Ceremony) -> Result<RegistrationState, Error> {
     let builder = core.new_challenge_register_builder(b"-", "-", "-").map_err(internal)?;
     let (_, template) = core.generate_challenge_register(builder).map_err(internal)?;
@@ -223,7 +223,7 @@ fn parse_ceremony(state: Value) -> Result<Ceremony, Failure> {
     serde_json::from_value(state).map_err(Failure::Unreadable)
 }
 
-/// Returns what is worth keeping of a browser's answer that was verified: the members that were, which are base64url.
+/// Returns the part of a verified browser's answer that is stored: the members that were verified, in base64url.
 pub(crate) fn verified_members(response: &Value) -> Value {
     let members = ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"];
     let kept = members.into_iter().filter_map(|name| {

@@ -70,13 +70,13 @@ impl Session {
         }
     }
 
-    /// Tells why the password should be changed.
+    /// Adds the reason why the password should be changed.
     pub(crate) fn with_weak_password(mut self, weakness: Option<WeakPassword>) -> Self {
         self.weak_password = weakness;
         self
     }
 
-    /// Adds the tokens of the OAuth provider that vouched for the user; empty ones are left out.
+    /// Adds the tokens of the OAuth provider that has authenticated the user; empty ones are left out.
     pub(crate) fn with_provider_tokens(mut self, access: String, refresh: String) -> Self {
         self.provider_token = Some(access).filter(|token| !token.is_empty());
         self.provider_refresh_token = Some(refresh).filter(|token| !token.is_empty());
@@ -143,8 +143,8 @@ struct Claims<'a> {
     scope: Option<&'a str>,
 }
 
-/// Signs an access token for `granted` and completes the answer. The hook that rewrites claims is told by which
-/// `method` the session came: that of the sign-in, or `token_refresh`.
+/// Signs an access token for `granted` and completes the answer. The hook that rewrites claims gets the `method` of the
+/// session: that of the sign-in, or `token_refresh`.
 ///
 /// Errors: those of the hook.
 pub(crate) async fn issue(
@@ -216,7 +216,7 @@ async fn sign(
     signed.map_err(|error| Error::Internal(error.to_string()))
 }
 
-/// Says in claim `amr` which identity provider has vouched for a user of single sign-on, who has one identity alone.
+/// Names the identity provider in claim `amr` of a user of single sign-on, who has exactly one identity.
 fn name_identity_provider(granted: &mut GrantedSession) {
     let [identity] = granted.user.identities.as_slice() else { return };
     let Some(provider) = identity.provider.strip_prefix("sso:") else { return };

@@ -1,4 +1,4 @@
-//! The account of a user whom somebody else vouches for: an OAuth provider, an ID token, a wallet, an identity
+//! The account of a user who was authenticated elsewhere: by an OAuth provider, an ID token, a wallet, or an identity
 //! provider of single sign-on.
 
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(crate) struct ProviderLogin<'a> {
     pub(crate) profile: &'a Profile,
     /// Whether a user without any address is taken.
     pub(crate) email_optional: bool,
-    /// What the audit log tells of the login beside the provider; an object or null.
+    /// Details of the login for the audit log, in addition to the provider; an object or null.
     pub(crate) traits: Value,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct ResolvedAccount {
     pub(crate) account: Account,
     /// Whether it is new.
     pub(crate) created: bool,
-    /// Why the user gets no session all the same. What was done for the account stays done.
+    /// Why the user gets no session. The changes of the account are kept nevertheless.
     pub(crate) refusal: Option<Error>,
 }
 
@@ -46,13 +46,13 @@ impl ProviderLogin<'_> {
         self.profile.emails.iter().map(|email| email.address.as_str()).collect()
     }
 
-    /// Returns whether somebody without a confirmed address has to have one: wallets have none, and some providers need
-    /// not tell any.
+    /// Returns whether the user of an unconfirmed account has to confirm an address: wallets have none, and some
+    /// providers need not give one.
     fn must_prove(&self, account: &Account) -> bool {
         self.provider != "web3" && !(self.email_optional && account.user.email.is_empty())
     }
 
-    /// Returns whether the address of the account is one that the provider vouches for.
+    /// Returns whether the provider has verified the address of the account.
     fn proves(&self, account: &Account, autoconfirm: bool) -> bool {
         let verified = linking::verified_addresses(self.profile, autoconfirm);
         let address = match account.user.email.as_str() {
@@ -121,8 +121,8 @@ pub(crate) fn require_subject(profile: &Profile) -> Result<(), Error> {
 
 /// Finds, links or creates the account that `login` is about, and confirms its address if that is verified.
 ///
-/// A first verified login on an account that nobody has confirmed takes it over: its password and its other
-/// identities go, because whoever set them has not shown to own the address.
+/// A first verified login on an account that nobody has confirmed takes it over: its password and its other identities
+/// go, because their owner has not proved to own the address.
 ///
 /// Errors: `signup_disabled`, `user_banned`; 500 if the verified addresses are several users'. Nothing is done then.
 /// `provider_email_needs_verification` is in the result, because the account and the mail that it was sent stay.
@@ -178,7 +178,7 @@ async fn find(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
     account.ok_or_else(|| Error::Internal("the user of an identity is gone".to_owned()))
 }
 
-/// Stores the identity of a user whom a provider vouches for.
+/// Stores the identity of a user whom a provider has authenticated.
 async fn store_identity(work: &Work<'_>, user: Uuid, login: &ProviderLogin<'_>) -> Result<Uuid, Error> {
     let data = login.data();
     let subject = login.profile.subject();
@@ -205,7 +205,7 @@ pub(crate) async fn refresh_metadata(work: &Work<'_>, user: Uuid, data: &Value) 
     users::derive_providers(work, user).await
 }
 
-/// Leaves nothing of an unconfirmed account but `identity`, whose owner alone has shown who they are.
+/// Removes everything from an unconfirmed account except `identity`, the only one whose owner was authenticated.
 pub(crate) async fn take_over(
     work: &Work<'_>,
     user: Uuid,
@@ -230,8 +230,8 @@ async fn log(
     login.context.log(work, Actor::User(account.id()), action, traits).await
 }
 
-/// Sends a mail that confirms the account's address, if it has one, and says why there is no session unless settings
-/// let unverified addresses in.
+/// Sends a mail that confirms the account's address, if it has one, and returns the reason why there is no session,
+/// unless the settings allow unverified addresses.
 async fn demand_proof(
     work: &Work<'_>,
     account: Account,

@@ -26,7 +26,7 @@ pub(crate) use update::update;
 /// Most characters of a role or an audience, which columns of `auth.users` hold.
 const LONGEST: usize = 255;
 
-/// What an administrator says of a user. Empty texts mean nothing, except for the password.
+/// The fields of a user that an administrator sets. Empty texts count as absent, except for the password.
 #[derive(Default)]
 pub(crate) struct UserFields {
     /// Of new users alone.
@@ -42,15 +42,15 @@ pub(crate) struct UserFields {
     pub(crate) password_hash: String,
     pub(crate) confirm_email: bool,
     pub(crate) confirm_phone: bool,
-    /// Merged into what the user says of themself.
+    /// Merged into the user's own metadata.
     pub(crate) user_metadata: Option<Map<String, Value>>,
-    /// Merged into what the service says of the user.
+    /// Merged into the service's metadata.
     pub(crate) app_metadata: Option<Map<String, Value>>,
     /// How long the user may not sign in, in Go's syntax (`24h`); `none` lifts the ban.
     pub(crate) ban: String,
 }
 
-/// Returns the user whom a path names.
+/// Returns the user with the id in a path.
 ///
 /// Errors: `validation_failed` (404) for an id that is no UUID, `user_not_found`.
 pub(crate) async fn find(database: &Database, id: &str) -> Result<Account, Error> {
@@ -76,7 +76,7 @@ fn name<'a>(field: &str, value: &'a str) -> Result<&'a str, Error> {
     Ok(value.trim())
 }
 
-/// Notes in the audit log what `admin` has done to `user`; `more` is added to what is told of the user.
+/// Writes to the audit log what `admin` has done to `user`; `more` is added to the entry's data about the user.
 async fn log(
     context: &Context<'_>,
     work: &Work<'_>,

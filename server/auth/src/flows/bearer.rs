@@ -97,7 +97,7 @@ pub(crate) struct Admin {
 }
 
 impl Admin {
-    /// Returns whom the audit log names.
+    /// Returns the actor for the audit log.
     pub(crate) fn actor(&self) -> Actor<'_> {
         Actor::Role(&self.role)
     }

@@ -11,7 +11,7 @@ use crate::store::flow_states::{self, FlowState};
 use crate::store::{Work, users};
 use crate::{Code, Error};
 
-/// Exchanges `code` for a session if `verifier` is what the flow's challenge was made of. Of several exchanges of one
+/// Exchanges `code` for a session if the flow's challenge was derived from `verifier`. Of several exchanges of one
 /// code, one wins; a wrong verifier leaves the code as it is.
 ///
 /// Errors: `validation_failed` for empty fields, `flow_state_not_found` for an unknown or used code,

@@ -57,7 +57,7 @@ pub(crate) struct Definition {
     /// What people call it.
     name: Option<String>,
     client_id: Option<String>,
-    /// Never told again.
+    /// Never part of an answer.
     client_secret: Option<String>,
     /// Further audiences of ID tokens.
     acceptable_client_ids: Option<Vec<String>>,
@@ -129,7 +129,7 @@ pub(crate) fn not_found() -> Error {
     Code::CustomProviderNotFound.because("Custom OAuth provider not found")
 }
 
-/// Stores a new provider, after its addresses, and for OpenID Connect its document, were looked at.
+/// Checks the addresses of a new provider, for OpenID Connect also its discovery document, and stores it.
 ///
 /// Errors: `validation_failed`, `over_custom_provider_quota`, `conflict` (400) for an identifier that is taken.
 pub(crate) async fn create(

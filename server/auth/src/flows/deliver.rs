@@ -1,5 +1,5 @@
-//! Codes on their way: each is made, stored in place of the one before, and sent. All of it is undone with the
-//! transaction if sending fails.
+//! Delivery of codes: each is generated, stored in place of the previous one, and sent. If sending fails, all of it is
+//! undone with the transaction.
 
 use std::time::Duration;
 
@@ -93,8 +93,8 @@ pub(crate) async fn email_change(
     Ok(account)
 }
 
-/// Tells `account` by mail of a change that was made, if that kind of notification is on and there is an address.
-/// `subject` is what [`Mail::subject`] says. A mail that cannot be sent undoes nothing: it is only logged.
+/// Notifies `account` of a change by mail, if that kind of notification is on and there is an address. `subject` is
+/// what [`Mail::subject`] says. A mail that cannot be sent does not undo the change; the failure is logged.
 pub(crate) async fn notify(context: &Context<'_>, account: &Account, kind: MailKind, subject: &str) {
     let on = context.auth.settings.mail.notifications.contains(&kind);
     let has_address = !account.user.email.is_empty() || kind == MailKind::EmailChanged && !subject.is_empty();
@@ -135,7 +135,7 @@ pub(crate) async fn text_message(
     channel: &str,
 ) -> Result<SentMessage, Error> {
     let settings = &context.auth.settings.sms;
-    // Before the look at test codes, so that they behave as all others do.
+    // Checked before test codes are looked up, so that these behave like all others.
     if let Some(wait) = remaining(&account.pending(kind), settings.max_frequency) {
         return Err(refusals::sms_too_soon(wait));
     }

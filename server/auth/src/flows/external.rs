@@ -129,7 +129,7 @@ fn unsupported(code: Code, reason: String) -> Error {
     code.because(format!("Unsupported provider: {reason}"))
 }
 
-/// Returns a provider's failure: told in general to the user, in detail to the log.
+/// Returns the error for a failure of a provider. The user gets a general message, the log has the details.
 fn failed(message: impl Into<std::borrow::Cow<'static, str>>, cause: &dyn std::fmt::Display) -> Error {
     let message = message.into();
     tracing::warn!(%cause, "{message}");
@@ -152,15 +152,16 @@ pub(crate) struct ProviderCallback {
 /// The redirect that a callback is answered with.
 pub(crate) struct CallbackRedirect {
     pub(crate) url: String,
-    /// Whether it was unknown where the user belongs, so that the site itself is told what went wrong (303, not 302).
+    /// Whether the user's sign-in is unknown, so that the user is sent to the site itself with the error (303, not
+    /// 302).
     pub(crate) is_lost: bool,
     /// What went wrong on this side, for the log.
     pub(crate) error: Option<Error>,
 }
 
-/// The reason why a callback signs nobody in.
+/// The reason why a callback does not sign the user in.
 enum CallbackFailure {
-    /// The provider says so.
+    /// The error is the provider's.
     Provider {
         error: String,
         description: String,
@@ -175,7 +176,7 @@ impl<E: Into<Error>> From<E> for CallbackFailure {
 }
 
 impl CallbackFailure {
-    /// Returns what the redirect tells of it.
+    /// Returns the members of the redirect that describe it.
     fn members(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::Provider { error, description } => {
@@ -186,7 +187,7 @@ impl CallbackFailure {
     }
 }
 
-/// Returns what a redirect from here tells of `error`. Unlike the links of mails, it always has a member `error`.
+/// Returns the members of a redirect that describe `error`. Unlike the links of mails, it always has a member `error`.
 pub(crate) fn error_members(error: &Error) -> Vec<(&'static str, String)> {
     let denied = [Code::SignupDisabled, Code::UserBanned, Code::ProviderEmailNeedsVerification];
     let mut members = redirects::error_members(error);
@@ -207,7 +208,7 @@ pub(crate) fn error_members(error: &Error) -> Vec<(&'static str, String)> {
     members
 }
 
-/// Receives a user whom a provider sent back, and says where to send them on.
+/// Handles the return of a user from a provider; returns where to redirect the user to.
 ///
 /// Errors: only a defect that leaves nowhere to send the user to.
 pub(crate) async fn handle_callback(
@@ -348,7 +349,7 @@ async fn finish(
     Ok(Outcome::Session(session.fragment()))
 }
 
-/// Asks the provider whom the user's code stands for.
+/// Exchanges the user's code at the provider for the user's profile.
 async fn authenticate(
     auth: &Auth,
     flow: &FlowState,

@@ -101,8 +101,7 @@ pub(crate) fn require_verifiable(settings: &Settings, factor_type: FactorType) -
     }
 }
 
-/// Returns what an account is called where its owner has to tell it from others: the address, else the number, else the
-/// id.
+/// Returns the name by which its owner recognizes an account: the address, else the number, else the id.
 pub(crate) fn account_name(user: &User) -> String {
     let names = [&user.email, &user.phone];
     names.into_iter().find(|name| !name.is_empty()).cloned().unwrap_or_else(|| user.id.to_string())

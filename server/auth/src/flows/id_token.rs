@@ -49,7 +49,7 @@ pub(crate) fn linking_needs_bearer() -> Error {
     invalid_request("Linking requires a valid user access token in Authorization")
 }
 
-/// Whose tokens are taken, and how.
+/// The issuer whose tokens are accepted, and the conditions.
 struct Acceptance {
     /// What identities call the provider.
     provider: String,
@@ -117,7 +117,7 @@ fn invalid_request(description: impl Into<std::borrow::Cow<'static, str>>) -> Er
     Error::oauth("invalid request", description)
 }
 
-/// Checks whom the token is for, and that the client who sends it has asked for it.
+/// Checks the audience of the token, and that it was issued for this client's request.
 fn check(acceptance: &Acceptance, token: &IdToken, nonce: &str) -> Result<(), Error> {
     if token.text("sub").is_empty() {
         return Err(invalid_request("Missing sub claim in id_token"));
@@ -143,7 +143,7 @@ fn check(acceptance: &Acceptance, token: &IdToken, nonce: &str) -> Result<(), Er
     }
 }
 
-/// Finds whose token it is: the provider that is named, or the one whose issuer is.
+/// Finds the provider of the token: the one that is named, or the one whose issuer is named.
 async fn accept(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptance, Error> {
     if input.provider.starts_with("custom:") {
         return custom(context, &input.provider).await;

@@ -1,4 +1,4 @@
-//! Linking identities to an account, and unlinking them, by the user's own wish.
+//! Linking identities to an account, and unlinking them, at the user's request.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -101,7 +101,7 @@ pub(crate) async fn unlink(context: &Context<'_>, bearer: &Bearer, id: Uuid) -> 
     }
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    // Under the lock of the user's row: two removals at once must not leave nothing.
+    // Under the lock of the user's row: two concurrent removals must not remove the last identity.
     let before = find(&work, bearer.user.id).await?;
     let identity = removable(&before.user, id)?;
     let traits = json!({
@@ -123,7 +123,7 @@ pub(crate) async fn unlink(context: &Context<'_>, bearer: &Bearer, id: Uuid) -> 
     }
     users::derive_providers(&work, bearer.user.id).await?;
     work.commit().await?;
-    // To the address of before, which may not be the user's any more.
+    // To the previous address, which may not be the user's any more.
     deliver::notify(context, &before, MailKind::IdentityUnlinked, &identity.provider).await;
     Ok(())
 }
@@ -137,8 +137,8 @@ fn removable(user: &User, id: Uuid) -> Result<&Identity, Error> {
     identity.ok_or_else(|| Code::IdentityNotFound.because("Identity doesn't exist"))
 }
 
-/// Gives the user the address of the best identity, unless one of the identities has the user's current one. Codes
-/// that were sent before are worth nothing then. `None` if all that the identities offer are other users' addresses.
+/// Gives the user the address of the best identity, unless one of the identities has the user's current one. Codes that
+/// were sent before become invalid then. `None` if all that the identities offer are other users' addresses.
 async fn promote_address(
     context: &Context<'_>,
     work: &Work<'_>,

@@ -1,4 +1,5 @@
-//! Whose account a provider's user is: the decision itself, from what is known, without a look into the database.
+//! The decision to which account a provider's user belongs. It depends on its arguments alone and does not use the
+//! database.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +15,18 @@ pub(crate) const DEFAULT_DOMAIN: &str = "default";
 /// The account that a provider's user gets.
 #[derive(Debug)]
 pub(crate) enum LinkingDecision {
-    /// Has been here before.
+    /// The user has signed in with this identity before.
     Known(Box<Identity>),
-    /// Is this user, who gets a new identity.
+    /// An existing user, who gets a new identity.
     Link(Uuid),
-    /// Is new, and gets this address: empty if the user has none, or if it is unverified and somebody else's.
+    /// A new user with this address: empty if the user has none, or if it is unverified and another user's.
     Create { address: String },
-    /// May be several users.
+    /// Several users are possible.
     Ambiguous,
 }
 
-/// Returns the domain of a provider. Providers of one domain vouch for the same accounts: those of single sign-on for
-/// their own alone, all others for those of the domain that `settings` name, or of the default one.
+/// Returns the domain of a provider. Providers of one domain share accounts. Each provider of single sign-on is a
+/// domain of its own; all others belong to the domain that `settings` name, or to the default one.
 pub(crate) fn domain<'a>(provider: &'a str, settings: &'a BTreeMap<String, String>) -> &'a str {
     if provider.starts_with("sso:") {
         return provider;

@@ -1,4 +1,4 @@
-//! Passkeys: security keys as first factor, which know by themselves whose they are.
+//! Passkeys: security keys as first factor, which store the user's id themselves.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
     }
 }
 
-/// Checks that the user has shown a second factor in this session, if there is one.
+/// Checks that this session is verified by a second factor, if the user has one.
 ///
 /// Errors: `insufficient_aal`.
 fn require_second_factor(bearer: &Bearer) -> Result<(), Error> {
@@ -123,7 +123,7 @@ pub(crate) async fn start_registration(
     Ok(StartedCeremony { challenge: id, options: started.options, expires_at })
 }
 
-/// Takes away the ceremony that `answer` ends; returns what the answer is to be judged by.
+/// Deletes the ceremony that `answer` ends; returns its state, which the answer is verified against.
 ///
 /// Errors: `webauthn_challenge_not_found`, `webauthn_challenge_expired`.
 async fn take(
@@ -182,7 +182,7 @@ async fn store(context: &Context<'_>, user: Uuid, credential: &Credential) -> Re
     Ok(passkey)
 }
 
-/// Begins a sign-in with whatever passkey the authenticator has for this site.
+/// Begins a sign-in with any passkey that the authenticator has for this site.
 pub(crate) async fn start_authentication(context: &Context<'_>) -> Result<StartedCeremony, Error> {
     let auth = context.auth;
     let started = auth.relying_party.start_authentication(None, &[])?;
@@ -195,7 +195,7 @@ pub(crate) async fn start_authentication(context: &Context<'_>) -> Result<Starte
 /// Ends a sign-in with a passkey.
 ///
 /// Errors: `webauthn_challenge_not_found`, `webauthn_challenge_expired`, `webauthn_verification_failed`;
-/// `email_not_confirmed`, `phone_not_confirmed`, `user_banned` (403), only to whoever holds the passkey.
+/// `email_not_confirmed`, `phone_not_confirmed`, `user_banned` (403), only after the passkey was verified.
 pub(crate) async fn finish_authentication(context: &Context<'_>, answer: &Answer) -> Result<Session, Error> {
     let auth = context.auth;
     let state = take(context, answer, None, Ceremony::Authentication).await?;
@@ -251,7 +251,8 @@ pub(crate) fn parse_id(id: &str) -> Result<Uuid, Error> {
 
 /// Gives passkey `id` of the caller a name.
 ///
-/// Errors: `validation_failed` (404) for an unknown one, `validation_failed` for a name that is none or too long.
+/// Errors: `validation_failed` (404) for an unknown one, `validation_failed` for an empty name and for one that is too
+/// long.
 pub(crate) async fn rename(
     context: &Context<'_>,
     bearer: &Bearer,

@@ -1,4 +1,4 @@
-//! Proof Key for Code Exchange (RFC 7636): whoever exchanges a code must know what it was asked for with.
+//! Proof Key for Code Exchange (RFC 7636): only the client that began a flow can exchange its code.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,7 +17,7 @@ pub(crate) struct Challenge {
     method: Method,
 }
 
-/// How a challenge is made of its verifier (RFC 7636, section 4.2).
+/// How a challenge is derived from its verifier (RFC 7636, section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Method {
     S256,
@@ -74,7 +74,7 @@ impl Challenge {
     }
 }
 
-/// Checks that `verifier` is what the stored `challenge` was made of by `method`.
+/// Checks that the stored `challenge` was derived from `verifier` by `method`.
 ///
 /// Errors: `bad_code_verifier`.
 pub(crate) fn verify(challenge: &str, method: &str, verifier: &str) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! Codes that users ask for: to sign in, to recover an account, once more, or to prove that they are still there.
+//! Codes that users request: to sign in, to recover an account, to get a confirmation again, or to reauthenticate.
 
 use http::StatusCode;
 use rand::RngExt;
@@ -20,7 +20,7 @@ use crate::{Code, Error, MailKind, Settings};
 /// A request for a code to sign in with.
 pub(crate) struct Otp {
     pub(crate) address: Address,
-    /// What a new user says of themself.
+    /// The new user's own metadata.
     pub(crate) data: Map<String, Value>,
     /// Whether unknown users become users.
     pub(crate) create_user: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Otp {
     pub(crate) challenge: Option<Challenge>,
 }
 
-/// Sends a code that signs its reader in. Returns the id of a text message that went out, empty if none did.
+/// Sends a code for signing in. Returns the id of a text message that went out, empty if none did.
 ///
 /// Errors: `otp_disabled` for an unknown user who is not to be created; `email_provider_disabled` (422),
 /// `phone_provider_disabled`; `validation_failed`; those of sign-up and of sending.
@@ -71,8 +71,8 @@ pub(crate) fn require_magic_link(settings: &Settings) -> Result<(), Error> {
     }
 }
 
-/// Makes the sender of an unknown or unconfirmed address a user, with a password that nobody knows. The confirmation
-/// that they get signs them in; where addresses are confirmed at once, a code follows.
+/// Creates a user for an unknown or unconfirmed address, with a random password. The confirmation that is sent signs
+/// the user in; where addresses are confirmed at once, a code is sent in addition.
 async fn sign_up_code(context: &Context<'_>, request: Otp) -> Result<String, Error> {
     sign_up::check_open(context)?;
     let sign_up = SignUp {
@@ -94,7 +94,7 @@ async fn sign_up_code(context: &Context<'_>, request: Otp) -> Result<String, Err
     }
 }
 
-/// Returns 48 letters and digits, 285 bits of chance.
+/// Returns 48 letters and digits, 285 bits of entropy.
 pub(crate) fn random_password() -> String {
     rand::rng().sample_iter(Alphanumeric).take(48).map(char::from).collect()
 }
@@ -122,7 +122,7 @@ async fn sign_in_code(context: &Context<'_>, account: &Account, request: &Otp) -
     Ok(message_id)
 }
 
-/// Mails a code that lets the user of `email` in. Says nothing of whether there is one.
+/// Mails a recovery code to the user of `email`. The result does not reveal whether there is one.
 ///
 /// Errors: those of sending.
 pub(crate) async fn recover(
@@ -146,7 +146,7 @@ pub(crate) async fn recover(
 }
 
 ::settings::words! {
-    /// Which code is to be sent once more.
+    /// The code that is to be sent again.
     pub(crate) enum Repeat {
         SignUp = "signup",
         EmailChange = "email_change",
@@ -205,7 +205,7 @@ impl Repeat {
     }
 }
 
-/// Sends a code once more, if the user of `address` awaits it; says nothing of whether that is so. Returns the
+/// Sends a code again, if the user of `address` awaits it; the result does not reveal whether that is so. Returns the
 /// id of a text message that went out, empty if none did.
 ///
 /// Errors: those of sending.
@@ -257,8 +257,8 @@ pub(crate) async fn resend(
     Ok(message_id)
 }
 
-/// Sends the caller a code that proves, with a new password, that they are still there. Returns the id of a text
-/// message that went out, empty if none did.
+/// Sends the caller a code for reauthentication, which is sent back together with a new password. Returns the id of a
+/// text message that went out, empty if none did.
 ///
 /// Errors: `validation_failed` for a user without an address; `email_not_confirmed`, `phone_not_confirmed` (422);
 /// those of sending.
@@ -292,7 +292,7 @@ pub(crate) async fn reauthenticate(context: &Context<'_>, bearer: &Bearer) -> Re
     Ok(message_id)
 }
 
-/// Returns the account `id`, whom nobody else changes until `work` ends.
+/// Returns the account `id`, locked until `work` ends.
 pub(super) async fn lock_account(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
     let account = users::find(work, id).await?;
     account.ok_or_else(|| Code::UserNotFound.because("User not found"))

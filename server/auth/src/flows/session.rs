@@ -1,4 +1,4 @@
-//! The begin of sessions, and their elevation to aal2. Every way of signing in ends here.
+//! The start of sessions, and their elevation to aal2. Every kind of sign-in ends here.
 
 use uuid::Uuid;
 
@@ -41,8 +41,8 @@ pub(crate) async fn begin(
     access_token::issue(auth, granted, method, client).await
 }
 
-/// Stores a session: the first half of [`begin`]. The other one is [`access_token::issue`], which asks a hook that has
-/// to see what the transaction stored.
+/// Stores a session: the first half of [`begin`]. The second half is [`access_token::issue`], which calls a hook that
+/// has to see what the transaction stored.
 ///
 /// Errors: `invalid_credentials` if the user is gone.
 pub(super) async fn open(
@@ -74,8 +74,8 @@ pub(super) async fn open(
     granted.ok_or_else(refusals::invalid_credentials)
 }
 
-/// Raises session `id` to aal2, because its user has shown factor `factor` by `method` (`totp`, `mfa/phone`,
-/// `mfa/webauthn`). Its earlier refresh tokens are worth nothing from now on.
+/// Raises session `id` to aal2, because its user has verified `factor` by `method` (`totp`, `mfa/phone`,
+/// `mfa/webauthn`). Its earlier refresh tokens become invalid.
 ///
 /// Errors: `session_not_found` if it has ended; those of the hook that rewrites claims.
 pub(crate) async fn step_up(

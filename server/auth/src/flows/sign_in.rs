@@ -68,7 +68,7 @@ pub(crate) async fn with_password(
     }
     let weakness =
         passwords::weakness(&auth.settings.passwords, &auth.leaks, &password).await.unwrap_or_else(|error| {
-            // Somebody who knows the password gets in, even while nobody can say how good it is.
+            // A right password is accepted even if its strength cannot be checked at the moment.
             tracing::warn!(%error, "a password's strength could not be checked at sign-in");
             None
         });
@@ -77,9 +77,9 @@ pub(crate) async fn with_password(
     Ok(session.with_weak_password(weakness))
 }
 
-/// Lets the project's hook judge an attempt that was right or not.
+/// Asks the project's hook about an attempt, successful or not.
 ///
-/// Errors: `invalid_credentials` with the hook's words, if it refuses; those of the hook itself.
+/// Errors: `invalid_credentials` with the hook's message, if it refuses; those of the hook itself.
 async fn ask_hook(
     hooks: &Hooks,
     database: &Database,

@@ -25,11 +25,11 @@ use crate::{Code, Error, MailKind};
 /// What claim `amr` calls the sign-in of an account that needs no confirmation.
 const METHOD: &str = "password";
 
-/// Somebody who wants an account.
+/// A request to sign up.
 pub(crate) struct SignUp {
     pub(crate) address: Address,
     pub(crate) password: String,
-    /// What the user says of themself.
+    /// The user's own metadata.
     pub(crate) data: Map<String, Value>,
     /// By which a phone number is confirmed: `sms` or `whatsapp`.
     pub(crate) channel: String,
@@ -40,14 +40,14 @@ pub(crate) struct SignUp {
 pub(crate) enum SignUpOutcome {
     /// Nothing remains to be confirmed.
     Session(Box<Session>),
-    /// The address is to be confirmed; or it is somebody's already, which is not told.
+    /// The address is to be confirmed; or it belongs to a user already, which is not revealed.
     User(Box<User>),
 }
 
-/// Creates an account, or sends the confirmation of one that awaits it once more.
+/// Creates an account, or sends the confirmation of an unconfirmed one again.
 ///
-/// Whether a confirmed account exists is not told, neither by the answer nor by the time it takes, unless settings
-/// make it plain anyway by confirming everybody at once.
+/// Neither the answer nor its duration reveals whether a confirmed account exists, unless the settings confirm all
+/// addresses at once.
 ///
 /// The caller has made its [`check`]. Errors: `validation_failed`; `email_provider_disabled`,
 /// `phone_provider_disabled` (400); `user_already_exists` where addresses are confirmed at once; those of the hook
@@ -76,14 +76,14 @@ pub(crate) async fn sign_up(context: &Context<'_>, request: SignUp) -> Result<Si
     }
     let mut user = account.user;
     if user.invited_at.is_some() {
-        // Whoever signs up with the address of somebody who was invited is not to learn what the invitation says.
+        // A person who signs up with the address of an invited user must not see the data of the invitation.
         user.user_metadata = json!({});
         user.identities.clear();
     }
     Ok(SignUpOutcome::User(Box::new(user)))
 }
 
-/// Checks that sign-ups are open, and that `password` may become somebody's: before anything else.
+/// Checks that sign-ups are open, and that `password` may be set. It is called before anything else.
 ///
 /// Errors: `signup_disabled`, `validation_failed`, `weak_password`.
 pub(crate) async fn check(context: &Context<'_>, password: &str) -> Result<(), Error> {
@@ -91,7 +91,7 @@ pub(crate) async fn check(context: &Context<'_>, password: &str) -> Result<(), E
     check_password(context, password).await
 }
 
-/// Checks that `password` may become somebody's.
+/// Checks that `password` may be set.
 ///
 /// Errors: `validation_failed`, `weak_password`.
 pub(super) async fn check_password(context: &Context<'_>, password: &str) -> Result<(), Error> {
@@ -145,18 +145,19 @@ pub(crate) fn address(context: &Context<'_>, email: &str, phone: &str) -> Result
     }
 }
 
-/// What an address was found to be.
+/// The result of a registration.
 pub(crate) enum RegistrationOutcome {
-    /// Nobody's; it is a new account's now, with a session if one was asked for and nothing remains to be confirmed.
+    /// The address was free: a new account has it now, with a session if one was requested and nothing remains to be
+    /// confirmed.
     New(Account, Option<Box<GrantedSession>>),
-    /// That of an account that had not been confirmed yet; what it awaits was sent once more. A session as above.
+    /// An unconfirmed account has the address; its confirmation was sent again. A session as above.
     Unconfirmed(Account, Option<Box<GrantedSession>>),
-    /// That of a confirmed account, which stays as it is.
+    /// A confirmed account has the address, and is unchanged.
     Taken(Account),
 }
 
-/// Creates the account that `request` asks for, or repeats its confirmation. Asks no rules of passwords. A session, if
-/// `with_session`, is stored together with the account: a sign-up that fails leaves nothing behind.
+/// Creates the account that `request` asks for, or repeats its confirmation. Does not check password rules. A session,
+/// if `with_session`, is stored together with the account: a sign-up that fails leaves nothing behind.
 pub(crate) async fn register(
     context: &Context<'_>,
     request: &SignUp,
@@ -165,7 +166,7 @@ pub(crate) async fn register(
     // Hashed in any case, so that it takes as long whether the account exists or not.
     let hash = context.auth.hasher.hash(request.password.clone()).await?;
     match attempt(context, request, &hash, with_session).await {
-        // Somebody else was faster with the same address: now it exists.
+        // A concurrent request has created an account with the same address.
         Err(error) if users::is_address_conflict(&error) => {
             attempt(context, request, &hash, with_session).await.map_err(users::as_address_conflict)
         }
@@ -251,8 +252,8 @@ fn new_user(context: &Context<'_>, request: &SignUp, hash: &str) -> Result<NewUs
     })
 }
 
-/// Adds the identity of the address if the account lacks it. Nobody has proved to own the account's other
-/// identities, so they go.
+/// Adds the identity of the address if the account lacks it. The account's other identities are unverified, so they are
+/// removed.
 async fn with_identity(work: &Work<'_>, account: Account, request: &SignUp) -> Result<Account, Error> {
     let (id, provider) = (account.id(), request.address.provider());
     let subject = id.to_string();
@@ -306,14 +307,14 @@ async fn confirm_or_ask(
     }
 }
 
-/// Notes that user `id` owns the e-mail address; all open codes are worth nothing from now on.
+/// Marks the e-mail address of user `id` as confirmed; all open codes become invalid.
 pub(crate) async fn confirm_email(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
     one_time_tokens::clear_all(work, id).await?;
     let verified = json!({ "email_verified": true });
     Changes::new().confirm_email().merge_user_metadata(&verified).apply(work, id).await
 }
 
-/// Notes that user `id` owns the phone number; all open codes are worth nothing from now on.
+/// Marks the phone number of user `id` as confirmed; all open codes become invalid.
 pub(crate) async fn confirm_phone(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
     one_time_tokens::clear_all(work, id).await?;
     Changes::new().confirm_phone().apply(work, id).await
@@ -353,7 +354,7 @@ async fn log(
     context.log(executor, actor, action, traits).await
 }
 
-/// Returns what the answer would be if the account were new.
+/// Returns the user that would be answered if the account were new.
 fn imitated_user(context: &Context<'_>, request: &SignUp) -> Result<User, Error> {
     let now = OffsetDateTime::now_utc();
     // Postgres, where the real ones come from, counts microseconds.

@@ -24,7 +24,7 @@ use crate::store::saml_relay_states::{self, NewRelayState};
 use crate::store::sso_providers::{self, Lookup, SsoProvider};
 use crate::{Auth, Code, Error, Settings};
 
-/// How sessions that come of it are authenticated.
+/// The authentication method of its sessions.
 const METHOD: &str = "sso/saml";
 
 /// The remaining validity below which a warning is logged about metadata that cannot be renewed.
@@ -110,7 +110,7 @@ pub(crate) struct SamlCallback {
     pub(crate) artifact: String,
 }
 
-/// Why and from where a user comes.
+/// The sign-in that a user comes back from.
 struct Origin {
     provider: SsoProvider,
     /// The request that the response should answer; `None` if the identity provider has begun.
@@ -169,15 +169,15 @@ async fn resolve(
     Ok((resolve.id, answer))
 }
 
-/// Returns where a user is sent whose sign-in has failed: to the site, which is told why.
+/// Returns the redirect for a user whose sign-in has failed: to the site, with the error.
 ///
 /// Errors: a site whose URL is none.
 pub(crate) fn failed(settings: &Settings, error: &Error) -> Result<String, Error> {
     redirects::extend(&settings.site_url, &error_members(error), &[])
 }
 
-/// Tells the log why a response does not count, and the user that it does not. The reason is not for whoever sent it:
-/// it may quote what they wrote, and tell of what was encrypted.
+/// Logs why a response is refused, and returns an error without the reason for the user: the reason may quote the
+/// response, or reveal encrypted content.
 fn refused(provider: &SsoProvider, reason: &str) -> Error {
     tracing::warn!(sso_provider_id = %provider.id, reason, "a SAML response was refused");
     Error::validation("SAML Assertion is not valid")
@@ -258,7 +258,7 @@ async fn unsolicited(database: &Database, relay_state: &str, message: &SamlMessa
     })
 }
 
-/// Returns what the provider says of itself: fetched again, if there is where from and it is time to.
+/// Returns the provider's metadata, fetched again if it has a URL and is due.
 async fn current_metadata(
     database: &Database,
     remote: &IdentityProviderClient,

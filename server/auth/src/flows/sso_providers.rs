@@ -85,7 +85,7 @@ impl Definition {
     }
 }
 
-/// Stores a new provider, after its metadata was looked at.
+/// Checks the metadata of a new provider and stores it.
 ///
 /// Errors: `validation_failed`, `saml_metadata_fetch_failed`, `saml_idp_already_exists`, `sso_domain_already_exists`,
 /// `conflict` (422) for a resource id that is taken.
@@ -193,7 +193,7 @@ fn saml_idp_exists(entity_id: &str) -> Error {
     Code::SamlIdpAlreadyExists.because(message)
 }
 
-/// Turns the violation of a uniqueness, because another administrator was faster, into the refusal that says so.
+/// Converts a unique violation, caused by a concurrent request, into the matching refusal.
 fn as_conflict(error: Error, entity_id: &str) -> Error {
     if error.violates("saml_providers_entity_id_key") {
         return saml_idp_exists(entity_id);

@@ -20,7 +20,7 @@ use crate::{Code, Error, MailKind};
 /// After that many seconds a session does not prove any more that its user is still there.
 const RECENT: f64 = 24.0 * 3600.0;
 
-/// What is to change. Empty texts mean nothing, except for the password.
+/// The changes. Empty texts count as absent, except for the password.
 #[derive(Default)]
 pub(crate) struct Update {
     pub(crate) email: String,
@@ -30,9 +30,9 @@ pub(crate) struct Update {
     pub(crate) current_password: String,
     /// The code that [`send::reauthenticate`] has sent.
     pub(crate) nonce: String,
-    /// Merged into what the user says of themself.
+    /// Merged into the user's own metadata.
     pub(crate) data: Option<Map<String, Value>>,
-    /// Merged into what the service says of the user.
+    /// Merged into the service's metadata.
     pub(crate) app_metadata: Option<Map<String, Value>>,
     pub(crate) channel: String,
     pub(crate) challenge: Option<Challenge>,
@@ -188,7 +188,7 @@ fn nonce_not_valid() -> Error {
     Code::ReauthenticationNotValid.because("Nonce has expired or is invalid")
 }
 
-/// Sets the password. All other sessions end, and codes that were sent are worth nothing: somebody else may have known
+/// Sets the password. All other sessions end, and codes that were sent become invalid: another person may have known
 /// the old one.
 async fn set_password(
     context: &Context<'_>,

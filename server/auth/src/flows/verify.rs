@@ -18,7 +18,7 @@ use crate::store::{Work, flow_states};
 use crate::{Code, Error};
 
 ::settings::words! {
-    /// What a code or link is said to be for, by the name that redirects tell.
+    /// The purpose of a code or link, by its name in redirects.
     pub(crate) enum Purpose {
         SignUp = "signup",
         Invite = "invite",
@@ -100,7 +100,7 @@ impl Proof {
     }
 }
 
-/// What became of a code.
+/// The result of a verification.
 pub(crate) enum VerificationResult {
     /// The user is signed in.
     Session(Box<Session>),
@@ -110,13 +110,13 @@ pub(crate) enum VerificationResult {
     PartialConfirmation,
 }
 
-/// What is told when one of two addresses has confirmed a change.
+/// The message when one of two addresses has confirmed a change.
 pub(crate) const HALF_CONFIRMED: &str =
     "Confirmation link accepted. Please proceed to confirm link sent to the other email";
 
 /// Uses a code up and signs its user in.
 ///
-/// Errors: `otp_expired` for one that is wrong, used, too old or nobody's; `user_banned`; `validation_failed`.
+/// Errors: `otp_expired` for one that is wrong, used, too old or unknown; `user_banned`; `validation_failed`.
 pub(crate) async fn verify(
     context: &Context<'_>,
     purpose: &str,
@@ -218,7 +218,7 @@ async fn consume(
             (find_by_code(context, work, requested, address, &hash).await?, hash)
         }
     };
-    // Wrong, used, too old or nobody's: deliberately not told apart.
+    // Wrong, used, too old or unknown: deliberately the same error.
     let refusal = || {
         Code::OtpExpired.because(match proof {
             Proof::Hash(_) => "Email link is invalid or has expired",
@@ -291,8 +291,8 @@ fn matching_kind(context: &Context<'_>, account: &Account, requested: Purpose, h
     requested.kinds().iter().copied().find(|kind| account.pending(*kind).is(hash, expiry))
 }
 
-/// Returns whether somebody else says that a code sent by text message is right: the settings, for test codes, or a
-/// provider that makes codes itself.
+/// Returns whether a code sent by text message is right by another rule than its hash: as a test code of the settings,
+/// or according to a provider that generates the codes itself.
 async fn is_accepted_elsewhere(
     context: &Context<'_>,
     requested: Purpose,

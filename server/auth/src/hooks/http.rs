@@ -36,7 +36,7 @@ impl Default for HookTimeouts {
 
 /// What an attempt led to, other than an answer.
 enum Failure {
-    /// Another attempt may do better.
+    /// Another attempt may succeed.
     Retryable(Error),
     Final(Error),
 }
@@ -56,7 +56,7 @@ pub(super) async fn call(
         let seconds = timeouts.total.as_secs_f64();
         Code::HookTimeout.because(format!("Failed to reach hook within maximum time of {seconds:.6} seconds"))
     };
-    // Whoever gets an event twice can tell by its id.
+    // A receiver can recognize a repeated event by its id.
     let id = Uuid::new_v4();
     let mut attempt = 1;
     loop {

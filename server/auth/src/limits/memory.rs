@@ -11,10 +11,10 @@ use super::Allowance;
 const CLIENTS: usize = 20_000;
 /// Longest name of a client that is remembered whole.
 const LONGEST_NAME: usize = 64;
-/// When nothing flows in, what was taken is forgotten after this.
+/// The time after which a counter without refill is forgotten.
 const NOTHING_FLOWS: Duration = Duration::from_secs(3600);
 
-/// What each client has left of each thing.
+/// The remaining tokens of each client in each bucket.
 #[derive(Default)]
 pub(super) struct Memory {
     buckets: Mutex<HashMap<String, HashMap<Box<str>, Balance>>>,
@@ -24,12 +24,12 @@ pub(super) struct Memory {
 struct Balance {
     tokens: f64,
     at: Instant,
-    /// When it is whole again, which is the same as unknown.
+    /// When it is full again: it can be forgotten then.
     whole_at: Instant,
 }
 
 impl Memory {
-    /// Takes one of what `client` may do. Returns whether there was one.
+    /// Takes one token of `client`. Returns whether there was one.
     pub(super) fn take(&self, bucket: &str, client: &str, allowance: Allowance, now: Instant) -> bool {
         let Allowance { burst, rate } = allowance;
         let full = Balance { tokens: burst, at: now, whole_at: now };
@@ -61,7 +61,7 @@ impl Memory {
         })
     }
 
-    /// Puts in place what `change` makes of what `client` has left, which is `full` for strangers.
+    /// Replaces the balance of `client` by the result of `change`. The balance of an unknown client is `full`.
     fn change(
         &self,
         bucket: &str,
@@ -69,7 +69,7 @@ impl Memory {
         full: Balance,
         change: impl FnOnce(Balance) -> (bool, Balance),
     ) -> bool {
-        // Every critical section leaves the map whole, so that a panic elsewhere spoils nothing.
+        // Every critical section leaves the map consistent, even if a panic occurs elsewhere.
         let mut buckets = self.buckets.lock();
         let clients = match buckets.get_mut(bucket) {
             Some(clients) => clients,
@@ -79,7 +79,7 @@ impl Memory {
         if clients.len() >= CLIENTS && !clients.contains_key(client) {
             clients.retain(|_, left| left.whole_at > full.at);
             if clients.len() >= CLIENTS {
-                // More clients at once than are remembered: forgetting all is fairer than refusing strangers.
+                // More clients at once than are remembered: forgetting all is fairer than refusing new ones.
                 clients.clear();
             }
         }

@@ -12,8 +12,7 @@ use super::Allowance;
 use crate::Error;
 use crate::store::{owned, text};
 
-/// Takes one from a token bucket: what flowed in since it was last touched is added first. A row comes back only if
-/// there was one to take.
+/// Takes one token from a bucket, after adding those since its last update. Returns a row only if there was a token.
 const TAKE: &str = "insert into basalt.rate_limits as l (bucket, client, tokens, updated_at, full_at)
    select $1, $2, $3::float8 - 1, clock_timestamp(),
      case when $4::float8 > 0 then clock_timestamp() + make_interval(secs => least(1 / $4::float8, 1e8)) else 'infinity' end
@@ -37,7 +36,7 @@ const COUNT: &str = "insert into basalt.rate_limits as l (bucket, client, tokens
    where l.full_at <= clock_timestamp() or least($2::float8, l.tokens) >= 1
    returning 1";
 
-/// Forgets what is full again, which is the same as unknown.
+/// Deletes buckets that are full again, since an unknown bucket counts as full.
 const SWEEP: &str = "delete from basalt.rate_limits where full_at < clock_timestamp()";
 
 /// How many are taken between two sweeps of this node.
@@ -56,7 +55,7 @@ impl SharedCounters {
         Self { database, taken: AtomicU32::new(0) }
     }
 
-    /// Takes one of what `client` may do. Returns whether there was one.
+    /// Takes one token of `client`. Returns whether there was one.
     pub(super) async fn take(&self, bucket: &str, client: &str, allowance: Allowance) -> Result<bool, Error> {
         let client = client_key(client);
         let parameters = vec![text(bucket), text(&client), owned(allowance.burst), owned(allowance.rate)];
@@ -85,7 +84,7 @@ impl SharedCounters {
         Ok(answer.row().is_some())
     }
 
-    /// Sweeps beside the request that happened to be due.
+    /// Sweeps in a task of its own, so that the request does not wait.
     fn sweep(&self) {
         let database = self.database.clone();
         tokio::spawn(async move {

@@ -22,7 +22,7 @@ const BLOCKS: [&str; 16] = [
     "ul",
     "center",
 ];
-/// Elements whose content nobody reads.
+/// Elements whose content is not shown.
 const HIDDEN: [&str; 4] = ["head", "script", "style", "title"];
 
 /// Returns the words of `html`, a line per block, links with their address behind them.

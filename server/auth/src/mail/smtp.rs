@@ -21,14 +21,14 @@ const TIMEOUT: Duration = Duration::from_secs(9);
 const CONNECTIONS: usize = 4;
 /// Mails that may be on their way or wait for one of those.
 const QUEUE_LENGTH: usize = 100;
-/// How long a connection that nobody uses is kept; servers close theirs after a few minutes.
+/// How long an unused connection is kept; servers close theirs after a few minutes.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// A mail server and the connections to it.
 pub(super) struct Smtp {
     host: String,
     port: u16,
-    /// Whether TLS comes first, before a word is said.
+    /// Whether TLS starts before the first command.
     pub(super) implicit_tls: bool,
     credentials: Option<Credentials>,
     tls: TlsParameters,
@@ -40,7 +40,7 @@ pub(super) struct Smtp {
 }
 
 impl Smtp {
-    /// Prepares the way to the server of `settings`.
+    /// Creates the client for the server of `settings`. Does not connect yet.
     ///
     /// Errors: a sentence for certificates that cannot be read.
     pub(super) fn new(settings: &SmtpSettings, external_url: &str) -> Result<Self, String> {

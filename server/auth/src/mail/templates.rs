@@ -59,7 +59,7 @@ impl Templates {
     }
 
     /// Returns subject and HTML of a mail. A template that cannot be read or filled in is logged, and the built-in one
-    /// takes its place: no sign-in fails for a slip in a template.
+    /// takes its place: no sign-in fails because of a mistake in a template.
     pub(super) async fn render(&self, kind: MailKind, variables: &Value) -> (String, String) {
         if let Some(pair) = self.pair(kind).await {
             match pair.render(variables) {

@@ -43,7 +43,7 @@ pub(crate) fn action_link(
         "token={}&type={}&redirect_to={}",
         escape(hash),
         escape(kind.action_type()),
-        // What holds none of these was escaped by whoever sent it.
+        // A URL without any of these characters was escaped by its sender.
         if redirect_to.contains(['&', '=', '#']) { escape(redirect_to) } else { redirect_to.to_owned() },
     );
     match joined {

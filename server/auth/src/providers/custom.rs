@@ -147,7 +147,8 @@ impl Providers {
         })
     }
 
-    /// Returns whom `tokens` of `custom` stand for: the ID token tells, or the userinfo if there is none.
+    /// Returns the profile of the user whom `tokens` of `custom` belong to: from the ID token, or from the userinfo if
+    /// there is none.
     pub(super) async fn custom_profile(
         &self,
         custom: &CustomProvider,

@@ -8,7 +8,7 @@ use super::table::{
     APPLE_ISSUERS, FACEBOOK, GOOGLE, KAKAO, LINKEDIN, SNAPCHAT, VERCEL_MARKETPLACE, is_azure,
 };
 
-/// Whose words a token is written in.
+/// The issuer whose claims a token has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdTokenFormat {
     Apple,
@@ -24,7 +24,7 @@ pub(crate) enum IdTokenFormat {
 }
 
 impl IdTokenFormat {
-    /// Returns the words of an issuer that nobody configured.
+    /// Returns the format of an issuer that is not configured.
     pub(crate) fn of(issuer: &str) -> Self {
         match issuer {
             GOOGLE => Self::Google,

@@ -108,7 +108,7 @@ impl IdToken {
     }
 }
 
-/// Returns the issuer that a token names, unverified: only good for choosing whom to ask for keys.
+/// Returns the issuer that a token names, unverified: to be used only to choose whose keys to fetch.
 pub(crate) fn claimed_issuer(token: &str) -> Option<String> {
     let mut parts = token.split('.');
     let (_, payload, _, None) = (parts.next()?, parts.next()?, parts.next()?, parts.next()) else {
@@ -148,7 +148,7 @@ impl Keys {
     }
 }
 
-/// All issuers that were met lately.
+/// The issuers that were used lately.
 pub(crate) struct Issuers {
     http: HttpClient,
     /// How long documents and keys are good for.
@@ -227,8 +227,8 @@ impl Issuers {
         get_json(&self.http, url, reach, |request| request).await
     }
 
-    /// Checks that the issuer at `address` has signed `token`, that the token names it, and that its time is now. Whom it
-    /// is for is the caller's to check. Keys are fetched again for a token that none of the known ones fits.
+    /// Checks that the issuer at `address` has signed `token`, that the token names it, and that it is valid now. The
+    /// caller has to check the audience. Keys are fetched again for a token that none of the known ones fits.
     pub(crate) async fn verify(
         &self,
         address: &IssuerAddress,

@@ -1,4 +1,4 @@
-//! What providers say of a user, in the words that identities keep.
+//! A user's profile at a provider, in the form that identities store.
 
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
@@ -9,7 +9,7 @@ use time::format_description::well_known::Rfc3339;
 pub(crate) struct Email {
     /// Lowercase.
     pub(crate) address: String,
-    /// Whether the provider vouches for it.
+    /// Whether the provider has verified it.
     pub(crate) verified: bool,
     pub(crate) primary: bool,
 }

@@ -1,5 +1,5 @@
-//! Stands in for the service provider in builds without the feature `saml`. None of its types can be made, and whoever
-//! asks is told that SAML is disabled.
+//! Stands in for the service provider in builds without the feature `saml`. None of its types can be created, and
+//! requests are refused because SAML is disabled.
 
 use std::time::Duration;
 

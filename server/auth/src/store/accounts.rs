@@ -7,7 +7,7 @@ use super::{Executor, Work, documents, owned, text};
 use crate::Error;
 use crate::user::Identity;
 
-/// Somebody's identity with an address in question.
+/// A user's identity that has one of the addresses looked for.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Owner {
     pub(crate) user_id: Uuid,
@@ -40,7 +40,7 @@ pub(crate) async fn lock(
 ) -> Result<(), Error> {
     let mut names: Vec<String> = addresses.iter().map(|address| format!("auth address {address}")).collect();
     names.push(format!("auth identity {provider} {subject}"));
-    // All take them in one order, so that none waits for each other.
+    // All transactions take the locks in one order, which avoids deadlocks.
     let sql = "select pg_advisory_xact_lock(hashtextextended(name, 0))
       from (select distinct name from jsonb_array_elements_text($1::jsonb) as name order by name) as names";
     Executor::from(work).execute(sql, vec![owned(serde_json::Value::from(names))]).await.map(drop)

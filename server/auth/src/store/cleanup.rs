@@ -16,13 +16,13 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) struct Cleanup {
     statements: Vec<Statement>,
     next: AtomicUsize,
-    /// Held by the one request that cleans; the others go on.
+    /// Held by the request that cleans up; others do not wait for it.
     running: Mutex<()>,
 }
 
 struct Statement {
     sql: String,
-    /// The setting that it goes by, if any.
+    /// The age that its setting allows, if it has one.
     period: Option<Duration>,
 }
 
@@ -33,8 +33,8 @@ impl Cleanup {
         Self { statements, next: AtomicUsize::new(0), running: Mutex::new(()) }
     }
 
-    /// Runs the next of the statements, unless another request is at it. Its failure is no failure of the request that
-    /// calls this.
+    /// Runs the next of the statements, unless another request is running one. A failure is logged and does not fail
+    /// the request.
     pub(crate) async fn run(&self, database: &Database) {
         let Ok(_running) = self.running.try_lock() else { return };
         let turn = self.next.fetch_add(1, Ordering::Relaxed).checked_rem(self.statements.len());

@@ -16,8 +16,8 @@ use crate::user::Factor;
 /// How long it is remembered that a code was used: longer than any code is right.
 const CODE_LIFE: Duration = Duration::from_secs(300);
 
-/// Makes everybody else who wants to change the factors of `user` wait until the transaction ends. It is a statement
-/// of its own because the next one must see what the request that held the lock has written.
+/// Locks the factors of `user` against changes by other requests until the transaction ends. It is a separate statement
+/// because the next one must see what the previous holder of the lock has written.
 pub(crate) async fn lock_owner(work: &Work<'_>, user: Uuid) -> Result<(), Error> {
     let sql = "select from auth.users where id = $1::uuid for no key update";
     Executor::from(work).execute(sql, vec![owned(user)]).await.map(drop)
@@ -96,7 +96,7 @@ pub(crate) struct NewChallenge<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ChallengeOutcome {
-    /// It stands, until this moment in Unix seconds.
+    /// It was stored and expires at this time, in Unix seconds.
     Until(i64),
     /// The factor's last challenge was too short a time ago; seconds to wait.
     Wait(f64),
@@ -137,7 +137,7 @@ pub(crate) async fn challenge(
     Executor::from(work).fetch(sql, parameters).await
 }
 
-/// A challenge that somebody answers, with what its answer is judged by.
+/// A challenge that is being answered, with the data that the answer is verified against.
 #[derive(Deserialize)]
 pub(crate) struct Challenge {
     pub(crate) is_used: bool,
@@ -191,8 +191,8 @@ pub(crate) async fn delete_challenge(executor: impl Into<Executor<'_>>, id: Uuid
 }
 
 /// Uses challenge `id` up and notes `code`, which names the code of a TOTP factor and is empty for others, so that no
-/// other challenge of the factor takes the same one. `None` if somebody else was faster with the challenge, false if
-/// with the code. The factor's owner is locked.
+/// other challenge of the factor takes the same one. `None` if another request has used the challenge, false if another
+/// has used the code. The factor's owner is locked.
 pub(crate) async fn use_challenge(work: &Work<'_>, id: Uuid, code: &str) -> Result<Option<bool>, Error> {
     let sql = "with used as (
          update auth.mfa_challenges c set verified_at = now(), otp_code = coalesce($2, c.otp_code)

@@ -118,7 +118,7 @@ pub(crate) async fn find_newest(
     id: Uuid,
     method: &str,
 ) -> Result<Option<FlowState>, Error> {
-    // The user's flows are written out first, since the planner may think it cheaper to walk everybody's backwards.
+    // The user's flows are written out first, since the planner may prefer to scan all users' flows backwards.
     let condition = "f.id = (
         with own as materialized (
           select n.id, n.created_at from auth.flow_state n

@@ -45,7 +45,7 @@ pub(crate) struct Authorization {
 /// A request for access that begins. Empty texts are stored as null.
 #[derive(Debug)]
 pub(crate) struct NewAuthorization<'a> {
-    /// What the consent page knows it by.
+    /// Its id on the consent page.
     pub(crate) authorization_id: &'a str,
     pub(crate) client_id: Uuid,
     pub(crate) redirect_uri: &'a str,
@@ -121,7 +121,7 @@ pub(crate) async fn deny(work: &Work<'_>, id: &str) -> Result<(), Error> {
     Executor::from(work).execute(sql, vec![text(id)]).await.map(drop)
 }
 
-/// Notes that nobody has answered in time, if so.
+/// Marks the request as expired, if its time is over.
 pub(crate) async fn expire(work: &Work<'_>, id: &str) -> Result<(), Error> {
     let sql = "update auth.oauth_authorizations set status = 'expired'
        where authorization_id = $1 and status = 'pending' and now() > expires_at";

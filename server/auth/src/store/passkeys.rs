@@ -20,8 +20,7 @@ use crate::factors::credential::Credential;
     }
 }
 
-/// Stores what a ceremony of `user` (`None` if nobody knows yet whose) will be judged by. Returns until when, in Unix
-/// seconds.
+/// Stores the state of a ceremony of `user` (`None` if the user is not known yet). Returns its expiry in Unix seconds.
 pub(crate) async fn start(
     executor: impl Into<Executor<'_>>,
     id: Uuid,

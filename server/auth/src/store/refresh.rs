@@ -1,8 +1,8 @@
 //! The exchange of a refresh token, in one round trip.
 //!
-//! One statement locks the session, one rules and acts. That the rules are in SQL is what saves the second round
-//! trip; each is one line of a CTE `ruling`, and what it leads to is one CTE after it. There is a pair of statements
-//! for each format of tokens; what they share is here.
+//! One statement locks the session, the next applies the rules. The rules are in SQL because that saves a second round
+//! trip. Each rule is one line of a CTE `ruling`, and its effect is one CTE after it. There is a pair of statements for
+//! each format of tokens; what they share is here.
 
 mod counted;
 mod rows;

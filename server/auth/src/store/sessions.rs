@@ -17,7 +17,7 @@ impl Client<'_> {
     }
 }
 
-/// Returns what the user of session `id` has shown, newest first.
+/// Returns the authentication methods of session `id`, newest first.
 pub(crate) async fn methods(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Vec<Method>, Error> {
     let sql = format!("select {}", documents::amr("$1::uuid"));
     Ok(executor.into().fetch(&sql, vec![owned(id)]).await?.unwrap_or_default())
@@ -44,7 +44,7 @@ pub(crate) struct NewSession<'a> {
     /// The id that the session gets.
     pub(crate) id: Uuid,
     pub(crate) user_id: Uuid,
-    /// What the user has shown: an entry of claim `amr`.
+    /// The authentication method: an entry of claim `amr`.
     pub(crate) method: &'a str,
     /// The first refresh token.
     pub(crate) token: &'a str,
@@ -119,10 +119,10 @@ pub(crate) async fn begin(
     executor.into().fetch(BEGIN.as_str(), parameters).await
 }
 
-/// A session whose user has just shown a second factor.
+/// A session whose user has just been verified by a second factor.
 pub(crate) struct StepUp<'a> {
     pub(crate) session_id: Uuid,
-    /// What the user has shown: `totp`, `mfa/phone` or `mfa/webauthn`.
+    /// The authentication method: `totp`, `mfa/phone` or `mfa/webauthn`.
     pub(crate) method: &'a str,
     pub(crate) factor_id: Uuid,
     /// The refresh token that replaces all earlier ones; of the first format.
@@ -217,8 +217,8 @@ pub(crate) async fn reseal_token_key(
     executor.into().execute(sql, vec![owned(id), text(stored), text(sealed)]).await.map(drop)
 }
 
-/// Makes everybody else who wants to refresh, raise or end session `id` wait until the transaction ends. False if it
-/// has ended. It is a statement of its own because the next one must see what the request that held the lock has
+/// Locks session `id` against refreshing, raising and ending by other requests until the transaction ends. False if it
+/// has ended. It is a separate statement because the next one must see what the previous holder of the lock has
 /// written.
 pub(crate) async fn lock(work: &Work<'_>, id: Uuid) -> Result<bool, Error> {
     let sql = "select from auth.sessions where id = $1::uuid for no key update";
@@ -232,7 +232,7 @@ pub(crate) async fn end_below_aal2(work: &Work<'_>, id: Uuid, kept: Uuid) -> Res
     Executor::from(work).execute(sql, vec![owned(id), owned(kept)]).await.map(drop)
 }
 
-/// Ends the sessions of user `id`, all or all but `kept`, without a word in the audit log.
+/// Ends the sessions of user `id`, all or all but `kept`, without an entry in the audit log.
 pub(crate) async fn end_others(
     executor: impl Into<Executor<'_>>,
     id: Uuid,

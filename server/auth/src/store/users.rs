@@ -152,7 +152,7 @@ pub(crate) fn is_address_conflict(error: &Error) -> bool {
     error.violates("users_email_partial_key") || error.violates("users_phone_key")
 }
 
-/// Turns the violation of an address' uniqueness into the refusal that says so.
+/// Converts a unique violation of an address into the matching refusal.
 pub(crate) fn as_address_conflict(error: Error) -> Error {
     if error.violates("users_email_partial_key") {
         return refusals::email_exists();
@@ -195,8 +195,8 @@ static BEARER: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Returns the user `id`, together with the session of theirs that the token names, if it names one that is alive. Whoever
-/// has just signed out is signed out: a standby is asked only while there is no primary.
+/// Returns the user `id`, together with the session of theirs that the token names, if it names one that is alive. A
+/// standby, which may not know of a recent sign-out, is used only while there is no primary.
 pub(crate) async fn find_bearer(
     database: &Database,
     id: Uuid,

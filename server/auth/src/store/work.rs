@@ -27,12 +27,12 @@ impl<'c> Work<'c> {
         Ok(Work { transaction, statements })
     }
 
-    /// Makes everything that was done within it last.
+    /// Commits the transaction.
     pub(crate) async fn commit(self) -> Result<(), Error> {
         Ok(self.transaction.commit().await?)
     }
 
-    /// Runs the statement `running` under the watch of the statistics.
+    /// Runs the statement `running` and records it in the statistics.
     async fn watch<T>(
         &self,
         sql: &str,

@@ -18,7 +18,7 @@ use crate::store::users::{self, Changes, NewUser};
 use crate::user::User;
 use crate::{Code, Error};
 
-/// Creates a user. Rules of passwords are not asked; without a password nobody knows the one that the user gets.
+/// Creates a user. Password rules are not checked; a user without a password gets a random one.
 ///
 /// Errors, in this order: `validation_failed` for no address or a wrong one; `email_exists`, `phone_exists`;
 /// `validation_failed` for both kinds of passwords, one of more than 72 bytes, a hash of an unknown kind, a wrong id
@@ -129,7 +129,8 @@ fn id(text: &str) -> Result<Uuid, Error> {
     }
 }
 
-/// Returns what the service says of the user: the providers, and what the administrator adds; members that are null go.
+/// Returns the service's metadata of the user: the providers, and what the administrator adds, without members that are
+/// null.
 fn app_metadata(new: &NewUser, more: Option<&Map<String, Value>>) -> Value {
     let providers: Vec<_> = addresses(new).map(|(provider, _)| provider).collect();
     let mut metadata = Map::new();

@@ -8,11 +8,11 @@ use crate::store::Work;
 use crate::store::audit::Action;
 use crate::store::users::{self, Account};
 
-/// Removes a user with everything that depends on the account; or, if `soft`, keeps a row that tells nothing of the
-/// person any more, for tables that refer to it. To delete a user softly twice changes nothing.
+/// Removes a user with everything that depends on the account; or, if `soft`, keeps a row without personal data, for
+/// tables that refer to it. Deleting a user softly a second time changes nothing.
 ///
-/// Errors: `user_not_found` where somebody else was faster; those of tables of the project that refer to the user and
-/// do not let go.
+/// Errors: `user_not_found` where a concurrent request has deleted the user; those of tables of the project that refer
+/// to the user and do not let go.
 pub(crate) async fn delete(
     context: &Context<'_>,
     admin: &Admin,

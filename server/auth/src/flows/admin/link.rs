@@ -72,14 +72,14 @@ pub(crate) struct LinkRequest {
     pub(crate) new_email: String,
     /// Of [`LinkType::SignUp`] alone.
     pub(crate) password: String,
-    /// What a new user says of themself.
+    /// The new user's own metadata.
     pub(crate) data: Map<String, Value>,
 }
 
 /// A link that was made.
 pub(crate) struct Link {
     pub(crate) user: User,
-    /// What it does, which may be another thing than what was wished for.
+    /// Its type, which may differ from the requested one.
     pub(crate) kind: LinkType,
     pub(crate) url: String,
     /// The code that may be typed instead, and its hash.
@@ -155,7 +155,7 @@ async fn new_user(context: &Context<'_>, request: &mut LinkRequest) -> Result<Ne
     Ok(new)
 }
 
-/// Returns the account of a known user, whom nobody else changes until `work` ends, if it may have such a link.
+/// Returns the account of a known user, locked until `work` ends, if it may have such a link.
 async fn find_user(
     context: &Context<'_>,
     work: &Work<'_>,

@@ -40,7 +40,7 @@ pub(crate) async fn update(
     let account = send::lock_account(&work, id).await?;
     confirm(&work, id, &fields).await?;
     if let Some(hash) = &hash {
-        // Whoever knew the old one is signed out, and what they have begun is worth nothing.
+        // All sessions end and all open codes become invalid, since another person may know the old password.
         one_time_tokens::clear_all(&work, id).await?;
         Changes::new().encrypted_password(hash).unsend_all().apply(&work, id).await?;
         sessions::end_others(&work, id, None).await?;

@@ -17,7 +17,7 @@ use crate::store::factors::{self, ChallengeOutcome, NewChallenge};
 use crate::store::{Work, users};
 use crate::user::Factor;
 
-/// How often a challenge is tried to be stored before its moment is nobody else's: the column is unique.
+/// How many times storing a challenge is tried: the column of its creation time is unique.
 const TRIES: usize = 5;
 
 /// A challenge that was made.
@@ -77,7 +77,7 @@ pub(crate) async fn phone(
     Ok(Challenge { id: challenge.id, factor_type: FactorType::Phone, expires_at, webauthn: None })
 }
 
-/// Begins the ceremony in which a security key is registered or, once it is verified, shown.
+/// Begins the ceremony in which a security key is registered or, once it is verified, used.
 pub(crate) async fn webauthn(
     context: &Context<'_>,
     holder: &Holder,

@@ -19,7 +19,7 @@ pub(crate) async fn unenroll(context: &Context<'_>, holder: &Holder, factor: &Fa
     let work = Work::begin(&mut connection).await?;
     factors::lock_owner(&work, user).await?;
     let removed = factors::delete(&work, user, factor.id).await?.ok_or_else(factor_not_found)?;
-    // Judged by the factor as it was: it may have been verified since this request began.
+    // The factor's state at its deletion counts: it may have been verified since this request began.
     if removed.is_verified() && !holder.is_aal2 {
         let message = "AAL2 required to unenroll verified factor";
         return Err(Code::InsufficientAal.at(StatusCode::UNPROCESSABLE_ENTITY, message));

@@ -37,7 +37,7 @@ pub(crate) struct WebauthnAnswer {
     pub(crate) response: Option<Value>,
 }
 
-/// Why an answer is right, and what is to be kept of it.
+/// The proof that an answer is right, with the data to store.
 pub(super) enum Proof {
     /// The code was right.
     Code {
@@ -46,9 +46,9 @@ pub(super) enum Proof {
         /// Names the code of a TOTP factor, which is good once (RFC 6238, section 5.2); empty for others.
         used: String,
     },
-    /// A new security key has shown itself.
+    /// A new security key was registered.
     Registration { credential: Credential, response: Value },
-    /// The security key has signed.
+    /// A known security key has signed.
     Assertion { authenticator: AuthenticatorState, response: Value },
 }
 
@@ -150,7 +150,7 @@ async fn check_phone(
     let settings = &context.auth.settings;
     let by_hook = context.auth.hooks.is_on(HookName::SendSms);
     let is_right = match settings.sms.provider {
-        // It sends codes of its own making.
+        // It generates the codes itself.
         Some(SmsProvider::TwilioVerify { .. }) if !by_hook => {
             context.auth.messages.provider_accepts(&factor.phone, &answer.code).await?
         }

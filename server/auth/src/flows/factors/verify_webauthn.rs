@@ -37,7 +37,7 @@ pub(super) fn check(
 ) -> Result<Option<Proof>, Error> {
     let Some(webauthn) = &answer.webauthn else { return Ok(None) };
     let (Some(response), Some(state)) = (&webauthn.response, &challenge.ceremony) else { return Ok(None) };
-    // A verified factor shows its key and no other; one that is not verified has none to show.
+    // A verified factor must use its own key; an unverified one has no key yet and registers one.
     let proof = match (webauthn.ceremony.as_str(), &challenge.credential) {
         ("create", None) if !factor.is_verified() => {
             let registered = context.auth.relying_party.finish_registration(state.clone(), response);

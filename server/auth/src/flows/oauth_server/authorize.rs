@@ -39,8 +39,8 @@ pub(crate) struct Request {
 /// Stores the request and returns where the browser goes on: to the site's consent page, or, if the request cannot
 /// be granted, back to the client (RFC 6749, section 4.1.2.1).
 ///
-/// Errors (all 400): `validation_failed` and `oauth_client_not_found` while the client, or that the redirect is its own,
-/// is in doubt.
+/// Errors (all 400): `validation_failed` and `oauth_client_not_found` as long as the client and its redirect URI are
+/// not verified.
 pub(crate) async fn begin(
     database: &Database,
     settings: &Settings,
@@ -78,7 +78,7 @@ async fn client(database: &Database, client_id: &str, redirect_uri: &str) -> Res
     let id = Uuid::parse_str(client_id).map_err(|_| unknown("invalid client_id format"))?;
     let client = oauth_clients::find(database, id).await?;
     let client = client.ok_or_else(|| unknown("invalid client_id"))?;
-    // Exactly, character by character (OAuth 2.1, section 4.1.3): whatever is similar may be somebody else's.
+    // Exactly, character by character (OAuth 2.1, section 4.1.3): a similar URI may be another party's.
     if client.redirect_uris().all(|known| known != redirect_uri) {
         return Err(Error::validation("invalid redirect_uri"));
     }

@@ -87,7 +87,7 @@ struct IdToken<'a> {
 
 /// Returns whether an ID token goes with what is granted, and can be made.
 ///
-/// Errors: a defect of the settings if only a shared secret signs, which no client may know.
+/// Errors: an internal error if tokens are signed with a shared secret only, since clients must not know it.
 pub(super) fn needs_id_token(keys: &Keys, scope: &str) -> Result<bool, Error> {
     if !scopes::parse(scope).contains(&scopes::OPENID) {
         return Ok(false);

@@ -24,7 +24,7 @@ const MOST_REDIRECTS: usize = 10;
 /// Longest URI in bytes, and longest name.
 const LONGEST_URI: usize = 2048;
 const LONGEST_NAME: usize = 1024;
-/// Bytes of chance in a secret.
+/// Random bytes in a secret.
 const SECRET_LENGTH: usize = 32;
 
 /// Who registers a client.
@@ -36,7 +36,7 @@ pub(crate) enum Registrar {
     Dynamic,
 }
 
-/// What is said of a client; empty texts and lists are not.
+/// The metadata of a client; empty texts and lists count as absent.
 #[derive(Debug, Default)]
 pub(crate) struct Registration {
     pub(crate) redirect_uris: Vec<String>,
@@ -53,7 +53,7 @@ pub(crate) struct Registration {
 pub(crate) struct ClientChanges {
     redirect_uris: Option<Vec<String>>,
     grant_types: Option<Vec<String>>,
-    /// An empty text takes it away; likewise below.
+    /// An empty text removes it; likewise below.
     client_name: Option<String>,
     client_uri: Option<String>,
     logo_uri: Option<String>,
@@ -61,7 +61,7 @@ pub(crate) struct ClientChanges {
     token_endpoint_auth_method: Option<String>,
 }
 
-/// A client together with its secret, which is told this once; `None` for public clients.
+/// A client together with its secret, which is shown only once; `None` for public clients.
 pub(crate) struct RegisteredClient {
     pub(crate) client: OauthClient,
     pub(crate) secret: Option<String>,
@@ -137,7 +137,7 @@ pub(crate) async fn update(
     store::update(database, client.id, &changes).await?.ok_or_else(not_found)
 }
 
-/// Gives `client` a new secret. Its old one is worth nothing from now on.
+/// Gives `client` a new secret. The old one becomes invalid.
 ///
 /// Errors: `validation_failed` for public clients, `oauth_client_not_found`.
 pub(crate) async fn regenerate_secret(
@@ -153,7 +153,7 @@ pub(crate) async fn regenerate_secret(
     Ok(RegisteredClient { client, secret: Some(secret) })
 }
 
-/// Returns the form in which secrets are stored. They are chance alone, so that a fast hash hides them well.
+/// Returns the form in which secrets are stored. Secrets are random, so a fast hash is sufficient.
 pub(super) fn hash(secret: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(secret.as_bytes()))
 }

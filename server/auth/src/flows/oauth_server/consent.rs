@@ -48,8 +48,8 @@ pub(crate) fn check_origin(redirects: &Redirects, origin: Option<&str>) -> Resul
     }
 }
 
-/// Returns what request `id` is about. The first user who looks at it is the one who is asked; nobody else sees it
-/// then.
+/// Returns what request `id` is about. The request is then assigned to the first user who views it; no other user sees
+/// it.
 ///
 /// Errors: `oauth_authorization_not_found` for what is unknown, too old or another user's; `validation_failed` for what
 /// is decided.
@@ -73,10 +73,10 @@ pub(crate) async fn view(database: &Database, bearer: &Bearer, id: &str) -> Resu
     Ok(question)
 }
 
-/// Carries out what the user who was asked by request `id` has decided, and returns where the browser goes on: back
-/// to the client, with a code or with an error.
+/// Applies the user's decision on request `id`, and returns where the browser goes next: back to the client, with a
+/// code or with an error.
 ///
-/// Errors: as [`view`]; also `oauth_authorization_not_found` for a user who has not looked.
+/// Errors: as [`view`]; also `oauth_authorization_not_found` for a user who has not viewed the request.
 pub(crate) async fn decide(
     database: &Database,
     bearer: &Bearer,

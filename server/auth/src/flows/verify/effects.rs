@@ -11,7 +11,7 @@ use crate::store::users::{self, Account, Changes};
 use crate::store::{Work, sessions};
 use crate::{Error, MailKind};
 
-/// Does what a code of `kind` for `purpose` is there for. `None` while another address has to confirm, too.
+/// Applies the effect of a code of `kind` for `purpose`. `None` while another address has to confirm, too.
 pub(super) async fn apply(
     context: &Context<'_>,
     work: &Work<'_>,
@@ -42,7 +42,7 @@ pub(super) async fn apply(
     users::derive_providers(work, id).await.map(Some)
 }
 
-/// Confirms the address. Somebody who was invited has no password yet and gets one that nobody knows.
+/// Confirms the address. An invited user has no password yet and gets a random one.
 async fn signed_up(context: &Context<'_>, work: &Work<'_>, account: Account) -> Result<(), Error> {
     let id = account.id();
     if !account.has_password() && account.user.invited_at.is_some() {

@@ -122,17 +122,17 @@ impl<'a> Changes<'a> {
         self.bind(duration, |number| format!("banned_until = now() + ${number}::interval"))
     }
 
-    /// Merges an object into what the user says of themself; members that are null go.
+    /// Merges an object into the user's own metadata; members that are null are removed.
     pub(crate) fn merge_user_metadata(self, data: &Value) -> Self {
         self.merge("raw_user_meta_data", data)
     }
 
-    /// Merges an object into what the service says of the user; members that are null go.
+    /// Merges an object into the service's metadata; members that are null are removed.
     pub(crate) fn merge_app_metadata(self, data: &Value) -> Self {
         self.merge("raw_app_meta_data", data)
     }
 
-    /// Replaces what the user says of themself.
+    /// Replaces the user's own metadata.
     pub(crate) fn replace_user_metadata(self, data: &Value) -> Self {
         self.set("raw_user_meta_data", "jsonb", owned(data))
     }

@@ -31,7 +31,7 @@ pub(crate) struct NewUser {
 }
 
 impl NewUser {
-    /// Returns the user as clients would see them now; what hooks are asked about before anything is stored.
+    /// Returns the user as clients would see them now, for the hooks that are called before anything is stored.
     pub(crate) fn preview(&self) -> User {
         User {
             id: self.id,
@@ -46,7 +46,7 @@ impl NewUser {
         }
     }
 
-    /// Stores the user. What triggers change on the way is in the answer.
+    /// Stores the user. The result includes changes made by triggers.
     ///
     /// Errors: a unique violation of `users_email_partial_key` or `users_phone_key` if the address is taken.
     pub(crate) async fn create(&self, executor: impl Into<Executor<'_>>) -> Result<Account, Error> {

@@ -14,16 +14,15 @@ pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Resul
     Ok(removed.map_err(|error| error.with_purpose("deleting user"))? > 0)
 }
 
-/// Returns a SQL expression: upstream's hash of `value` of user `$1`, from which nobody tells the value, and which
-/// frees it for others.
+/// Returns a SQL expression: upstream's hash of `value` of user `$1`, which hides the value and frees it for others.
 fn hash_expression(value: &str) -> String {
     format!(
         "rtrim(translate(encode(sha256(convert_to($1::uuid::text || {value}, 'UTF8')), 'base64'), '+/', '-_'), '=')"
     )
 }
 
-/// Deletes user `id` softly: the row stays, for tables that refer to it, and tells nothing of the person any more. A
-/// user who is deleted already stays as they are.
+/// Deletes user `id` softly: the row stays, for tables that refer to it, without personal data. A user who is deleted
+/// already stays as they are.
 pub(crate) async fn obscure(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<(), Error> {
     let sql = format!(
         "with gone as (
