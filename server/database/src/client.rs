@@ -30,7 +30,7 @@ impl Client {
         Object::take(self.client)
     }
 
-    /// Returns what watches its statements, for those who run them. It does not see them by itself.
+    /// Returns the telemetry of its statements, in which callers that run statements must record them.
     pub const fn statements(&self) -> &Statements {
         &self.statements
     }

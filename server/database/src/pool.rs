@@ -52,8 +52,8 @@ pub(crate) struct Pool {
     /// The most recently used connection is last and lent first, so that surplus connections stay idle and are closed.
     idle: Mutex<Idle>,
     size: u32,
-    /// Whether prepared statements are named and reused. Turned off for good when a connection pooler turns out not to
-    /// support them.
+    /// Whether prepared statements are named and reused. Turned off permanently when a connection pooler turns out not
+    /// to support them.
     reuses_statements: AtomicBool,
     cache_size: usize,
     acquisition_timeout: Duration,

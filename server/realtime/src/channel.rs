@@ -46,7 +46,7 @@ pub(crate) enum Notice {
     Renewed { channel: ChannelId, found: Result<Rights, Refusal> },
     /// A channel is over, for this reason.
     Shut { channel: ChannelId, message: String },
-    /// A channel's client is to be told something.
+    /// There is a message for a channel's client.
     System { channel: ChannelId, extension: &'static str, is_ok: bool, message: String },
     /// The client is to connect again.
     Disconnect,

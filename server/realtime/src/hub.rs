@@ -60,13 +60,13 @@ pub(crate) struct Member {
     pub(crate) sees_presence: bool,
     /// Ids of the database's broadcasts that it has been sent already.
     pub(crate) replayed: Vec<Box<str>>,
-    /// The database's broadcasts that have come while earlier ones are read once more ([`Topic::catch_up`]).
+    /// The database's broadcasts that arrive while earlier ones are read again ([`Topic::catch_up`]).
     pub(crate) held: Option<Vec<(Box<str>, Frame)>>,
 }
 
 impl Member {
     /// Sends the member a frame; returns whether it was sent now. A broadcast of the database has an `id`: one that the
-    /// member has already is left out, and one that comes while earlier ones are read once more is held.
+    /// member already has is left out, and one that arrives while earlier ones are read again is held.
     fn send(&mut self, id: Option<&str>, frame: &Frame) -> bool {
         if let Some(id) = id {
             if self.replayed.iter().any(|replayed| **replayed == *id) {
@@ -81,7 +81,7 @@ impl Member {
     }
 }
 
-/// All topics that somebody has joined, and all sockets.
+/// All topics with at least one member, and all sockets.
 #[derive(Debug, Default)]
 pub(crate) struct Hub {
     topics: Mutex<HashMap<TopicName, Arc<Topic>>>,
@@ -92,7 +92,7 @@ pub(crate) struct Hub {
     needed: Notify,
 }
 
-/// A topic that somebody has joined.
+/// A topic with at least one member.
 #[derive(Debug)]
 pub(crate) struct Topic {
     name: TopicName,
@@ -222,7 +222,7 @@ impl Hub {
         }
     }
 
-    /// Returns a topic that somebody has joined.
+    /// Returns a topic that has members.
     pub(crate) fn topic(&self, name: &TopicName) -> Option<Arc<Topic>> {
         self.topics.lock().get(name).cloned()
     }

@@ -132,7 +132,7 @@ impl Realtime {
                 tracing::warn!(sockets = self.hub().sockets(), "clients did not disconnect in time");
             }
         };
-        // The other nodes hear of the last departures, too.
+        // The other nodes are notified of the last departures, too.
         let end = CancellationToken::new();
         tokio::join!(self.run_bus(end.clone()), async {
             work.await;
@@ -152,7 +152,7 @@ impl Realtime {
         }
     }
 
-    /// Delivers `broadcast` to the topic's channels, but for `except`, on all nodes.
+    /// Delivers `broadcast` to the topic's channels, other than `except`, on all nodes.
     pub(crate) fn publish(&self, topic: &Topic, broadcast: &Broadcast<'_>, except: Option<ChannelId>) {
         self.count_deliveries(topic.publish(broadcast, except));
         self.bus().tell(|| Message::broadcast(topic.name(), broadcast));
@@ -166,7 +166,7 @@ impl Realtime {
         }
     }
 
-    /// Sets the presence of a channel, and tells everybody.
+    /// Sets the presence of a channel, and notifies the members on all nodes.
     ///
     /// Errors: [`TopicFull`].
     pub(crate) fn track(&self, channel: &Channel, payload: &str) -> Result<(), TopicFull> {
@@ -178,12 +178,12 @@ impl Realtime {
         Ok(())
     }
 
-    /// Removes the presence of a channel, and tells everybody.
+    /// Removes the presence of a channel, and notifies the members on all nodes.
     pub(crate) fn untrack(&self, channel: &Channel) {
         self.note_untracked(channel, channel.topic.untrack(channel.id));
     }
 
-    /// Ends a channel's membership and presence, and tells everybody.
+    /// Ends a channel's membership and presence, and notifies the members on all nodes.
     pub(crate) fn leave(&self, channel: &Channel) {
         self.note_untracked(channel, self.hub().leave(&channel.topic, channel.id));
     }

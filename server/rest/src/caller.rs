@@ -16,8 +16,8 @@ pub struct Identity {
     pub claims: String,
     /// Whether it is more than the anonymous role.
     pub is_authenticated: bool,
-    /// The author that its writes count for: one number on all nodes and in all sessions of a user (claim `sub`), or for
-    /// all callers of a role where tokens name no user. Two authors may have the same number.
+    /// The author of its writes: the same number on all nodes and in all sessions of a user (claim `sub`), or for all
+    /// callers of a role if tokens name no user. Two authors may have the same number.
     pub author: u64,
 }
 

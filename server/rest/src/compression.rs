@@ -49,8 +49,7 @@ pub(crate) async fn compress(mut response: Response) -> Response {
     response
 }
 
-/// Reports whether a body with these headers is of a kind that becomes smaller, and nobody has said that it stays as it
-/// is.
+/// Reports whether a body with these headers is compressible, not encoded yet, and allowed to be transformed.
 fn gains(headers: &HeaderMap) -> bool {
     let text =
         |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();

@@ -50,7 +50,7 @@ pub enum Error {
     InvalidPutFilters,
     /// `PGRST106`: the schema is not exposed.
     UnacceptableSchema {
-        /// The schema asked for.
+        /// The requested schema.
         schema: String,
         /// Those that are exposed.
         exposed: Vec<String>,
@@ -72,7 +72,7 @@ pub enum Error {
     PutLimitNotAllowed,
     /// `PGRST115`: PUT's payload has another primary key than its filters.
     PutKeyMismatch,
-    /// `PGRST116`: not exactly one row where one was asked for.
+    /// `PGRST116`: not exactly one row where one was requested.
     NotSingular(u64),
     /// `PGRST117`: the method is not known here.
     UnsupportedMethod(String),
@@ -93,7 +93,7 @@ pub enum Error {
     InvalidPath,
     /// `PGRST126`: the root has no document.
     RootDisabled,
-    /// `PGRST127`: asked for something that PostgREST's interface has no meaning for; says what.
+    /// `PGRST127`: the request is for something that PostgREST does not support; holds what.
     NotImplemented(&'static str),
     /// `PGRST128`: `max-affected` on a function that gives one row.
     MaxAffectedOnSingle,
@@ -175,9 +175,9 @@ pub enum RangeError {
     NegativeLimit,
     /// The `Range` header ends before it begins.
     LowerAboveUpper,
-    /// The first row asked for lies beyond the last.
+    /// The first requested row is beyond the last.
     OutOfBounds {
-        /// The first row asked for.
+        /// The first requested row.
         offset: i64,
         /// How many there are.
         total: i64,
@@ -305,9 +305,9 @@ impl Error {
             Self::Postgres { error, .. } => match error.code.get(..2)? {
                 // Privileges are not in the cache.
                 "42" if error.code != "42501" => Some(Suspicion::Refused),
-                // With a context it is a function's.
+                // An error with a context was raised inside a function.
                 "22" if error.context.is_none() => Some(Suspicion::NotKnown),
-                // What was there when the statement was bound was dropped before it was executed. Never translated.
+                // An object was dropped between binding and executing the statement. This message is never translated.
                 "XX" if error.message.starts_with("cache lookup failed for") => Some(Suspicion::Refused),
                 _ => None,
             },

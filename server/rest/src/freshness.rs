@@ -1,7 +1,8 @@
-//! Up to which position each caller has written, so that nobody's reads go to a replica that lacks their own writes.
+//! The position up to which each caller has written, so that no caller's read goes to a replica that lacks the caller's
+//! own writes.
 //!
-//! A write is known by the position of the write-ahead log that follows it. A client may carry it from node to node, in the
-//! header or the cookie [`POSITION`]; for those who do not, nodes tell each other.
+//! A write is known by the position of the write-ahead log that follows it. A client may carry it from node to node, in
+//! the header or the cookie [`POSITION`]; for other clients, the nodes notify each other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -18,17 +19,18 @@ pub const POSITION: &str = "basalt-wal-position";
 /// The subject of the notes to the other nodes.
 const SUBJECT: &str = "writes";
 
-/// The number of slots for authors. Authors that share a slot keep each other off the replicas for a moment: the
-/// primary gets a few more reads, and everybody still sees their own writes.
+/// The number of slots for authors. Authors that share a slot briefly keep each other off the replicas: the primary
+/// gets a few more reads, but all callers still see their own writes.
 const SLOTS: u16 = 4096;
 
-/// Up to where authors ([`crate::caller::Identity::author`]) have written. Its size does not depend on how many there are.
+/// The positions up to which authors ([`crate::caller::Identity::author`]) have written. The size does not depend on
+/// their number.
 pub struct WritePositions {
     positions: Box<[AtomicU64]>,
     nodes: OnceLock<Nodes>,
 }
 
-/// What a node tells the others when somebody has written.
+/// The message of a node to the others about a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct WriteNote {
     slot: u16,
@@ -66,7 +68,7 @@ impl WritePositions {
         noted.max(carried_position(headers).unwrap_or_default())
     }
 
-    /// Tells `nodes` of writes from now on, and hears of theirs. Only the first call has an effect.
+    /// Notifies `nodes` of writes from now on, and receives theirs. Only the first call has an effect.
     pub(crate) fn share_with(self: &Arc<Self>, nodes: &Nodes) {
         if self.nodes.set(nodes.clone()).is_ok() {
             let positions = Arc::clone(self);

@@ -1,4 +1,5 @@
-//! The metrics of a service that runs beside others. One in PostgREST's place has PostgREST's own metrics, see `admin`.
+//! The metrics of a service that runs together with others. A service that replaces PostgREST has PostgREST's own
+//! metrics, see `admin`.
 
 use std::fmt;
 use std::time::Duration;

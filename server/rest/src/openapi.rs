@@ -1,4 +1,4 @@
-//! A schema as an OpenAPI 2.0 document: what is there, and how it can be asked for.
+//! A schema as an OpenAPI 2.0 document: its relations and functions, and how to request them.
 //!
 //! Source: PostgREST's documentation, "OpenAPI", and the document that it gives: names, tags and notes are those
 //! that tools for PostgREST look for.

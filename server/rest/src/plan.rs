@@ -1,4 +1,4 @@
-//! A request resolved against the schema cache: what will be read, changed or called, nothing executed.
+//! A request resolved against the schema cache: what will be read, changed or called. Nothing is executed yet.
 //!
 //! A plan can be printed and compared; making one needs no database.
 
@@ -34,12 +34,12 @@ use crate::request::{self, Action, Representation, Request};
 use crate::schema_cache::{Schema, SchemaCache};
 use crate::settings::Settings;
 
-/// What is to be done.
+/// What the request does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Plan {
     /// Rows of a relation.
     Read(Box<ReadPlan>),
-    /// A change of rows, and what is shown of them.
+    /// A change of rows, and what is returned of them.
     Mutate(Box<MutatePlan>),
     /// A function's result.
     Call(Box<CallPlan>),
@@ -54,7 +54,7 @@ pub enum Plan {
 pub struct ReadPlan {
     /// What is read.
     pub tree: Node,
-    /// How it is shown.
+    /// How it is represented.
     pub body: Body,
     /// The value of [`Plan::sees_request`].
     pub sees_request: bool,
@@ -131,7 +131,7 @@ impl Plan {
         }
     }
 
-    /// Takes `task` from the server, if it has it in this plan, and gives it to Postgres.
+    /// Moves `task` from the server to Postgres, if the server does it in this plan.
     pub fn leave_to_postgres(&mut self, task: ServerTask) {
         match (task, self) {
             (ServerTask::WriteRows, Self::Read(plan)) => plan.body.writer = BodyWriter::Postgres,

@@ -16,7 +16,7 @@ use crate::request::{
 use crate::settings::Settings;
 use crate::transaction::Outcome;
 
-/// The request headers, beside its URL, that an answer depends on.
+/// The request headers that an answer depends on.
 const VARY: &str = "Accept, Prefer, Range";
 
 /// How many headers an answer has room for before its map has to grow: those of this module and the gateway's.
@@ -93,7 +93,7 @@ pub fn failure(error: &Error, settings: &Settings, retry_after: Option<u64>) -> 
     response
 }
 
-/// Returns `code` as a structured field's token, whatever a function raised.
+/// Returns `code` as a structured field's token. A function may have raised any text.
 fn printable(code: &str) -> String {
     code.chars().filter(char::is_ascii_graphic).collect()
 }
@@ -253,7 +253,8 @@ fn push(response: &mut Response, name: HeaderName, value: impl TryInto<HeaderVal
     }
 }
 
-/// Returns `response` with a body of type `media`, unless only headers are asked for, and what describes it.
+/// Returns `response` with a body of type `media` and the headers that describe it; without the body if only headers
+/// are requested.
 fn with_body(mut response: Response, request: &Request, media: &MediaType, body: Bytes) -> Response {
     if let Some(content_type) = media.content_type() {
         push(&mut response, header::CONTENT_TYPE, content_type);

@@ -77,7 +77,7 @@ pub struct Table {
     /// Its columns in their order.
     #[serde(default)]
     pub columns: Vec<Column>,
-    /// What Postgres runs by itself when it is read or written; taken out once the two flags below are known.
+    /// The code that Postgres runs when it is read or written; removed once the two flags below are known.
     #[serde(default, skip_serializing)]
     own_code: Option<OwnCode>,
     /// Whether code that runs when it is read may see more of a request than its caller's claims, or say something about
@@ -100,7 +100,7 @@ impl Table {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// Gives back what its lists hold beyond what is in them.
+    /// Releases the unused capacity of its lists.
     fn shrink_to_fit(&mut self) {
         self.primary_key.shrink_to_fit();
         self.columns.shrink_to_fit();
@@ -132,7 +132,7 @@ pub struct Column {
     /// The values of its enumerated type in their order; empty for any other type.
     #[serde(default)]
     pub labels: Vec<String>,
-    /// How its domain's values are shown and read, where that is said.
+    /// How its domain's values are written and read, if the domain has casts.
     #[serde(default)]
     pub casts: Option<Box<DomainCasts>>,
 }
@@ -189,7 +189,7 @@ impl Function {
             .then_with(|| signature(self).cmp(signature(other)))
     }
 
-    /// Gives back what its lists hold beyond what is in them.
+    /// Releases the unused capacity of its lists.
     fn shrink_to_fit(&mut self) {
         self.parameters.shrink_to_fit();
         self.settings.shrink_to_fit();

@@ -45,8 +45,8 @@ const MOST_RELOADS: u32 = 3;
 
 /// PostgREST's interface as a poem endpoint. Cheap to clone.
 ///
-/// Paths are relative to where it is mounted: `/<relation>` and `/rpc/<function>`. Somebody has to run
-/// [`Rest::keep_fresh`], else every request answers 503 `PGRST002`.
+/// Paths are relative to where it is mounted: `/<relation>` and `/rpc/<function>`. [`Rest::keep_fresh`] must be
+/// running, else every request answers 503 `PGRST002`.
 #[derive(Clone)]
 pub struct Rest {
     inner: Arc<Inner>,
@@ -104,7 +104,7 @@ impl Endpoint for Rest {
                 tracing::warn!(request_id, code = %error.code(), message = %error.message(), "request failed");
             }
             let is_unavailable = error.status() == poem::http::StatusCode::SERVICE_UNAVAILABLE;
-            // Without a failed load there is no better guess than a moment.
+            // If no load has failed, the cache should be there soon.
             let wait = is_unavailable.then(|| self.inner.cache.retry_after().unwrap_or(1));
             response::failure(&error, &configuration.settings, wait)
         });
@@ -116,7 +116,8 @@ impl Endpoint for Rest {
 }
 
 impl Rest {
-    /// Answers a request: who calls, what it says, and then its steps, until the catalog is no excuse for an error.
+    /// Answers a request: identifies the caller, parses the request and takes its steps, again as long as a change of
+    /// the catalog may explain an error.
     async fn answer(
         &self,
         configuration: &Arc<Configuration>,
@@ -194,7 +195,7 @@ impl PendingRequest<'_> {
                 ControlFlow::Continue(task) => left_to_postgres = task,
             }
             if left_to_postgres == Some(ServerTask::WriteRows) {
-                // There are rows that only Postgres can write, and so there will be the next time.
+                // There are rows that only Postgres can write; the next request of this shape will have them, too.
                 plans.forget(shape);
             }
         }
@@ -314,7 +315,7 @@ impl PendingRequest<'_> {
     }
 
     /// Exchanges the schema cache and the settings for newer ones, if the catalog has changed since the request was
-    /// planned and that would explain `error`. Reports whether it did, and the request is to be planned once more.
+    /// planned and that would explain `error`. Reports whether it did; then the request is to be planned again.
     async fn take_newer_catalog(&mut self, error: &Error) -> bool {
         let Some(suspicion) = error.suspects_catalog() else { return false };
         let newer = self.inner.cache.newer_than(&self.cache, &self.inner.database, suspicion).await;
@@ -324,8 +325,8 @@ impl PendingRequest<'_> {
         true
     }
 
-    /// Returns the error for the client: that several functions are candidates is said in one way, whether it was
-    /// found here or, since some cannot be called by name and are not known here, by Postgres.
+    /// Returns the error for the client. Several candidate functions are reported in the same way, whether the
+    /// ambiguity was found here or by Postgres, which knows also functions that cannot be called by name.
     fn client_error(&self, request: &Request, error: Error) -> Error {
         let Action::Call { function, .. } = &request.action else { return error };
         let schema = self.cache.schema(&request.schema).filter(|_| error.is_ambiguous_call());

@@ -1,5 +1,5 @@
-//! The service on a port of its own, as the `postgrest` binary is: with CORS and a log line for each request, which
-//! a gateway would see to otherwise.
+//! The service on a port of its own, as the `postgrest` binary is: with CORS and a log line for each request, which are
+//! otherwise the gateway's task.
 //!
 //! Source: PostgREST's documentation, "CORS" and "log-level".
 
@@ -12,7 +12,7 @@ use crate::service::Rest;
 pub(crate) const NAME: &str = concat!("basalt/", env!("CARGO_PKG_VERSION"));
 
 const METHODS: &str = "GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD";
-/// The headers that a preflight allows beside those that it asks for.
+/// The headers that a preflight allows in addition to those that it requests.
 const HEADERS: &str = "Accept, Accept-Language, Content-Language";
 const EXPOSED: &str = "Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, \
                        Transfer-Encoding, Range-Unit";

@@ -34,7 +34,7 @@ pub(crate) const PUT_MISMATCH: &str = "PGRST115 rows: ";
 const SOURCE: &str = "pgrst_source";
 /// The number of these rows, as SQL.
 const AFFECTED: &str = "(SELECT count(*) FROM \"pgrst_source\")";
-/// The name of the rows that are shown.
+/// The name of the rows that are returned.
 const PAGE: &str = "pgrst_page";
 
 /// The protocol counts a statement's parameters in two bytes.
@@ -45,7 +45,7 @@ const MOST_PARAMETERS: usize = u16::MAX as usize;
 pub enum ResultColumn {
     /// How many rows there are in all; null unless counted.
     Total = 0,
-    /// How many rows are shown.
+    /// How many rows are returned.
     Rows = 1,
     /// The body.
     Body = 2,
@@ -55,7 +55,7 @@ pub enum ResultColumn {
     Status = 4,
     /// How many rows an upsert inserted, the others being updated; null for anything else.
     Inserted = 5,
-    /// The texts of the new row's primary key as a JSON array; null unless asked for.
+    /// The texts of the new row's primary key as a JSON array; null unless requested.
     Location = 6,
 }
 
@@ -88,10 +88,10 @@ pub struct Statements<'p> {
     pub main: Statement<'p>,
     /// What that gives.
     pub main_result: MainResult,
-    /// Asks what the database set for the response, and gives one row of [`ResponseColumn`]. `None` where the main
+    /// Reads what the database set for the response, and returns one row of [`ResponseColumn`]. `None` where the main
     /// statement does, whose result is a [`MainResult::Page`] then.
     pub response: Option<Statement<'p>>,
-    /// Whether the response statement also gives something that is needed whatever the database set.
+    /// Whether the response statement also returns something that is always needed.
     pub needs_response: bool,
     /// Asks for the planner's estimate of the total as `EXPLAIN (FORMAT JSON)` prints it.
     pub estimate: Option<Statement<'p>>,
@@ -170,12 +170,12 @@ fn estimate(count: Option<Count>, plan: &ReadPlan) -> Option<Statement<'_>> {
     })
 }
 
-/// Writes the total number of rows, where it is wanted. Without a range it is the number of rows shown.
+/// Writes the total number of rows, where it is wanted. Without a range it is the number of rows returned.
 fn total<'p>(sql: &mut Sql<'p>, wanted: Option<Count>, settings: &Settings, tree: &'p Node) {
     match (wanted, settings.db_max_rows) {
         (Some(Count::Exact | Count::Estimated), _) if tree.range == Range::ALL => sql.push("count(*)"),
         (Some(Count::Estimated), Some(limit)) => {
-            // One more than the limit shows that there are more; counting further is what an estimate spares.
+            // One row beyond the limit shows that there are more; the estimate avoids counting further.
             sql.push("(SELECT count(*) FROM (");
             read::matching(sql, tree);
             sql.push(" LIMIT ").number(limit.saturating_add(1)).push(") AS counted)")

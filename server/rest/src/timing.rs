@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-/// A clock that writes down each lap, or does nothing at all.
+/// A clock that records each lap, or does nothing if it is disabled.
 pub(crate) struct Timing(Option<(Instant, String)>);
 
 impl Timing {

@@ -25,7 +25,7 @@ use crate::statement::{MainResult, Statements};
 /// The setting of a function that says at which isolation level it is to be called.
 const ISOLATION: &str = "default_transaction_isolation";
 
-/// Everything that a request's transaction is made of.
+/// Everything that a request's transaction needs.
 pub struct Context<'a> {
     /// The request.
     pub request: &'a Request,
@@ -39,7 +39,7 @@ pub struct Context<'a> {
     pub settings: &'a Settings,
     /// Who calls.
     pub identity: &'a Identity,
-    /// Who has written up to where.
+    /// The positions up to which authors have written.
     pub write_positions: &'a WritePositions,
 }
 
@@ -48,8 +48,8 @@ pub struct Context<'a> {
 pub enum Attempt {
     /// The request is carried out.
     Done(Outcome),
-    /// The server could not do this part of the plan. Nothing has been changed, and the plan is to be run once more with
-    /// the task left to Postgres ([`Plan::leave_to_postgres`]).
+    /// The server could not do this part of the plan. Nothing has been changed, and the plan is to be run a second time
+    /// with the task left to Postgres ([`Plan::leave_to_postgres`]).
     LeftToPostgres(ServerTask),
 }
 
@@ -64,7 +64,7 @@ impl Context<'_> {
         statements: &Statements<'_>,
         database: &Database,
     ) -> Result<Attempt, Error> {
-        // Settings that no code can read are not sent, and those that no code can set are not asked for.
+        // Settings that no code can read are not sent, and those that no code can set are not read.
         let is_seen = plan.sees_request() || !self.is_cache_fresh;
         let search_path = self.search_path();
         let sent = is_seen.then(|| HeaderSettings::new(self.headers));
@@ -106,13 +106,13 @@ impl Context<'_> {
         if !database.has_replicas() {
             return None;
         }
-        // Where the primary is gone by now, whatever was replicated is replayed before another one takes writes.
+        // If the primary is gone by now, a replica replays everything that it has received before it accepts writes.
         let position = database.write_position().await.ok()?;
         self.write_positions.note(self.identity.author, position);
         Some(position)
     }
 
-    /// Returns what the `results` of the statements of `plan` come to.
+    /// Returns the outcome of the `results` of the statements of `plan`.
     fn attempt(&self, plan: &Plan, results: &Results<'_>, main_result: MainResult) -> Result<Attempt, Error> {
         if plan.body().and_then(Body::explain).is_some() {
             return Ok(Attempt::Done(Outcome::of_explanation(results)));

@@ -1,8 +1,8 @@
-//! The routes, family by family. A route finds its target, asks the rules and answers: no more.
+//! The routes, by family. A route finds its target, calls the rules and writes the answer, and does nothing else.
 //!
-//! Paths are matched as they came: what is a slash of an object's name and what is one between two parts of the path is
-//! known only before they are decoded. As upstream, each method has its own routes: `GET object/list/x` reads object
-//! `x` of bucket `list`.
+//! Paths are matched before they are decoded, since decoding would mix slashes of an object's name with those between
+//! parts of the path. As upstream, each method has its own routes: `GET object/list/x` reads object `x` of bucket
+//! `list`.
 
 mod body;
 mod bucket;
@@ -71,8 +71,8 @@ fn is_below(path: &str, name: &str) -> bool {
     path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Answers `cdn`, `cdn/:bucket` and `cdn/:bucket/*`, which ask caches to forget objects. There is none between this
-/// service and its callers, and its own hold nothing that is not current.
+/// Answers `cdn`, `cdn/:bucket` and `cdn/:bucket/*`, which purge objects from caches. There is no cache between this
+/// service and its callers, and the service's own caches are always current.
 fn purge(storage: &Storage, request: &Request) -> Result<Response, Error> {
     if !credentials::required(storage, request)?.is_service() {
         return Err(Error::InvalidRole);

@@ -1,8 +1,8 @@
-//! Where the bytes are.
+//! The store of the objects' bytes.
 //!
-//! An object's bytes are stored under its row's `version`, a UUID that this service drew, and never under a name
-//! that a caller chose: no name can leave the folder, collide with another on a file system that ignores case, or
-//! be longer than the file system allows.
+//! An object's bytes are stored under its row's `version`, a random UUID of this service, and never under a name that a
+//! caller chose: no name can leave the folder, collide with another on a file system that ignores case, or be longer
+//! than the file system allows.
 
 mod file;
 mod s3;
@@ -37,7 +37,7 @@ const SMALL_CAPACITY: u64 = 16 << 20;
 const ESTIMATED_SMALL: usize = 256;
 /// Bytes that are written to a file at a time.
 const WRITE_BUFFER: usize = 1 << 20;
-/// Parts of one upload that are on their way at the same time, so that its memory is bounded.
+/// Parts of one upload that are written at the same time, which limits its memory.
 const CONCURRENT_WRITES: usize = 2;
 
 /// How long after its last write an unfinished file counts as abandoned.
@@ -77,7 +77,7 @@ impl Backend {
         }
     }
 
-    /// Opens a store in a bucket of an S3 store. What is written is where the store keeps it before it is acknowledged.
+    /// Opens a store in a bucket of an S3 store. A write is acknowledged only when the store has made it durable.
     ///
     /// Errors: [`Error::Backend`] when settings are missing.
     pub(crate) fn s3(settings: &S3Settings) -> Result<Self, Error> {
@@ -85,8 +85,8 @@ impl Backend {
         Ok(Self::new(s3::open(settings)?, None, part.max(s3::SMALLEST_PART)))
     }
 
-    /// Opens a store in the local folder `path`, which is created where it is missing. What is written is on the disk
-    /// before it is acknowledged.
+    /// Opens a store in the local folder `path`, which is created where it is missing. A write is acknowledged only
+    /// when it is on the disk.
     pub(crate) async fn local(path: &Path) -> Result<Self, Error> {
         let folder = path.to_owned();
         let opened = tokio::task::spawn_blocking(move || {
@@ -105,7 +105,7 @@ impl Backend {
         Self { store, folder, small: Arc::new(small), write_buffer, traffic: Traffic::default() }
     }
 
-    /// Returns what is counted of the bytes.
+    /// Returns the statistics of reading and writing.
     pub(crate) const fn traffic(&self) -> &Traffic {
         &self.traffic
     }
@@ -229,8 +229,8 @@ impl Backend {
         Ok(versions.try_filter_map(|entry| std::future::ready(Ok(entry))).try_collect().await?)
     }
 
-    /// Removes the unfinished files of uploads that ended with their process: those that nobody has written to for longer
-    /// than a sender may pause. Only a store of files has them; in S3 a lifecycle rule of the bucket ends unfinished uploads.
+    /// Removes the unfinished files of uploads that ended with their process: those without a write for longer than a
+    /// sender may pause. Only a store of files has them; in S3 a lifecycle rule of the bucket ends unfinished uploads.
     pub(crate) async fn remove_abandoned(&self) -> Result<(), Error> {
         let Some(folder) = self.folder.clone() else { return Ok(()) };
         let removed = tokio::task::spawn_blocking(move || file::remove_abandoned(&folder, ABANDONED));
@@ -240,7 +240,7 @@ impl Backend {
             .map_err(|error| Error::Backend(format!("the store's folder cannot be read: {error}")))
     }
 
-    /// Removes the bytes of `version`; that there are none is fine.
+    /// Removes the bytes of `version`, if there are any.
     pub(crate) async fn remove(&self, version: Uuid) -> Result<(), Error> {
         self.small.remove(&version);
         match self.store.delete(&location(version)).await {
@@ -253,7 +253,7 @@ impl Backend {
 /// The bytes of an object on their way into the store. If it is dropped before its end, they are discarded.
 pub(crate) struct Writer {
     version: Uuid,
-    /// What has come so far, as long as it may become a file that is written at once.
+    /// The bytes so far, as long as they fit into a file that is written at once.
     small: Option<SmallFile>,
     /// `None` from the end on.
     inner: Option<BufWriter>,

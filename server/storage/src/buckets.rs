@@ -1,4 +1,4 @@
-//! Buckets: their rows, under row-level security, and what they take.
+//! Buckets: their rows, under row-level security, and the objects that they accept.
 
 mod definition;
 
@@ -17,13 +17,13 @@ const MAX_EMPTIED: usize = 200_000;
 /// Objects that one transaction removes.
 const BATCH: usize = 1000;
 
-/// What a bucket takes and who may read it.
+/// The objects that a bucket accepts, and whether it is public.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bucket {
     pub(crate) is_public: bool,
     /// Bytes that an object may have; `None` and 0 mean the service's limit.
     pub(crate) file_size_limit: Option<u64>,
-    /// Content types that it takes; empty for all.
+    /// Content types that it accepts; empty for all.
     pub(crate) allowed_mime_types: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ fn size_limit(limit: Option<u64>, service_limit: u64) -> u64 {
     limit.filter(|limit| *limit > 0).map_or(service_limit, |limit| limit.min(service_limit))
 }
 
-/// Finds bucket `id`, as the service sees it: whoever uses a bucket need not be allowed to see its row.
+/// Finds bucket `id` with the service's rights: callers may use a bucket without the right to see its row.
 ///
 /// Errors: [`Error::NoSuchBucket`].
 pub(crate) async fn find(storage: &Storage, id: &str) -> Result<Bucket, Error> {
@@ -244,7 +244,7 @@ pub(crate) async fn delete(
     let delete = caller
         .transaction(operation)
         .statement("delete from storage.buckets where id = $1 returning id", vec![text(id)]);
-    // What came meanwhile still holds the bucket, by its foreign key.
+    // Objects that were added meanwhile still prevent this, by their foreign key.
     let answer = storage.change(&delete).await.map_err(|error| match error.server() {
         Some(server) if server.code == "23503" => match server.table.as_deref() {
             Some("s3_multipart_uploads" | "s3_multipart_uploads_parts") => Error::BucketReferenced,

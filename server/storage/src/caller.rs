@@ -1,4 +1,4 @@
-//! Who makes a request, and what row-level security and users' triggers see of it.
+//! The caller of a request, and the settings that row-level security and users' triggers see.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,10 +33,10 @@ pub(crate) struct Caller {
     path: String,
 }
 
-/// Whose rights a request has.
+/// The rights that a request has.
 #[derive(Debug, Clone)]
 pub(crate) enum Identity {
-    /// Nobody's in particular.
+    /// Those of an anonymous caller.
     Anonymous,
     /// Those of a verified token's holder.
     Verified(Arc<Verified>),
@@ -63,7 +63,7 @@ impl Caller {
         }
     }
 
-    /// Reports whether the caller is more than anybody.
+    /// Reports whether the caller is not anonymous.
     pub(crate) fn is_authenticated(&self) -> bool {
         !matches!(self.identity, Identity::Anonymous)
     }
@@ -124,7 +124,7 @@ impl Caller {
     }
 }
 
-/// Returns a transaction of the service itself, for work that nobody's request asked for.
+/// Returns a transaction of the service itself, for work that no request has caused.
 pub(crate) fn service_transaction(operation: &'static str) -> Transaction<'static> {
     transaction(SERVICE_ROLE, SERVICE_CLAIMS, operation)
 }

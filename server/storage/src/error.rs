@@ -1,4 +1,4 @@
-//! Everything that the service refuses, with upstream's codes.
+//! The errors of the service, with upstream's codes.
 //!
 //! A body is always `{statusCode, error, message, code}`. `statusCode` is the true class; the HTTP status is 400
 //! for nearly all of them, which is what upstream answers and what storage-js expects.
@@ -133,7 +133,7 @@ pub enum Error {
     BackendUnavailable(String),
 }
 
-/// What tells one refusal from another on the wire.
+/// The form of an error in responses.
 struct WireForm {
     http: StatusCode,
     status_code: &'static str,
@@ -209,7 +209,7 @@ impl Error {
         }
     }
 
-    /// Returns what the caller is told. Failures of our own are not described to strangers; the log has them.
+    /// Returns the message for the caller. Internal errors are not described to callers; the log has the details.
     fn public_message(&self) -> String {
         match self {
             Self::Backend(_) => "Internal Server Error".to_owned(),
@@ -229,19 +229,19 @@ impl Error {
         }
     }
 
-    /// Returns the true status, which most answers only tell in their body.
+    /// Returns the true status, which most answers have only in their body.
     fn true_status(&self) -> StatusCode {
         let WireForm { http, status_code, .. } = self.wire_form();
         status_code.parse().ok().and_then(|code| StatusCode::from_u16(code).ok()).unwrap_or(http)
     }
 
-    /// Returns the true status, which most answers only tell in their body, and the words for the caller.
+    /// Returns the true status, which most answers have only in their body, and the message for the caller.
     pub(crate) fn status_and_words(&self) -> (StatusCode, String) {
         let (status, _, words) = self.code_and_words();
         (status, words)
     }
 
-    /// Returns as [`Self::status_and_words`], with the code between them.
+    /// Returns what [`Self::status_and_words`] returns, with the code between the two.
     pub(crate) fn code_and_words(&self) -> (StatusCode, &'static str, String) {
         let (status, code) = (self.true_status(), self.wire_form().code);
         if status.is_server_error() {
@@ -284,7 +284,7 @@ impl Error {
     }
 }
 
-/// Returns the words for the refusal of a policy, in which upstream names no table.
+/// Returns the message for the refusal of a policy, in which upstream names no table.
 fn policy_refusal(message: &str) -> String {
     const POLICY: &str = "new row violates row-level security policy";
     if message.starts_with(POLICY) { POLICY.to_owned() } else { message.to_owned() }
@@ -294,7 +294,7 @@ const fn internal(code: &'static str) -> WireForm {
     WireForm { http: StatusCode::INTERNAL_SERVER_ERROR, status_code: "500", error: code, code }
 }
 
-/// Returns a failure that is worth another attempt soon.
+/// Returns the form of a temporary failure.
 const fn unavailable(code: &'static str) -> WireForm {
     WireForm { http: StatusCode::SERVICE_UNAVAILABLE, status_code: "503", error: code, code }
 }
@@ -364,7 +364,7 @@ impl From<object_store::Error> for Error {
     fn from(error: object_store::Error) -> Self {
         match error {
             object_store::Error::NotFound { .. } => Self::NoSuchKey,
-            // What another server refuses has errors of its own.
+            // Refusals of the other server are errors of other kinds.
             object_store::Error::Generic { store: "S3", .. } => Self::BackendUnavailable(error.to_string()),
             other => Self::Backend(other.to_string()),
         }

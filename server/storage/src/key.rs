@@ -1,4 +1,4 @@
-//! Names of buckets and objects: which are allowed, and how a URL spells them.
+//! Names of buckets and objects: which are allowed, and how they are decoded from URLs.
 
 use percent_encoding::percent_decode_str;
 

@@ -2,8 +2,8 @@
 //!
 //! The way through it: [`api`] reads requests and writes answers, `objects`, `buckets` and `upload` hold the rules and
 //! the rows (`storage.objects`, `storage.buckets`, under row-level security of the `caller`), `backend` holds the
-//! bytes, `render` makes other pictures of them. All truth about an object is in its row; the backend knows bytes by
-//! their version and nothing else.
+//! bytes, `render` makes other pictures of them. Everything about an object is in its row; the backend only stores
+//! bytes by their version.
 
 mod api;
 mod backend;
@@ -55,7 +55,7 @@ use caller::Caller;
 use public_objects::PublicObjects;
 use render::Renderer;
 
-/// What the service's endpoints share. Cheap to clone.
+/// The state that the service's endpoints share. Cheap to clone.
 #[derive(Clone)]
 pub struct Storage {
     inner: Arc<Inner>,
@@ -137,8 +137,8 @@ impl Storage {
         &self.inner.public_objects
     }
 
-    /// Returns what a query finds on the primary with the service's own rights, whatever policies hide from callers. The
-    /// query must run none of the users' code: it has no settings that describe the request, and no session is reset for it.
+    /// Runs a query on the primary with the service's own rights, which policies do not restrict. The query must run
+    /// none of the users' code: it has no settings that describe the request, and no session is reset for it.
     pub(crate) async fn look_up<'a>(
         &self,
         sql: impl Into<Cow<'a, str>>,
@@ -148,8 +148,8 @@ impl Storage {
         Ok(self.database().run(&query).await?)
     }
 
-    /// Returns what a query finds on the primary where row-level security applies as to `caller`. `operation` is what
-    /// `storage.operation()` tells policies.
+    /// Runs a query on the primary with row-level security as for `caller`. `operation` is what `storage.operation()`
+    /// tells policies.
     ///
     /// Errors: [`Caller::refusal`].
     pub(crate) async fn look_up_as<'a>(
@@ -164,19 +164,19 @@ impl Storage {
     }
 
     /// Runs a transaction that changes or removes rows of objects or buckets. What was read before is forgotten: this
-    /// node's own changes hold at once, before the notification of them arrives.
+    /// node's own changes take effect at once, before their notification arrives.
     pub(crate) async fn change(&self, transaction: &Transaction<'_>) -> Result<Answer, database::Error> {
         let answer = self.database().run(transaction).await;
         self.public_objects().forget();
         answer
     }
 
-    /// Returns what S3 clients sign with.
+    /// Returns the keys that S3 clients sign with.
     pub fn access_keys(&self) -> &AccessKeys {
         &self.inner.access_keys
     }
 
-    /// Returns what renders pictures; `None` where that is switched off.
+    /// Returns the renderer of pictures; `None` if it is switched off.
     pub(crate) fn renderer(&self) -> Option<&Renderer> {
         self.inner.renderer.as_ref()
     }

@@ -1,4 +1,4 @@
-//! What operators can watch.
+//! The service's metrics.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -8,7 +8,7 @@ use telemetry::{gauge_of, write_metric};
 
 use crate::Storage;
 
-/// What is counted of the bytes. Cheap to clone: clones count together.
+/// Statistics of reading and writing objects. Cheap to clone: clones share the counters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Traffic {
     /// Bytes of objects that were read for clients.
@@ -19,7 +19,7 @@ pub(crate) struct Traffic {
     pub(crate) uploads: Gauge,
 }
 
-/// Renderings by what came of them. Those that the cache had are not among them.
+/// Renderings by outcome. Results from the cache do not count.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Renderings(Family<[(&'static str, &'static str); 1], Counter>);
 

@@ -27,7 +27,8 @@ fn is_type(entry: &str) -> bool {
     is_essence && is_charset
 }
 
-/// Reports whether a header `Content-Type` names a type, whatever its parameters are. Source: RFC 9110, section 8.3.1.
+/// Reports whether a header `Content-Type` names a type; its parameters are not checked. Source: RFC 9110, section
+/// 8.3.1.
 pub(crate) fn is_media_type(header: &str) -> bool {
     let is_token = |text: &str| {
         let is_mark = |byte| b"!#$%&'*+-.^_`|~".contains(&byte);

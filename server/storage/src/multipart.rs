@@ -59,7 +59,7 @@ impl Multipart {
     }
 }
 
-/// A part that has come.
+/// A part that was uploaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) number: u64,
@@ -82,7 +82,7 @@ impl Part {
     }
 }
 
-/// Notes a new upload to `target`, of which nothing has come yet, and returns its id.
+/// Stores the row of a new upload to `target`, which has no parts yet, and returns its id.
 pub(crate) async fn create(
     storage: &Storage,
     caller: &Caller,
@@ -93,7 +93,8 @@ pub(crate) async fn create(
     let metadata = json!({
         "mimetype": about.mimetype, "cacheControl": about.cache_control, "xRobotsTag": about.robots_tag,
     });
-    // Upstream signs the progress that it notes, since its rows can be written by others; these are counted anew each time.
+    // Upstream signs the progress that it notes, since its rows can be written by others; here the bytes are counted
+    // each time.
     let insert = caller.service_transaction(target.operation).statement(
         "insert into storage.s3_multipart_uploads \
          (id, upload_signature, bucket_id, key, version, owner_id, metadata, user_metadata) \
@@ -137,7 +138,7 @@ pub(crate) async fn parts(storage: &Storage, id: &str, after: u64, limit: u64) -
     Ok(answer.rows().iter().filter_map(Part::of).collect())
 }
 
-/// Returns how many bytes the parts of upload `id` have together, but for part `number`.
+/// Returns how many bytes the parts of upload `id` have together, except part `number`.
 pub(crate) async fn received_bytes(storage: &Storage, id: &str, number: u64) -> Result<u64, Error> {
     let sql = "select coalesce(sum(size), 0)::bigint from storage.s3_multipart_uploads_parts \
          where upload_id = $1 and part_number <> $2::integer";
@@ -146,8 +147,8 @@ pub(crate) async fn received_bytes(storage: &Storage, id: &str, number: u64) -> 
     Ok(row.and_then(|row| row.text(0)).and_then(|sum| sum.parse().ok()).unwrap_or_default())
 }
 
-/// Notes part `number`, whose bytes are stored, in place of an earlier one of that number. All parts together may have
-/// `limit` bytes.
+/// Stores the row of part `number`, whose bytes are stored, in place of an earlier one of that number. All parts
+/// together may have `limit` bytes.
 ///
 /// Errors: [`Error::NoSuchUpload`] if the upload has ended meanwhile, [`Error::EntityTooLarge`]. The bytes are removed then.
 pub(crate) async fn note(
@@ -157,8 +158,8 @@ pub(crate) async fn note(
     (number, part, limit): (u64, &StoredBytes, u64),
     operation: &'static str,
 ) -> Result<(), Error> {
-    // The upload's row makes the parts take turns. Its lock is a statement of its own, so that the next one's snapshot
-    // sees what another part's transaction has committed.
+    // The lock of the upload's row serializes its parts. It is a separate statement, so that the snapshot of the next
+    // one sees what another part's transaction has committed.
     let transaction = caller
         .service_transaction(operation)
         .statement("select from storage.s3_multipart_uploads where id = $1 for update", vec![text(&upload.id)])
@@ -238,7 +239,7 @@ fn upload_error(error: Error) -> Error {
     }
 }
 
-/// Gives upload `id` up.
+/// Aborts upload `id`.
 ///
 /// Errors: [`Error::NoSuchUpload`].
 pub(crate) async fn abort(
@@ -292,7 +293,7 @@ pub(crate) async fn list(
     Ok(answer.rows().iter().filter_map(Multipart::of).collect())
 }
 
-/// Gives up the uploads to which nothing has come for a day.
+/// Removes the uploads that have received nothing for a day.
 pub(crate) async fn remove_expired(storage: &Storage) -> Result<(), Error> {
     const OPERATION: &str = "storage.s3.upload.abort_multipart";
     let removal = service_transaction(OPERATION).statement(

@@ -52,10 +52,10 @@ const ARE_CHANGES_NOTIFIED: &str = "(select count(*) = 4 from pg_catalog.pg_trig
      where tgrelid in ('storage.objects'::regclass, 'storage.buckets'::regclass) \
      and tgname like 'basalt\\_notify%' and tgenabled in ('O', 'A'))";
 
-/// Whose rights decide whether an object may be read.
+/// The rights that decide whether an object may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Nobody's: only public buckets answer.
+    /// None: only objects of public buckets are found.
     Public,
     /// The caller's, unless the bucket is public.
     Caller,
@@ -67,7 +67,7 @@ pub(crate) enum Access {
 ///
 /// Whether a bucket is public is not a secret that row-level security keeps, so the service looks at it.
 ///
-/// Errors: [`Error::NoSuchBucket`] for a missing bucket and for a private one that nobody's rights are asked for;
+/// Errors: [`Error::NoSuchBucket`] for a missing bucket and for a private one with [`Access::Public`];
 /// [`Error::NoSuchKey`] for a missing object and for one that row-level security hides.
 pub(crate) async fn find(
     storage: &Storage,
@@ -116,7 +116,7 @@ pub(crate) async fn find_visible(
 }
 
 async fn object(storage: &Storage, row: &Row) -> Result<Object, Error> {
-    // Users' SQL may have written any version; only a UUID names bytes.
+    // Users' SQL may have written any version, but only a UUID is one of stored bytes.
     let version = row::uuid(row, 1).ok_or(Error::NoSuchKey)?;
     let mut metadata: Metadata =
         row.get(2).and_then(|json| serde_json::from_slice(json).ok()).unwrap_or_default();
@@ -151,8 +151,8 @@ pub(crate) struct NewRow<'a> {
 }
 
 impl NewRow<'_> {
-    /// Writers of one name take turns, also those that replace nothing. The lock is a statement of its own: the next one's
-    /// snapshot then sees what another writer committed.
+    /// Serializes writers of one name, also those that replace nothing. The lock is a separate statement, so that the
+    /// snapshot of the next one sees what another writer has committed.
     const LOCK: &'static str = "select pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))";
 
     const REPLACED: &'static str =
@@ -186,7 +186,7 @@ impl NewRow<'_> {
         ]
     }
 
-    /// Writes the row as `caller` and rolls back, so that row-level security refuses it before any bytes come.
+    /// Writes the row as `caller` and rolls back, so that row-level security refuses it before any bytes are received.
     ///
     /// Errors: [`Error::KeyAlreadyExists`], [`Error::RelatedResource`], the refusal of a policy.
     pub(crate) async fn rehearse(
@@ -234,7 +234,7 @@ impl NewRow<'_> {
         let answer = answer.map_err(|error| conflict(error.into()))?;
         let row = answer.row();
         let id = row.and_then(|row| row::uuid(row, 0));
-        // A trigger of the users' may have swallowed the row.
+        // A trigger of the users may have suppressed the row.
         let id = id
             .ok_or_else(|| Error::Backend("a trigger kept the object's row from being written".to_owned()))?;
         Ok((id, row.and_then(|row| row::uuid(row, 1))))
@@ -253,7 +253,7 @@ fn conflict(error: Error) -> Error {
     }
 }
 
-/// Removes the bytes of versions that no row names any more. What cannot be removed now is the sweeper's.
+/// Removes the bytes of versions that no row names any more. What cannot be removed now is left to the sweeper.
 pub(crate) async fn discard(storage: &Storage, versions: &[Uuid]) {
     for version in versions {
         if let Err(error) = storage.backend().remove(*version).await {

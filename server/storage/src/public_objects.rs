@@ -1,8 +1,9 @@
-//! Objects of public buckets that were read lately: reading them again asks neither the database nor row-level security.
+//! A cache of objects of public buckets: reading them again needs neither the database nor row-level security.
 //!
 //! Every change to such an object or its bucket is notified by triggers of the database
-//! (`schema/platform/0019_public_object_changes.sql`), whoever makes it. After a notification nothing that was read
-//! before it is used any more. While no notifications arrive (no listener, or its connection broke) nothing is kept.
+//! (`schema/platform/0019_public_object_changes.sql`), no matter who makes it. After a notification the cache is not
+//! used for anything that was read before it. While no notifications arrive (no listener, or its connection broke)
+//! nothing is kept.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +52,7 @@ impl Weighter<String, Entry> for Size {
 }
 
 impl PublicObjects {
-    /// Returns none yet. They are kept only if `database` listens to [`CHANNEL`].
+    /// Creates an empty cache. Objects are kept only if `database` listens to [`CHANNEL`].
     pub(crate) fn new(database: Database) -> Self {
         Self {
             database,

@@ -1,8 +1,8 @@
 //! Pictures in another size and format: `render/image/*`.
 //!
-//! A picture's way: `options` is what the request asks for, `cache` has what was made before, `work` bounds how many are
-//! made at once, `decode` reads the source, `transform` brings it to its size (`geometry`, `focus`), and `encode` writes
-//! it in the chosen `format`. The caller has already checked the right to read the object.
+//! The way of a picture: `options` holds the request's options, `cache` has what was made before, `work` bounds how
+//! many are made at once, `decode` reads the source, `transform` brings it to its size (`geometry`, `focus`), and
+//! `encode` writes it in the chosen `format`. The caller has already checked the right to read the object.
 
 mod cache;
 mod decode;
@@ -33,7 +33,7 @@ use work::{SharedJobs, Workers};
 pub(crate) use format::{Format, FormatChoice, Target};
 pub(crate) use options::{Anchor, Gravity, ListForm, Options, QUALITIES, Resize};
 
-/// Why a picture is not rendered. The words are those of upstream.
+/// Why a picture is not rendered. The messages are those of upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Not a picture, broken, or in a format that is not read.
@@ -124,17 +124,17 @@ impl Renderer {
         self.inner.workers.load()
     }
 
-    /// Returns what is counted of renderings.
+    /// Returns the statistics of renderings.
     pub(crate) fn renderings(&self) -> &Renderings {
         &self.inner.renderings
     }
 
-    /// Returns the widths and heights that can be asked for.
+    /// Returns the widths and heights that can be requested.
     pub(crate) fn sizes(&self) -> &RangeInclusive<u32> {
         &self.inner.limits.sizes
     }
 
-    /// Returns what `options` make of the `size` bytes of `version`, in one of the formats of `target`.
+    /// Renders `version`, which has `size` bytes, with `options`, in one of the formats of `target`.
     ///
     /// Errors: [`Error::NoSuchKey`] if the bytes are gone; [`Error::Render`].
     pub(crate) async fn render(
@@ -153,7 +153,7 @@ impl Renderer {
         Ok(self.inner.jobs.join(key, work).await?)
     }
 
-    /// Forgets all that was made of `version`.
+    /// Removes all rendered pictures of `version`.
     pub(crate) async fn forget(&self, version: Uuid) {
         let cache = Arc::clone(&self.inner.cache);
         drop(tokio::task::spawn_blocking(move || cache.forget(version)).await);
@@ -193,7 +193,7 @@ impl Inner {
         worker.run(source.memory, self.limits.time, move || convert(source, &options, target, deadline)).await
     }
 
-    /// Reads the source's bytes, but not more than may be: what a row says of their number may be wrong.
+    /// Reads the source's bytes, up to the limit: the size in a row may be wrong.
     async fn read(&self, version: Uuid) -> Result<Bytes, Refusal> {
         let mut stream = self.backend.stream(version).await.map_err(|error| missing_or_failed(&error))?;
         let mut bytes = Vec::new();
@@ -221,7 +221,7 @@ fn missing_or_failed(error: &Error) -> Refusal {
     }
 }
 
-/// Makes the picture of `source`. A codec cannot be stopped, so the deadline is looked at between two of them.
+/// Makes the picture of `source`. A codec cannot be stopped, so the deadline is checked between two of them.
 fn convert(source: Source, options: &Options, target: Target, deadline: Instant) -> Result<Picture, Refusal> {
     let in_time = || if Instant::now() < deadline { Ok(()) } else { Err(Refusal::Timeout) };
     let (original, orientation, profile) = (source.format, source.orientation, source.profile.clone());

@@ -1,9 +1,9 @@
-//! Resumable uploads, which come part by part.
+//! Resumable uploads, which are sent in parts.
 //!
-//! The bytes of each request are stored as a part of their own, and then noted in the upload's row, on the condition that
-//! as much had come before as the request said. So any node can go on with an upload, also after a crash, and of two
-//! requests that send the same bytes one is taken. The last one puts the parts together, and its transaction writes the
-//! object's row and ends the upload in one.
+//! The bytes of each request are stored as a part of their own, and then added to the upload's row, on the condition
+//! that its offset is the one in the request. So any node can continue an upload, also after a crash, and of two
+//! requests that send the same bytes only one is accepted. The last one puts the parts together, and its transaction
+//! writes the object's row and ends the upload in one.
 
 use std::collections::HashSet;
 use std::io;
@@ -26,7 +26,7 @@ use crate::{Error, Storage, objects};
 /// How a resumable upload is refused. Source: tus resumable upload protocol 1.0.0.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
-    /// For a reason that other uploads are refused for, too.
+    /// For a reason that applies to all kinds of uploads.
     #[error(transparent)]
     Storage(#[from] Error),
     /// No such upload.
@@ -35,7 +35,7 @@ pub(crate) enum Refusal {
     /// The upload was not finished in time.
     #[error("The file for this url no longer exists")]
     Expired,
-    /// More or less has come than the request says.
+    /// The offset in the request is not the current one.
     #[error("Upload-Offset conflict")]
     Conflict,
     /// More is announced than the bucket takes.
@@ -44,7 +44,7 @@ pub(crate) enum Refusal {
     /// More came than was announced.
     #[error("upload's size exceeded")]
     LengthExceeded,
-    /// An upload that has ended cannot be given up.
+    /// An upload that is complete cannot be terminated.
     #[error("The upload has been completed and cannot be terminated")]
     Complete,
 }
@@ -144,7 +144,7 @@ fn metadata_pairs(header: &str) -> impl Iterator<Item = (&str, &str)> {
     header.split(',').map(|pair| pair.split_once(' ').unwrap_or((pair, "")))
 }
 
-/// Notes a new upload, of which nothing has come yet.
+/// Stores the row of a new upload, which has no bytes yet.
 pub(crate) async fn create(storage: &Storage, caller: &Caller, new: &Resumable) -> Result<(), Error> {
     let transaction = caller.service_transaction("storage.tus.upload.create").statement(
         "insert into basalt.resumable_uploads \
@@ -175,11 +175,11 @@ pub(crate) async fn find(storage: &Storage, id: Uuid) -> Result<Resumable, Refus
     if found.expires_at <= OffsetDateTime::now_utc() { Err(Refusal::Expired) } else { Ok(found) }
 }
 
-/// Takes the next bytes of `upload`, and puts the object together when they are the last. What came before a sender broke
-/// off is kept, so that it need not be sent again.
+/// Takes the next bytes of `upload`, and puts the object together when they are the last. Bytes that were received
+/// before the sender broke off are kept, so that they need not be sent again.
 ///
-/// Errors: [`Refusal::Conflict`] when another request was faster, [`Refusal::TooLarge`], [`Refusal::LengthExceeded`],
-/// and those of uploads; nothing of the request is kept then.
+/// Errors: [`Refusal::Conflict`] when another request has changed the offset, [`Refusal::TooLarge`],
+/// [`Refusal::LengthExceeded`], and those of uploads; nothing of the request is stored then.
 pub(crate) async fn append(
     storage: &Storage,
     caller: &Caller,
@@ -207,7 +207,7 @@ pub(crate) async fn append(
     failure.map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// Notes that `part` has come.
+/// Adds the row of `part`.
 async fn note(
     storage: &Storage,
     caller: &Caller,
@@ -258,7 +258,7 @@ async fn complete(
             Ok(whole) => whole,
             Err(error) => {
                 objects::discard(storage, &[last.version]).await;
-                // The parts go away when another request has completed the upload meanwhile.
+                // The parts are removed if another request has completed the upload meanwhile.
                 let current = find(storage, upload.id).await?;
                 return Err(if current.is_complete { Refusal::Conflict } else { error.into() });
             }
@@ -288,7 +288,7 @@ fn is_conflict(error: &Error) -> bool {
     matches!(error, Error::Database(database::Error::Postgres(server)) if server.code == "PT409")
 }
 
-/// Gives `upload` up.
+/// Terminates `upload`.
 ///
 /// Errors: [`Refusal::Complete`].
 pub(crate) async fn terminate(storage: &Storage, caller: &Caller, upload: &Resumable) -> Result<(), Refusal> {
@@ -302,7 +302,7 @@ pub(crate) async fn terminate(storage: &Storage, caller: &Caller, upload: &Resum
     Ok(())
 }
 
-/// Gives up the uploads that were not finished in time, and forgets those that were.
+/// Removes the uploads that were not finished in time, and the rows of those that were.
 pub(crate) async fn remove_expired(storage: &Storage) -> Result<(), Error> {
     let removal = crate::caller::service_transaction("storage.tus.upload.delete").statement(
         "delete from basalt.resumable_uploads where expires_at <= now() returning to_json(parts)",

@@ -6,7 +6,7 @@ use crate::Error;
 const PLAIN: [&str; 8] =
     ["all", "noindex", "nofollow", "none", "nosnippet", "indexifembedded", "notranslate", "noimageindex"];
 const WITH_VALUE: [&str; 4] = ["max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"];
-/// Agents may stand before the rules; more than this in a row is no header that anybody means.
+/// The most user agents in a row before a rule; a longer list is not a sensible header.
 const MAX_AGENTS: usize = 8;
 
 /// Checks the value of the header.

@@ -1,10 +1,10 @@
 //! The S3 protocol at `/storage/v1/s3`, path style.
 //!
-//! The way through it: `signature` reads what a request claims and `credentials` whether it holds and whose it is;
-//! `payload` (with `chunked`) decodes the body and compares it with its hashes; `request` refuses what is not supported
-//! and takes from the request what the crate `s3s` would read more strictly than buckets' and objects' rules here.
-//! `s3s` then routes to an operation (`operations` and the files of its families) and writes its XML. `form` is the upload
-//! of a browser's form, which needs none of that.
+//! The way through it: `signature` reads the signature of a request, `credentials` verifies it and identifies the
+//! caller; `payload` (with `chunked`) decodes the body and compares it with its hashes; `request` refuses what is not
+//! supported and takes from the request what the crate `s3s` would read more strictly than buckets' and objects' rules
+//! here. `s3s` then routes to an operation (`operations` and the files of its families) and writes its XML. `form` is
+//! the upload of a browser's form, which needs none of that.
 
 mod buckets;
 mod chunked;

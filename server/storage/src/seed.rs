@@ -210,8 +210,8 @@ fn walk(folder: &Path, prefix: &str, root: &Path, files: &mut Vec<File>) -> Resu
     Ok(())
 }
 
-/// Reports whether the link at `path` may be followed. Buckets can be public, and a link in somebody else's project may lead to
-/// anything on this machine; one to a folder may lead in circles.
+/// Reports whether the link at `path` may be followed. Buckets can be public, and a link in another person's project
+/// may lead to any file of this machine; one to a folder may cause a loop.
 fn leads_to_a_file_in(root: &Path, path: &Path) -> bool {
     path.canonicalize().is_ok_and(|target| target.starts_with(root) && target.is_file())
 }

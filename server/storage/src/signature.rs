@@ -1,5 +1,5 @@
-//! Tokens of signed URLs: what they say and whom they are for. Their form is upstream's, so that a token of either
-//! service is good at the other, where both know the same secret.
+//! Tokens of signed URLs. Their form is upstream's, so that a token of either service is valid at the other, if both
+//! have the same secret.
 
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
@@ -82,7 +82,7 @@ pub(crate) fn verify(
     scope: Scope,
 ) -> Result<std::sync::Arc<Verified>, Error> {
     let verified = keys.verifier().verify(token).map_err(|error| Error::InvalidJwt(refusal(&error)))?;
-    // The verifier allows for clocks that differ; these tokens are made and read by the same one.
+    // The verifier allows for differing clocks, but these tokens are made and read with the same clock.
     if verified.expires_at().is_none_or(|expires| expires <= now()) {
         return Err(Error::InvalidJwt(refusal(&tokens::Error::Expired)));
     }
@@ -98,7 +98,8 @@ pub(crate) fn verify(
     }
 }
 
-/// Returns what a token is for. Older ones do not say it: those for uploads tell whether an object is replaced.
+/// Returns what a token is for. Older ones do not name it; those for uploads are recognized by the claim that says
+/// whether an object is replaced.
 fn scope_of(token: &Verified) -> Option<Scope> {
     match token.claims.get("scope") {
         Some(Value::String(scope)) if scope == "upload" => Some(Scope::Upload),
@@ -109,7 +110,7 @@ fn scope_of(token: &Verified) -> Option<Scope> {
     }
 }
 
-/// Returns upstream's words for a token that is not acceptable.
+/// Returns upstream's message for a token that is not acceptable.
 pub(crate) const fn refusal(error: &tokens::Error) -> &'static str {
     match error {
         tokens::Error::Expired => "\"exp\" claim timestamp check failed",

@@ -14,14 +14,14 @@ use uuid::Uuid;
 use crate::row::{self, names};
 use crate::{Error, Storage, multipart, resumable};
 
-/// The time from the start, which has other things to do, to the first look.
+/// The time from the start to the first look, so that starting is not slowed down.
 const FIRST_LOOK: Duration = Duration::from_secs(60);
 /// How long after the first look the second is: longer than transactions may take.
 const SECOND_LOOK: Duration = Duration::from_secs(15 * 60);
 /// The time from one pair of looks to the next.
 const PERIOD: Duration = Duration::from_secs(24 * 3600);
-/// From this number of orphans on, the store must have more bytes with rows than without. A database that knows little
-/// or nothing of the store has more likely not been restored yet, or is another store's, than lost so much.
+/// From this number of orphans on, the store must have more bytes with rows than without. Otherwise it is more likely
+/// that the database has not been restored yet, or belongs to another store, than that so many rows were lost.
 const SUSPICIOUS: usize = 100;
 
 /// Looks for bytes without rows, one look after the other.

@@ -1,4 +1,4 @@
-//! Brings the objects' bytes from one store to another, for `basalt storage move`.
+//! Copies the objects' bytes from one store to another, for `basalt storage move`.
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use url::Url;
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::backend::Backend;
 use crate::{Error, Settings};
 
-/// Objects that are on their way at the same time.
+/// Objects that are copied at the same time.
 const CONCURRENT: usize = 8;
 
 /// How far a transfer is.
@@ -15,9 +15,9 @@ const CONCURRENT: usize = 8;
 pub struct Transfer {
     /// Objects that the target has now.
     pub objects: u64,
-    /// Those of them that this transfer has brought.
+    /// Those of them that this transfer has copied.
     pub copied: u64,
-    /// Bytes of what it has brought.
+    /// Bytes that it has copied.
     pub bytes: u64,
 }
 
@@ -25,8 +25,8 @@ pub struct Transfer {
 /// tells `progress` after each of the store's 256 folders, whose number goes along. The other settings of an S3 store
 /// are those of `settings`.
 ///
-/// What the target has already, in the same size, is not copied again: a transfer that was stopped goes on where it
-/// was. The origin stays as it is.
+/// Objects that the target already has in the same size are not copied again, so a stopped transfer continues where it
+/// was. The origin is not changed.
 ///
 /// Errors: [`Error::Backend`] when a store cannot be read or written, or `target` is neither of the two.
 pub async fn transfer(

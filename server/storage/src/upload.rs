@@ -21,7 +21,7 @@ use crate::objects::NewRow;
 use crate::row::iso_milliseconds;
 use crate::{Error, Storage, key, mime, robots};
 
-/// How a folder without objects is kept: by an object of this name, which has to be empty.
+/// The name of the empty object that keeps a folder without other objects.
 pub(crate) const FOLDER_MARKER: &str = ".emptyFolderPlaceholder";
 
 /// The type of an object for which the request names none.
@@ -29,7 +29,7 @@ pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";
 /// `Cache-Control` of an object for which the request says nothing.
 pub(crate) const DEFAULT_CACHE_CONTROL: &str = "no-cache";
 
-/// Bytes up to which an upload may come whole before it is known whether it is refused.
+/// Bytes up to which an upload of the service is stored before its row is tried: refusing it afterwards is cheap.
 const SMALL: u64 = 64 * 1024;
 
 /// What an upload says about its object.
@@ -43,7 +43,7 @@ pub(crate) struct Description {
     pub(crate) content_length: Option<u64>,
 }
 
-/// Where an upload goes, and by whose right.
+/// The target of an upload, and the caller whose rights apply.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub(crate) bucket: &'a str,
@@ -110,7 +110,7 @@ impl Target<'_> {
         if announced.is_some_and(|length| length > limit) {
             return Err(Error::EntityTooLarge);
         }
-        // The service may write everything, and a name that is taken is also noticed when the row is written.
+        // The service may write everything, and writing the row also detects a name that is taken.
         let is_cheap_to_refuse = announced.is_some_and(|length| length <= SMALL);
         if !(caller.is_service() && is_cheap_to_refuse) {
             self.rehearse(storage, caller, about).await?;
@@ -161,7 +161,7 @@ impl Target<'_> {
     }
 }
 
-/// Bytes that are stored, and durable, but have no row yet.
+/// Bytes that are stored durably, but have no row yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredBytes {
     pub(crate) version: Uuid,
@@ -189,7 +189,8 @@ impl StoredBytes {
     }
 }
 
-/// Stores what `chunks` give under a version of its own, at most `limit` bytes. Memory does not depend on the size.
+/// Stores the bytes of `chunks`, at most `limit`, under a new version. The memory that this needs does not depend on
+/// the size.
 ///
 /// Errors: [`Error::EntityTooLarge`]; [`Error::InvalidContent`] when the sender breaks off; [`Error::Backend`]. Nothing
 /// is stored then.
@@ -208,7 +209,8 @@ pub(crate) async fn store(
     }
 }
 
-/// Does what [`store`] does, but keeps what came before the sender broke off: that failure stands beside it.
+/// Does what [`store`] does, but keeps the bytes that were received before the sender broke off, and returns that
+/// failure with them.
 ///
 /// Errors: [`Error::EntityTooLarge`], [`Error::Backend`]. Nothing is stored then.
 pub(crate) async fn store_part(

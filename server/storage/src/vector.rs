@@ -1,8 +1,9 @@
 //! Vector buckets: indexes of vectors with metadata, and the search for the nearest of them.
 //!
-//! Buckets and indexes are rows of `storage.buckets_vectors` and `storage.vector_indexes`, as upstream's. The vectors of
-//! an index are a table of its own in schema `storage_vectors`, named after the index's id, with pgvector's type `vector`:
-//! 32 bits for each number, as they came. Only the service role gets here, so all of it runs as the service's login.
+//! Buckets and indexes are rows of `storage.buckets_vectors` and `storage.vector_indexes`, as upstream's. The vectors
+//! of an index are a table of its own in schema `storage_vectors`, named after the index's id, with pgvector's type
+//! `vector`: 32 bits for each number, unchanged. Only the service role has access, so everything runs as the service's
+//! login.
 
 mod buckets;
 mod entries;
@@ -143,8 +144,8 @@ fn table(id: &str) -> String {
     format!("storage_vectors.{}", database::quote_identifier(&format!("index_{id}")))
 }
 
-/// Returns what a query finds on the primary as the service's login, which owns what vectors are kept in. It runs no code of
-/// the database's users.
+/// Returns what a query finds on the primary as the service's login, which owns the tables of the vectors. It runs no
+/// code of the database's users.
 async fn look_up<'a>(
     storage: &Storage,
     sql: &'a str,

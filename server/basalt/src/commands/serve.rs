@@ -169,7 +169,7 @@ async fn listen(
         }
     };
     let banner = banner::Banner { settings, backend, keys, address, admin_address, inbox_address };
-    // Functions that are served beside a server leave it to that one to be known.
+    // If only functions are served, in addition to a running server, the announcement of that server stays valid.
     let is_alone = settings.functions_api.is_none();
     let announced = is_alone.then(|| banner.instance()).and_then(|own| own.announce(&settings.data_dir));
     banner.print(at.elapsed());

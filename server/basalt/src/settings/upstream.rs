@@ -1,5 +1,5 @@
-//! What becomes of each key of the Supabase CLI's `config.toml`: it works, or is said to have no effect, or means
-//! nothing here.
+//! Tests that each key of the Supabase CLI's `config.toml` works, or is reported to have no effect, or means nothing
+//! here.
 //!
 //! Source: the CLI's `pkg/config`, its template and its structures.
 
@@ -32,7 +32,7 @@ fn read(root: &Path, config: &toml::Table) -> Result<Settings, Invalid> {
     Ok(Settings { project: base, ..settings })
 }
 
-/// Returns all that a reader of the settings could notice, with the secrets that are not shown.
+/// Returns everything that a reader of the settings can observe, with the secrets that `Debug` hides.
 fn fingerprint(settings: &Settings) -> String {
     let keys = &settings.keys;
     let secrets = [

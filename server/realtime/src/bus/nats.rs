@@ -37,7 +37,7 @@ pub(crate) async fn run(
         .retry_on_initial_connect()
         .subscription_capacity(MAX_PARTS)
         .event_callback(move |event| {
-            // Nobody receives any more when the service shuts down.
+            // There is no receiver any more when the service shuts down.
             let _ = events.send(event);
             std::future::ready(())
         });

@@ -62,7 +62,7 @@ impl RowChange {
     }
 }
 
-/// Who gets the changes of a batch.
+/// The readers of the changes of a batch.
 pub(crate) struct DeliveryPlan(Vec<(TableBatch, Evaluation)>);
 
 /// Decides who gets which of `rows`. Queries that take too long are given up at the last attempt.
@@ -161,8 +161,8 @@ impl TableBatch {
         members.map(|(channel, member)| (*channel, member))
     }
 
-    /// Returns the members that a change is for: those whose filters it passes, and those that get an error in place of
-    /// rows, whatever their filters, since even whether a row passes a filter would say something about it.
+    /// Returns the members that a change is for: those whose filters it passes, and, regardless of their filters, those
+    /// that get an error in place of rows, since even the result of a filter would reveal something about the row.
     fn readers(
         &self,
         change: &RowChange,
@@ -203,7 +203,7 @@ impl TableBatch {
             if error.is_none() && needs_policies && !sees() {
                 continue;
             }
-            // Nobody gets a row that cannot be read.
+            // A row that cannot be read is not sent.
             if error.is_none() && !evaluation.values.contains_key(&change.filtered_row(*number)) {
                 continue;
             }

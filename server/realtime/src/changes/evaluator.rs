@@ -182,7 +182,8 @@ impl Evaluator<'_> {
         if by_principal.is_empty() {
             return Ok(HashMap::new());
         }
-        let xids = by_principal.values().flat_map(|(_, numbers)| numbers).map(|number| self.rows[*number].xid);
+        let xids =
+            by_principal.values().flat_map(|(_, numbers)| numbers).map(|number| self.rows[*number].xid);
         queries::await_visibility(&self.changes.database, &xids.collect()).await?;
         // Boxed, since the compiler cannot tell otherwise that the task may move between threads.
         let answers = by_principal

@@ -281,7 +281,7 @@ impl FollowerState {
         self.leader = Some((node, Instant::now()));
         let next = match self.next {
             Some((run, next)) if run == range.run => next,
-            // A new leader begins with what the one before may not have sent to everybody.
+            // A new leader begins with the batches that the previous one may not have sent to all followers.
             Some(_) => 0,
             // Before the first leader, no client has been promised anything.
             None => range.next,

@@ -37,7 +37,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// The state of the feed, for subscribers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FeedState {
-    /// Nobody needs it.
+    /// No client needs it.
     Idle,
     /// It is being opened.
     Connecting,
@@ -50,7 +50,7 @@ pub(crate) enum FeedState {
 /// The reason why reading or following has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EndReason {
-    /// Nobody has a channel.
+    /// No client has a channel.
     Unneeded,
     /// The slot keeps too much of the write-ahead log.
     Overgrown,
@@ -146,7 +146,7 @@ impl Feed {
             self.set_state(FeedState::Live);
             tokio::time::sleep(RESUME_PAUSE).await;
             if tokio::time::timeout(IDLE_LIMIT, self.wait_until_needed()).await.is_err() {
-                // Nobody came back, and a new client does not need older changes.
+                // No client came back, and a new client does not need older changes.
                 self.retire().await;
             }
         }
@@ -210,7 +210,7 @@ impl Feed {
         }
     }
 
-    /// Drops the slot, which nobody needs.
+    /// Drops the slot, which is not needed any more.
     async fn retire(&mut self) {
         self.set_state(FeedState::Connecting);
         if let Err(error) = slot::drop(self.realtime.database(), &self.slot).await {

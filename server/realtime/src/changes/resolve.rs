@@ -20,7 +20,7 @@ pub(crate) struct Target {
     pub(crate) kind: Option<Kind>,
     /// Conditions that all have to hold.
     pub(crate) filter: Arc<[Condition]>,
-    /// The columns that the client wants beside the primary key; `None` for all.
+    /// The columns that the client wants in addition to the primary key; `None` for all.
     pub(crate) select: Option<Arc<[String]>>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Target {
 pub(crate) enum Failure {
     /// The binding is not possible. The message is for the client.
     Refused(String),
-    /// The database could not be asked.
+    /// The query of the database failed.
     Database(database::Error),
 }
 

@@ -21,13 +21,13 @@ use crate::protocol::Version;
 use crate::socket::outbox::Outbox;
 use crate::token::Access;
 
-/// The pause after a first failure, which clients are not told of.
+/// The pause after a first failure, which is not reported to clients.
 const SHORT_PAUSE: Duration = Duration::from_millis(100);
 /// The range of the random pause, in milliseconds, before a subscription is tried again.
 const RETRY_PAUSE: std::ops::Range<u64> = 5_000..10_000;
 /// Subscriptions that are resolved at the same time.
 const MAX_RESOLVING: usize = 3;
-/// How long a subscription waits for the feed before the client is told.
+/// How long a subscription waits for the feed before the client gets an error.
 const FEED_WAIT_LIMIT: Duration = Duration::from_secs(3);
 /// Characters of a refusal that are logged.
 const MAX_LOGGED: usize = 300;

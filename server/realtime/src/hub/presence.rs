@@ -99,7 +99,7 @@ impl Presences {
         metas.iter().find(|meta| meta.owner == owner)
     }
 
-    /// Reports whether nobody is present.
+    /// Reports whether there are no presences.
     pub(super) fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }

@@ -82,7 +82,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         self.frames.push_back(close.to_frame());
         poll_fn(|context| self.poll_write(context)).await?;
         self.io.shutdown().await?;
-        // Bytes that nobody reads would make the kernel reset the connection, and take the last frame with it.
+        // Unread bytes would make the kernel reset the connection, and the last frame would be lost.
         poll_fn(|context| {
             loop {
                 match ready!(self.poll_read(context)) {

@@ -91,7 +91,7 @@ impl Outbox {
             return Poll::Ready(taken);
         }
         self.task.register(context.waker());
-        // An item that was appended before the registration has woken nobody.
+        // An item that was appended before the registration has not woken the task.
         self.take().map_or(Poll::Pending, Poll::Ready)
     }
 

@@ -1,4 +1,4 @@
-//! What can be asked of the root, of each relation and of each function.
+//! The operations of the root, of each relation and of each function.
 
 use serde_json::{Map, Value, json};
 

@@ -66,8 +66,8 @@ pub(super) fn object<'a>(
     Value::Object(schema)
 }
 
-/// Returns a column's default as JSON, where it is a constant of its type. Texts are shown as the expressions that they
-/// are, but for the quotes and the cast of a plain literal.
+/// Returns a column's default as JSON, if it is a constant of its type. Texts are returned as SQL expressions, except
+/// that a plain literal has neither quotes nor cast.
 pub(super) fn default(type_name: &str, expression: &str) -> Option<Value> {
     if json_type(type_name) == Some("string") {
         let literal = expression.strip_suffix(type_name).and_then(|text| text.strip_suffix("::"));

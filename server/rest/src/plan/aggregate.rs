@@ -27,9 +27,9 @@ pub struct Aggregation {
 pub enum Grouping {
     /// Not at all: each stays a row.
     None,
-    /// By everything that is shown and not aggregated.
+    /// By all selected columns that are not aggregated.
     Grouped,
-    /// They are spread into grouped rows: everything shown of them is compared.
+    /// They are spread into grouped rows, so all selected columns have to be comparable.
     Compared,
 }
 
@@ -49,10 +49,10 @@ impl SpreadColumn {
 }
 
 impl Planner<'_> {
-    /// Decides what the embeds of `root` lift and which nodes group their rows.
+    /// Decides which aggregates the embeds of `root` lift and which nodes group their rows.
     ///
     /// Errors: `PGRST123` for aggregates when they are disabled, `PGRST127` for some in a to-many spread.
-    pub(super) fn settle_aggregates(&self, root: &mut Node) -> Result<(), Error> {
+    pub(super) fn plan_aggregates(&self, root: &mut Node) -> Result<(), Error> {
         if !self.settings.db_aggregates_enabled && has_aggregates(root) {
             return Err(Error::AggregatesNotAllowed);
         }
@@ -117,7 +117,7 @@ impl Planner<'_> {
         Ok(lifted)
     }
 
-    /// Names every column of `node` where all are asked for.
+    /// Replaces `*` by the names of all columns of `node`.
     pub(super) fn expand_all(&self, node: &mut Node) {
         let each = self.each(node);
         let is_all = |selected: &OutputColumn| selected.column.is_all && selected.aggregation.is_none();

@@ -28,11 +28,11 @@ pub struct CallPlan {
     pub arguments: Vec<Argument>,
     /// Whether its values have no columns.
     pub is_scalar: bool,
-    /// Whether it gives any number of rows.
+    /// Whether it returns a set of rows.
     pub is_set: bool,
     /// The columns of its rows that are needed; `*` alone for all.
     pub returning: Vec<String>,
-    /// Whether it gives nothing.
+    /// Whether it returns nothing.
     pub is_void: bool,
     /// Whether the columns of its rows are known only from the call.
     pub is_untyped: bool,
@@ -44,7 +44,7 @@ pub struct CallPlan {
     pub settings: Vec<(String, String)>,
     /// What is read of its result.
     pub tree: Node,
-    /// How it is shown.
+    /// How it is represented.
     pub body: Body,
     /// Whether it must give exactly one row.
     pub must_be_single: bool,
@@ -101,13 +101,13 @@ impl CallPlan {
         values.collect()
     }
 
-    /// Reports whether the function's one value is the body, whatever it is.
+    /// Reports whether the body is the function's one value and nothing else.
     pub fn shows_value_alone(&self) -> bool {
         self.body.shape == BodyShape::Scalar && shows_all(&self.tree)
     }
 }
 
-/// Reports whether of a function's result there is shown nothing but its one value.
+/// Reports whether nothing but the one value of a function's result is returned.
 fn shows_all(tree: &Node) -> bool {
     let Node { columns, embeds, conditions, grouping, order, range, .. } = tree;
     *columns == [OutputColumn::scalar()]

@@ -1,4 +1,4 @@
-//! Domains whose casts say how their values are shown and read.
+//! Domains whose casts define how their values are written and read.
 //!
 //! Source: PostgREST's documentation, "Domain Representations".
 
@@ -8,7 +8,7 @@ use crate::request::syntax::Field;
 use crate::schema_cache::DomainCasts;
 
 impl Planner<'_> {
-    /// Returns all columns of `node`: each by its name where one of them is not shown as it is.
+    /// Returns all columns of `node`: each by its name if one of them is formatted by a cast.
     pub(super) fn all(&self, node: &Node) -> Vec<OutputColumn> {
         let columns = self.relation_of(node).map_or(&[][..], |table| table.columns.as_slice());
         let is_formatted =
@@ -27,7 +27,7 @@ impl Planner<'_> {
         selected.collect()
     }
 
-    /// Returns the column, as it is shown.
+    /// Returns the column, formatted by the cast of its domain.
     pub(super) fn formatted_column(&self, node: &Node, field: &Field) -> Column {
         let format = self.casts(node, field).and_then(|casts| casts.to_json.clone());
         Column { format, ..self.column(node, field) }

@@ -1,4 +1,4 @@
-//! Changing rows, and showing what was changed.
+//! Changing rows, and returning what was changed.
 
 use std::collections::BTreeSet;
 
@@ -23,9 +23,9 @@ pub struct MutatePlan {
     pub change: Change,
     /// The columns of the changed rows that are needed afterwards; empty when none are.
     pub returning: Vec<String>,
-    /// What is shown of the changed rows.
+    /// What is returned of the changed rows.
     pub tree: Node,
-    /// How it is shown.
+    /// How it is represented.
     pub body: Body,
     /// The primary key's columns, when the answer says where the new row is.
     pub location: Option<Vec<String>>,
@@ -71,7 +71,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Reports whether the answer needs nothing of the change but its rows, and any number of them is right.
+    /// Reports whether the answer needs nothing of the change except its rows, and does not limit their number.
     fn returns_all(&self) -> bool {
         match self {
             Self::Insert { conflict, .. } => !matches!(conflict, Some((Resolution::MergeDuplicates, _))),
@@ -81,7 +81,7 @@ impl Change {
         }
     }
 
-    /// Returns what a row must satisfy to be changed, or taken.
+    /// Returns the conditions that a row must satisfy to be changed or accepted.
     fn conditions(&self) -> &[Condition] {
         match self {
             Self::Insert { .. } => &[],
@@ -227,7 +227,7 @@ impl Planner<'_> {
             Mutation::Delete => Change::Delete { conditions: self.root_conditions(tree) },
             Mutation::Update => {
                 let mut payload = self.payload(table)?.take_apart();
-                // With several rows, which one counts is for Postgres to decide.
+                // With several rows, Postgres decides which one counts.
                 payload.values.take_if(|values| matches!(values, Values::Arrays(_)));
                 Change::Update { payload, conditions: self.root_conditions(tree) }
             }
@@ -321,7 +321,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Returns the columns that showing the changed rows needs: those selected, those that embeds join by, the key.
+    /// Returns the columns of the changed rows that the answer needs: those selected, those that embeds join by, the
+    /// key.
     fn returning(&self, table: &Table, tree: &Node) -> Vec<String> {
         match self.request.preferences.representation {
             None | Some(Representation::Minimal) => return Vec::new(),

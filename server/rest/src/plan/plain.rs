@@ -1,16 +1,16 @@
 //! Who writes the rows of a request as JSON: the server, from plain rows, or Postgres. This is decided here and nowhere
 //! else. The result is a [`BodyWriter`].
 //!
-//! The server writes reads without groups, spreads or a count beyond their page, and changes whose rows are shown as they
-//! are. Postgres needs two to three times as long to write a list as JSON as to send its rows. What the database set
-//! for the response then takes a statement of its own, which costs less even than the JSON of one row.
+//! The server writes reads without groups, spreads or a count beyond their page, and changes whose rows are returned
+//! unchanged. Postgres needs two to three times as long to write a list as JSON as to send its rows. What the database
+//! set for the response then takes a statement of its own, which costs less even than the JSON of one row.
 
 use super::{Body, BodyShape, Column, Grouping, Node, OutputColumn, Planner};
 use crate::request::Count;
 use crate::schema_cache::{Function, Table};
 
-/// Types whose text form the server can make JSON of: SQL names as the catalog prints them, and short names that
-/// clients cast to. Any other is asked for as JSON.
+/// Types whose text form the server can convert to JSON: SQL names as the catalog prints them, and short names that
+/// clients cast to. All others are requested from Postgres as JSON.
 const PLAIN_TYPES: &[&str] = &[
     "bigint",
     "bit",
@@ -82,18 +82,18 @@ const NARROWED_TYPES: &[&str] = &["bit", "character"];
 pub enum BodyWriter {
     /// Postgres, in the statement that gives them.
     Postgres,
-    /// The server, from plain rows. Each of the columns that are shown is asked for as said here.
+    /// The server, from plain rows. The list says how each column is requested from Postgres.
     Server(Vec<PlainColumn>),
 }
 
-/// How a column of plain rows is asked for.
+/// How a column of plain rows is requested from Postgres.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlainColumn {
     /// Unchanged.
     Bare,
     /// Converted to JSON by Postgres.
     Json,
-    /// Cast to this type, given as SQL, whatever type it has by then.
+    /// Cast to this type, given as SQL, even if its type has changed since.
     Cast(String),
 }
 
@@ -125,8 +125,8 @@ pub(super) enum RowSource<'a> {
 type Types<'a> = Vec<(&'a str, &'a str)>;
 
 impl Planner<'_> {
-    /// Decides who writes the `rows`, of which `tree` is shown, as `body`. The columns of `tree` are named one by one
-    /// where that is needed for the server to write them.
+    /// Decides who writes the `rows`, of which `tree` is returned, as `body`. The columns of `tree` are listed by name
+    /// if the server needs that to write them.
     pub(super) fn body_writer(&self, tree: &mut Node, body: &Body, rows: RowSource<'_>) -> BodyWriter {
         if !self.is_list_of_objects(tree, body) {
             return BodyWriter::Postgres;
@@ -159,8 +159,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Reports whether `body` is a list of the rows of `tree` as objects, or the one of them, and can be written
-    /// without anything else being known of the rows.
+    /// Reports whether `body` is a list of the rows of `tree` as objects, or a single one, and can be written from the
+    /// rows alone.
     fn is_list_of_objects(&self, tree: &Node, body: &Body) -> bool {
         let is_json = matches!(body.shape, BodyShape::Array | BodyShape::Object);
         let is_written = is_json && !body.strips_nulls && body.explain().is_none();
@@ -170,7 +170,8 @@ impl Planner<'_> {
         is_written && !is_empty && !is_spread && tree.grouping == Grouping::None && !self.is_counted(tree)
     }
 
-    /// Reports whether the rows beyond the page are counted, which must see what the page sees: one statement.
+    /// Reports whether the rows beyond the page are counted. The count must see the same rows as the page, so both are
+    /// one statement.
     fn is_counted(&self, tree: &Node) -> bool {
         let is_exact = matches!(self.request.preferences.count, Some(Count::Exact | Count::Estimated));
         is_exact && tree.range != crate::request::Range::ALL
@@ -182,8 +183,8 @@ fn types_of(table: &Table) -> Types<'_> {
     table.columns.iter().map(|column| (column.name.as_str(), column.base_type.as_str())).collect()
 }
 
-/// Returns how the columns of `tree` are asked for where the rows can be asked for once more, should one of them turn
-/// out to be Postgres' to write; `None` where that is known already.
+/// Returns how the columns of `tree` are requested if the statement can be repeated in case a value turns out to be one
+/// that only Postgres can write; `None` if it is already known that Postgres must write the rows.
 fn repeatable_columns(tree: &Node, types: &Types<'_>) -> Option<Vec<PlainColumn>> {
     let columns = tree.columns.iter().map(|selected| {
         let needs_json = needs_json(types, selected)?;
@@ -192,9 +193,9 @@ fn repeatable_columns(tree: &Node, types: &Types<'_>) -> Option<Vec<PlainColumn>
     columns.collect()
 }
 
-/// Returns how the columns of `tree`, which are named then, are asked for where the rows cannot be asked for once more,
-/// since their transaction changes something and is committed when they come. Nothing may be left to turn out then:
-/// each column is asked for under the type that it is known to have, or as JSON. `None` where that cannot be done.
+/// Returns how the columns of `tree`, which are then listed by name, are requested if the statement cannot be repeated:
+/// its transaction changes something and is committed when the rows arrive. So nothing may be uncertain: each column is
+/// cast to its known type, or requested as JSON. `None` if that is not possible.
 fn certain_columns(tree: &mut Node, types: &Types<'_>) -> Option<Vec<PlainColumn>> {
     let mut named: Vec<OutputColumn> = Vec::new();
     for selected in &tree.columns {
@@ -202,7 +203,7 @@ fn certain_columns(tree: &mut Node, types: &Types<'_>) -> Option<Vec<PlainColumn
         let is_bare = selected.cast.is_none() && selected.aggregation.is_none() && column.format.is_none();
         match selected {
             _ if !is_bare || !column.path.is_empty() => return None,
-            // Nothing is known of the columns, which is not to say that there are none.
+            // The columns are not known; there may be some nevertheless.
             _ if column.is_all && types.is_empty() => return None,
             OutputColumn { alias: None, .. } if column.is_all => {
                 named.extend(types.iter().map(|(name, _)| OutputColumn::named(name)));
@@ -223,8 +224,8 @@ fn certain_columns(tree: &mut Node, types: &Types<'_>) -> Option<Vec<PlainColumn
     Some(columns)
 }
 
-/// Reports whether a column has to be asked for as JSON; `None` for all columns of rows that cannot be asked for in one
-/// way, or of which nothing is known. They are not listed by name, so that a cache that is not fresh hides none.
+/// Reports whether a column has to be requested as JSON; `None` for `*` unless all of its columns are known to be
+/// plain. They are not listed by name, so that an outdated cache does not hide a column.
 fn needs_json(types: &Types<'_>, selected: &OutputColumn) -> Option<bool> {
     if let Some(cast) = &selected.cast {
         return Some(!is_plain(&cast.to_lowercase()));
@@ -242,8 +243,8 @@ fn needs_json(types: &Types<'_>, selected: &OutputColumn) -> Option<bool> {
     }
 }
 
-/// Returns how the column called `name` is asked for where there is no second attempt; `None` if nothing is known of
-/// it.
+/// Returns how the column called `name` is requested if the statement cannot be repeated; `None` if the column is not
+/// known.
 fn certain_column(types: &Types<'_>, name: &str) -> Option<PlainColumn> {
     let (_, type_name) = types.iter().find(|(column, _)| *column == name)?;
     let is_certain =

@@ -27,7 +27,7 @@ pub struct Node {
     pub relation: String,
     /// What its columns are qualified with; differs from that of every node around it.
     pub alias: String,
-    /// What is shown of it.
+    /// The columns that are returned.
     pub columns: Vec<OutputColumn>,
     /// What is embedded into it.
     pub embeds: Vec<Embed>,
@@ -37,7 +37,7 @@ pub struct Node {
     pub grouping: Grouping,
     /// Its rows' order.
     pub order: Vec<Order>,
-    /// Which of its rows are shown.
+    /// The range of its rows that is returned.
     pub range: Range,
 }
 
@@ -63,13 +63,13 @@ pub struct Column {
     pub to_json: bool,
     /// Whether text search has to convert it: it is not a `tsvector`.
     pub is_searched_text: bool,
-    /// The function that makes it the JSON which is shown of it, as SQL.
+    /// The function that converts it to the JSON that is returned, as SQL.
     pub format: Option<String>,
-    /// The function that makes a filter's text what it is compared with, as SQL.
+    /// The function that converts a filter's text to the value that it is compared with, as SQL.
     pub parse: Option<String>,
 }
 
-/// A column that is shown.
+/// A column that is returned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputColumn {
     /// The column.
@@ -78,7 +78,7 @@ pub struct OutputColumn {
     pub cast: Option<String>,
     /// Its name in the answer, if it differs from the column's.
     pub alias: Option<String>,
-    /// The aggregate of its values, if it is not shown row by row.
+    /// The aggregate of its values, if there is one.
     pub aggregation: Option<Aggregation>,
 }
 
@@ -87,15 +87,15 @@ pub struct OutputColumn {
 pub struct Embed {
     /// Its name in the answer.
     pub key: String,
-    /// The name by which the client asked for it.
+    /// The name that the client used in the request.
     pub target: String,
-    /// How it belongs to its parent.
+    /// The relationship with its parent.
     pub relationship: Arc<Relationship>,
     /// Whether parents without it are left out.
     pub join: Join,
     /// The alias of the junction, of a many-to-many relationship.
     pub junction_alias: Option<String>,
-    /// Whether nothing of it is shown, because it only filters.
+    /// Whether nothing of it is returned, because it only filters.
     pub is_hidden: bool,
     /// The columns that it adds to its parent's row, if it is spread into it instead of having a key of its own.
     pub spread: Option<Vec<SpreadColumn>>,
@@ -183,7 +183,7 @@ impl Planner<'_> {
         }
         let is_mutation = matches!(self.request.action, crate::request::Action::Mutate { .. });
         let query = &self.request.query;
-        // Filters on the relation itself belong to the change, not to what is shown of it.
+        // Filters on the relation itself apply to the change, not to what is returned of it.
         for filter in query.filters.iter().filter(|filter| !is_mutation || !filter.path.is_empty()) {
             let node = self.at(&mut root, &filter.path)?;
             node.conditions.push(self.filter(node, &filter.item));
@@ -205,7 +205,7 @@ impl Planner<'_> {
             restrict(&mut root, self.settings.db_max_rows);
         }
         weight::check(&root)?;
-        self.settle_aggregates(&mut root)?;
+        self.plan_aggregates(&mut root)?;
         if source == Source::Result {
             self.type_rows(&mut root);
         }
@@ -227,7 +227,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Fills `node` with what `items` ask of it. `aliases` are those of the nodes around it and its own.
+    /// Adds the columns and embeds of `items` to `node`. `aliases` are those of the nodes around it and its own.
     fn select(&self, node: &mut Node, items: &[SelectItem], aliases: &mut Vec<String>) -> Result<(), Error> {
         let mut names = HashSet::new();
         for item in items {

@@ -42,7 +42,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns a name near to the parent's, if that has no relationships, else one near to the child's.
+    /// Suggests a name near to the parent's, if that has no relationships, else one near to the child's.
     fn suggest(&self, origin: &str, target: &str) -> Option<String> {
         let suggestion = |near: &str, of: &str| format!("Perhaps you meant '{near}' instead of '{of}'.");
         match self.schema.relationships.get(origin) {

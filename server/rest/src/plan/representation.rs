@@ -27,7 +27,7 @@ impl Body {
         Self { shape, strips_nulls, media, writer: BodyWriter::Postgres }
     }
 
-    /// Returns how Postgres' plan of the statement is shown in place of its result, if the client asks for that.
+    /// Returns how Postgres' plan of the statement is returned in place of its result, if the client requests that.
     pub const fn explain(&self) -> Option<&Explain> {
         match &self.media {
             MediaType::Explain(explain) => Some(explain),
@@ -40,7 +40,7 @@ impl Body {
         self.shape == BodyShape::Object && self.explain().is_none()
     }
 
-    /// Returns the same body for a request that shows nothing of it.
+    /// Returns the same body for a request that returns none.
     pub fn hidden(self) -> Self {
         Self { shape: BodyShape::Nothing, ..self }
     }
@@ -87,7 +87,7 @@ pub enum AggregateInput {
     Value,
 }
 
-/// What a body is made of.
+/// The source of a body.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum BodySource<'a> {
     /// Rows of a relation.
@@ -108,7 +108,7 @@ impl Planner<'_> {
             return Err(Error::NotAcceptable(accept.iter().map(|media| media.name().into_owned()).collect()));
         };
         if matches!(body.shape, BodyShape::Aggregate { input: AggregateInput::WholeRow(_), .. }) {
-            // Columns that are shown by a cast of their domain would make it another row.
+            // Columns that a cast of their domain formats would make it another row.
             tree.columns = vec![OutputColumn::all()];
         }
         let is_headless = self.request.headers_only && !body.must_be_single() && body.explain().is_none();
@@ -182,7 +182,7 @@ impl Planner<'_> {
         Some(Body::new(shape, false, media))
     }
 
-    /// Reports whether rows are shown as they are: all their columns, and nothing embedded.
+    /// Reports whether whole rows are returned: all their columns, unchanged, and nothing embedded.
     pub(super) fn selects_all(&self) -> bool {
         matches!(self.request.query.select.as_slice(), [] | [SelectItem::All])
     }

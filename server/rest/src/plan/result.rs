@@ -5,8 +5,8 @@ use super::Planner;
 use super::read::{Condition, Node, OrderTarget};
 
 impl Planner<'_> {
-    /// Prepares `root` for rows of a result, which have lost their relation's type: whatever is computed from them has to
-    /// be asked for with the result, or be given a row of that type again.
+    /// Prepares `root` for rows of a result, which have lost their relation's type: computed columns have to be part of
+    /// the result, and functions that take such a row need one of that type again.
     pub(super) fn type_rows(&self, root: &mut Node) {
         let Some(table) = self.relation_of(root) else { return };
         let is_unknown = |name: &&str| table.column(name).is_none();

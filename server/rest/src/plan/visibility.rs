@@ -45,7 +45,7 @@ impl Planner<'_> {
             Condition::Group { members, .. } => {
                 members.iter().any(|member| self.condition_sees_request(table, member))
             }
-            // The node that is embedded is checked by itself.
+            // The embedded node is checked separately.
             Condition::Embedded { .. } => false,
         }
     }
@@ -66,7 +66,7 @@ impl Planner<'_> {
     }
 }
 
-/// Reports whether the value is the table's own, and not a function's.
+/// Reports whether the value is a column of the table, and not the result of a function.
 fn is_own_column(table: &Table, column: &Column) -> bool {
     column.format.is_none()
         && column.parse.is_none()

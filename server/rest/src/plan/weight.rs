@@ -1,5 +1,5 @@
-//! The size of a statement in proportion to its request. Each condition that an embed has rows, or none, writes that embed
-//! once more, with all of its own conditions: without a bound a short request could become a statement of any size.
+//! The size of a statement in proportion to its request. Each condition that an embed has rows, or none, repeats that
+//! embed with all of its own conditions: without a limit, a short request could become a statement of any size.
 
 use super::read::{Condition, Node};
 use crate::error::Error;
@@ -27,9 +27,9 @@ pub(super) fn check(tree: &Node) -> Result<(), Error> {
 struct Weight {
     /// Of the request.
     requested: usize,
-    /// Of the statement, for the node's rows being there.
+    /// Of the statement, for testing that the node has rows.
     matched: usize,
-    /// Of the statement, for the node's rows and everything shown with them.
+    /// Of the statement, for the node's rows with all their embeds.
     complete: usize,
 }
 

@@ -90,7 +90,7 @@ impl<'r> RequestShape<'r> {
 /// A parameter of a query string.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Parameter<'r> {
-    /// A filter on which the plan depends but for its value.
+    /// A filter whose value the plan does not depend on.
     Comparison {
         /// `name=operator.`
         before: &'r str,

@@ -184,7 +184,7 @@ impl<'v> Values<'v> {
     }
 }
 
-/// Texts that stand for values. Nobody can guess them, so that none is in a request by chance or on purpose.
+/// Texts that stand for values. They are random, so that no request contains one by chance or on purpose.
 struct Placeholders(String);
 
 impl Placeholders {

@@ -86,8 +86,8 @@ fn dash(input: &mut &str) -> ModalResult<()> {
     ('-', not('>')).void().parse_next(input)
 }
 
-/// Returns the name at the front of `input`, if it is one that nothing but letters, digits and `_` of ASCII make up and
-/// that ends there: nearly every name is one, which is seen at a glance.
+/// Returns the name at the beginning of `input`, if it is complete and consists of ASCII letters, digits and `_` only:
+/// nearly every name has this form, which is fast to check.
 pub(super) fn plain_name(input: &str) -> Option<&str> {
     let end = input.bytes().position(|byte| !byte.is_ascii_alphanumeric() && byte != b'_');
     let (name, rest) = input.split_at_checked(end.unwrap_or(input.len()))?;

@@ -165,7 +165,7 @@ fn quality(part: &str) -> (u32, String) {
     (quality, parameters[..at].join(";"))
 }
 
-/// Returns how much a media range says: each parameter makes it more, each asterisk less.
+/// Returns how specific a media range is: each parameter makes it more, each asterisk less specific.
 fn specificity(range: &str) -> isize {
     let count = |c| isize::try_from(range.matches(c).count()).unwrap_or(isize::MAX);
     count(';') - count('*')

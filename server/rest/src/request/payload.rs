@@ -1,6 +1,6 @@
-//! The body of a request, looked at no more than planning needs: which keys its objects have.
+//! The body of a request. Only what planning needs is read: the keys of its objects.
 //!
-//! Values are never parsed here. The bytes go to Postgres as they came, which reads them by its own rules.
+//! Values are never parsed here. The bytes are sent unchanged to Postgres, which reads them by its own rules.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -79,7 +79,7 @@ pub(crate) fn first_byte(json: &[u8]) -> Option<u8> {
     json.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }
 
-/// The keys of an object; its values are read past.
+/// The keys of an object; its values are skipped.
 type ObjectKeys<'a> = HashMap<Key<'a>, IgnoredAny>;
 
 fn object_keys(json: &[u8]) -> serde_json::Result<Vec<String>> {

@@ -124,7 +124,7 @@ impl Preferences {
         }
     }
 
-    /// Checks that all preferences are known, if the client asked for strictness.
+    /// Checks that all preferences are known, if the client prefers `handling=strict`.
     ///
     /// Errors: `PGRST122` for unknown ones.
     pub fn check(&self) -> Result<(), Error> {

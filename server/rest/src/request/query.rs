@@ -101,7 +101,7 @@ impl Query {
         Ok(&mut self.ranges[index].item)
     }
 
-    /// Returns the range asked of the request's own relation.
+    /// Returns the range of the request's own relation.
     pub fn top_level_range(&self) -> Range {
         self.ranges.iter().find(|range| range.path.is_empty()).map_or(Range::ALL, |range| range.item)
     }

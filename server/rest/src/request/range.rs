@@ -1,4 +1,4 @@
-//! Which rows of a result are asked for: `limit`, `offset`, and the `Range` header.
+//! The requested range of rows: `limit`, `offset`, and the `Range` header.
 
 use crate::error::{Error, RangeError};
 
@@ -64,12 +64,12 @@ fn parse_saturating(text: &str) -> Option<i64> {
     Some(if digits.len() == text.len() { magnitude } else { -magnitude })
 }
 
-/// Returns the rows asked for by the query string's `range` and the `Range` header's `header` together.
+/// Returns the intersection of the query string's `range` and the range in `header`, the value of `Range`.
 ///
-/// The header is `first-last`, both from 0 and inclusive, or `first-`; anything else asks for nothing.
+/// The header is `first-last`, both from 0 and inclusive, or `first-`; anything else is ignored.
 ///
-/// Errors: `PGRST103` when they have no row in common, the header ends before it begins, or no rows are asked for from
-/// another than the first on.
+/// Errors: `PGRST103` when they have no row in common, the header ends before it begins, or zero rows are requested
+/// with an offset.
 pub(super) fn combine(range: Range, header: Option<&str>) -> Result<Range, Error> {
     if range.limit == Some(0) && range.offset > 0 {
         return Err(Error::InvalidRange(RangeError::NegativeLimit));

@@ -284,6 +284,6 @@ pub enum Nulls {
 pub struct PathItem<T> {
     /// Names of embeds from the outermost on.
     pub path: Vec<String>,
-    /// What is meant for it.
+    /// The item.
     pub item: T,
 }

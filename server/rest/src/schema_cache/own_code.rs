@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-/// The code that Postgres runs by itself when a relation is read or written.
+/// The code that Postgres runs when a relation is read or written.
 #[derive(Debug, Clone, Deserialize)]
 pub struct OwnCode {
     /// Whether reading runs anything else than the expressions.
@@ -26,7 +26,7 @@ struct Expression {
     text: Option<String>,
     /// Whether it is evaluated for reads, too.
     is_for_reads: bool,
-    /// The functions that it calls, but for Postgres' own.
+    /// The functions that it calls, except Postgres' own.
     functions: Vec<u32>,
     /// Whether it uses something else that is not Postgres' own.
     is_unknown: bool,
@@ -42,7 +42,7 @@ pub struct Source {
 
 /// Decides which code may see more of a request than its caller's claims, or say something about its response.
 pub(super) struct RequestVisibility {
-    /// The OIDs of functions that see nothing of a request but its caller's claims.
+    /// The OIDs of functions that see nothing of a request except its caller's claims.
     claims_only: HashSet<u32>,
     /// Whether the database announces changes of such code.
     is_watched: bool,
@@ -96,7 +96,7 @@ enum Token<'a> {
 const SETTINGS: &[&str] =
     &["set_config", "pg_settings", "pg_show_all_settings", "pg_file_settings", "ts_stat", "ts_rewrite"];
 
-/// Reports whether an expression sees nothing of a request but claims, its functions apart.
+/// Reports whether an expression, apart from the functions that it calls, sees nothing of a request except claims.
 fn is_claims_only_expression(text: &str) -> bool {
     let Some(tokens) = tokens(text) else { return false };
     (0..tokens.len()).all(|index| match tokens.get(index) {
@@ -145,8 +145,8 @@ const WORDS: &[&str] = &[
 const CALLS: &[&str] =
     &["abs", "coalesce", "greatest", "least", "length", "lower", "nullif", "round", "trim", "upper"];
 
-/// Reports whether a function sees nothing of a request but claims: one expression of its parameters, and nothing that
-/// is not known here.
+/// Reports whether a function sees nothing of a request except claims: it is one expression of its parameters that
+/// contains only known functions and keywords.
 fn is_claims_only_function(source: &Source) -> bool {
     let Some(mut tokens) = tokens(&source.text) else { return false };
     tokens.pop_if(|last| *last == Token::Sign(';'));
@@ -159,7 +159,7 @@ fn is_claims_only_function(source: &Source) -> bool {
         }
         (Some(Token::Word(word)), next) => {
             let is_parameter = source.parameters.iter().any(|parameter| parameter == word)
-                // A name before a literal is a type, and one after a period somebody's.
+                // A name before a literal is a type, and a name after a period is not Postgres' own.
                 && !matches!(next, Some(Token::Literal(_)));
             is_parameter || WORDS.contains(&word.as_str())
         }

@@ -15,7 +15,7 @@ pub struct Relationship {
     pub table: QualifiedName,
     /// The relation that it leads to.
     pub foreign_table: QualifiedName,
-    /// Whether that is a view, which no constraint promises to have each row once.
+    /// Whether that is a view, whose rows no constraint makes unique.
     pub leads_to_view: bool,
     /// How many rows there are on the other side, and what they are joined by.
     pub cardinality: Cardinality,
@@ -84,8 +84,8 @@ impl Relationship {
         }
     }
 
-    /// Reports whether no constraint ensures that it leads to one row where it is said to: it leads to a view, or its
-    /// function says so.
+    /// Reports whether it should lead to one row without a constraint that ensures this: it leads to a view, or is
+    /// computed by a function.
     pub fn is_unchecked(&self) -> bool {
         self.leads_to_view || self.function().is_some()
     }

@@ -112,9 +112,9 @@ impl SharedCache {
         self.wanted.notify_one();
     }
 
-    /// Returns the cache that has taken the place of `old`, or is about to because the catalog has changed; `None` if
-    /// it has not, as far as is known. Where Postgres has refused something, a notice that is still on its way is
-    /// waited for a little.
+    /// Returns the cache that has replaced `old`, or is about to because the catalog has changed; `None` if the catalog
+    /// has not changed, as far as is known. If Postgres has refused something, this waits briefly for a notice that may
+    /// still be on its way.
     pub(crate) async fn newer_than(
         &self,
         old: &Arc<SchemaCache>,
@@ -129,7 +129,7 @@ impl SharedCache {
             // Without a notice in time the catalog has not changed.
             let _ = tokio::time::timeout(NOTICE_DELAY, changes.wait_for(|count| has_changed(*count))).await;
         }
-        // After a failed load nobody knows when one will succeed.
+        // After a failed load it is not known when one will succeed.
         if has_changed(*changes.borrow()) && self.retry_after().is_none() {
             let mut finished = self.finished.subscribe();
             // The load that may be under way may have begun before the change.
@@ -140,7 +140,7 @@ impl SharedCache {
         newer()
     }
 
-    /// Returns what is counted of its loads.
+    /// Returns the statistics of its loads.
     pub(crate) fn loads(&self) -> &Loads {
         &self.loads
     }

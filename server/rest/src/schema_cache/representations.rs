@@ -10,7 +10,7 @@ use crate::request::MediaType;
 /// The functions of a domain's implicit casts, as SQL.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct DomainCasts {
-    /// Makes a value the JSON that is shown of it.
+    /// Converts a value to the JSON that is returned.
     pub to_json: Option<String>,
     /// Reads a value from a payload's JSON.
     pub from_json: Option<String>,

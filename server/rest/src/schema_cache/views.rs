@@ -47,7 +47,7 @@ struct Target {
     origin: (u32, u32),
 }
 
-/// The columns of a table that a view shows, and what they are called there: a column may be shown more than once.
+/// The columns of a table in a view, and their names there: a view may have a column more than once.
 type ViewColumns = HashMap<String, Vec<String>>;
 
 /// A view, and which of its columns are those of a table.
@@ -127,7 +127,7 @@ fn sources(
     found
 }
 
-/// Returns where `column` of a relation comes from in the end.
+/// Returns the table's column that `column` of a relation originates from.
 fn origin(mut column: (u32, u32), targets: &HashMap<u32, Vec<Target>>) -> (u32, u32) {
     for _ in 0..MAX_DEPTH {
         let next = targets.get(&column.0).and_then(|inner| inner.iter().find(|t| t.number == column.1));
@@ -139,7 +139,8 @@ fn origin(mut column: (u32, u32), targets: &HashMap<u32, Vec<Target>>) -> (u32, 
     column
 }
 
-/// Returns `key` as it holds between the images of its two tables, and between them and the tables.
+/// Returns the foreign keys that follow from `key`: between views of its two tables, and between these views and the
+/// tables.
 fn inherited_keys(key: &ForeignKey, images: &HashMap<QualifiedName, Vec<Image>>) -> Vec<ForeignKey> {
     let sides = |table: &QualifiedName, own: Vec<String>, pick: fn(&(String, String)) -> &String| {
         let views = images.get(table).into_iter().flatten().flat_map(|image| {

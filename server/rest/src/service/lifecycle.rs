@@ -1,4 +1,4 @@
-//! What the program does with the service beside serving: loading, reloading, and waiting for the schema cache.
+//! The life cycle of the service: loading, reloading, and waiting for the schema cache.
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ impl Rest {
         stop.run_until_cancelled(reloading).await;
     }
 
-    /// Reads settings and schema cache once, for those who want to look at them and not to serve.
+    /// Reads settings and schema cache once, for callers that inspect them without serving.
     ///
     /// Errors: when the database is not there or the catalog cannot be read.
     pub async fn load(&self) -> Result<(), LoadError> {
         self.inner.cache.refresh(&self.inner.database, &self.inner.configuration).await
     }
 
-    /// Reads the database's settings once, for those who want to look at them and not to serve.
+    /// Reads the database's settings once, for callers that inspect them without serving.
     ///
     /// Errors: when the database is not there.
     pub async fn read_settings(&self) -> Result<(), database::Error> {
@@ -41,7 +41,7 @@ impl Rest {
         self.inner.cache.reload();
     }
 
-    /// Waits until a schema cache is loaded, for which somebody has to run [`Self::keep_fresh`].
+    /// Waits until a schema cache is loaded. [`Self::keep_fresh`] must be running.
     pub async fn loaded(&self) {
         self.inner.cache.loaded().await;
     }
@@ -56,8 +56,7 @@ impl Rest {
         self.inner.cache.current().is_some()
     }
 
-    /// Tells `nodes` who has written, where reads may go to replicas, and hears of their writes. Only the first call has an
-    /// effect.
+    /// Exchanges the positions of writes with `nodes`, if reads may go to replicas. Only the first call has an effect.
     pub fn share_writes_with(&self, nodes: &Nodes) {
         self.inner.write_positions.share_with(nodes);
     }

@@ -57,7 +57,7 @@ pub struct ProxyUri {
     pub scheme: String,
     /// The host.
     pub host: String,
-    /// The port; the scheme's own where none was given.
+    /// The port; the scheme's default if none was given.
     pub port: u16,
     /// The path that the service's paths continue.
     pub path: String,

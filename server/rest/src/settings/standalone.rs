@@ -135,7 +135,7 @@ impl StandaloneSettings {
     }
 }
 
-/// Returns the names of the variables that set something of `T`.
+/// Returns the names of the variables of the settings in `T`.
 fn names<T: Table>() -> impl Iterator<Item = &'static str> {
     T::settings().flat_map(|setting| setting.variables).copied()
 }

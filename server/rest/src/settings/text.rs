@@ -49,8 +49,8 @@ pub(super) fn named<T: Table>(table: &T) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns the part of an example of a configuration file that is about `T`: each setting with its documentation and its
-/// default, as a comment where that is no value at all.
+/// Returns the part of an example of a configuration file that is about `T`: each setting with its documentation and
+/// its default, as a comment if there is no default.
 pub(super) fn example<T: Table>() -> String {
     let defaults = T::default();
     let mut text = String::new();

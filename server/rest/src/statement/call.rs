@@ -28,7 +28,7 @@ pub(super) fn statement<'p>(plan: &'p CallPlan, count: Option<Count>, settings: 
     sql.into()
 }
 
-/// Returns the rows of `plan`, whose `columns` are asked for as JSON where they have to be.
+/// Returns the rows of `plan`. `columns` says which of its columns are written as JSON.
 pub(super) fn plain_rows<'p>(plan: &'p CallPlan, columns: &'p [PlainColumn]) -> Statement<'p> {
     let mut sql = Sql::default();
     with_source(&mut sql, plan);
@@ -43,8 +43,8 @@ fn with_source<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
     sql.push(") ");
 }
 
-/// Writes the function's one value by itself. What it set for the response is read after it was called: Postgres
-/// evaluates a select list in its order.
+/// Writes the function's one value without a common table expression. What the function sets for the response is read
+/// after the call: Postgres evaluates a select list in its order.
 fn value<'p>(sql: &mut Sql<'p>, plan: &'p CallPlan) {
     sql.push("SELECT NULL::bigint AS total, 1::bigint AS rows, ");
     if plan.is_void {

@@ -38,7 +38,8 @@ pub(super) fn spread_columns(sql: &mut Sql<'_>, alias: &str, embed: &Embed) {
     });
 }
 
-/// Writes GROUP BY: everything that a grouped `node` and those of its `embeds` that are shown select unaggregated.
+/// Writes GROUP BY: everything that a grouped `node` and those of its `embeds` that are returned select without an
+/// aggregate.
 pub(super) fn terms<'p>(sql: &mut Sql<'_>, node: &Node, embeds: impl Iterator<Item = &'p Embed>) {
     if node.grouping != Grouping::Grouped {
         return;

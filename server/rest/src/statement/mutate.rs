@@ -1,4 +1,4 @@
-//! Changing rows: the change as a common table expression, and what is shown of it read from that.
+//! Changing rows: the change as a common table expression, and the returned rows read from that.
 
 use super::condition::condition;
 use super::sql::{Sql, Statement};
@@ -21,8 +21,8 @@ const COUNT_UPDATED: &str = "set_config('pgrst.inserted', (coalesce(nullif(curre
 /// Where there is one row alone, it is inserted unless this was run.
 const NOT_INSERTED: &str = "set_config('pgrst.inserted', '0', true) = '0'";
 
-/// Returns the statements of `plan`: the change by itself where its rows are shown as they are, or no more than their
-/// number is needed, which is half of what it costs as a common table expression.
+/// Returns the statements of `plan`. If the changed rows are returned unchanged, or only their number is needed, the
+/// change is the whole statement, which costs half of what a common table expression does.
 pub(super) fn statements(plan: &MutatePlan) -> Statements<'_> {
     if let BodyWriter::Server(columns) = &plan.body.writer {
         let mut main = Sql::default();
@@ -53,7 +53,7 @@ pub(super) fn statements(plan: &MutatePlan) -> Statements<'_> {
     }
 }
 
-/// Reports whether nothing is shown of the changed rows, and any number of them is right.
+/// Reports whether nothing is returned of the changed rows, and their number is not limited.
 fn is_bare(plan: &MutatePlan) -> bool {
     let has_location = plan.location.as_ref().is_some_and(|key| !key.is_empty());
     let is_guarded =
@@ -61,7 +61,7 @@ fn is_bare(plan: &MutatePlan) -> bool {
     plan.body.shape == BodyShape::Nothing && !has_location && !is_guarded
 }
 
-/// Returns the change, and what is shown of it.
+/// Returns the change, and what is returned of it.
 fn with_result(plan: &MutatePlan) -> Statement<'_> {
     let mut sql = Sql::default();
     sql.push("WITH ").identifier(SOURCE).push(" AS (");
@@ -79,7 +79,7 @@ fn with_result(plan: &MutatePlan) -> Statement<'_> {
     location(&mut sql, plan);
     sql.push(" FROM ");
     if plan.body.shape == BodyShape::Nothing {
-        // What is not shown need not be read: names in the select list must not fail either.
+        // Nothing is returned, so nothing is read: names in the select list must not fail either.
         sql.identifier(SOURCE);
     } else {
         sql.enclosed("(", ")", |sql| read::rows(sql, &plan.tree, None));
@@ -148,7 +148,7 @@ fn change<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan) {
             on_conflict(sql, payload, Resolution::MergeDuplicates, key);
         }
         Change::Update { payload, .. } if payload.columns.is_empty() => {
-            // Nothing to set is nothing changed, yet the columns shown of it must be there.
+            // Without values nothing is changed, but the columns that are returned must exist.
             sql.push("SELECT ");
             returned_columns(sql, plan);
             sql.push(" FROM ").qualified(&plan.schema, &plan.relation);
@@ -168,7 +168,7 @@ fn change<'p>(sql: &mut Sql<'p>, plan: &'p MutatePlan) {
     }
 }
 
-/// Writes what is kept of the changed rows.
+/// Writes the columns of the changed rows that are needed.
 fn returning(sql: &mut Sql<'_>, plan: &MutatePlan) {
     let is_select = matches!(&plan.change, Change::Update { payload, .. } if payload.columns.is_empty());
     if !is_select {

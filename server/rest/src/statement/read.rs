@@ -54,7 +54,8 @@ fn all_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, parent: Option<(&'p Node, &'p
     group::terms(sql, node, visible_embeds(node).map(|(_, embed)| embed));
 }
 
-/// Writes the rows of `node`, which is neither grouped nor spread into, with those `columns` as JSON that have to be.
+/// Writes the rows of `node`, which is neither grouped nor spread into. `columns` says which of its columns are written
+/// as JSON.
 pub(super) fn plain_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &'p [PlainColumn]) {
     sql.push("SELECT ");
     plain_columns(sql, node, columns);
@@ -67,7 +68,7 @@ pub(super) fn plain_rows<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &'p [Pl
     range(sql, node.range);
 }
 
-/// Writes the columns of `node`, each as `columns` has it.
+/// Writes the columns of `node`, each in the form that `columns` says.
 pub(super) fn plain_columns<'p>(sql: &mut Sql<'p>, node: &'p Node, columns: &'p [PlainColumn]) {
     sql.separated(node.columns.iter().zip(columns), ", ", |sql, (selected, column)| {
         let name = selected.alias.as_ref().unwrap_or(&selected.column.name);
@@ -167,7 +168,7 @@ fn embed<'p>(sql: &mut Sql<'p>, parent: &'p Node, embed: &'p Embed) {
     sql.push(" AS ").identifier(&embed.key);
 }
 
-/// Returns the embeds of which something is shown, with their indexes.
+/// Returns the embeds of which something is returned, with their indexes.
 fn visible_embeds(node: &Node) -> impl Iterator<Item = (usize, &Embed)> {
     node.embeds.iter().enumerate().filter(|(_, embed)| !embed.is_hidden)
 }

@@ -1,4 +1,4 @@
-//! What the results of a request's statements come to.
+//! The outcome of a request, from the results of its statements.
 
 use bytes::Bytes;
 use database::replication::Lsn;
@@ -14,12 +14,12 @@ use crate::statement::{ResponseColumn, ResultColumn};
 /// The OID of `bytea`. Source: PostgreSQL's `pg_type.dat`, where the OIDs of base types are fixed.
 const BYTEA: u32 = 17;
 
-/// What a transaction gave.
+/// The outcome of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// How many rows there are in all, where counted or estimated.
     pub total: Option<i64>,
-    /// How many rows are shown or were changed.
+    /// How many rows are returned or were changed.
     pub rows: i64,
     /// The body, as Postgres wrote it or would have written it.
     pub body: Bytes,
@@ -60,7 +60,7 @@ impl Outcome {
     }
 
     /// Returns the outcome of plain rows, which the server has written as `list`. If rows are counted, plain rows are
-    /// planned only where all there are are shown.
+    /// planned only if all of them are returned.
     pub(super) fn of_rows(
         list: &JsonArray,
         results: &Results<'_>,
@@ -80,7 +80,7 @@ impl Outcome {
         Self { total: is_counted.then_some(rows), rows, body, ..Self::of_response(results) }
     }
 
-    /// Returns the outcome of a change of which no row is shown. Its command tag ends with the number of rows.
+    /// Returns the outcome of a change that returns no rows. Its command tag ends with the number of rows.
     pub(super) fn of_count(results: &Results<'_>) -> Self {
         let rows = results.main.tag().rsplit(' ').next().and_then(|rows| rows.parse().ok()).unwrap_or(0);
         let inserted = results.response.and_then(|row| row.text(ResponseColumn::Inserted as usize));
@@ -98,7 +98,7 @@ impl Outcome {
         Self { body: text.into(), ..Self::default() }
     }
 
-    /// Returns what the database set for the response, if it was asked for that by a statement of its own.
+    /// Returns what the database set for the response, if a separate statement reads that.
     fn of_response(results: &Results<'_>) -> Self {
         let setting = |column: ResponseColumn| results.response.and_then(|row| setting(row, column as usize));
         Self {

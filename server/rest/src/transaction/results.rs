@@ -29,7 +29,7 @@ pub(super) struct Results<'a> {
 
 impl<'s> Batch<'s> {
     /// Returns the batch of `statements`, after a call of the function `pre_request`. What the database set for the
-    /// response is asked only if something could have set it (`is_seen`), or if that statement gives more than that.
+    /// response is read only if code could have set it (`is_seen`), or if that statement returns something else, too.
     pub(super) fn new(statements: &'s Statements<'s>, is_seen: bool, pre_request: Option<&str>) -> Self {
         Self {
             pre_request: pre_request.map(call),

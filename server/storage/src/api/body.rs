@@ -21,7 +21,7 @@ pub(super) async fn json(request: &mut Request, may_be_empty: bool) -> Result<Va
     json_up_to(request, may_be_empty, MAX_LENGTH).await
 }
 
-/// Reads as [`json`] a body of at most `max_length` bytes.
+/// Does what [`json`] does for a body of at most `max_length` bytes.
 ///
 /// Errors: as [`json`].
 pub(super) async fn json_up_to(
@@ -78,7 +78,7 @@ impl<'a> Fields<'a> {
         self.values.get(name)
     }
 
-    /// Returns the value of a field that has to be there.
+    /// Returns the value of a required field.
     ///
     /// Errors: [`Error::InvalidRequest`].
     pub(super) fn required(&self, name: &str) -> Result<&'a Value, Error> {
@@ -94,7 +94,7 @@ impl<'a> Fields<'a> {
         self.value(name).map(|value| self.as_text(name, value)).transpose()
     }
 
-    /// Returns as [`Self::text`], but a field that has to be there.
+    /// Does what [`Self::text`] does for a required field.
     ///
     /// Errors: [`Error::InvalidRequest`].
     pub(super) fn required_text(&self, name: &str) -> Result<String, Error> {
@@ -134,7 +134,7 @@ impl<'a> Fields<'a> {
         self.value(name).map(|value| self.as_integer(name, value, minimum)).transpose()
     }
 
-    /// Returns as [`Self::integer`], but a field that has to be there.
+    /// Does what [`Self::integer`] does for a required field.
     ///
     /// Errors: [`Error::InvalidRequest`].
     pub(super) fn required_integer(&self, name: &str, minimum: u64) -> Result<u64, Error> {
@@ -195,7 +195,7 @@ impl<'a> Fields<'a> {
         found.map(Some).ok_or_else(|| self.refusal(name, "must be equal to one of the allowed values"))
     }
 
-    /// Returns a field as a list of texts, which has to be there and to hold as many entries as `sizes` allows.
+    /// Returns a required field as a list of texts, with as many entries as `sizes` allows.
     ///
     /// Errors: [`Error::InvalidRequest`].
     pub(super) fn texts(&self, name: &str, sizes: RangeInclusive<usize>) -> Result<Vec<String>, Error> {

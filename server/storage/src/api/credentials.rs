@@ -1,4 +1,4 @@
-//! Tokens of requests: who is calling.
+//! Tokens of requests, which identify the caller.
 
 use gateway::BearerSource;
 use poem::Request;
@@ -19,7 +19,7 @@ pub(super) fn required(storage: &Storage, request: &Request) -> Result<Caller, E
     Ok(Caller::new(request, token, Identity::Verified(verified)))
 }
 
-/// Returns the caller of a route that serves everybody: a missing or bad token counts as none.
+/// Returns the caller of a route that needs no token: a missing or bad token counts as none.
 pub(super) fn optional(storage: &Storage, request: &Request) -> Caller {
     let verified = bearer(request).and_then(|token| storage.verifier().verify(token).ok());
     let identity = verified.map_or(Identity::Anonymous, Identity::Verified);
@@ -36,8 +36,8 @@ pub(super) fn service(request: &Request) -> Caller {
     Caller::new(request, "", Identity::Service)
 }
 
-/// Returns the token of `Authorization`, or the one that an opaque API key stands for. An API key that is a token itself
-/// opens the project, but is nobody's.
+/// Returns the token of `Authorization`, or the one that an opaque API key stands for. An API key that is itself a
+/// token opens the project, but does not identify a caller.
 fn bearer(request: &Request) -> Option<&str> {
     let caller = request.extensions().get::<gateway::Caller>()?;
     caller.bearer.as_deref().filter(|_| caller.bearer_source != BearerSource::LegacyKey)

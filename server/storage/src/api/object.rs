@@ -1,4 +1,4 @@
-//! `object`: which of its routes a request means, and those that only need names: listing, moving, copying, removing.
+//! `object`: the choice of its route, and the routes that only need names: listing, moving, copying, removing.
 
 use poem::http::Method;
 use poem::{Request, Response};

@@ -39,7 +39,7 @@ pub(crate) fn parse(header: &str, size: u64) -> Option<Range<u64>> {
     (range.start < range.end).then_some(range)
 }
 
-/// Reports whether the client's copy is still good: `If-None-Match` decides if present, else `If-Modified-Since`.
+/// Reports whether the client's copy is still current: `If-None-Match` decides if present, else `If-Modified-Since`.
 pub(crate) fn is_fresh(headers: &HeaderMap, etag: &str, modified: Option<OffsetDateTime>) -> bool {
     if let Some(condition) = headers.typed_get::<IfNoneMatch>() {
         return match etag.parse::<ETag>() {
@@ -56,7 +56,7 @@ pub(crate) fn is_fresh(headers: &HeaderMap, etag: &str, modified: Option<OffsetD
     }
 }
 
-/// Reports whether the request wants another state of the object than this: `If-Match` decides if present, else
+/// Reports whether a precondition of the request excludes this state of the object: `If-Match` decides if present, else
 /// `If-Unmodified-Since`.
 pub(crate) fn is_precondition_unmet(
     headers: &HeaderMap,

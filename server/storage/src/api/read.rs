@@ -51,7 +51,7 @@ pub(super) async fn object(
         && let Some(object) = storage.public_objects().get(&bucket, &key)
     {
         match response::object(storage, request, &object, visibility.access()).await {
-            // It has just been replaced, which the notification is about to say.
+            // It has just been replaced; the notification of that will follow.
             Err(Error::NoSuchKey) => {}
             answer => return answer,
         }

@@ -57,7 +57,7 @@ async fn by_name(
     deliver(storage, renderer, request, &lookup, options).await
 }
 
-/// Answers `render/image/sign/:bucket/*?token=`. Only what the token says is done: options of the query are not looked at.
+/// Answers `render/image/sign/:bucket/*?token=`. Only the options in the token count; those of the query are ignored.
 async fn signed(
     storage: &Storage,
     renderer: &Renderer,
@@ -81,7 +81,7 @@ async fn signed(
     Ok(answer)
 }
 
-/// Which object is asked for, and by whom.
+/// The requested object, and the caller.
 struct Lookup<'a> {
     caller: Caller,
     name: (&'a str, &'a str),

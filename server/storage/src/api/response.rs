@@ -27,7 +27,7 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'(')
     .remove(b')');
 
-/// Answers `request` with `object`: all of it, the part asked for, or 304 for a copy that is still good.
+/// Answers `request` with `object`: all of it, the requested part, or 304 if the client's copy is still current.
 ///
 /// HEAD has the headers of the whole, and ranges and conditions do not apply to it; but of a signed URL they are those
 /// that GET would have, as upstream has it.

@@ -1,8 +1,8 @@
 //! `upload/resumable`: the tus protocol, version 1.0.0 (tus.io), with creation, creation-with-upload,
 //! creation-defer-length, termination and expiration.
 //!
-//! What the protocol refuses is answered as plain text with the true status; who has no valid token is answered as
-//! everywhere in the service.
+//! What the protocol refuses is answered as plain text with the true status; callers without a valid token get the same
+//! answer as everywhere in the service.
 
 use std::time::Duration;
 
@@ -210,7 +210,7 @@ impl Call<'_> {
         Ok(response)
     }
 
-    /// Returns the address of an upload as the client reaches it: what proxies note of it goes first.
+    /// Returns the address of an upload as the client reaches it: the headers of proxies take precedence.
     fn location(&self, request: &Request, id: Uuid) -> String {
         let noted =
             |name| request.header(name).and_then(|value: &str| value.split(',').next()).map(str::trim);
@@ -237,7 +237,7 @@ impl Call<'_> {
         format!("{scheme}://{host}{prefix}{mount}/upload/resumable{signed}/{id}")
     }
 
-    /// Returns the one of the two values of `storage.operation()` that belongs to the request.
+    /// Returns the value of `storage.operation()` for the request, which is one of these two.
     const fn operation(&self, plain: &'static str, signed: &'static str) -> &'static str {
         if self.is_signed { signed } else { plain }
     }
@@ -339,7 +339,7 @@ fn announced_length(request: &Request) -> Result<Option<u64>, Failure> {
     }
 }
 
-/// Says how long the upload will be kept, or that it is complete.
+/// Adds the headers that say how long the upload will be kept, or that it is complete.
 fn progress(response: &mut Response, upload: &Resumable) {
     if upload.length == Some(upload.received) {
         response.headers_mut().insert(TUS_COMPLETE, HeaderValue::from_static("1"));

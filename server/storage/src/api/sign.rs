@@ -103,7 +103,8 @@ pub(super) async fn read(storage: &Storage, request: &Request, path: &str) -> Re
     Ok(answer)
 }
 
-/// Writes when the token ends, after which caches are not to keep the answer, in place of what the object says of caching.
+/// Replaces the object's `Cache-Control` by `Expires`, so that caches do not keep the answer beyond the life of the
+/// token.
 pub(super) fn expire(answer: &mut Response, token: &Verified) {
     let expires = token.expires_at().and_then(|time| OffsetDateTime::from_unix_timestamp(time).ok());
     if let Some(expires) = expires.and_then(range::http_date) {

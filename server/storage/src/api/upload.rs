@@ -19,7 +19,7 @@ use crate::signature::{self, Scope};
 use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes, Target};
 use crate::{Error, Storage, key, lenient_base64, mime, objects};
 
-/// Fields of a form beside the file. Source: upstream's limits.
+/// Fields of a form in addition to the file. Source: upstream's limits.
 const MAX_FIELDS: usize = 10;
 /// Bytes that a field may have, of which user metadata is the largest.
 const MAX_FIELD_LENGTH: usize = 1 << 20;
@@ -143,7 +143,7 @@ impl Upload<'_> {
         let mut stored = None;
         let read = self.fields(&mut form, &mut about, &mut declared_type, &mut stored).await;
         let stored = stored.ok_or_else(|| Error::InvalidContent("No content provided".to_owned()));
-        // What was stored before a refusal goes away again.
+        // What was stored before a refusal is removed.
         let checked = read.and_then(|()| self.target.check(self.bucket, &about));
         match (checked, stored) {
             (Ok(()), Ok(stored)) => Ok((about, stored)),
@@ -174,7 +174,7 @@ impl Upload<'_> {
                 describe(about, declared_type, field).await?;
                 continue;
             }
-            // A second file is read past.
+            // A second file is skipped.
             if stored.is_some() {
                 continue;
             }
@@ -193,8 +193,8 @@ impl Upload<'_> {
     }
 }
 
-/// Returns the chunks of a body, given one at a time. The reader of forms takes whatever is ready into its buffer at once, which
-/// could be all of a large file from a fast sender.
+/// Returns the chunks of a body, given one at a time. The reader of forms would buffer everything that is ready at
+/// once, which could be all of a large file from a fast sender.
 pub(crate) fn chunk_by_chunk(
     chunks: impl Stream<Item = io::Result<bytes::Bytes>> + Send + 'static,
 ) -> impl Stream<Item = io::Result<bytes::Bytes>> + Send + 'static {

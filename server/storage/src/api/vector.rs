@@ -299,12 +299,12 @@ async fn query(storage: &Storage, fields: &Fields<'_>) -> Result<String, Error> 
     vector::query(storage, fields.text("vectorBucketName"), fields.text("indexName"), &query).await
 }
 
-/// The fields of a body that its schema has been checked of.
+/// The fields of a body that has been checked against its schema.
 struct Fields<'a>(&'a Value);
 
 /// Checks `body`.
 ///
-/// Errors: [`Error::InvalidRequest`]; [`Error::InvalidValue`] for names that no text of Postgres can be.
+/// Errors: [`Error::InvalidRequest`]; [`Error::InvalidValue`] for names that Postgres cannot store as text.
 fn check_fields<'a>(schema: &'static Schema, body: &'a Value) -> Result<Fields<'a>, Error> {
     schema.check(body).map_err(Error::InvalidRequest)?;
     for name in ["vectorBucketName", "indexName", "prefix", "nextToken"] {
@@ -324,7 +324,7 @@ impl<'a> Fields<'a> {
         self.0[name].as_str()
     }
 
-    /// Returns a number without what follows its point.
+    /// Returns the integer part of a number.
     fn number(&self, name: &str, default: u64) -> u64 {
         self.0[name].as_f64().map_or(default, |number| number as u64)
     }

@@ -54,8 +54,8 @@ impl Reader {
 
 /// Writes a file of `chunks` that is not there yet, and returns when it is durable. If that fails, there is none.
 ///
-/// It gets its name at once, in place of being renamed when it is whole: nobody looks for it before its row is
-/// committed, and a rename would be a second transaction of the file system that the disk has to wait for.
+/// It has its final name from the beginning, instead of being renamed when it is complete: it is not read before its
+/// row is committed, and a rename would be a second transaction of the file system that the disk has to wait for.
 pub(super) fn create(path: &Path, chunks: &[Bytes]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut options = File::options();

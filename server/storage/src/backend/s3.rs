@@ -1,4 +1,4 @@
-//! The S3 store behind: any service that speaks Amazon's protocol.
+//! The store in an S3 bucket, of any service that supports Amazon's protocol.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::settings::S3Settings;
 
 /// The smallest part of an upload in parts that S3 takes, in bytes.
 pub(super) const SMALLEST_PART: usize = 5 << 20;
-/// The largest object that S3 copies by itself, in bytes.
+/// The largest object that S3 copies in one request, in bytes.
 pub(super) const LARGEST_COPY: u64 = 5 << 30;
 
-/// What stands before the name of everything that is stored.
+/// The prefix of all keys.
 const PREFIX: &str = "basalt";
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,7 +25,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_RETRIES: usize = 4;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Returns the store. Nothing is asked of it yet.
+/// Returns the store. Does not connect yet.
 ///
 /// Errors: [`Error::Backend`] when a setting is missing or cannot be used.
 pub(super) fn open(settings: &S3Settings) -> Result<Arc<dyn ObjectStore>, Error> {

@@ -70,10 +70,10 @@ pub(crate) async fn folder(
 pub(crate) struct PrefixListing<'a> {
     /// How names begin, byte for byte.
     pub(crate) prefix: &'a str,
-    /// Names that have this after the prefix are shown as their folder, which ends with it. Where the order is one of
-    /// time, it has to be a slash.
+    /// Names that contain this after the prefix are grouped into a folder, whose name ends with it. Where the order is
+    /// one of time, it has to be a slash.
     pub(crate) delimiter: Option<&'a str>,
-    /// How many objects and folders are shown at most, up to [`MAX_KEYS`].
+    /// The most objects and folders to return, up to [`MAX_KEYS`].
     pub(crate) limit: u64,
     pub(crate) column: Column,
     pub(crate) descending: bool,
@@ -153,7 +153,7 @@ pub(crate) async fn page(
     Ok(Page { entries, next })
 }
 
-/// Names the parameters that only other forms of the list use: all forms have the same ones.
+/// Mentions the parameters that only other forms of the list use, since all forms have the same parameters.
 const UNUSED: &str = "$4::integer is not null and $6::text is not null and $7::text is not null";
 
 /// Returns the query of a list with folders whose names end with another text than a slash.
@@ -191,7 +191,7 @@ fn plain_list(listing: &PrefixListing<'_>, columns: &str) -> (String, String) {
     (source, order_by)
 }
 
-/// Gives the name of a folder its delimiter, which the database's functions leave out.
+/// Appends the delimiter to the name of a folder, which the database's functions leave out.
 fn name_folder(entry: &mut Value, delimiter: &str) {
     if entry["id"].is_null()
         && let Some(name) = entry["name"].as_str().filter(|name| !name.ends_with(delimiter))

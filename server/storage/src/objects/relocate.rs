@@ -21,8 +21,8 @@ pub(crate) struct Route<'a> {
 /// How often a move begins again, because another request has replaced the object meanwhile.
 const ATTEMPTS: usize = 3;
 
-/// Moves an object as `caller`, who becomes its owner (unless it is the service, which has no subject), and returns its id.
-/// It gets a new version, under which its bytes are stored before its row says so.
+/// Moves an object as `caller`, who becomes its owner (unless it is the service, which has no subject), and returns its
+/// id. It gets a new version, under which its bytes are stored before its row is changed.
 ///
 /// Errors: [`Error::NoSuchKey`] when row-level security shows the caller no such object; [`Error::ResourceAlreadyExists`];
 /// [`Error::RelatedResource`]; the refusal of a policy.
@@ -32,7 +32,7 @@ pub(crate) async fn move_object(storage: &Storage, caller: &Caller, route: Route
         let version = Uuid::new_v4();
         let update = route.update(caller, version, None).rollback();
         let (id, original) = moved_object(caller, storage.database().run(&update).await)?;
-        // An object that is there already is not moved, but the caller must have the right to move it all the same.
+        // An object with the same source and target is not moved, but the caller must have the right to move it.
         if route.source == route.target {
             return Ok(id);
         }
@@ -88,7 +88,7 @@ fn moved_object(caller: &Caller, answer: Result<Answer, database::Error>) -> Res
     row.ok_or(Error::NoSuchKey)
 }
 
-/// What a copy has other than its original.
+/// The differences between a copy and its original.
 #[derive(Debug, Default)]
 pub(crate) struct CopyOptions<'a> {
     /// Whether an object of the target's name is replaced.

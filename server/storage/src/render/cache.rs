@@ -1,7 +1,7 @@
 //! Rendered pictures on the local disk, within a bound: those used least recently go first.
 //!
-//! It is a folder of files, each with its own checksum, and nothing else has to be true of it: it may be deleted at any
-//! time, and what is missing or broken in it is rendered anew. So nothing is flushed to the disk either.
+//! It is a folder of files, each with its own checksum, and there is no other state: it may be deleted at any time, and
+//! files that are missing or broken are rendered again. So nothing is flushed to the disk either.
 
 use std::collections::HashMap;
 use std::fs;
@@ -26,7 +26,7 @@ const CHECKSUM: usize = 32;
 /// Begins the names of files that are being written.
 const UNFINISHED: &str = "unfinished-";
 
-/// Names a rendered picture: a version of an object, and what was made of it.
+/// The key of a rendered picture: a version of an object, and the options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     version: Uuid,
@@ -34,7 +34,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Returns the key of what `options`, a text, make of `version`.
+    /// Returns the key of the picture that is rendered from `version` with `options`, a text.
     pub(crate) fn new(version: Uuid, options: &str) -> Self {
         let digest = Sha256::digest(format!("{REVISION}:{options}"));
         let options = digest.iter().take(16).fold(0, |number, byte| (number << 8) | u128::from(*byte));
@@ -83,7 +83,7 @@ impl Cache {
         Self { folder, bound, index: OnceLock::new() }
     }
 
-    /// Returns what was kept under `key`, if it is whole.
+    /// Returns the picture that is stored under `key`, if it is undamaged.
     pub(crate) fn load(&self, key: &Key) -> Option<Picture> {
         if self.bound == 0 {
             return None;
@@ -94,7 +94,7 @@ impl Cache {
         match (&read, &rendered) {
             (Some(file), Some(_)) => {
                 self.index().touch(*key, file.len() as u64);
-                // So that a restart knows the order, too. It is only an order: that it may fail does not matter.
+                // So that the order survives a restart. A failure does not matter: it is only an order.
                 let touched = fs::File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
                 drop(touched);
             }
@@ -107,7 +107,7 @@ impl Cache {
         rendered
     }
 
-    /// Keeps `rendered` under `key`, and removes others if there is no room. That it cannot be kept is logged.
+    /// Keeps `rendered` under `key`, and removes others if there is no room. A failure is logged.
     pub(crate) fn store(&self, key: &Key, rendered: &Picture) {
         let file = to_file(rendered);
         if on_disk(file.len() as u64) > self.bound {
@@ -131,7 +131,7 @@ impl Cache {
         }
     }
 
-    /// Forgets all that was made of `version`.
+    /// Removes all rendered pictures of `version`.
     pub(crate) fn forget(&self, version: Uuid) {
         let keys: Vec<Key> =
             self.index().entries.keys().filter(|key| key.version == version).copied().collect();
@@ -208,7 +208,7 @@ impl Index {
             self.entries.iter().map(|(key, entry)| (entry.used, *key)).collect();
         by_use.sort_unstable_by_key(|(used, _)| *used);
         let mut leaving = Vec::new();
-        // The newest, which is just being answered, stays.
+        // The newest, which is being answered now, stays.
         for (_, key) in &by_use[..by_use.len() - 1] {
             if self.total <= bound - bound / 10 {
                 break;

@@ -1,4 +1,4 @@
-//! Reading pictures of strangers: what a file claims is checked before anything is allocated for it.
+//! Reading untrusted pictures: what a file claims is checked before anything is allocated for it.
 
 use std::io::Cursor;
 
@@ -79,7 +79,7 @@ fn decoder(bytes: &Bytes, format: Format, memory: u64) -> Result<impl ImageDecod
     reader.into_decoder().map_err(|error| refusal(&error))
 }
 
-/// Returns the refusal for an error of a decoder. What it stumbled over is only in the log.
+/// Returns the refusal for an error of a decoder. The details are only in the log.
 fn refusal(error: &image::ImageError) -> Refusal {
     tracing::debug!(%error, "a picture cannot be decoded");
     match error {
@@ -88,7 +88,7 @@ fn refusal(error: &image::ImageError) -> Refusal {
     }
 }
 
-/// What the markers of a JPEG tell that its decoder does not.
+/// The properties of a JPEG that its markers contain but its decoder does not return.
 struct JpegLayout {
     is_progressive: bool,
 }
@@ -99,7 +99,7 @@ impl JpegLayout {
     const PROGRESSIVE: [u8; 4] = [0xc2, 0xc6, 0xca, 0xce];
 
     /// Walks from marker to marker up to the first scan. `None` for a file that has no end after it: its decoder would
-    /// fill with grey what is missing. Source: ITU-T T.81, annex B.
+    /// fill the missing part with grey. Source: ITU-T T.81, annex B.
     fn of(bytes: &[u8]) -> Option<Self> {
         let mut is_progressive = false;
         let mut rest = bytes.get(2..)?;

@@ -11,7 +11,7 @@ use image::{DynamicImage, ImageResult, RgbImage, Rgba};
 use super::Refusal;
 use super::format::Format;
 
-/// The quality if none is asked for. AVIF looks the same at a lower number, as upstream's imgproxy is set up.
+/// The quality if none is requested. AVIF looks the same at a lower number, as upstream's imgproxy is set up.
 const QUALITY: u8 = 80;
 const AVIF_QUALITY: u8 = 62;
 /// From 1 (slow, and small files) to 10. A picture of 640 by 360 pixels takes a second at this speed.
@@ -43,7 +43,7 @@ fn jpeg(picture: &DynamicImage, file: &mut Cursor<Vec<u8>>, quality: u8) -> Imag
 fn avif(picture: &DynamicImage, file: &mut Cursor<Vec<u8>>, quality: u8) -> ImageResult<()> {
     let pixels = u64::from(picture.width()) * u64::from(picture.height());
     let speed = if pixels > AVIF_SMALL { AVIF_SPEED_OF_LARGE } else { AVIF_SPEED };
-    // The renderer's own threads are what bounds its work.
+    // The number of the renderer's threads limits the work.
     let encoder = AvifEncoder::new_with_speed_quality(file, speed, quality).with_num_threads(Some(1));
     picture.write_with_encoder(encoder)
 }

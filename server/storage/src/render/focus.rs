@@ -2,11 +2,11 @@
 
 use image::{DynamicImage, RgbImage};
 
-/// The longer side of the small picture that is looked at.
+/// The longer side of the small picture that is analysed.
 const SIDE: u32 = 48;
 
-/// Returns the middle of the part that shows most, as parts of the width and the height. The part has `width` and `height`,
-/// both parts of the picture's.
+/// Returns the middle of the part with the most detail, as fractions of the width and the height. The part has `width`
+/// and `height`, both fractions of the picture's.
 ///
 /// Edges and strong colours count, skin counts most: the idea of libvips' crop by attention.
 pub(crate) fn find(picture: &DynamicImage, width: f64, height: f64) -> (f64, f64) {
@@ -16,7 +16,7 @@ pub(crate) fn find(picture: &DynamicImage, width: f64, height: f64) -> (f64, f64
     (best(&columns, width), best(&rows, height))
 }
 
-/// Returns the worth of each row or column.
+/// Returns the score of each row or column.
 fn sums(small: &RgbImage, line: impl Fn(u32, u32) -> u32, lines: u32) -> Vec<f64> {
     let mut sums = vec![0.0; lines as usize];
     for (x, y, _) in small.enumerate_pixels() {
@@ -39,8 +39,8 @@ fn worth(small: &RgbImage, x: u32, y: u32) -> f64 {
     edge + strength / 8.0 + if is_skin { 40.0 } else { 0.0 }
 }
 
-/// Returns the middle of the stretch of that `length` (a part of all) that holds most. Among equal ones it is the one
-/// nearest to the middle.
+/// Returns the middle of the section of that `length` (a fraction of the whole) with the highest score. Among equal
+/// ones it is the one nearest to the middle.
 fn best(sums: &[f64], length: f64) -> f64 {
     let all = sums.len();
     let window = ((all as f64 * length).round() as usize).clamp(1, all);

@@ -3,8 +3,9 @@
 use poem::http::HeaderMap;
 use poem::http::header::ACCEPT;
 
-/// Pixels up to which a picture becomes AVIF because `Accept` allows it: half a second of a processor, where WebP takes a
-/// twenty-fifth. Beyond them it is made only when it is asked for by its name (`docs/decisions/0052-pictures-of-strangers.md`).
+/// Pixels up to which a picture becomes AVIF because `Accept` allows it: half a second of a processor, where WebP takes
+/// a twenty-fifth. Beyond this size AVIF is used only when it is requested by name
+/// (`docs/decisions/0052-pictures-of-strangers.md`).
 const MAX_NEGOTIATED_AVIF: u64 = 120_000;
 
 ::settings::words! {
@@ -19,7 +20,7 @@ const MAX_NEGOTIATED_AVIF: u64 = 120_000;
 }
 
 impl Format {
-    /// Returns the format of a file by its first bytes, whatever its name and declared type are.
+    /// Returns the format of a file by its first bytes, regardless of its name and declared type.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let format = image::guess_format(bytes).ok()?;
         Self::ALL.into_iter().find(|known| known.image_format() == format)
@@ -97,7 +98,7 @@ impl FormatChoice {
         }
     }
 
-    /// Returns what the answer to a request with `headers` may have.
+    /// Returns the formats that the answer to a request with `headers` may have.
     pub(crate) fn target(self, headers: &HeaderMap) -> Target {
         match self {
             Self::Fixed(format) => Target::Fixed(format),
@@ -114,12 +115,12 @@ pub(crate) enum Target {
     Fixed(Format),
     /// The source's.
     Source,
-    /// What the client understands.
+    /// The formats that the client accepts.
     Best(AcceptedFormats),
 }
 
-/// What a client says that it understands. `any` is the newer formats by a wildcard, which stands for them where the source
-/// has one, but is no reason to make one.
+/// The formats that a client accepts. `any` is a wildcard: it allows to keep a source in a newer format, but not to
+/// convert another source to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AcceptedFormats {
     avif: bool,
@@ -145,7 +146,7 @@ impl AcceptedFormats {
                 _ => {}
             }
         }
-        // What no choice depends on is left out, so that it is not in the key of the cache either.
+        // If WebP is accepted, a wildcard makes no difference, so it is left out of the key of the cache, too.
         accepted.any &= !accepted.webp;
         accepted
     }
@@ -166,7 +167,7 @@ impl Target {
         matches!(self, Self::Best(_))
     }
 
-    /// Returns the format for a result of that many `pixels`, made of a picture in format `source`.
+    /// Returns the format for a result of that many `pixels` from a picture in format `source`.
     pub(crate) const fn choose(self, source: Format, has_alpha: bool, pixels: u64) -> Format {
         let accepted = match self {
             Self::Fixed(format) => return format,

@@ -1,5 +1,5 @@
-//! Which part of a picture is shown, and how large. The rules are those of imgproxy, which upstream renders with: a picture
-//! is never enlarged, offsets and the names of gravity are its own.
+//! The part of a picture that is returned, and its size. The rules are those of imgproxy, which upstream renders with:
+//! a picture is never enlarged, offsets and the names of gravity are its own.
 
 use image::metadata::Orientation;
 
@@ -18,7 +18,7 @@ pub(crate) struct Area {
     pub(crate) height: f64,
 }
 
-/// What becomes of a picture: `area` of it is brought to the size `size`.
+/// The plan for a picture: `area` of it is resized to `size`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) area: Area,
@@ -26,8 +26,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Returns what `options` make of an upright picture of size `source`. `find_focus` finds the middle of what is worth
-    /// seeing, as parts of width and height, in a picture of which a part of that size will be left.
+    /// Returns the plan for an upright picture of size `source` with `options`. `find_focus` returns the middle of the
+    /// most interesting part, given the size of the part that will be left; both as fractions of width and height.
     pub(crate) fn new(
         source: (u32, u32),
         options: &Options,
@@ -44,7 +44,7 @@ impl Plan {
         };
         let size = (wanted_width.min(scaled.0), wanted_height.min(scaled.1));
         let (left, top) = position(scaled, size, options.gravity, find_focus);
-        // Back to the pixels of the source, of which those outside are then not even looked at.
+        // Back to the pixels of the source; those outside of the area are then not processed at all.
         let (shrink_x, shrink_y) = (width / f64::from(scaled.0), height / f64::from(scaled.1));
         let area = Area {
             left: left * shrink_x,
@@ -108,7 +108,7 @@ fn scaled_size(source: (u32, u32), options: &Options) -> (f64, f64) {
         (Some(x), Some(y), Resize::Contain) => (x.max(y), x.max(y)),
         (Some(x), Some(y), Resize::Fill) => (x, y),
     };
-    // What would be enlarged keeps its size, and its ratio is the one asked for.
+    // No side is enlarged: the other one is reduced instead, so that the ratio is the requested one.
     let (x, y) = if x < 1.0 { (1.0, y / x) } else { (x, y) };
     let (x, y) = if y < 1.0 { (x / y, 1.0) } else { (x, y) };
     (width / x, height / y)

@@ -1,5 +1,5 @@
 //! How a picture is to be rendered: the options of a request, the list of them in `X-Transformations` and in tokens of
-//! signed URLs. Names, spelling and order are upstream's, so that tokens of either service are good at the other.
+//! signed URLs. Names, spelling and order are upstream's, so that tokens of either service are valid at the other.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -23,7 +23,7 @@ pub(crate) struct Options {
 }
 
 ::settings::words! {
-    /// How a picture is brought to a width and a height that have another ratio.
+    /// How a picture is resized to a width and a height that have another ratio.
     #[derive(Default)]
     pub(crate) enum Resize {
         /// Fills both, and what is outside of them is cut off.
@@ -47,7 +47,7 @@ impl Resize {
     }
 }
 
-/// Which part of a picture stays when it is cropped.
+/// The part of a picture that is kept when it is cropped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Gravity {
     pub(crate) anchor: Anchor,
@@ -57,7 +57,7 @@ pub(crate) struct Gravity {
 }
 
 ::settings::words! {
-    /// The place that the part that stays is near to.
+    /// The position of the part that is kept.
     pub(crate) enum Anchor {
         North = "no",
         South = "so",
@@ -95,7 +95,7 @@ pub(crate) enum ListForm {
 }
 
 impl Options {
-    /// Returns them with a width and a height that `sizes` has; 0 is none at all.
+    /// Returns the options with width and height limited to `sizes`; 0 counts as not set.
     pub(crate) fn within(self, sizes: &RangeInclusive<u32>) -> Self {
         // Not `clamp`, which panics where an operator has set the least above the most.
         let clamped = |size: Option<u32>| {
@@ -121,8 +121,8 @@ impl Options {
         list.join(",")
     }
 
-    /// Reads the claims `transformations` and `format` of a token. What makes no sense is passed over: a token is
-    /// genuine, so that only another version of a service can have written it.
+    /// Reads the claims `transformations` and `format` of a token. Unknown values are ignored: the token is genuine, so
+    /// another version of a service has written them.
     pub(crate) fn from_token(list: &str, format: &str) -> Self {
         let mut options = Self::default();
         for option in list.split(',') {
@@ -142,7 +142,7 @@ impl Options {
                 _ => {}
             }
         }
-        // The list does not tell the source's own format from none; upstream forgets it here.
+        // The list cannot distinguish the source's own format from none; upstream loses it here, too.
         if options.format == FormatChoice::Negotiated
             && FormatChoice::of_name(format) == Some(FormatChoice::Origin)
         {

@@ -53,7 +53,7 @@ fn resize(picture: &DynamicImage, plan: Plan) -> Result<DynamicImage, Refusal> {
             let pixels = resize_pixels::<U8x4>(pixels, from, plan)?;
             RgbaImage::from_raw(width, height, pixels).map(DynamicImage::ImageRgba8)
         }
-        // Decoding makes no others.
+        // Decoding returns no other kinds.
         _ => None,
     };
     result.ok_or(Refusal::Failed)
@@ -80,8 +80,8 @@ fn resize_pixels<P: PixelTrait>(pixels: &[u8], from: (u32, u32), plan: Plan) -> 
     Ok(result)
 }
 
-/// Brings colours from those of `profile` to sRGB, which is what pictures without a profile have. Grey pictures stay as
-/// they are, and so does one whose profile makes no sense.
+/// Converts colours from `profile` to sRGB, which pictures without a profile have. Grey pictures and those with an
+/// invalid profile are not changed.
 fn convert(picture: &mut DynamicImage, profile: &[u8]) {
     let layout = match picture {
         DynamicImage::ImageRgb8(_) => Layout::Rgb,

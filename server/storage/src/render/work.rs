@@ -19,13 +19,13 @@ use super::Refusal;
 
 /// Bytes of one permit of memory.
 const UNIT: u64 = 1 << 20;
-/// Memory for all pictures that are worked on at the same time. One that takes more has all of it for itself.
+/// Memory for all pictures that are worked on at the same time. A picture that needs more gets all of it.
 const MEMORY: u64 = 384 << 20;
-/// Memory of a thread's own: the encoder of AVIF calls itself deeply. Only what is touched is taken.
+/// The stack of a thread: the encoder of AVIF is deeply recursive. Only memory that is used is allocated.
 const STACK: usize = 8 << 20;
 
-/// How much nicer than the rest of the process these threads are, so that a flood of pictures slows nobody else down.
-/// Source: sched(7).
+/// The niceness of these threads, relative to the rest of the process, so that many pictures do not slow down other
+/// work. Source: sched(7).
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
@@ -41,8 +41,8 @@ impl<K: Eq + Hash + Copy + Send + 'static, T: Clone + Send + Sync + 'static> Sha
         Self { running: Mutex::default() }
     }
 
-    /// Returns what `work` yields, or what work yields that is under way for the same `key`. Work goes on when nobody waits
-    /// for it any more.
+    /// Returns the result of `work`, or that of running work with the same `key`. Work continues even if no request
+    /// waits for it any more.
     pub(crate) async fn join<W>(self: &Arc<Self>, key: K, work: impl FnOnce() -> W) -> Result<T, Refusal>
     where
         W: Future<Output = Result<T, Refusal>> + Send + 'static,
@@ -133,11 +133,11 @@ impl Workers {
 }
 
 impl Worker {
-    /// Runs `work`, which takes `memory` bytes, on a thread of its own. The worker is free again when it has ended, even
-    /// if `limit` was over before and nobody waits for it any more.
+    /// Runs `work`, which takes `memory` bytes, on a thread of its own. The worker is free only when the work has
+    /// ended, even if `limit` was exceeded before and no request waits for it any more.
     ///
     /// Errors: [`Refusal::Overloaded`] if there is no memory in time, [`Refusal::Timeout`], [`Refusal::Unsupported`] if
-    /// it panics, as a codec may do over a picture that it was not made for.
+    /// it panics, as a codec may do with an unexpected picture.
     pub(crate) async fn run<T: Send + 'static>(
         self,
         memory: u64,
@@ -152,7 +152,7 @@ impl Worker {
             lower_priority();
             let done = catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Refusal::Unsupported));
             drop((self, memory));
-            // Fails if nobody waits any more.
+            // Fails if no request waits any more.
             drop(sender.send(done));
         });
         if let Err(error) = started {

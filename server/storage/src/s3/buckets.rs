@@ -29,7 +29,7 @@ pub(super) async fn list(
     let json = buckets::list(storage, &call.caller, &listing, "storage.s3.bucket.list").await?;
     let mut listed: Vec<BucketEntry> =
         serde_json::from_str(&json).map_err(|error| Error::Backend(error.to_string()))?;
-    // The database orders names by the rules of a language; pages need an order in which one name is behind another.
+    // The database orders names by the rules of a language; pages need a strict order by bytes.
     listed.sort_by(|one, other| one.name.cmp(&other.name));
     let prefix = input.prefix.clone().unwrap_or_default();
     let after = input.continuation_token.unwrap_or_default();
@@ -103,7 +103,7 @@ pub(super) async fn location(
     Ok(S3Response::new(GetBucketLocationOutput { location_constraint: Some(region) }))
 }
 
-/// Answers that versioning is suspended, as S3 calls it that objects have one version.
+/// Answers that versioning is suspended, which is S3's term for objects with one version.
 pub(super) async fn versioning(
     storage: &Storage,
     call: &Call,

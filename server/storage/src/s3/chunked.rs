@@ -1,8 +1,8 @@
 //! The encoding `aws-chunked`: chunks with or without signatures, and fields that follow them. Source: Amazon S3 API
 //! Reference, "Signature Calculations for the Authorization Header: Transferring Payload in Multiple Chunks".
 //!
-//! Clients may send all of an object as one chunk (the SDK for Go does), so a chunk is never held as a whole: its bytes are
-//! given on before its signature, which is over all of them, has been checked. Whoever takes them must not commit them
+//! Clients may send all of an object as one chunk (the SDK for Go does), so a chunk is never held as a whole: its bytes
+//! are returned before its signature, which covers all of them, has been checked. The reader must not commit them
 //! before the end.
 
 use bytes::{Bytes, BytesMut};
@@ -77,7 +77,7 @@ enum Phase {
     End,
 }
 
-/// Reads the bytes out of a body that is encoded so.
+/// Decodes a body with this encoding.
 pub(super) struct Decoder {
     source: Chunks,
     buffer: BytesMut,
@@ -156,7 +156,7 @@ impl Decoder {
     /// Reads the next bytes into the buffer; false if there are none.
     async fn fill(&mut self) -> Result<bool, Failure> {
         match self.source.next().await.transpose().map_err(Failure::Broken)? {
-            // Most often nothing is left of what came before, and the chunk need not be copied.
+            // Usually the buffer is empty, and the chunk need not be copied.
             Some(chunk) if self.buffer.is_empty() => self.buffer = BytesMut::from(chunk),
             Some(chunk) => self.buffer.extend_from_slice(&chunk),
             None => return Ok(false),

@@ -1,4 +1,4 @@
-//! Who signs: the holder of the project's access key, or a user with a session token.
+//! The signer of a request: the holder of the project's access key, or a user with a session token.
 
 use poem::Request;
 use poem::http::header::HOST;
@@ -12,7 +12,7 @@ use crate::{AccessKeys, Storage};
 /// Regions that every client may sign for, besides the configured one. Source: upstream.
 const REGIONS: [&str; 3] = ["us-east-1", "auto", ""];
 
-/// Returns who sends `request`, and the key that has signed it.
+/// Returns the caller of `request`, and the key that has signed it.
 ///
 /// Errors: `AccessDenied` for an unknown access key or a session token that is not valid, `SignatureDoesNotMatch`.
 pub(super) fn authenticate(
@@ -58,7 +58,7 @@ pub(super) fn signing_key(
     Ok(credential.signing_key(secret))
 }
 
-/// Returns who has signed: the service itself, or the user whose session token it is.
+/// Returns the caller that has signed: the service itself, or the user of the session token.
 ///
 /// Errors: `AccessDenied` for a token that is not valid.
 pub(super) fn caller(storage: &Storage, request: &Request, token: Option<&str>) -> Result<Caller, S3Error> {
@@ -77,8 +77,8 @@ pub(super) fn mismatch(has_session_token: bool) -> S3Error {
     S3Error::with_message(S3ErrorCode::SignatureDoesNotMatch, format!("{message} {hint}"))
 }
 
-/// Returns the hosts and paths that the client may have sent the request to: as it came here, and as the proxies in
-/// front say that it came to them.
+/// Returns the hosts and paths that the client may have sent the request to: as it was received here, and as the
+/// proxies in front have received it according to their headers.
 fn addresses(request: &Request) -> Vec<(String, String)> {
     let noted = |name| request.header(name).and_then(|value: &str| value.split(',').next()).map(str::trim);
     let own =
@@ -92,12 +92,12 @@ fn addresses(request: &Request) -> Vec<(String, String)> {
         }
     }
     let (path, own_path) = (request.original_uri().path(), request.uri().path());
-    // Without a router in front there is no other path than the service's own.
+    // Without a router in front, the service's own path is the only one.
     let path = if path.ends_with(own_path) { path } else { own_path };
     let mut paths = vec![path.to_owned()];
     if let Some(prefix) = noted("x-forwarded-prefix") {
         paths.push(format!("{}{path}", prefix.trim_end_matches('/')));
-        // A proxy that says what it took away, where it also took away what this service is mounted under.
+        // For a proxy that reports the prefix that it has removed, if that includes this service's mount point.
         paths.push(format!("{}{own_path}", prefix.trim_end_matches('/')));
     }
     hosts.iter().flat_map(|host| paths.iter().map(|path| (host.clone(), path.clone()))).collect()

@@ -1,4 +1,4 @@
-//! Refusals as S3's clients read them: XML with the true status.
+//! Refusals in the form of S3: XML with the true status.
 
 use poem::http::header::{CONTENT_LENGTH, CONTENT_RANGE};
 use poem::http::{HeaderMap, HeaderValue, StatusCode};
@@ -65,7 +65,7 @@ pub(super) fn respond(error: S3Error, resource: &str) -> Response {
     response
 }
 
-/// Returns the document that tells of a form's upload.
+/// Returns the document that describes the upload of a form.
 pub(super) fn post_response(location: &str, bucket: &str, key: &str, tag: &str) -> String {
     let [location, bucket, key, tag] = [location, bucket, key, tag].map(escape);
     format!(

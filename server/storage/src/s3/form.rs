@@ -1,7 +1,7 @@
 //! Uploads of a browser's form, which carries a signed policy in place of a signed request. Source: Amazon S3 API Reference,
 //! "Browser-Based Uploads Using POST (AWS Signature Version 4)".
 //!
-//! Not by `s3s`, which holds the file in memory.
+//! `s3s` is not used here, since it holds the file in memory.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -30,7 +30,7 @@ use crate::caller::Caller;
 use crate::upload::{self, DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes};
 use crate::{Error, Storage, buckets, objects};
 
-/// Fields beside the file, and the bytes of all of them.
+/// Fields in addition to the file, and the bytes of all of them.
 const MAX_FIELDS: usize = 100;
 const MAX_FIELDS_LENGTH: usize = 64 * 1024;
 /// Fields that a policy need not mention. Source: upstream.
@@ -121,7 +121,7 @@ fn verify(
     fields: &mut Fields,
     bucket: &str,
 ) -> Result<SignedForm, S3Error> {
-    // The bucket is that of the address, whatever the form says.
+    // The bucket is always that of the address; the form cannot change it.
     fields.insert("bucket".to_owned(), bucket.to_owned());
     let field = |name: &str| fields.get(name).map(String::as_str);
     let required = |name: &str| field(name).ok_or_else(|| malformed("Invalid signature format"));

@@ -5,7 +5,7 @@ use tokens::Keys;
 
 use crate::Settings;
 
-/// What S3 clients sign with.
+/// The keys that S3 clients sign with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessKeys {
     /// The access key of the service role.
@@ -14,7 +14,7 @@ pub struct AccessKeys {
     pub secret: Secret,
     /// The region that clients sign for.
     pub region: String,
-    /// The project's reference: the access key of whoever has a session token.
+    /// The project's reference: the access key of clients with a session token.
     pub project: String,
 }
 

@@ -75,7 +75,7 @@ pub(super) async fn create(
     let target = target(call, name, "storage.s3.upload.create_multipart");
     let bucket = buckets::find(storage, &input.bucket).await?;
     let mut about = describe(call);
-    // The request's body is none of the object's.
+    // The body of the request is not part of the object.
     about.content_length = None;
     target.check(&bucket, &about)?;
     target.rehearse(storage, &call.caller, &about).await?;
@@ -189,7 +189,7 @@ pub(super) async fn complete(
     let chosen = match choose_parts(known, input.multipart_upload) {
         Ok(chosen) => chosen,
         Err(refused) => {
-            // The parts go away when another request completes the upload.
+            // The parts are removed when another request completes the upload.
             let current = multipart::find(storage, name, &upload.id).await;
             return Err(current.err().map_or(refused, S3Error::from));
         }
@@ -209,7 +209,7 @@ pub(super) async fn complete(
                 return Err(refused);
             }
             multipart::find(storage, name, &upload.id).await?;
-            // Who sent the parts is not to blame that they cannot be read.
+            // It is not the client's error that the parts cannot be read.
             return Err(match error {
                 Error::InvalidContent(reason) => Error::Backend(reason).into(),
                 error => error.into(),
@@ -311,7 +311,7 @@ async fn page(
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let mut after = (text(&input.key_marker), text(&input.upload_id_marker));
     let mut page = Page::default();
-    // A page may end with a folder: what is in it has been shown.
+    // A page may end with a folder: its content has been listed with it.
     let mut folder = folder_of(&after.0).filter(|folder| *folder == after.0);
     loop {
         let listing = UploadListing { prefix, after: (&after.0, &after.1), limit: MAX_LISTED };

@@ -28,7 +28,7 @@ const MAX_REMOVED: usize = 1000;
 pub(super) const METADATA_PREFIX: &str = "x-amz-meta-";
 const MISSING_METADATA: HeaderName = HeaderName::from_static("x-amz-missing-meta");
 
-/// Returns the tag of an object as `s3s` writes it, whether or not the row has it in quotes.
+/// Returns the tag of an object in the form of `s3s`. The row may have it with or without quotes.
 pub(super) fn etag(stored: &str) -> ETag {
     stored.parse().unwrap_or_else(|_| ETag::Strong(stored.trim_matches('"').to_owned()))
 }
@@ -120,7 +120,7 @@ pub(super) async fn find(
     }
 }
 
-/// An answer about an object: all of it, or the part that was asked for.
+/// An answer about an object: all of it, or the requested part.
 struct ObjectAnswer {
     status: StatusCode,
     headers: HeaderMap,
@@ -214,7 +214,7 @@ pub(super) async fn get(
     Ok(answer(GetObjectOutput { body, ..GetObjectOutput::default() }, status, headers))
 }
 
-/// Returns an answer with its status beside it, which `s3s` does not look at.
+/// Returns an answer with its status as an extension, which `s3s` ignores.
 fn answer<T>(output: T, status: StatusCode, headers: HeaderMap) -> S3Response<T> {
     let mut answer = S3Response::with_headers(output, headers);
     answer.extensions.insert(status);
@@ -264,7 +264,7 @@ pub(super) async fn delete(
     let name = (&*input.bucket, &*input.key);
     match remove::one(storage, &call.caller, name, "storage.s3.object.delete").await {
         Ok(()) => {}
-        // That an object is gone is what was asked for.
+        // A missing object is not an error: the request was to remove it.
         Err(Error::NoSuchKey) => drop(buckets::find(storage, &input.bucket).await?),
         Err(error) => return Err(error.into()),
     }

@@ -1,7 +1,7 @@
 //! The body of a request: decoded, and compared with everything that the request says about it, while it streams.
 //!
-//! What turns out to be wrong ends the stream with an error, so that nothing is stored. The refusal itself is kept beside
-//! the stream, since errors of streams do not carry it.
+//! A mismatch ends the stream with an error, so that nothing is stored. The refusal itself is kept separately, since
+//! errors of streams do not carry it.
 
 use std::io;
 use std::sync::Arc;
@@ -133,11 +133,11 @@ impl Source {
     }
 }
 
-/// Why a body cannot be read on.
+/// Why reading a body has failed.
 pub(super) enum Failure {
     /// The sender broke off.
     Broken(io::Error),
-    /// What came is not what was announced.
+    /// The bytes are not those that were announced.
     Refused(S3Error),
 }
 

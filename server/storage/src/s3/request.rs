@@ -1,4 +1,4 @@
-//! What a request asks for: the bucket and the key, what of it is not supported, and its form for `s3s`.
+//! The target of a request (bucket and key), the check for unsupported features, and the request's form for `s3s`.
 
 use std::io;
 use std::sync::Arc;
@@ -65,8 +65,8 @@ const SUB_RESOURCES: [&str; 43] = [
     "website",
 ];
 
-/// Headers that ask for more than an object. To ignore them would promise what is not kept.
-/// A name that ends with a dash stands for all that begin with it.
+/// Headers that request features which are not supported. They are refused, because ignoring them would mislead the
+/// client. A name that ends with a dash stands for all that begin with it.
 const UNSUPPORTED_HEADERS: [&str; 10] = [
     "x-amz-bucket-object-lock-enabled",
     "x-amz-copy-source-server-side-encryption-",
@@ -143,7 +143,7 @@ impl Target {
     }
 }
 
-/// What operations see of a request beside what `s3s` gives them.
+/// What operations need of a request in addition to the input from `s3s`.
 #[derive(Clone)]
 pub(super) struct Call {
     pub(super) caller: Caller,
@@ -220,8 +220,8 @@ fn check_number(name: &str, value: &str) -> Result<(), S3Error> {
     }
 }
 
-/// Returns the headers of a request. A presigned URL has those that were signed in its query; but for checksums, since the
-/// SDK for JavaScript puts the one of an empty body there.
+/// Returns the headers of a request. A presigned URL has those that were signed in its query; except checksums, since
+/// the SDK for JavaScript puts the one of an empty body there.
 pub(super) fn headers(headers: &HeaderMap, query: &[(String, String)], claim: &Claim) -> HeaderMap {
     let mut headers = headers.clone();
     let hoisted =
@@ -268,7 +268,7 @@ pub(super) fn for_s3s(
         headers.remove(name);
     }
     if headers.contains_key(COPY_SOURCE) {
-        // `s3s` only has to know that there is one.
+        // `s3s` only checks that there is one.
         headers.insert(COPY_SOURCE, HeaderValue::from_static("bucket/key"));
     }
     if let Some(length) = call.length {

@@ -1,5 +1,5 @@
-//! AWS signature version 4: what a request claims, and whether the claim holds. Sources: AWS General Reference,
-//! "Create a signed AWS API request"; Amazon S3 API Reference, "Authenticating Requests (AWS Signature Version 4)".
+//! AWS signature version 4: reading a request's signature, and verifying it. Sources: AWS General Reference, "Create a
+//! signed AWS API request"; Amazon S3 API Reference, "Authenticating Requests (AWS Signature Version 4)".
 //!
 //! The crate `s3s` checks signatures over the path that it routes by. Here these are two paths: clients sign the public
 //! one (`/storage/v1/s3/bucket/key`), behind which the service sees `/bucket/key`.
@@ -22,7 +22,7 @@ pub(super) const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
 
 /// How far the client's clock may be off. Source: Amazon S3, error `RequestTimeTooSkewed`.
 const MAX_SKEW: Duration = Duration::minutes(15);
-/// How long a presigned URL may be good. Source: Amazon S3, `X-Amz-Expires`.
+/// How long a presigned URL may be valid. Source: Amazon S3, `X-Amz-Expires`.
 const MAX_LIFE: u64 = 7 * 24 * 3600;
 
 /// What stays as it is in a canonical request; of a path also the slash.
@@ -45,7 +45,7 @@ pub(super) const QUERY_PARAMETERS: [&str; 8] = [
 /// are added on the way.
 const UNSIGNED_HEADERS: [&str; 3] = ["x-amz-content-sha256", "x-amz-cf-id", "x-amz-id-2"];
 
-/// For what a key signs: `<access key>/<date>/<region>/<service>/aws4_request`.
+/// The scope of a signing key: `<access key>/<date>/<region>/<service>/aws4_request`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Credential {
     pub(super) access_key: String,
@@ -81,7 +81,7 @@ impl Credential {
 pub(super) struct SigningKey([u8; 32]);
 
 impl SigningKey {
-    /// Reports whether `signature`, in hexadecimal digits, is the one of `text`. The time that it takes says nothing.
+    /// Reports whether `signature`, in hexadecimal digits, is the one of `text`. The comparison takes constant time.
     pub(super) fn verifies(&self, text: &str, signature: &str) -> bool {
         let expected = HEXLOWER.encode(&hmac(&self.0, text.as_bytes()));
         expected.as_bytes().ct_eq(signature.as_bytes()).into()
@@ -188,8 +188,8 @@ impl Claim {
         })
     }
 
-    /// Checks that the claim covers what S3 acts on. Else somebody who was given a URL to upload with could add headers
-    /// that make it copy another object, say.
+    /// Checks that the signature covers everything that S3 acts on. Otherwise the holder of a presigned URL for an
+    /// upload could, for example, add headers that make it copy another object.
     fn check(&self, headers: &HeaderMap) -> Result<(), S3Error> {
         if !self.time.starts_with(&self.credential.date) {
             return Err(malformed("The date of the credential is not that of the request"));
@@ -222,7 +222,7 @@ impl Claim {
             .collect();
         let (query, names, scope) =
             (canonical_query(request.query), signed.join(";"), self.credential.scope());
-        // Some clients sign the path as they send it, although they leave more in it as it is than others.
+        // Some clients sign the path as they send it, with fewer characters encoded than in the canonical form.
         [canonical_path(path), path.to_owned()].iter().any(|path| {
             let canonical =
                 format!("{}\n{path}\n{query}\n{headers}\n{names}\n{}", request.method, self.payload);
@@ -237,7 +237,7 @@ impl Claim {
     }
 }
 
-/// The parts of a request that are signed, besides its address.
+/// The parts of a request that are signed, in addition to its address.
 #[derive(Clone, Copy)]
 pub(super) struct SignedRequest<'r> {
     pub(super) method: &'r Method,
@@ -310,7 +310,7 @@ pub(super) fn check_clock(time: &str) -> Result<(), S3Error> {
     Err(S3Error::with_message(S3ErrorCode::RequestTimeTooSkewed, message))
 }
 
-/// Checks that what was signed at `time` for so many seconds is still good.
+/// Checks that a signature made at `time` for so many seconds is still valid.
 fn check_life(time: &str, life: u64) -> Result<(), S3Error> {
     let age = OffsetDateTime::now_utc() - parse_time(time)?;
     if age < -MAX_SKEW {
@@ -319,7 +319,7 @@ fn check_life(time: &str, life: u64) -> Result<(), S3Error> {
     if age.whole_seconds() > i64::try_from(life).unwrap_or(i64::MAX) { Err(expired()) } else { Ok(()) }
 }
 
-/// Returns the refusal of what is no longer good. Source: upstream's code and words.
+/// Returns the refusal of an expired signature. Source: upstream's code and message.
 pub(super) fn expired() -> S3Error {
     S3Error::with_message(S3ErrorCode::ExpiredToken, "The provided token has expired.")
 }

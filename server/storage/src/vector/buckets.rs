@@ -6,7 +6,7 @@ use super::{MAX_LISTED, look_up, page, transaction};
 use crate::row::{display, optional, text};
 use crate::{Error, Storage, key};
 
-/// Number of the lock under which buckets are counted, any that nothing else uses.
+/// Number of the advisory lock under which buckets are counted; an arbitrary number.
 const COUNT_LOCK: &str = "select pg_advisory_xact_lock(7020385104219637)";
 
 /// Creates bucket `name`.

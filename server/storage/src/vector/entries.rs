@@ -38,7 +38,7 @@ pub(crate) struct Segment {
     pub(crate) index: u64,
 }
 
-/// What of each vector is returned beside its key.
+/// The fields of each vector that are returned in addition to its key.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct VectorFields {
     pub(crate) data: bool,
@@ -146,7 +146,7 @@ pub(crate) struct Page<'a> {
     pub(crate) segment: Option<Segment>,
 }
 
-/// Returns a page of the vectors of an index by their keys. It has fewer than asked for where these would be very long.
+/// Returns a page of the vectors of an index by their keys. It has fewer than requested if these would be very long.
 ///
 /// Errors: [`Error::VectorResourceNotFound`] without the index.
 pub(crate) async fn list(

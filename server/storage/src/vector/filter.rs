@@ -68,8 +68,8 @@ fn is_primitive(value: &Value) -> bool {
 impl Filter {
     /// Reads a filter.
     ///
-    /// Errors: [`Error::InvalidRequest`], beginning with where something is wrong: `body/filter/genre/$gt must be number`;
-    /// [`Error::InvalidValue`] for one that says nothing.
+    /// Errors: [`Error::InvalidRequest`], which begins with the path of the fault: `body/filter/genre/$gt must be
+    /// number`; [`Error::InvalidValue`] for one that says nothing.
     pub(crate) fn parse(value: &Value) -> Result<Self, Error> {
         let mut comparisons = 0;
         Self::read(value, "body/filter", &mut comparisons).map_err(|reason| match &*reason {

@@ -7,8 +7,8 @@ use super::{Filter, Index, refusal};
 use crate::row::{Parameter, display, json_array};
 use crate::{Error, Storage};
 
-/// Vectors that pgvector keeps in sight while it walks through a graph: twice as many as can be asked for, so that few of
-/// the nearest are missed.
+/// Candidates that pgvector keeps while it searches a graph: twice as many as can be requested, so that few of the
+/// nearest are missed.
 const SEARCH_BREADTH: &str = "200";
 /// Candidates for each result where the graph knows only 16 bits of each number.
 const CANDIDATES: u64 = 4;

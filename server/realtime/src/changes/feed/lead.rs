@@ -15,7 +15,7 @@ use super::{EndReason, Feed, FeedError, FeedState, IDLE_LIMIT};
 const WAIT_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Feed {
-    /// Reads the stream and delivers the changes, until nobody needs them any more or `stop` is cancelled.
+    /// Reads the stream and delivers the changes, until no client needs them any more or `stop` is cancelled.
     pub(super) async fn lead(
         &mut self,
         mut stream: ReplicationStream,

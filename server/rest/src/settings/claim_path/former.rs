@@ -1,5 +1,6 @@
 //! The form of paths that PostgREST had before 16 and still takes: names after dots, indexes, and comparisons of an
-//! item with a text, of which `^==` means that it begins so, `==^` that it ends so, and `*==` that it has it in it.
+//! item with a text, where `^==` means that the item begins with the text, `==^` that it ends with it, and `*==` that
+//! it contains it.
 //!
 //! Source: PostgREST's documentation of version 14, "JWT Role Extraction".
 

@@ -1,5 +1,5 @@
-//! What the bodies of the vector interface have to be like, and the words in which others are refused: those of upstream's
-//! validator (ajv with `allErrors`, without coercion).
+//! The schemas of the bodies of the vector interface, and the messages of their refusals: those of upstream's validator
+//! (ajv with `allErrors`, without coercion).
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ const MAX_FAULTS: usize = 20;
 /// The pattern of indexes' names, as refusals show it.
 const INDEX_NAME: &str = "^[a-z0-9](?:[a-z0-9.-]{1,61})?[a-z0-9]$";
 
-/// What a value has to be like.
+/// The schema of a value.
 pub(super) enum Rule {
     /// Any text.
     Text,
@@ -33,11 +33,11 @@ pub(super) enum Rule {
     Object(&'static Schema),
     /// Fields that hold a text, a number, a truth value or a list of these.
     Metadata,
-    /// Anything: it is checked elsewhere.
+    /// Any value: it is checked separately.
     Any,
 }
 
-/// What an object has to be like.
+/// The schema of an object.
 pub(super) struct Schema {
     pub(super) fields: &'static [(&'static str, Rule)],
     pub(super) required: &'static [&'static str],
@@ -54,9 +54,9 @@ impl Schema {
     }
 }
 
-/// What is wrong with a value, collected on the way through it.
+/// The faults of a value, collected while it is traversed.
 struct Faults {
-    /// Where the way is.
+    /// The path of the current value.
     path: String,
     texts: Vec<String>,
 }
@@ -197,7 +197,7 @@ impl Faults {
     }
 }
 
-/// Reports whether `text` is like [`INDEX_NAME`], whatever its length.
+/// Reports whether `text` matches [`INDEX_NAME`], apart from its length.
 fn is_index_name(text: &str) -> bool {
     let is_end = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     match text.as_bytes() {
