@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::error::refusals;
 
-/// What a user signs in with.
+/// An address that a user signs in with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Address {
     /// Lowercase.

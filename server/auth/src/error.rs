@@ -73,7 +73,7 @@ impl Error {
         Code::ValidationFailed.because(message)
     }
 
-    /// Returns the code that clients tell errors apart by; `None` for OAuth-style errors, which have their own.
+    /// Returns the error code for clients; `None` for OAuth-style errors, which have their own.
     pub fn code(&self) -> Option<Code> {
         match self {
             Self::Refused { code, .. } => Some(*code),

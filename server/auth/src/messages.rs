@@ -122,7 +122,7 @@ impl Messages {
         Ok(())
     }
 
-    /// Returns who gets which mail: nobody without an address, two with a change that both addresses confirm.
+    /// Returns the mails with their recipients: none without an address, two for a change that both addresses confirm.
     fn letters(&self, mail: &Mail<'_>) -> Vec<AddressedMail> {
         let user = &mail.account.user;
         let letter = |to: &str, code: Option<&OneTimeCode>| {

@@ -39,8 +39,8 @@ use table::{RequestExtra, Source};
 /// The version of Notion's API that the mapping was written for.
 const NOTION_VERSION: &str = "2021-08-16";
 
-/// Why a provider could not be asked, or what is wrong with its answer. For the log: it names addresses and codes, but
-/// no tokens.
+/// Why a request to a provider has failed, or what is wrong with its answer. For the log: it names addresses and codes,
+/// but no tokens.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProviderError {
     #[error("request to {url} failed: {cause}")]
@@ -61,7 +61,7 @@ pub(crate) struct ProviderUser {
     pub(crate) refresh_token: String,
 }
 
-/// The way to all providers.
+/// The client of all providers.
 pub(crate) struct Providers {
     http: HttpClient,
     pub(crate) issuers: Issuers,

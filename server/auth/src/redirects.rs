@@ -163,7 +163,8 @@ pub(crate) fn extend(
     })
 }
 
-/// Returns what a redirect tells of an error: `error` (RFC 6749, section 4.2.2.1), `error_code`, `error_description`.
+/// Returns the parameters of a redirect that describe an error: `error` (RFC 6749, section 4.2.2.1), `error_code`,
+/// `error_description`.
 pub(crate) fn error_members(error: &Error) -> Vec<(&'static str, String)> {
     let kind = match error.status().as_u16() {
         400 => Some("invalid_request"),

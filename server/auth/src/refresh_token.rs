@@ -48,7 +48,7 @@ impl CountedToken {
         HEXLOWER.encode(&self.signature)
     }
 
-    /// Returns whether the key of its session, as [`Key::as_str`] tells it, has made the signature.
+    /// Returns whether the signature was made with the key of its session, in the form of [`Key::as_str`].
     pub(crate) fn is_signed_with(&self, key: &str) -> bool {
         let mac = URL_SAFE_NO_PAD.decode(key).ok().and_then(|key| Hmac::<Sha256>::new_from_slice(&key).ok());
         mac.is_some_and(|mut mac| {
@@ -135,7 +135,7 @@ impl Key {
 
 /// Returns the token of the second format for `session` at `counter`, signed with `key`.
 ///
-/// Errors: a defect if the key is none, which only somebody else can have stored.
+/// Errors: an internal error if the key is malformed; this service does not store such keys.
 pub(crate) fn sign(session: Uuid, counter: i64, key: &str) -> Result<String, Error> {
     let no_key = || Error::Internal("the key of a session's refresh tokens cannot be read".to_owned());
     let key = URL_SAFE_NO_PAD.decode(key).map_err(|_| no_key())?;

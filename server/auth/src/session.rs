@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::Error;
 use crate::user::User;
 
-/// A row of `auth.sessions`, as far as tokens tell of it.
+/// A row of `auth.sessions`, as far as tokens contain it.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Session {
     pub(crate) id: Uuid,

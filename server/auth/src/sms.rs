@@ -92,7 +92,7 @@ impl SmsSender {
         matches!(self.provider, Some(SmsProvider::TwilioVerify { .. }))
     }
 
-    /// Returns the text that tells of `code`. Errors: a sentence for a template that cannot be filled in.
+    /// Returns the text of the message with `code`. Errors: a sentence for a template that cannot be filled in.
     pub(crate) fn text(&self, code: &str, is_factor: bool) -> Result<String, String> {
         let template = if is_factor { &self.factor_template } else { &self.template };
         template.render(&Value::map([("Code", code.into())])).map_err(|error| error.to_string())

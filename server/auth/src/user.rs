@@ -159,7 +159,7 @@ fn nullable_timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Null
     timestamp(deserializer).map(Nullable)
 }
 
-/// The first and the last moment that RFC 3339 can tell.
+/// The first and the last time that RFC 3339 can express.
 const EARLIEST: &str = "0001-01-01T00:00:00Z";
 const LATEST: &str = "9999-12-31T23:59:59Z";
 

@@ -45,7 +45,7 @@ impl Default for WritePositions {
 }
 
 impl WritePositions {
-    /// Notes that `author` has written up to `position`, and tells the other nodes.
+    /// Records that `author` has written up to `position`, and notifies the other nodes.
     pub(crate) fn note(&self, author: u64, position: Lsn) {
         let note = WriteNote { slot: slot(author), position };
         self.take(note);

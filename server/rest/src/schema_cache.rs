@@ -216,7 +216,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// Returns the type that values are read as: its own, but for one that would cut them off.
+    /// Returns the type that values are read as: its own, unless that would cut them off.
     pub fn value_type(&self) -> &str {
         self.wide_type.as_ref().unwrap_or(&self.type_name)
     }

@@ -158,7 +158,7 @@ impl Settings {
     /// Errors: [`Invalid`] for the first that cannot be used.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
         let mut settings = Self::of_project();
-        // Beside other services the port is everybody's, and keys and CORS are.
+        // Together with other services, the port, keys and CORS are shared by all.
         reader.apply_where(&[], &mut settings, |setting| !setting.is_standalone)?;
         settings.db_max_rows.take_if(|rows| *rows <= 0);
         for (name, value) in reader.prefixed("PGRST_APP_SETTINGS_") {

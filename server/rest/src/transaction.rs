@@ -71,7 +71,7 @@ impl Context<'_> {
         let batch = Batch::new(statements, is_seen, self.settings.db_pre_request.as_deref());
         let mut transaction = batch.append_to(self.with_settings(plan, &search_path, sent.as_ref()));
         if self.is_rolled_back() {
-            // Deferred constraints would otherwise never be looked at.
+            // Deferred constraints would otherwise never be checked.
             transaction = transaction.statement("SET CONSTRAINTS ALL IMMEDIATE", Vec::new()).rollback();
         }
         if !is_seen {

@@ -266,7 +266,7 @@ pub(crate) async fn discard(storage: &Storage, versions: &[Uuid]) {
 }
 
 /// Removes the bytes of `version`, whose row could not be written because of `error`; unless the row may have been
-/// written all the same, since the connection broke before Postgres had answered.
+/// written nevertheless, since the connection broke before Postgres had answered.
 pub(crate) async fn discard_after(storage: &Storage, error: &Error, version: Uuid) {
     use database::Error::{AcquireTimeout, Configuration, Postgres};
     let is_certain = !matches!(error, Error::Database(error) if !matches!(error, Postgres(_) | AcquireTimeout(_) | Configuration(_)));

@@ -53,7 +53,7 @@ macro_rules! iso {
 }
 pub(crate) use iso;
 
-/// The SQL of the columns that tell the times of an object.
+/// The SQL of the columns with the times of an object.
 macro_rules! times {
     () => {
         concat!(

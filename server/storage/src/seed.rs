@@ -51,8 +51,8 @@ struct ExistingObject {
 
 impl Storage {
     /// Creates or updates `bucket`, then uploads the new and changed files of its folder, whose names relative to it
-    /// become the objects' keys. Files whose name starts with a dot are left out, and so are symbolic
-    /// links, but for those to a file in the same folder.
+    /// become the objects' keys. Files whose name starts with a dot are left out, and so are symbolic links, except
+    /// those to a file in the same folder.
     ///
     /// Running it again changes nothing; two nodes may run it at the same time. A file that is too large, of a type
     /// that the bucket does not take, or whose name no object can have, is left out with a warning: it must not keep

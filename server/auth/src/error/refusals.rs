@@ -55,12 +55,12 @@ pub(crate) fn signup_disabled() -> Error {
     Code::SignupDisabled.because("Signups not allowed for this instance")
 }
 
-/// Returns the refusal of an e-mail address that somebody else has.
+/// Returns the refusal of an e-mail address that belongs to another user.
 pub(crate) fn email_exists() -> Error {
     Code::EmailExists.because("A user with this email address has already been registered")
 }
 
-/// Returns the refusal of a phone number that somebody else has.
+/// Returns the refusal of a phone number that belongs to another user.
 pub(crate) fn phone_exists() -> Error {
     Code::PhoneExists.because("A user with this phone number has already been registered")
 }

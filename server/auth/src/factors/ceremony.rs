@@ -64,7 +64,7 @@ impl Ceremony {
         }
     }
 
-    /// Returns the challenge as it stands in options: base64url.
+    /// Returns the challenge in the form of options: base64url.
     pub(crate) fn challenge(&self) -> &str {
         &self.challenge
     }

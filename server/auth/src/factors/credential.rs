@@ -46,7 +46,7 @@ pub(crate) struct Flags {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Authenticator {
-    /// Its make; nil if it does not tell.
+    /// Its model; nil if it does not report one.
     #[serde(rename = "AAGUID", with = "base64_uuid")]
     pub(crate) aaguid: Uuid,
     /// How often it has signed, if it counts.

@@ -65,7 +65,7 @@ impl Secret {
     pub(crate) fn verify(&self, code: &str, now: OffsetDateTime) -> Option<u64> {
         let now = u64::try_from(now.unix_timestamp()).ok()? / STEP;
         let code = code.trim().as_bytes();
-        // All three are compared, so that the time it takes does not tell which one matched.
+        // All three are compared, so that the time does not reveal which one matched.
         let matches = [now.saturating_sub(1), now, now + 1]
             .map(|step| (step, bool::from(self.code(step).as_bytes().ct_eq(code))));
         matches.into_iter().find_map(|(step, is_right)| is_right.then_some(step))

@@ -21,7 +21,7 @@ use super::ceremony::Ceremony;
 use super::credential::{Authenticator, Credential, Flags};
 use crate::{Error, Settings, WebauthnSettings};
 
-/// Options tell in milliseconds of 32 bits how long the browser may take.
+/// The time-out in options is in milliseconds and has 32 bits.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// This site, as authenticators know it.
@@ -61,7 +61,7 @@ pub(crate) enum Failure {
     /// It is not what was asked for, or not signed by the right key.
     #[error("{0}")]
     Refused(WebauthnError),
-    /// The credential was made for somebody else.
+    /// The credential was created for another user.
     #[error("the authenticator tells of another user")]
     OtherUser,
     /// The ceremony began with a release of this service that kept something else.
@@ -73,7 +73,7 @@ pub(crate) enum Failure {
 }
 
 impl RelyingParty {
-    /// Reads the settings. An error in them is kept until somebody needs a relying party: most projects never do.
+    /// Reads the settings. An error in them is stored until a relying party is needed: most projects never need one.
     pub(crate) fn new(settings: &Settings) -> Self {
         Self { site: site(&settings.webauthn, &settings.site_url) }
     }
@@ -83,7 +83,7 @@ impl RelyingParty {
     }
 
     /// Begins the creation of a credential by an authenticator that has none of `known`. `is_discoverable` if it must
-    /// do without being told who its owner is.
+    /// identify its owner itself.
     pub(crate) fn start_registration(
         &self,
         owner: &Owner,

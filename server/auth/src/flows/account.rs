@@ -121,8 +121,8 @@ pub(crate) fn require_subject(profile: &Profile) -> Result<(), Error> {
 
 /// Finds, links or creates the account that `login` is about, and confirms its address if that is verified.
 ///
-/// A first verified login on an account that nobody has confirmed takes it over: its password and its other identities
-/// go, because their owner has not proved to own the address.
+/// The first verified login on an unconfirmed account takes it over: its password and its other identities go, because
+/// their owner has not proved to own the address.
 ///
 /// Errors: `signup_disabled`, `user_banned`; 500 if the verified addresses are several users'. Nothing is done then.
 /// `provider_email_needs_verification` is in the result, because the account and the mail that it was sent stay.

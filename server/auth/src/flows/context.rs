@@ -18,7 +18,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Notes in the audit log that `actor` did `action` by this request. `traits` is an object that tells more, or null.
+    /// Writes to the audit log that `actor` did `action` by this request. `traits` is an object with details, or null.
     pub(crate) async fn log(
         &self,
         executor: impl Into<Executor<'_>>,

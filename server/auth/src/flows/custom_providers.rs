@@ -57,7 +57,7 @@ pub(crate) struct Definition {
     /// What people call it.
     name: Option<String>,
     client_id: Option<String>,
-    /// Never part of an answer.
+    /// Never told again.
     client_secret: Option<String>,
     /// Further audiences of ID tokens.
     acceptable_client_ids: Option<Vec<String>>,

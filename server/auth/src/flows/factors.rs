@@ -43,7 +43,7 @@ pub(crate) struct Holder {
 impl Holder {
     /// Returns the holder's factor with `id` as it stands in a path.
     ///
-    /// Errors: `validation_failed` (404) for what is no UUID, `mfa_factor_not_found` for a factor of somebody else.
+    /// Errors: `validation_failed` (404) for what is no UUID, `mfa_factor_not_found` for a factor of another user.
     pub(crate) fn factor(&self, id: &str) -> Result<&Factor, Error> {
         find(&self.user, id)
     }

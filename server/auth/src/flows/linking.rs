@@ -66,7 +66,7 @@ pub(crate) fn decide(
             .iter()
             .filter(|owner| in_domain(owner, DEFAULT_DOMAIN))
             .any(|owner| owner.aud.as_deref() == Some(audience));
-        // Nobody gets an address that is somebody else's only by claiming it.
+        // A user does not get another user's address only by claiming it.
         let address = if elsewhere || candidates.address_taken { "" } else { address };
         return LinkingDecision::Create { address: address.to_owned() };
     }

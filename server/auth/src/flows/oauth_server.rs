@@ -1,8 +1,8 @@
 //! This service as an OAuth 2.1 server: other applications ask users for access to their accounts here.
 //!
-//! A client sends the user's browser to [`authorize`], which leads on to the site's consent page. The page asks what the
-//! request is about and tells how the user decides ([`consent`]); the client gets a code and exchanges it for a session
-//! of its own ([`token`]).
+//! A client sends the user's browser to [`authorize`], which leads on to the site's consent page. The page reads the
+//! request and sends the user's decision ([`consent`]); the client gets a code and exchanges it for a session of its
+//! own ([`token`]).
 
 pub(crate) mod authorize;
 pub(crate) mod claims;

@@ -10,7 +10,7 @@ use crate::messages::OneTimeCode;
 use crate::store::one_time_tokens::PendingCode;
 
 impl OneTimeCode {
-    /// Returns a new code of `length` digits for `address`; `pkce` tells whether its link will end in a code.
+    /// Returns a new code of `length` digits for `address`; `pkce` says whether its link will end in a code.
     pub(crate) fn generate(address: &str, length: usize, pkce: bool) -> Self {
         let mut rng = rand::rng();
         let digits = (0..length.clamp(6, 10)).map(|_| char::from(b'0' + rng.random_range(0..10u8)));

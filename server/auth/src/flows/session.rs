@@ -16,7 +16,7 @@ use crate::{Auth, Error, Settings};
 pub(crate) struct SignIn<'a> {
     /// An entry of claim `amr`: `password`, `otp`, `oauth`, `sso/saml`, `anonymous`, `web3`, `passkey`, ….
     pub(crate) method: &'a str,
-    /// The provider that the audit log tells of with a login; `None` if the flow logs something else.
+    /// The provider in the audit log's entry of the login; `None` if the flow writes another entry.
     pub(crate) login: Option<&'a str>,
     /// Which of the settings' tags the session has.
     pub(crate) tag: Option<&'a str>,
@@ -26,7 +26,7 @@ pub(crate) struct SignIn<'a> {
     pub(crate) oauth_client: Option<(Uuid, &'a str)>,
 }
 
-/// Begins a session of `user`, who has signed in as `sign_in` tells, and returns its tokens.
+/// Begins a session of `user`, who has signed in as `sign_in` describes, and returns its tokens.
 ///
 /// Errors: `invalid_credentials` if the user is gone; those of the hook that rewrites claims.
 pub(crate) async fn begin(

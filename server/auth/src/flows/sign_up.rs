@@ -320,7 +320,7 @@ pub(crate) async fn confirm_phone(work: &Work<'_>, id: Uuid) -> Result<Account, 
     Changes::new().confirm_phone().apply(work, id).await
 }
 
-/// Begins a flow of user `id` that ends with the exchange of a code, if the request uses PKCE; tells whether it does.
+/// Begins a flow of user `id` that ends with the exchange of a code, if the request uses PKCE. Returns whether it does.
 pub(crate) async fn begin_flow(
     work: &Work<'_>,
     challenge: Option<&Challenge>,

@@ -128,8 +128,8 @@ pub(crate) async fn find(database: &Database, name: &str) -> Result<SsoProvider,
     store::find(database, lookup).await?.ok_or_else(not_found)
 }
 
-/// Changes a provider. What is absent stays as it is, but for the format of names, which is then forgotten, as upstream
-/// has it; an empty resource id is forgotten, too.
+/// Changes a provider. Absent fields stay unchanged, except the format of names, which is then removed, as by upstream;
+/// an empty resource id removes the resource id.
 ///
 /// Errors: those of [`find`] and [`create`]; `saml_entity_id_mismatch` for metadata of another identity provider.
 pub(crate) async fn update(

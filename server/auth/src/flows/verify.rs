@@ -1,7 +1,7 @@
 //! Verification of codes and links that were sent.
 //!
-//! The user's row is locked from the moment that the code is looked at until it is used up, so that of several
-//! uses of one code exactly one wins.
+//! The user's row is locked from reading the code until it is used up, so that of several uses of one code exactly one
+//! wins.
 
 pub(crate) mod effects;
 

@@ -18,7 +18,7 @@ const PROVIDER: &str = "web3";
 /// Signs in the owner of the wallet that signed `message`.
 ///
 /// Errors: `web3_provider_disabled`, `web3_unsupported_chain`; `validation_failed` for text that is no sign-in message
-/// or no signature; OAuth-style `invalid_grant` for a signature of somebody else and for messages for other sites and
+/// or no signature; OAuth-style `invalid_grant` for a signature by another key and for messages for other sites and
 /// other times; those of [`account::resolve`].
 pub(crate) async fn sign_in(
     context: &Context<'_>,

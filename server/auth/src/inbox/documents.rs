@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// Characters of a mail's text that lists show.
 const SNIPPET: usize = 160;
 
-/// Returns what lists tell of a mail.
+/// Returns the summary of a mail for lists.
 pub(super) fn summary(id: &str, raw: &[u8]) -> Value {
     let Some(message) = MessageParser::default().parse(raw) else { return json!({ "ID": id }) };
     let mut document = common(id, &message, raw);

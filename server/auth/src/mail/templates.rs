@@ -95,7 +95,7 @@ impl Templates {
                 (before.or_else(built_in)?, self.retry_interval)
             }
         };
-        // Files cost nothing to read, and whoever edits one wants to see the effect.
+        // Files are cheap to read, so that changes take effect at once.
         if !slot.source.as_ref().is_some_and(|source| source.starts_with(FILE)) {
             *cached = Some((Arc::clone(&pair), Instant::now() + lifetime));
         }

@@ -1,5 +1,5 @@
 //! How each provider's profile becomes claims and addresses. The facts are those of Supabase Auth's providers; an
-//! address counts as verified only where the provider says so or is known to tell no others.
+//! address counts as verified only if the provider says so or is known to return verified ones only.
 
 use serde_json::{Map, Value};
 
@@ -175,7 +175,7 @@ pub(super) fn linkedin(from: &Documents<'_>) -> Result<Profile, String> {
         .claims("/id")
         .with_name(&full_name(&name("firstName"), &name("lastName")))
         .with_picture(&picture);
-    // LinkedIn tells the primary address alone, which is verified.
+    // LinkedIn returns only the primary address, which is verified.
     let email = text(from.document(1), "/elements/0/handle~0/emailAddress");
     Ok(Profile::with_email(claims, Email::primary(&email, true)))
 }
@@ -275,7 +275,7 @@ pub(super) fn x(from: &Documents<'_>) -> Result<Profile, String> {
         .with("profile", &format!("https://x.com/{username}"))
         .with("website", &user("url"))
         .custom("created_at", user("created_at"));
-    // X tells confirmed addresses only.
+    // X returns confirmed addresses only.
     Ok(Profile::with_email(claims, Email::primary(&user("confirmed_email"), true)))
 }
 

@@ -43,7 +43,7 @@ impl Consumer<'_> {
         token(url, &self.send(http, Method::POST, url, &[], &extra, &Token::default()).await?)
     }
 
-    /// Returns the token that stands for the user who came back with `request_token` and `verifier`.
+    /// Returns the access token of the user who came back with `request_token` and `verifier`.
     pub(crate) async fn access_token(
         &self,
         http: &HttpClient,
@@ -55,7 +55,7 @@ impl Consumer<'_> {
         token(url, &self.send(http, Method::POST, url, &[], &extra, &request_token).await?)
     }
 
-    /// Returns what `url` answers the user whom `token` stands for.
+    /// Returns the response of `url` to a request of the user who has `token`.
     pub(crate) async fn get(
         &self,
         http: &HttpClient,

@@ -138,7 +138,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// Returns whether they may be fetched once more.
+    /// Returns whether they may be fetched again.
     fn take_fetch(&mut self) -> bool {
         if self.window.elapsed() > KEY_FETCH_WINDOW {
             (self.window, self.fetches) = (Instant::now(), 0);

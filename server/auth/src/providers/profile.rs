@@ -36,12 +36,12 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    /// Returns a profile with the one address that most providers tell.
+    /// Returns a profile with one address, as most providers return it.
     pub(crate) fn with_email(claims: Claims, email: Option<Email>) -> Self {
         Self { claims, emails: email.into_iter().collect() }
     }
 
-    /// Returns the provider's id of the user; empty if it told none, or one that no text in Postgres can hold.
+    /// Returns the provider's id of the user; empty if it gave none, or one that Postgres cannot store as text.
     pub(crate) fn subject(&self) -> &str {
         Some(self.claims.text("sub")).filter(|subject| !subject.contains('\0')).unwrap_or_default()
     }

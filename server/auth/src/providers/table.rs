@@ -36,7 +36,7 @@ fn is_tenant(path: &str) -> bool {
 /// The URL of a provider's endpoint: a path below a host, or below the URL of a self-hosted provider.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EndpointUrl {
-    /// The public host, maybe with a path; empty for providers that everybody hosts themselves.
+    /// The public host, maybe with a path; empty for providers that exist only self-hosted.
     pub(crate) host: &'static str,
     pub(crate) path: &'static str,
 }
@@ -58,7 +58,7 @@ pub(crate) fn trim(url: &str) -> &str {
     url.strip_suffix('/').unwrap_or(url)
 }
 
-/// How this project tells a provider who it is (RFC 6749, section 2.3.1).
+/// How this project authenticates itself to a provider (RFC 6749, section 2.3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Authentication {
     /// In header `Authorization`; and in the body if that is refused, as some providers know only that.

@@ -1,9 +1,9 @@
-//! Upstream's variables that mean nothing here, each with the reason that whoever sets it is told.
+//! Upstream's variables without effect here, each with the reason for the operator's warning.
 
 use ::settings::{Invalid, Reader};
 
-/// Variables that say what Basalt knows from elsewhere, which every `.env` has, and those that detail what is off; nobody
-/// is told of them.
+/// Variables for which Basalt has another source and which every `.env` has, and details of features that are off. They
+/// cause no warning.
 const REPLACED: &[&str] = &[
     "API_HOST",
     "API_PORT",

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use ::settings::{Invalid, Reader, Value};
 
-/// Mails that may go into a folder in an hour: as good as all, since they cost nothing and reach nobody.
+/// Mails that may be kept in a folder per hour. The number is very high, since such mails cost nothing and are not
+/// sent.
 const KEPT_MAILS: Rate = Rate { events: 360_000.0, per: None };
 const HOURLY: Rate = Rate { events: 30.0, per: None };
 
@@ -91,7 +92,7 @@ impl Value for Rate {
 }
 
 impl LimitSettings {
-    /// Reads them. `sends_mail` tells whether mails leave this machine.
+    /// Reads them. `sends_mail` says whether mails leave this machine.
     pub(super) fn read(reader: &mut Reader<'_>, sends_mail: bool) -> Result<Self, Invalid> {
         let mut settings: Self = reader.read()?;
         // As in the CLI, the file's number is for mails that leave the machine.

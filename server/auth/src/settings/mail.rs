@@ -62,7 +62,7 @@ impl MailKind {
         }
     }
 
-    /// Returns whether the mail tells of a change and carries no code.
+    /// Returns whether the mail reports a change and carries no code.
     pub const fn is_notification(self) -> bool {
         !matches!(
             self,
@@ -228,7 +228,7 @@ impl SmtpSettings {
     fn read(reader: &mut Reader<'_>) -> Result<Option<Self>, Invalid> {
         let smtp: Self = reader.read()?;
         let enabled: Option<bool> = reader.get("auth.email.smtp.enabled", &[])?;
-        // The switch is the file's; whoever names a server in the environment wants it.
+        // The switch is that of the file; a server in the environment is always used.
         let is_off = enabled == Some(false) && reader.is_in_config(&["auth", "email", "smtp", "host"]);
         if smtp.host.is_empty() || is_off {
             return Ok(None);

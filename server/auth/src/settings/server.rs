@@ -1,4 +1,4 @@
-//! What only a server is told that runs this service alone, in the place of upstream's binary.
+//! Settings of a server that runs this service alone, as a replacement of upstream's binary.
 //!
 //! Source: Supabase Auth, `internal/conf`.
 

@@ -110,7 +110,7 @@ pub(crate) enum Actor<'a> {
     Role(&'a str),
 }
 
-/// Logs that `actor` did `action` from `address`. `traits` is an object that tells more, or null.
+/// Logs that `actor` did `action` from `address`. `traits` is an object with details, or null.
 pub(crate) async fn write(
     executor: impl Into<Executor<'_>>,
     settings: &Settings,
@@ -136,7 +136,7 @@ pub(crate) async fn write(
 }
 
 ::settings::words! {
-    /// What entries are looked for by.
+    /// The fields that entries are searched by.
     pub(crate) enum Scope {
         Author = "author",
         Action = "action",

@@ -48,7 +48,7 @@ impl Cleanup {
     }
 }
 
-/// Returns what is deleted when, and how much at once: upstream's rules, but for the last of the plain ones.
+/// Returns what is deleted when, and how much at once: upstream's rules, except the last of the plain ones.
 fn statements(settings: &Settings) -> Vec<Statement> {
     let day_old = |table| stale(table, "created_at < now() - interval '24 hours'", 100);
     let mut plain = vec![
@@ -66,7 +66,7 @@ fn statements(settings: &Settings) -> Vec<Statement> {
         day_old("mfa_challenges"),
         stale("mfa_factors", "status = 'unverified' and created_at < now() - interval '24 hours'", 100),
         stale("webauthn_challenges", "expires_at < now()", 100),
-        // Upstream keeps these for ever; anybody can make them.
+        // Upstream keeps these for ever, although any client can create them.
         stale("oauth_authorizations", "expires_at < now() - interval '24 hours'", 100),
     ];
     if settings.providers.anonymous_users {

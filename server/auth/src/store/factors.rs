@@ -84,7 +84,7 @@ pub(crate) struct NewChallenge<'a> {
     pub(crate) address: IpAddr,
     /// Of [`FactorType::Phone`]: the code, as it is stored; empty for the others, since upstream cannot read null.
     pub(crate) code: &'a str,
-    /// Of [`FactorType::Webauthn`]: what the ceremony will be judged by.
+    /// Of [`FactorType::Webauthn`]: the state of the ceremony.
     pub(crate) ceremony: Option<&'a Value>,
     /// The shortest time since the factor's last challenge.
     pub(crate) frequency: Option<Duration>,

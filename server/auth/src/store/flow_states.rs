@@ -37,7 +37,7 @@ pub(crate) struct FlowState {
     pub(crate) code_age: Option<f64>,
 }
 
-/// What is known of a flow when it begins. Empty texts are stored as null; the provider's tokens, which nobody knows
+/// What is known of a flow when it begins. Empty texts are stored as null; the provider's tokens, which are not known
 /// yet, as empty texts, since upstream cannot read null there.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NewFlowState<'a> {

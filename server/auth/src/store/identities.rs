@@ -78,7 +78,7 @@ pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Resul
     executor.into().execute(sql, vec![owned(id)]).await.map(drop)
 }
 
-/// Removes all identities of a user but `kept`: nobody has proved to own them.
+/// Removes all identities of a user except `kept`: their owners are not verified.
 pub(crate) async fn delete_others(
     executor: impl Into<Executor<'_>>,
     user: Uuid,

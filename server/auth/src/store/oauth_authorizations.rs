@@ -26,7 +26,7 @@ pub(crate) struct Authorization {
     /// Who asks; `None` if the client was deleted.
     pub(crate) client: Option<OauthClient>,
     pub(crate) client_id: Uuid,
-    /// Who is asked: the first user who has looked at the request.
+    /// The user who decides: the first one who has viewed the request.
     pub(crate) user_id: Option<Uuid>,
     pub(crate) redirect_uri: String,
     /// Separated by blanks.
@@ -102,7 +102,7 @@ pub(crate) async fn find_by_code(work: &Work<'_>, code: &str) -> Result<Option<A
     find_where(work, "a.authorization_code = $1 and a.status = 'approved'", code).await
 }
 
-/// Notes that user `user` is the one who is asked.
+/// Stores that user `user` decides on the request.
 pub(crate) async fn assign(work: &Work<'_>, id: &str, user: Uuid) -> Result<(), Error> {
     let sql = "update auth.oauth_authorizations set user_id = $2::uuid where authorization_id = $1";
     Executor::from(work).execute(sql, vec![text(id), owned(user)]).await.map(drop)
@@ -128,7 +128,7 @@ pub(crate) async fn expire(work: &Work<'_>, id: &str) -> Result<(), Error> {
     Executor::from(work).execute(sql, vec![text(id)]).await.map(drop)
 }
 
-/// Removes the request; its code is worth nothing any more.
+/// Removes the request; its code becomes invalid.
 pub(crate) async fn delete(work: &Work<'_>, id: &str) -> Result<(), Error> {
     let sql = "delete from auth.oauth_authorizations where authorization_id = $1";
     Executor::from(work).execute(sql, vec![text(id)]).await.map(drop)

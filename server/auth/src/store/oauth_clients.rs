@@ -160,7 +160,7 @@ pub(crate) async fn update(
     executor.into().fetch(&sql, vec![owned(id), owned(json!(changes))]).await
 }
 
-/// Deletes the client `id`; its row stays, since users' grants tell of it.
+/// Deletes the client `id`; its row stays, since users' grants refer to it.
 pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<(), Error> {
     let sql = "update auth.oauth_clients set deleted_at = now(), updated_at = now()
        where id = $1::uuid and deleted_at is null";

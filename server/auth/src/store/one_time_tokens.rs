@@ -9,7 +9,7 @@ use crate::Error;
 
 pub(crate) use super::pending_code::{Kind, PendingCode};
 
-/// Stores that a code with `hash` was just sent to `address`; the one before is worth nothing from now on.
+/// Stores that a code with `hash` was just sent to `address`; the previous one becomes invalid.
 pub(crate) async fn put(
     executor: impl Into<Executor<'_>>,
     user: Uuid,
@@ -59,7 +59,7 @@ pub(crate) async fn find_user(
     executor.into().fetch(&sql, vec![text(hash), owned(kinds.join(","))]).await
 }
 
-/// Makes one code worthless.
+/// Invalidates one code.
 pub(crate) async fn clear(executor: impl Into<Executor<'_>>, user: Uuid, kind: Kind) -> Result<(), Error> {
     let sql = format!(
         "with gone as (
@@ -71,7 +71,7 @@ pub(crate) async fn clear(executor: impl Into<Executor<'_>>, user: Uuid, kind: K
     executor.into().execute(&sql, vec![owned(user)]).await.map(drop)
 }
 
-/// Makes all codes of a user worthless.
+/// Invalidates all codes of a user.
 pub(crate) async fn clear_all(executor: impl Into<Executor<'_>>, user: Uuid) -> Result<(), Error> {
     let blank: Vec<_> = Kind::ALL.iter().map(|kind| format!("{} = ''", kind.name())).collect();
     let sql = format!(

@@ -87,7 +87,8 @@ pub(crate) async fn list(executor: impl Into<Executor<'_>>, user: Uuid) -> Resul
     Ok(executor.into().fetch(&sql, vec![owned(user)]).await?.unwrap_or_default())
 }
 
-/// Stores a passkey of `user`. Fails with a violation of `webauthn_credentials_credential_id_key` if somebody has it.
+/// Stores a passkey of `user`. Fails with a violation of `webauthn_credentials_credential_id_key` if it is stored
+/// already.
 pub(crate) async fn insert(
     work: &Work<'_>,
     user: Uuid,

@@ -23,7 +23,7 @@ use serde::Deserialize;
 }
 
 impl Kind {
-    /// Returns the column that tells when the code was sent.
+    /// Returns the column with the time at which the code was sent.
     pub(super) const fn sent_at(self) -> &'static str {
         match self {
             Self::Confirmation => "confirmation_sent_at",

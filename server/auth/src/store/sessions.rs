@@ -56,7 +56,7 @@ pub(crate) struct NewSession<'a> {
     pub(crate) not_after: Option<&'a str>,
     /// The OAuth client that the session is for, and the scopes that it may have.
     pub(crate) oauth_client: Option<(Uuid, &'a str)>,
-    /// The provider that the audit log tells of; `None` if something else than a login is logged.
+    /// The provider in the audit log's entry; `None` if something else than a login is logged.
     pub(crate) login: Option<&'a str>,
 }
 
@@ -205,7 +205,7 @@ pub(crate) async fn token_key(executor: impl Into<Executor<'_>>, id: Uuid) -> Re
     executor.into().fetch(sql, vec![owned(id)]).await
 }
 
-/// Stores the same key of session `id`'s refresh tokens encrypted with another key, unless somebody has done so.
+/// Stores the same key of session `id`'s refresh tokens encrypted with another key, unless another request has done so.
 pub(crate) async fn reseal_token_key(
     executor: impl Into<Executor<'_>>,
     id: Uuid,
@@ -225,7 +225,7 @@ pub(crate) async fn lock(work: &Work<'_>, id: Uuid) -> Result<bool, Error> {
     Ok(Executor::from(work).execute(sql, vec![owned(id)]).await? == 1)
 }
 
-/// Ends the sessions of user `id` below aal2, but for `kept`.
+/// Ends the sessions of user `id` below aal2, except `kept`.
 pub(crate) async fn end_below_aal2(work: &Work<'_>, id: Uuid, kept: Uuid) -> Result<(), Error> {
     let sql = "delete from auth.sessions
        where user_id = $1::uuid and id <> $2::uuid and coalesce(aal, 'aal1') < 'aal2'";

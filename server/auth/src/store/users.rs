@@ -147,7 +147,7 @@ pub(crate) async fn find_duplicate(
     find_where(executor.into(), condition, parameters).await
 }
 
-/// Returns whether a user was not stored because somebody has the address.
+/// Returns whether a user was not stored because the address belongs to another user.
 pub(crate) fn is_address_conflict(error: &Error) -> bool {
     error.violates("users_email_partial_key") || error.violates("users_phone_key")
 }

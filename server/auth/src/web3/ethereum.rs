@@ -14,7 +14,7 @@ pub(super) fn signature(text: &str) -> Result<Vec<u8>, String> {
             "signature must be 65 bytes long, encoded as a 130 character-long hexadecimal string".to_owned()
         );
     }
-    // Digits that are none are the signature of nobody, and so is one without its prefix.
+    // Invalid digits and a missing prefix count as an invalid signature.
     let digits = text.strip_prefix("0x").unwrap_or_default();
     Ok(HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).unwrap_or_default())
 }

@@ -23,7 +23,7 @@ const GUARDS: [(&str, Refusal); 3] = [
 /// Makes an error of a number of rows.
 type Refusal = fn(u64) -> Error;
 
-/// Returns the error that a statement's own guard stands for, if `error` is a guard's.
+/// Returns the error that a statement's own guard means, if `error` is from a guard.
 pub(super) fn guard(error: &ServerError) -> Option<Error> {
     if error.code != "22P02" {
         return None;

@@ -338,7 +338,7 @@ fn from_pairs(parameters: &[Parameter], pairs: &[(String, String)]) -> Vec<Argum
 /// Returns the arguments in a JSON object, or in the first object of an array. One that `keys` announce but the
 /// object lacks is null.
 ///
-/// Errors: `PGRST102` for anything else, which is not looked at before when `columns=` names the keys.
+/// Errors: `PGRST102` for anything else, which is detected only here if `columns=` names the keys.
 fn from_json(parameters: &[Parameter], raw: &Bytes, keys: &[String]) -> Result<Vec<Argument>, Error> {
     let fields = Fields::read(raw)?;
     let given = parameters.iter().filter(|parameter| keys.contains(&parameter.name)).map(|parameter| {
@@ -387,7 +387,7 @@ fn json_value(type_name: &str, is_scalar: bool, value: &str) -> ArgumentValue {
     }
     match serde_json::from_str::<String>(value) {
         Ok(text) => ArgumentValue::Text(Some(Bytes::from(text))),
-        // An escape that stands for no character: the error has to be Postgres'.
+        // An escape of no character: the error has to be Postgres'.
         Err(_) => ArgumentValue::Json(value_object(value)),
     }
 }

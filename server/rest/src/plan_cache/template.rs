@@ -105,7 +105,7 @@ impl Template {
         Some(Self { request, plan, main, main_result, response, needs_response, estimate, canonical })
     }
 
-    /// Returns the request that stands for all of this shape, with placeholders for values.
+    /// Returns the request that represents all of this shape, with placeholders for values.
     pub const fn request(&self) -> &Request {
         &self.request
     }

@@ -74,7 +74,7 @@ fn json_error(error: &serde_json::Error) -> Error {
     Error::InvalidBody(message.to_owned())
 }
 
-/// Returns the first byte of a JSON text, which tells an object and an array from anything else.
+/// Returns the first byte of a JSON text, which identifies an object or an array.
 pub(crate) fn first_byte(json: &[u8]) -> Option<u8> {
     json.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }

@@ -38,7 +38,7 @@ struct Operations {
     storage: Storage,
 }
 
-/// Returns who asks, and what `s3s` does not tell of the request.
+/// Returns the caller, and the parts of the request that `s3s` does not pass on.
 fn call<T>(request: &S3Request<T>) -> Result<Arc<Call>, S3Error> {
     let call = request.extensions.get::<Arc<Call>>();
     call.cloned().ok_or_else(|| S3Error::new(s3s::S3ErrorCode::InternalError))

@@ -63,7 +63,7 @@ fn as_conflict(error: Error) -> Error {
     users::as_address_conflict(error)
 }
 
-/// Returns the user whom `fields` describe, checked and with a hash of the password.
+/// Returns the user that `fields` describe, checked and with a hash of the password.
 async fn new_user(context: &Context<'_>, fields: &UserFields) -> Result<NewUser, Error> {
     let settings = &context.auth.settings;
     if fields.email.is_empty() && fields.phone.is_empty() {

@@ -90,8 +90,8 @@ pub(crate) struct Link {
 /// confirmation of a sign-up.
 ///
 /// Errors: `user_not_found` for an unknown user who wants to recover or change something; `email_exists` for a
-/// confirmed user who is to sign up, and for a new address that somebody has; `validation_failed`, `weak_password`;
-/// those of the hook.
+/// confirmed user who is to sign up, and for a new address that belongs to a user; `validation_failed`,
+/// `weak_password`; those of the hook.
 pub(crate) async fn generate(
     context: &Context<'_>,
     admin: &Admin,
@@ -132,7 +132,7 @@ fn unknown() -> Error {
     Code::UserNotFound.because("User with this email not found")
 }
 
-/// Returns the user whom a link to sign up or an invitation is for, not stored yet.
+/// Returns the user of a sign-up link or an invitation, not stored yet.
 async fn new_user(context: &Context<'_>, request: &mut LinkRequest) -> Result<NewUser, Error> {
     let auth = context.auth;
     let password = match request.kind {

@@ -57,7 +57,7 @@ pub(crate) async fn delete(context: &Context<'_>, user: &User, factor: &Factor) 
     Ok(removed)
 }
 
-/// Turns the violation of a name's or number's uniqueness into the refusal that says so.
+/// Converts a unique violation of a name or number into the matching refusal.
 fn as_conflict(error: Error) -> Error {
     let unique = ["mfa_factors_user_friendly_name_unique", "unique_phone_factor_per_user"];
     match unique.into_iter().any(|constraint| error.violates(constraint)) {

@@ -54,7 +54,7 @@ pub(crate) async fn begin(
     answer.or_else(|(error, description)| refusal(&request.redirect_uri, error, &description, &request.state))
 }
 
-/// Returns where a client learns that it gets nothing.
+/// Returns the redirect that reports a refusal to the client.
 pub(super) fn refusal(
     redirect_uri: &str,
     error: &str,

@@ -100,7 +100,7 @@ pub(super) fn needs_id_token(keys: &Keys, scope: &str) -> Result<bool, Error> {
     ))
 }
 
-/// Returns the ID token that tells `client` who `user` is.
+/// Returns the ID token of `user` for `client`.
 pub(super) fn id_token(
     keys: &Keys,
     issuer: &str,

@@ -53,7 +53,7 @@ pub(crate) struct Registration {
 pub(crate) struct ClientChanges {
     redirect_uris: Option<Vec<String>>,
     grant_types: Option<Vec<String>>,
-    /// An empty text removes it; likewise below.
+    /// An empty text takes it away; likewise below.
     client_name: Option<String>,
     client_uri: Option<String>,
     logo_uri: Option<String>,

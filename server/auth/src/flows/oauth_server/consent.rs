@@ -34,7 +34,7 @@ impl ConsentDecision {
 pub(crate) enum ConsentStep {
     /// Ask the user.
     Ask(Authorization, OauthClient),
-    /// Send the user there: as much was granted to the client before.
+    /// Send the user there: the client was granted the same scopes before.
     Granted(String),
 }
 

@@ -125,7 +125,7 @@ pub(crate) async fn phone_changed(
     Ok(())
 }
 
-/// Merges `data` into the account's identity of `provider`, or adds that identity; tells whether it was added.
+/// Merges `data` into the account's identity of `provider`, or adds that identity. Returns whether it was added.
 pub(in crate::flows) async fn put_identity(
     work: &Work<'_>,
     account: &Account,

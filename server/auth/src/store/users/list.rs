@@ -67,7 +67,7 @@ pub(crate) async fn page(
 }
 
 /// Returns at most `limit` users, without their identities and factors, after the one who was created at that time and
-/// has that id, if one is told.
+/// has that id, if one is given.
 pub(crate) async fn after(
     executor: impl Into<Executor<'_>>,
     selection: &Selection<'_>,
