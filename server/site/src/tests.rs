@@ -92,7 +92,7 @@ async fn hashed_files_are_kept_for_ever_and_compressed_as_accepted() {
 }
 
 #[tokio::test]
-async fn a_copy_that_is_still_good_is_not_sent_again() {
+async fn a_fresh_copy_is_not_sent_a_second_time() {
     let built = built();
     for path in ["/", "/favicon.ico"] {
         let etag = get(&built, path, &[]).await.header("etag").unwrap().to_owned();

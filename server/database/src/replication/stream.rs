@@ -373,7 +373,7 @@ impl ReplicationStream {
     fn check_deadlines(&mut self) -> Result<Instant, Error> {
         let now = Instant::now();
         let half = self.silence_limit / 2;
-        let last_sign = match self.reply_requested_at {
+        let waiting_since = match self.reply_requested_at {
             Some(requested_at) if now >= requested_at + half => {
                 let limit = self.silence_limit;
                 return Err(Error::Unavailable(format!("the server has sent nothing for {limit:?}")));
@@ -389,7 +389,7 @@ impl ReplicationStream {
         if now >= self.status_due {
             self.queue_status(false);
         }
-        Ok(self.status_due.min(last_sign + half))
+        Ok(self.status_due.min(waiting_since + half))
     }
 
     /// Sends as much of the output buffer as the connection accepts now.
