@@ -24,12 +24,12 @@ const types = {
 export function pagesOf(folder) {
   return async (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
-    const asked = path.join(folder, path.normalize(decodeURIComponent(pathname)))
-    const isFile = await stat(asked).then(
+    const requested = path.join(folder, path.normalize(decodeURIComponent(pathname)))
+    const isFile = await stat(requested).then(
       (found) => found.isFile(),
       () => false,
     )
-    const file = isFile && asked.startsWith(folder) ? asked : path.join(folder, 'index.html')
+    const file = isFile && requested.startsWith(folder) ? requested : path.join(folder, 'index.html')
     const type = /** @type {Record<string, string>} */ (types)[path.extname(file)]
     response.writeHead(200, { 'content-type': type ?? 'application/octet-stream' })
     createReadStream(file).pipe(response)

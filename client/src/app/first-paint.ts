@@ -18,7 +18,7 @@ export async function firstPaint() {
 }
 
 /** Resolves once the picture of the first screen inside `root`, if it has one, is visible; after two seconds at most. */
-export async function pictureShown(root: HTMLElement) {
+export async function firstPicture(root: HTMLElement) {
   const picture = root.querySelector<HTMLImageElement>('img[fetchpriority="high"]')
   if (!picture) return
   const decoded = picture.decode().catch(() => undefined)

@@ -107,7 +107,7 @@ async fn a_socket_ends_with_its_process() {
 }
 
 #[tokio::test]
-async fn a_stopping_server_says_goodbye_and_so_does_the_function_learn() {
+async fn a_stopping_server_closes_sockets_at_both_ends() {
     let source = r"
 const told = Promise.withResolvers()
 Deno.serve((request) => {
