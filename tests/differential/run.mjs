@@ -153,7 +153,12 @@ async function compare(basalt, postgrest, only) {
     }
     if (parts.length > 0) {
       different += 1
-      const description = [request.method, request.path, JSON.stringify(request.headers), request.body]
+      const description = [
+        request.method,
+        request.path,
+        JSON.stringify(request.headers),
+        request.body,
+      ]
       process.stdout.write(`\n${description.filter((part) => part !== undefined).join(' ')}\n`)
       for (const part of parts) {
         process.stdout.write(`  ${part}\n    Basalt    ${JSON.stringify(ours[part])}\n`)

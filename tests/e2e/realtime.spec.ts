@@ -112,12 +112,7 @@ test('bytes go from tab to tab', async ({ page, club }) => {
   await expect.poll(() => readLog(other)).toContain('1000 bytes')
 })
 
-test('a tab gets only the rows that its user may see', async ({
-  browser,
-  page,
-  server,
-  club,
-}) => {
+test('a tab gets only the rows that its user may see', async ({ browser, page, server, club }) => {
   const name = `room-${randomUUID()}`
   const stranger = await (await browser.newContext()).newPage()
   const ids: string[] = []

@@ -11,7 +11,10 @@ const refusals = {
   down: [500, { error: { message: 'The server had an error' } }],
 }
 
-/** Stands in for a chat-completions endpoint, on a free port: POST /mode sets how it answers; GET /last-request returns the last request. */
+/**
+ * A mock of a chat-completions endpoint, on a free port. POST /mode sets how it answers, GET /last-request returns the
+ * last request.
+ */
 export class Model {
   /** @returns {Promise<Model>} */
   static async start() {

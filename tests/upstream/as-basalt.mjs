@@ -57,7 +57,7 @@ async function serve() {
 }
 
 /**
- * Brings the site: its schema and rows, its files, and a build of its pages that asks this very stack.
+ * Installs the site: its schema and rows, its files, and a build of its pages that asks this very stack.
  * @param {Stack} stack
  */
 async function furnish(stack) {

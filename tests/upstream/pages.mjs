@@ -16,8 +16,8 @@ const types = {
 }
 
 /**
- * Serves the files of a folder, and its index.html for every path that is no file: what any static host does for a page
- * that finds its way by itself.
+ * Serves the files of a folder, and its index.html for every path that is no file: what static hosts do for a page
+ * that has its routes in JavaScript.
  * @param {string} folder
  * @returns {import('node:http').RequestListener}
  */
@@ -29,7 +29,8 @@ export function pagesOf(folder) {
       (found) => found.isFile(),
       () => false,
     )
-    const file = isFile && requested.startsWith(folder) ? requested : path.join(folder, 'index.html')
+    const file =
+      isFile && requested.startsWith(folder) ? requested : path.join(folder, 'index.html')
     const type = /** @type {Record<string, string>} */ (types)[path.extname(file)]
     response.writeHead(200, { 'content-type': type ?? 'application/octet-stream' })
     createReadStream(file).pipe(response)

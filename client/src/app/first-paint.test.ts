@@ -44,7 +44,7 @@ it('waits for no picture longer than two seconds', async () => {
   await picturePaint
 })
 
-/** Stands in for the browser's observer of paints; returns what tells of one. */
+/** Replaces the browser's observer of paints; returns a function that reports a paint. */
 function stubPaints() {
   let painted: () => void = () => undefined
   class Observer {

@@ -1,7 +1,7 @@
-/** How long a picture is waited for, in milliseconds. */
+/** The longest wait for a picture, in milliseconds. */
 const PICTURE_LIMIT_MS = 2000
 
-/** How long the browser's painting is waited for. One that is covered or in the background paints nothing. */
+/** The longest wait for a paint, in milliseconds. A window that is covered or in the background paints nothing. */
 const PAINT_LIMIT_MS = 500
 
 /** Resolves with `done`, or after `ms` milliseconds without it. */

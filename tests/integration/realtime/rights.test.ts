@@ -1,4 +1,4 @@
-/** Who is told of changes: rights to tables and columns, and policies. */
+/** Who gets changes: rights to tables and columns, and policies. */
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { isOwn, moment, somebody, sql, token, unique, Wires } from './stage.ts'
@@ -72,7 +72,7 @@ describe.skipIf(!isOwn)('a change is told', () => {
     ]
     await expect.poll(services.changes).toEqual(whole)
     await expect.poll(all.changes).toEqual(whole)
-    // A row is looked at as it is by then, so what is told of the first change of it depends on the time.
+    // Policies see the row as it is when a change is checked, so who gets its first changes depends on the time.
     await expect.poll(() => anns.changes().at(-1)).toEqual(['DELETE', 3])
     await expect.poll(() => bens.changes().at(-1)).toEqual(['DELETE', 3])
     for (const row of [2, 3]) expect(anns.changes()).not.toContainEqual(['INSERT', row])

@@ -1,4 +1,4 @@
-/** The stream of the database under hardship: nothing is lost, nothing comes twice, and the order is kept. */
+/** The stream of the database under failures: nothing is lost, nothing comes twice, and the order is kept. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -123,7 +123,7 @@ describe.skipIf(!isOwn)('the stream', () => {
 
   test('goes on when a transaction waits for another', { timeout: 60_000 }, async () => {
     const outcome = await underway(200, async () => {
-      // A long transaction that is open meanwhile, and a change of the table that is told of.
+      // A long transaction that is open meanwhile, and a change of the table.
       await Promise.all([
         sql(`begin; select txid_current(); select pg_sleep(1); rollback`),
         sql(`alter table public.notices add column if not exists later text`),
@@ -132,7 +132,7 @@ describe.skipIf(!isOwn)('the stream', () => {
     await isWhole(outcome, 200)
   })
 
-  test('is told of by all channels of a crowd', { timeout: 60_000 }, async () => {
+  test('reaches all channels of a crowd', { timeout: 60_000 }, async () => {
     await sql('delete from public.notices')
     const crowd = await Promise.all(numbers(60).map(() => open()))
     const room = unique('room')
