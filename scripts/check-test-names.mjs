@@ -1,7 +1,7 @@
 // Checks that each test that a document names as `path::name of the test` is there, and ends with 1 if one is not:
 // check-test-names.mjs DOCUMENT…
 //
-// A test that is always skipped counts as missing: it holds nothing.
+// A test that is always skipped counts as missing: it checks nothing.
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 

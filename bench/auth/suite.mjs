@@ -51,7 +51,7 @@ class Stage {
     const env = {
       ...quiet,
       JWT_SECRET: randomBytes(32).toString('hex'),
-      // High enough to be counted, and never reached.
+      // So high that requests are counted but the limit is never reached.
       GOTRUE_RATE_LIMIT_TOKEN_REFRESH: '1000000000',
     }
     const server = running.add(await Server.start({ binary, only: ['auth'], env }))

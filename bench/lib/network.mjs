@@ -30,7 +30,7 @@ export class Network {
   }
 }
 
-/** @param {string[]} words of a command of iproute2, which says itself what is wrong */
+/** @param {string[]} words of a command of iproute2, which prints its own errors */
 function ip(...words) {
   execFileSync('ip', words, { stdio: ['ignore', 'ignore', 'inherit'] })
 }

@@ -20,7 +20,7 @@ const run = promisify(execFile)
  * Runs a script over so many connections to `database` and returns transactions per second and their number.
  *
  * Settings and statement go to Postgres as a server of the REST interface should send them: prepared, in one
- * pipeline, as one implicit transaction. Nothing is left that such a server could spare.
+ * pipeline, as one implicit transaction. It contains no step that such a server could omit.
  * @param {Record<string, string>} database PGHOST and the like, as the login role of the servers
  * @param {Script} script
  * @param {{ connections: number, seconds: number }} how

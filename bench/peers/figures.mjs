@@ -33,13 +33,13 @@ export async function peers(binary, { seconds, rounds }) {
     const pocketbase = running.add(await PocketBase.start(other, rows))
     const atRest = [await memoryOf(basalt), memory(pocketbase.pid).now]
     const id = await basalt.psql('select id from posts limit 1')
-    const asked = [requestsOf(basalt, id), requestsOf(pocketbase)]
+    const requestSets = [requestsOf(basalt, id), requestsOf(pocketbase)]
     const lines = []
     for (const name of ['one row by its key', 'the 100 newest rows', 'one row added']) {
       const turns = []
       for (let round = 0; round < rounds; round += 1) {
         const speeds = []
-        for (const [url, requests] of asked)
+        for (const [url, requests] of requestSets)
           speeds.push((await load(url, [requests[name]], { connections, seconds })).per_second)
         turns.push(speeds)
       }

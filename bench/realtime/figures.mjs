@@ -16,7 +16,7 @@ const LISTENERS = 1000
 const SUBSCRIBERS = 50
 /** Sockets that do nothing, for what one of them costs. */
 const IDLE = 5000
-/** Limits that are no limits. */
+/** Limits that are too high to be reached. */
 const LIMITLESS = String(2 ** 31)
 
 /**

@@ -54,16 +54,16 @@ async function profile(binary, chosen) {
       for (const workload of chosen) {
         const requests = stage.requestsFor(stage.basalt, workload)
         await load(stage.basalt.url, requests, { connections, seconds: warmup, warmup: 0 })
-        let asked = 0
+        let requestCount = 0
         const costs = await callgrind.during(stage.basalt.pid, async () => {
           const figures = await load(stage.basalt.url, requests, {
             connections,
             seconds: counted,
             warmup: 0,
           })
-          asked = figures.asked
+          requestCount = figures.asked
         })
-        print(workload, costs, asked)
+        print(workload, costs, requestCount)
       }
     } finally {
       await stage.stop()
@@ -73,12 +73,12 @@ async function profile(binary, chosen) {
   }
 }
 
-function print({ id, title }, costs, asked) {
-  const each = (instructions) => figure(instructions / asked)
+function print({ id, title }, costs, requestCount) {
+  const each = (instructions) => figure(instructions / requestCount)
   const entries = [...costs]
   const own = (some) => some.reduce((sum, [, cost]) => sum + cost.own, 0)
   const all = own(entries)
-  heading(`${id}: ${title}: ${each(all)} instructions per request (of ${asked} requests)`)
+  heading(`${id}: ${title}: ${each(all)} instructions per request (of ${requestCount} requests)`)
   const shares = new Map()
   for (const [name, cost] of entries) {
     const group = groupOf(name)

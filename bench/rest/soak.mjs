@@ -10,12 +10,12 @@ import { workloads } from './workloads.mjs'
 const connections = 16
 /** Seconds between two measurements of the memory. */
 const slice = 10
-/** What of the requests each workload is; large answers are as rare as they are in life. */
+/** The weight of each workload in the mix of requests; large answers are rare, as in practice. */
 const weights = { 'list-1000': 1, bulk: 1, 'bulk-plain': 1, count: 2 }
 const usualWeight = 10
 /** Growth in the second half that is not taken for a leak, in MiB an hour. */
 const steady = 6
-/** Turns that the server and one that was just started take at the end, and how much slower the older one may be. */
+/** Turns of the server and of a fresh one at the end, and the least relative speed of the older one. */
 const turns = 8
 const slowest = 0.9
 
@@ -47,7 +47,7 @@ async function soak(binary, seconds) {
     await turn(fresh)
     const [old, young] = [[], []]
     for (let count = 0; count < turns; count += 1) {
-      // Who goes first changes, so that neither gains by its place.
+      // The order alternates, so that neither server gains by it.
       const pair = [
         { peer: stage.basalt, speeds: old },
         { peer: fresh, speeds: young },
@@ -65,7 +65,7 @@ async function soak(binary, seconds) {
   }
 }
 
-/** Returns every workload's requests to `peer`, in the proportions of life. */
+/** Returns every workload's requests to `peer`, with the weights of the mix. */
 function mixed(stage, peer) {
   return workloads.map((workload) => {
     // The first alone: a workload of many requests would outweigh the others.

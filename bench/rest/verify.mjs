@@ -51,12 +51,12 @@ async function ask(peer, { method = 'GET', path, headers, body }) {
     body,
     signal: AbortSignal.timeout(30_000),
   })
-  const shown = Object.fromEntries(
+  const comparedHeaders = Object.fromEntries(
     compared.map((name) => [name, answer.headers.get(name)?.toLowerCase()]),
   )
   // Latin 1 keeps bytes apart that a decoder of UTF-8 may fold into one.
   const bytes = Buffer.from(await answer.arrayBuffer()).toString('latin1')
-  return { status: String(answer.status), ...shown, body: bytes }
+  return { status: String(answer.status), ...comparedHeaders, body: bytes }
 }
 
 /** Returns the request with each of its ranges replaced by one number of it. */

@@ -140,8 +140,8 @@ async function broadcasts([one, two], { seconds }) {
     const after = [one, two].map((node) => processorTime(node.process.pid))
     const cost = (after[0] - before[0] + after[1] - before[1]) / figures.received
     const { p50_milliseconds, p99_milliseconds, expected, received } = figures
-    const shown = [p50_milliseconds, p99_milliseconds, cost].map(figure)
-    lines.push([name, ...shown, expected - received])
+    const cells = [p50_milliseconds, p99_milliseconds, cost].map(figure)
+    lines.push([name, ...cells, expected - received])
   }
   table(['', 'p50 ms', 'p99 ms', 'µs of processor each', 'lost'], lines)
 }

@@ -71,7 +71,7 @@ async function downloads(running, server, objects, { rounds, ...how }) {
   table(['GET/s of', 'Basalt', 'nginx', 'ratio'], lines)
 }
 
-/** Uploads of 1 KiB beside what none can do without: the row's insert, and a file that is synchronized with the disk. */
+/** Uploads of 1 KiB beside the necessary work: the insert of the row, and a file that is synchronized with the disk. */
 async function uploads(server, objects, database, { rounds, ...how }) {
   heading(`Uploads of 1 KiB, ${connections} connections`)
   await objects.bucket('uploads', false)

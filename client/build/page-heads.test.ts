@@ -44,7 +44,7 @@ it('lists no page that search engines should not know', () => {
   expect(paths).toContain('/careers')
 })
 
-it('names no value that it does not say how to get', () => {
+it('has a source for each value that it names', () => {
   for (const page of [...Object.values(heads.pages), heads.notFound]) {
     const values = { ...heads.values, ...page.values }
     const known = new Set(['origin', 'path', 'storage', 'images', ...Object.keys(values)])

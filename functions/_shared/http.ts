@@ -86,7 +86,7 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
 export function callerAddress(request: Request): string {
   const address = request.headers.get('x-forwarded-for')?.split(',')[0]?.trim() || 'unknown'
   if (!address.includes(':')) return address
-  // One of IPv4 in the clothes of IPv6 (RFC 4291, section 2.5.5.2).
+  // An IPv4-mapped address of IPv6 (RFC 4291, section 2.5.5.2).
   if (address.includes('.')) return address.slice(address.lastIndexOf(':') + 1)
   const [first = [], last = []] = address
     .split('::')

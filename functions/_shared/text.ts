@@ -16,7 +16,7 @@ const ACTIVE_CONTENT = [
   /\bbinding\s*:/i,
 ]
 
-/** What looks as if it wanted to become a part of a database query. */
+/** Patterns of SQL injection. */
 const QUERY_PARTS = [
   /\b(?:select|insert|update|delete|drop|create|alter|exec|union|script)\b/i,
   /--|\/\*|\*\//,

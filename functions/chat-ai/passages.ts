@@ -16,7 +16,7 @@ export interface Passage {
 }
 
 const MOST = 4
-/** A best passage with less of the question than this does not speak of it. Of a few words more have to be there. */
+/** The least coverage with which the best passage counts as an answer; a question of few words needs more. */
 const KNOWN = 0.34
 const KNOWN_OF_FEW = 0.55
 const FEW = 3
@@ -46,7 +46,7 @@ export async function find(question: string): Promise<Passage[]> {
   return isKnown ? found : []
 }
 
-/** Returns text that Markdown has no ideas about. */
+/** Returns the text with the special characters of Markdown escaped. */
 function plain(text: string): string {
   return text.replace(/[\\`*_[\]<>|~]/g, (character) => `\\${character}`)
 }

@@ -39,7 +39,7 @@ test('who signs out everywhere is signed out at both nodes', async () => {
   expect(known.error?.name).toBe('AuthSessionMissingError')
 })
 
-test('a code that one node has mailed once is taken by the other', async () => {
+test('a code that one node has mailed is accepted by the other', async () => {
   const { email } = account()
   expect((await visitor(one).auth.signInWithOtp({ email })).error).toBeNull()
   const mails = await Promise.all(inboxes.map((url) => new Inbox(url).all(email)))
@@ -49,7 +49,7 @@ test('a code that one node has mailed once is taken by the other', async () => {
   expect(session?.user.email).toBe(email)
 })
 
-/** Calls each node in turn as a caller from `address`; returns how many calls were not refused for their number. */
+/** Calls each node in turn as a caller from `address`; returns how many calls the rate limit let through. */
 async function granted(address: string, calls: number, call: (url: string) => Promise<Response>) {
   let count = 0
   for (let n = 0; n < calls; n += 1) {
@@ -83,6 +83,6 @@ test('refreshes are limited for both nodes together', async () => {
     })
   const count = await granted(address, 120, refresh)
   expect(count).toBeGreaterThanOrEqual(30)
-  // Nodes tell each other, and do not ask: some more may come through.
+  // Each node sends its counts to the other and does not wait for an answer, so some calls more may get through.
   expect(count).toBeLessThan(45)
 })

@@ -10,7 +10,7 @@ const certificates = path.resolve(import.meta.dirname, '../support/tls')
 
 /** HAProxy as `deploy/haproxy.cfg` sets it up, with plain HTTP in addition. */
 export class Balancer extends Service {
-  /** Where it listens for TLS, and where it sends clients there. */
+  /** The ports of TLS and of the redirect to it. */
   ports = { http: 0, https: 0 }
 
   /**
@@ -36,7 +36,7 @@ export class Balancer extends Service {
         HTTPS_PORT: String(https),
         STATUS_BIND: local(await freePort()),
         PLAIN_BIND: local(port),
-        // Each takes two open files, of which a user may not have as many as a server has.
+        // Each connection takes two open files, and the limit of a user may be lower than that of a server.
         MAX_CONNECTIONS: '2000',
         BASALT_1: local(nodes[0]),
         BASALT_2: local(nodes[1]),

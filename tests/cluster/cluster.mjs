@@ -10,7 +10,7 @@ import { Server } from '../support/server.mjs'
 import { Balancer } from './balancer.mjs'
 import { Store } from './store.mjs'
 
-/** Seconds from a node's word that it stops to its stop: longer than the balancer takes to notice. */
+/** Seconds between a node's report that it is not ready and its stop: longer than the balancer takes to notice. */
 const drainDelay = '2'
 
 /**
@@ -38,7 +38,7 @@ class Node {
     return this.#server
   }
 
-  /** Returns what a client needs to reach this one, past the balancer. */
+  /** Returns what a client needs to reach this node without the balancer. */
   get access() {
     return { ...this.server.access, url: `http://127.0.0.1:${this.#options.port}` }
   }
@@ -47,12 +47,12 @@ class Node {
     this.#server = await Server.start(this.#options)
   }
 
-  /** Ends it as an operator does: it says that it is not ready, and finishes what it has begun. */
+  /** Stops it as an operator does: it reports that it is not ready, and finishes the requests under way. */
   async stop() {
     await this.#server?.stop({ keepData: true })
   }
 
-  /** Ends it without a word. */
+  /** Kills it. */
   async kill() {
     await this.#server?.kill()
   }
@@ -78,7 +78,7 @@ class Parts {
 }
 
 /**
- * The production shape, of processes of this machine: a primary and two standbys, NATS, an S3 store, two nodes, and a
+ * A production cluster, as processes of this machine: a primary and two standbys, NATS, an S3 store, two nodes, and a
  * balancer in front.
  */
 export class Cluster {
@@ -138,7 +138,7 @@ async function startAll(parts, { binary, project, port, env }) {
   const settings = {
     DATABASE_URL: postgres.url,
     BASALT_ADOPT_DATABASE: '1',
-    // Whichever of them are standbys.
+    // All servers: the nodes find out which of them are standbys.
     PGRST_DB_READ_URIS: postgres.servers.map((server) => server.uri()).join(','),
     JWT_SECRET: randomBytes(32).toString('hex'),
     NATS_URL: nats.url,

@@ -1,9 +1,10 @@
 /**
- * What clients see while parts of the production shape are killed: node tests/cluster/failures.mjs [PART …]
+ * What clients see while parts of a production cluster are killed: node tests/cluster/failures.mjs [PART …]
  *
  * For each part, a cluster gets steady requests of visitors through its balancer: rows, objects, reads, downloads, and who
- * the user is. The part is killed with SIGKILL, or restarted as an operator does; then everything that was acknowledged is
- * looked for. Prints a table, and ends with 1 where more failed than may. FAILURE_SECONDS says how long a part is away (4).
+ * the user is. The part is killed with SIGKILL, or restarted as an operator does; then everything that was acknowledged
+ * has to be there. Prints a table, and ends with 1 if more requests failed than allowed. FAILURE_SECONDS is the time
+ * that a part is away (4 by default).
  */
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -16,13 +17,13 @@ import { isSuccess, Load } from './load.mjs'
 
 /** How long a part is away, in milliseconds. */
 const away = 1000 * (Number(process.env.FAILURE_SECONDS) || 4)
-/** How long it is calm before and after, in milliseconds. */
+/** How long the load runs before and after the failure, in milliseconds. */
 const calm = 3000
 /** How soon writes succeed once a standby has been promoted, in milliseconds. */
 const recovery = 1000
 
 /**
- * What may be killed.
+ * A part that can be killed.
  * @typedef {object} Part
  * @property {string} what
  * @property {(cluster: Cluster) => Promise<unknown>} goes kills it
@@ -58,7 +59,7 @@ const parts = {
     what: 'a node killed',
     goes: ({ one }) => one.kill(),
     returns: ({ one }) => one.start(),
-    // Nobody knows what became of a change whose node has died.
+    // A change may be unfinished if its node was killed.
     mayFail: (failure, times) => isWrite(failure) && wasCut(failure, times),
   },
   standby: {

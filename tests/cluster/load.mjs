@@ -9,7 +9,7 @@ const answerLimit = 20_000
 const connections = 400
 /** Bytes of an object. */
 const objectSize = 4096
-/** Downloads at the same time when objects are looked at. */
+/** Parallel downloads when the stored objects are checked. */
 const lookers = 8
 
 /** `user` asks who the user of a token is. @typedef {'row' | 'object' | 'read' | 'download' | 'user'} Kind */
@@ -18,7 +18,7 @@ const lookers = 8
 const defaultRates = { row: 40, object: 10, read: 40, download: 20, user: 10 }
 
 /**
- * What became of a request. Times are milliseconds of `performance.now()`.
+ * The outcome of a request. Times are milliseconds of `performance.now()`.
  * @typedef {object} Outcome
  * @property {Kind} kind
  * @property {string} id of what it wrote
@@ -29,7 +29,7 @@ const defaultRates = { row: 40, object: 10, read: 40, download: 20, user: 10 }
  * @property {string} text the beginning of a failure
  */
 
-/** What was acknowledged and is not there. @typedef {{ rows: string[], objects: string[] }} Loss */
+/** Rows and objects that were acknowledged but are missing. @typedef {{ rows: string[], objects: string[] }} Loss */
 
 /** Returns the bytes of an object, which follow from its name. */
 function bytesOf(/** @type {string} */ id) {
@@ -112,7 +112,7 @@ export class Load {
     return this.outcomes.filter((one) => one.kind === kind && isSuccess(one)).map(({ id }) => id)
   }
 
-  /** Returns whether an object is there with its bytes. A failure that may pass is no answer. */
+  /** Returns whether an object is there with its bytes. After a failure of the server it is requested again. */
   async #holds(/** @type {string} */ id) {
     const url = `${this.access.url}/storage/v1/object/private/${id}`
     for (let attempt = 0; attempt < 20; attempt += 1) {
@@ -126,7 +126,7 @@ export class Load {
   }
 
   /**
-   * Begins a request every so many milliseconds. What this process was too busy for is made up for.
+   * Begins a request every `interval` milliseconds. Requests that this process was too busy to begin follow at once.
    * @param {Kind} kind
    * @param {number} interval
    */

@@ -61,7 +61,7 @@ test('each node knows who is present at the other', async () => {
   await expect.poll(present, { timeout: 5000 }).toEqual([['one'], ['one']])
 })
 
-test('rows that are written at one node are told at both', async () => {
+test('rows that are written at one node reach clients of both', async () => {
   const ids: Record<string, string[]> = { one: [], two: [] }
   const ready = Object.entries({ one, two }).map(
     ([at, access]) =>

@@ -9,7 +9,7 @@ const { all, one, two, standbyUrls } = inject('cluster')
 /** How often a row is written and read. */
 const TIMES = 200
 
-/** What nodes have to tell each other by, in milliseconds. */
+/** The time within which nodes tell each other of a write, in milliseconds. */
 const TELLING = 500
 
 /** Carries the position of the last write from node to node, as browsers do with the cookie. */
@@ -68,7 +68,7 @@ test('nodes tell each other who has written, for clients that carry nothing', as
     const id = await write(here, 'what no standby has')
     await new Promise((resolve) => setTimeout(resolve, TELLING))
     expect(await sees(there, id)).toBe(true)
-    // Others' reads go to the standbys all the same.
+    // Reads of other users still go to the standbys.
     expect(await sees(stranger, id)).toBe(false)
   } finally {
     await onStandbys('select pg_wal_replay_resume()')

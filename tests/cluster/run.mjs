@@ -1,5 +1,5 @@
 /**
- * The production shape on this machine, until Ctrl-C: node tests/cluster/run.mjs [PROJECT]. BASALT_BINARY names the program
+ * A production cluster on this machine, until Ctrl-C: node tests/cluster/run.mjs [PROJECT]. BASALT_BINARY is the program
  * to run, CLUSTER_PORT the port to reach it at.
  */
 import path from 'node:path'

@@ -31,7 +31,7 @@ declare module 'vitest' {
 /** The project that all clusters of these tests serve. */
 const project = path.resolve(import.meta.dirname, '../projects/notes')
 
-/** Starts the cluster that all tests share that break nothing. */
+/** Starts the cluster that is shared by all tests that break nothing. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const cluster = await Cluster.start({
     project,

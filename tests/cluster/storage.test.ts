@@ -89,7 +89,7 @@ describe('a resumable upload', () => {
     expect((await bytesOf(stored)).equals(bytes)).toBe(true)
   }
 
-  test('that one node has begun is gone on with at the other', async () => {
+  test('that one node has begun is continued at the other', async () => {
     const name = unique('begun')
     const at = (url: string, { host }: URL) => Object.assign(new URL(url), { host }).href
     const begun = await upload(one, name, 2_000_000)
@@ -105,7 +105,7 @@ describe('a resumable upload', () => {
   })
 })
 
-test('who may not upload may not at either node', async () => {
+test('is refused at both nodes without the right to upload', async () => {
   for (const access of [one, two]) {
     const { error } = await visitor(access).storage.from('missing').upload('a', 'a')
     expect(error).not.toBeNull()

@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['**/*.test.ts'],
     globalSetup: ['./setup.ts'],
-    // All of them are about one cluster, and about time.
+    // All tests use the same cluster, and some measure time.
     fileParallelism: false,
     testTimeout: 60_000,
     hookTimeout: 240_000,

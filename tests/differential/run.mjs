@@ -115,13 +115,13 @@ async function ask(url, { method, path, headers: sent, body, role }) {
     signal: AbortSignal.timeout(limit),
   })
   const text = Buffer.from(await answer.arrayBuffer()).toString('utf8')
-  const shown = { status: answer.status, body: asJson(text) }
+  const comparable = { status: answer.status, body: asJson(text) }
   for (const name of headers) {
     // A space before a parameter makes no difference.
     const value = answer.headers.get(name)?.replaceAll('; ', ';')
-    if (value !== undefined) shown[name] = value
+    if (value !== undefined) comparable[name] = value
   }
-  return shown
+  return comparable
 }
 
 function asJson(text) {
@@ -143,18 +143,23 @@ async function compare(basalt, postgrest, only) {
   for (const request of requests()) {
     if (only !== undefined && !request.path.includes(only)) continue
     const [ours, theirs] = [await ask(basalt.url, request), await ask(postgrest.url, request)]
-    // Asked again, it has planned that before.
-    const again = await ask(basalt.url, request)
+    // The second request uses the cached plan.
+    const second = await ask(basalt.url, request)
     const parts = differing(ours, theirs).filter((part) => !isKnown(part, request, ours, theirs))
-    for (const part of differing(ours, again)) {
-      if (isKnown(part, request, ours, again)) continue
+    for (const part of differing(ours, second)) {
+      if (isKnown(part, request, ours, second)) continue
       parts.push(part)
-      process.stdout.write(`\nthe second time: ${JSON.stringify(again[part])}`)
+      process.stdout.write(`\nthe second time: ${JSON.stringify(second[part])}`)
     }
     if (parts.length > 0) {
       different += 1
-      const said = [request.method, request.path, JSON.stringify(request.headers), request.body]
-      process.stdout.write(`\n${said.filter((part) => part !== undefined).join(' ')}\n`)
+      const description = [
+        request.method,
+        request.path,
+        JSON.stringify(request.headers),
+        request.body,
+      ]
+      process.stdout.write(`\n${description.filter((part) => part !== undefined).join(' ')}\n`)
       for (const part of parts) {
         process.stdout.write(`  ${part}\n    Basalt    ${JSON.stringify(ours[part])}\n`)
         process.stdout.write(`    PostgREST ${JSON.stringify(theirs[part])}\n`)

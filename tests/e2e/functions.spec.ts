@@ -1,6 +1,6 @@
 import { expect, test } from './fixtures.ts'
 
-// The invitation to the newsletter would come between a visitor who scrolls and the form.
+// The newsletter popup opens when a visitor scrolls, and would cover the form.
 test.beforeEach(({ page }) =>
   page.addInitScript(() => localStorage.setItem('newsletter_popup_disabled', 'true')),
 )

@@ -134,7 +134,7 @@ for (const size of [
     const largest = (await painted()).map(({ tag }) => tag)
     expect(largest).toContain('IMG')
     expect(largest).not.toContain('VIDEO')
-    // Browsers round: of two of the same size the later one would win now and then.
+    // Browsers round sizes: of two pictures of the same size, the later one would sometimes count as the larger.
     const width = (selector: string) =>
       page.locator(selector).evaluate((element) => element.getBoundingClientRect().width)
     expect(await width('video')).toBeLessThan(await width('img[fetchpriority="high"]'))
@@ -163,7 +163,7 @@ test('a phone has the links in a menu that the keyboard can leave', async ({ pag
   expect(overflow).toBeLessThanOrEqual(0)
 })
 
-// Anything else has the browser go over the whole page with every frame, and taps wait for that.
+// An animation of any other property makes the browser process the whole page in every frame, which delays taps.
 test('what moves for ever changes nothing but opacity and transform', async ({
   browser,
   server,
@@ -190,7 +190,7 @@ test('what moves for ever changes nothing but opacity and transform', async ({
 test('nothing shifts while the headline is typed', async ({ browser, server }) => {
   const page = await browser.newPage({ reducedMotion: 'no-preference' })
   const shifts = await timeline(page, 'layout-shift')
-  // At the second visit the fonts are there at once: what a late font shifts is not the headline's doing.
+  // The second visit has the fonts in the cache, so no late font shifts the page.
   await open(page, server.access.url)
   await page.evaluate(() => document.fonts.ready.then(() => undefined))
   await page.reload()

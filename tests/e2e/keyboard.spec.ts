@@ -12,12 +12,12 @@ interface Stop {
   faults: string[]
 }
 
-/** Returns what the keyboard is on, and whether that can be seen. Null at the end of the page. */
+/** Returns the focused element and whether it is visible; null at the end of the page. */
 function focused(page: Page): Promise<Stop | null> {
   return page.evaluate(async () => {
     const element = document.activeElement
     if (!element || element === document.body) return null
-    // What comes into view by being focused has to arrive first.
+    // An element that moves into view when it is focused has to arrive first.
     await Promise.allSettled(element.getAnimations().map(({ finished }) => finished))
     const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element)
     const isMarked =

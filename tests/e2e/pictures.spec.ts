@@ -38,7 +38,7 @@ test.describe('on a phone', () => {
     await page.waitForLoadState('networkidle')
     await page.locator('#blog').scrollIntoViewIfNeeded()
     const card = page.locator('#blog article img').first()
-    // The debug build takes its time to make it.
+    // The debug build renders pictures slowly.
     await expect
       .poll(() => card.evaluate((image: HTMLImageElement) => image.naturalWidth), {
         timeout: 40_000,

@@ -33,7 +33,7 @@ test('the choice alone is kept, and can be made again from the footer', async ({
   expect(await choice()).toBe('accepted')
   expect(await stored(page)).toEqual(['cookieConsent'])
 
-  // The way down to the footer is far enough for the newsletter's offer, which would lie over the banner.
+  // Scrolling to the footer opens the newsletter popup, which would cover the banner.
   await page.evaluate(() => localStorage.setItem('newsletter_popup_interacted', 'true'))
   await page.getByRole('button', { name: 'Cookie Settings' }).click()
   await banner.getByRole('button', { name: 'Decline', exact: true }).click()

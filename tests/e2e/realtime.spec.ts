@@ -6,16 +6,16 @@ import type { ClubPage } from '../support/club-page.ts'
 import { member, signIn } from './auth/club.ts'
 import { expect, test } from './fixtures.ts'
 
-/** What is said on a channel. */
+/** The payload of a broadcast. */
 type Payload = ArrayBuffer | { text: string }
 
-/** Has the page's client join a channel as `who`, and write down what it hears and who is there. */
+/** Has the page's client join a channel as `who`, and log its broadcasts, its presence and its changes of rows. */
 async function join(page: Page, name: string, who: string): Promise<void> {
   await page.evaluate(
     async ({ name, who }) => {
       const log: string[] = []
       const channel = window.club.channel(name, { config: { presence: { key: who } } })
-      Object.assign(window, { told: log, channel })
+      Object.assign(window, { log, channel })
       channel
         .on('broadcast', { event: 'shout' }, ({ payload }: { payload: Payload }) => {
           log.push(payload instanceof ArrayBuffer ? `${payload.byteLength} bytes` : payload.text)
@@ -46,9 +46,9 @@ async function join(page: Page, name: string, who: string): Promise<void> {
   )
 }
 
-/** Returns what the page has written down. */
-const told = (page: Page) =>
-  page.evaluate(() => (window as unknown as { told: string[] }).told.slice())
+/** Returns what the page has logged. */
+const readLog = (page: Page) =>
+  page.evaluate(() => (window as unknown as { log: string[] }).log.slice())
 
 const shout = (page: Page, text: string) =>
   page.evaluate(async (text) => {
@@ -84,19 +84,19 @@ test('tabs hear each other, and see who comes and goes', async ({ page, club }) 
   await join(ben, name, 'ben')
   await join(cleo, name, 'cleo')
   for (const person of [ann, ben, cleo])
-    await expect.poll(() => told(person)).toContain('here: ann, ben, cleo')
+    await expect.poll(() => readLog(person)).toContain('here: ann, ben, cleo')
 
   expect(await shout(ann, 'hello ü ☃')).toBe('ok')
-  for (const person of [ben, cleo]) await expect.poll(() => told(person)).toContain('hello ü ☃')
+  for (const person of [ben, cleo]) await expect.poll(() => readLog(person)).toContain('hello ü ☃')
   expect(await shout(ben, 'hello back')).toBe('ok')
-  await expect.poll(() => told(ann)).toContain('hello back')
-  expect(await told(ann)).not.toContain('hello ü ☃')
+  await expect.poll(() => readLog(ann)).toContain('hello back')
+  expect(await readLog(ann)).not.toContain('hello ü ☃')
 
   await cleo.close()
   for (const person of [ann, ben])
-    await expect.poll(async () => (await told(person)).at(-1)).toBe('here: ann, ben')
+    await expect.poll(async () => (await readLog(person)).at(-1)).toBe('here: ann, ben')
   await ben.goto('about:blank')
-  await expect.poll(async () => (await told(ann)).at(-1)).toBe('here: ann')
+  await expect.poll(async () => (await readLog(ann)).at(-1)).toBe('here: ann')
 })
 
 test('bytes go from tab to tab', async ({ page, club }) => {
@@ -109,15 +109,10 @@ test('bytes go from tab to tab', async ({ page, club }) => {
     const { channel } = window as unknown as { channel: ReturnType<typeof window.club.channel> }
     await channel.send({ type: 'broadcast', event: 'shout', payload: new ArrayBuffer(1000) })
   })
-  await expect.poll(() => told(other)).toContain('1000 bytes')
+  await expect.poll(() => readLog(other)).toContain('1000 bytes')
 })
 
-test('a tab is told of the rows that are its user’s, and of no other', async ({
-  browser,
-  page,
-  server,
-  club,
-}) => {
+test('a tab gets only the rows that its user may see', async ({ browser, page, server, club }) => {
   const name = `room-${randomUUID()}`
   const stranger = await (await browser.newContext()).newPage()
   const ids: string[] = []
@@ -132,9 +127,9 @@ test('a tab is told of the rows that are its user’s, and of no other', async (
   }
   await server.psql(`
     insert into public.rt_tabs values (1, '${String(ids[0])}', 'for one'), (2, '${String(ids[1])}', 'for two')`)
-  await expect.poll(() => told(page)).toContain('row: for one')
-  await expect.poll(() => told(stranger)).toContain('row: for two')
-  expect(await told(page)).not.toContain('row: for two')
-  expect(await told(stranger)).not.toContain('row: for one')
+  await expect.poll(() => readLog(page)).toContain('row: for one')
+  await expect.poll(() => readLog(stranger)).toContain('row: for two')
+  expect(await readLog(page)).not.toContain('row: for two')
+  expect(await readLog(stranger)).not.toContain('row: for one')
   await stranger.context().close()
 })

@@ -12,14 +12,14 @@ const HOME_KIB = 200
 /** The client of supabase-js, a file beside the entry. */
 const CLIENT = /\/assets\/supabase-[^/]+\.js$/
 
-/** Notes the scripts that the page loads. */
+/** Records the scripts that the page loads. */
 function scriptsOf(page: Page) {
   const answers: Response[] = []
   page.on('response', (answer) => {
     if (new URL(answer.url()).pathname.endsWith('.js')) answers.push(answer)
   })
   return {
-    /** What those whose address fits weigh together. */
+    /** Returns the total size of the scripts whose URLs match, in KiB as gzip makes them. */
     weight: async (fits: (url: string) => boolean = () => true) => {
       const files = new Map(answers.map((answer) => [answer.url(), answer]))
       const bodies = [...files.values()].filter((answer) => fits(answer.url()))

@@ -6,7 +6,7 @@ import { connect } from '../support/client.ts'
 import { isSignedIn, member, signIn } from './auth/club.ts'
 import { expect, test } from './fixtures.ts'
 
-/** A private bucket, where everybody has a folder of one's own that is named by the user's id. */
+/** A private bucket, in which each user has a folder that is named by the user's id. */
 const bucket = `drawer-${randomUUID()}`
 
 test.beforeAll(async ({ server }) => {

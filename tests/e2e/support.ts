@@ -5,13 +5,13 @@ import { connect } from '../support/client.ts'
 import type { Server } from '../support/server.mjs'
 import { expect } from './fixtures.ts'
 
-/** The screens that everything is tried on: a phone's and a desk's. */
+/** The screen sizes of the tests: a phone and a desktop. */
 export const SCREENS = [
   { width: 360, height: 740 },
   { width: 1280, height: 800 },
 ]
 
-/** Keeps everything from floating over the page until its test wants it to. */
+/** Keeps the cookie banner and the newsletter popup from opening over the page. */
 export async function settle(page: Page) {
   await page.addInitScript(() => {
     localStorage.setItem('cookieConsent', 'declined')
@@ -25,17 +25,17 @@ export async function open(page: Page, url: string) {
   await expect(page.getByRole('contentinfo')).toBeAttached()
 }
 
-/** What of an entry of a page's performance timeline tests look at. */
+/** The properties of an entry of a page's performance timeline that tests use. */
 interface TimelineEntry {
-  /** How far a layout shift shifts. */
+  /** The score of a layout shift. */
   value: number | undefined
   /** What kind of element was painted. */
   tag: string | undefined
-  /** What a layout shift shifted: the beginning of each element's text form, and from where to where. */
+  /** The elements that a layout shift moved: the beginning of each one's HTML, and its places before and after. */
   moved: string[] | undefined
 }
 
-/** Has the pages that are opened from here on note the entries of `type` in their timeline; returns a look at them. */
+/** Makes pages opened from now on record timeline entries of `type`; returns a function that reads them. */
 export async function timeline(page: Page, type: string) {
   await page.addInitScript((type) => {
     const entries: TimelineEntry[] = []

@@ -70,11 +70,11 @@ describe.skipIf(own === null)('the chat', () => {
   test('lets a model word the answer, grounded in the passages', async () => {
     const reply = await ask('Is there a licence fee?', 'chat-model')
     expect(reply?.response).toMatch(/^You pay \*\*nothing\*\*\.\n\n\*Source: FAQ/)
-    const asked = await (await fetch(`${own?.modelUrl ?? ''}/asked`)).text()
-    const { messages } = JSON.parse(asked) as { messages: { role: string; content: string }[] }
+    const request = await (await fetch(`${own?.modelUrl ?? ''}/last-request`)).text()
+    const { messages } = JSON.parse(request) as { messages: { role: string; content: string }[] }
     expect(messages[0]?.content).toContain('There is no licence fee, no set-up invoice')
     expect(messages[1]).toEqual({ role: 'user', content: 'Is there a licence fee?' })
-    expect(asked).not.toContain('test-key')
+    expect(request).not.toContain('test-key')
   })
 
   test('streams to callers that ask for events', async () => {

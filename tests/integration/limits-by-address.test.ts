@@ -54,7 +54,7 @@ describe.skipIf(!isThere)('limits that count by address', () => {
 
   /** Makes `times` calls from `address`, and returns their statuses one after the other. */
   async function call(address: string, times: number, headers: string[] = []) {
-    // The range makes many calls of one run of curl. Brackets of its own it takes with backslashes.
+    // The range makes one run of curl send many requests. Brackets of an address need backslashes.
     const host = address.includes(':') ? '\\[2001:db8:1::1\\]' : here
     const range = `token=none&type=signup&n=[1-${String(times)}]`
     const target = `http://${host}:${port}/auth/v1/verify?${range}`

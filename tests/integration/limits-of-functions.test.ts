@@ -76,9 +76,9 @@ describe.skipIf(inject('own') === null)('limits of the functions that the site c
   }, 120_000)
 
   test('of the chat count the calls to all servers, for the network of an IPv6 address', async () => {
-    for (let asked = 0; asked < QUESTIONS; asked++) {
-      const server = asked % 2 === 0 ? first : second
-      const reply = await ask(server, `2001:db8:0:7::${asked.toString(16)}`)
+    for (let question = 0; question < QUESTIONS; question++) {
+      const server = question % 2 === 0 ? first : second
+      const reply = await ask(server, `2001:db8:0:7::${question.toString(16)}`)
       expect(reply.error).toBeUndefined()
     }
     for (const server of [first, second]) {

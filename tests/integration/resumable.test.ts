@@ -24,7 +24,7 @@ interface UploadOptions {
   stopAt?: number
 }
 
-/** Uploads `bytes` as supabase.com/docs shows it; returns the address by which the upload can be gone on with. */
+/** Uploads `bytes` as supabase.com/docs shows it; returns the URL at which the upload can be continued. */
 async function upload(
   objectName: string,
   { headers, path = 'upload/resumable', stopAt = Infinity }: UploadOptions,
@@ -56,7 +56,7 @@ async function expectStored(objectName: string) {
   expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true)
 }
 
-test('an upload that was left is gone on with', async () => {
+test('an interrupted upload is continued', async () => {
   const headers = { authorization: `Bearer ${inject('access').serviceKey}`, 'x-upsert': 'true' }
   const url = await upload('left.png', { headers, stopAt: 2_000_000 })
   expect((await service().storage.from(name).exists('left.png')).data).toBe(false)
@@ -76,7 +76,7 @@ test('a signed URL is enough', async () => {
   await expectStored('signed.png')
 })
 
-test('who may not upload is told so', async () => {
+test('an upload without the right to it is refused', async () => {
   const headers = { authorization: `Bearer ${inject('access').anonKey}` }
   await expect(upload('refused.png', { headers })).rejects.toThrow(/403.*row-level security/)
 })

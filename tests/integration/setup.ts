@@ -112,7 +112,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   }
 }
 
-/** Returns a key of one's own for single sign-on, PKCS#1 DER in base64. */
+/** Generates a key for single sign-on, PKCS#1 DER in base64. */
 function samlKey() {
   const { privateKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,

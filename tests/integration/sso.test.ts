@@ -10,7 +10,7 @@ const { url, serviceKey } = inject('access')
 const headers = { apikey: serviceKey, Authorization: `Bearer ${serviceKey}` }
 const providers = `${url}/auth/v1/admin/sso/providers`
 
-/** Returns an identity provider that has never existed, for the users of one domain; removed when the test is over. */
+/** Registers an invented identity provider for the users of one domain, and removes it when the test is over. */
 async function provider() {
   const domain = `${randomUUID()}.example`
   const metadata = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://${domain}/metadata">

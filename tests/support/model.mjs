@@ -11,7 +11,10 @@ const refusals = {
   down: [500, { error: { message: 'The server had an error' } }],
 }
 
-/** Stands in for a chat-completions endpoint, on a free port: POST /mode chooses how it answers. */
+/**
+ * A mock of a chat-completions endpoint, on a free port. POST /mode sets how it answers, GET /last-request returns the
+ * last request.
+ */
 export class Model {
   /** @returns {Promise<Model>} */
   static async start() {
@@ -22,7 +25,7 @@ export class Model {
 
   constructor() {
     this.mode = 'answer'
-    this.asked = ''
+    this.lastRequest = ''
     this.server = createServer((request, response) => {
       let body = ''
       request.setEncoding('utf8')
@@ -52,8 +55,8 @@ export class Model {
       response.end()
       return
     }
-    if (path === '/asked') {
-      response.end(this.asked)
+    if (path === '/last-request') {
+      response.end(this.lastRequest)
       return
     }
     const key = headers.authorization?.replace('Bearer ', '') ?? ''
@@ -63,7 +66,7 @@ export class Model {
       response.end(JSON.stringify(refusal[1]).replace('KEY', key))
       return
     }
-    this.asked = body
+    this.lastRequest = body
     if (this.mode === 'silent') return
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     if (this.mode === 'half') {

@@ -12,7 +12,7 @@ const installed = path.resolve(import.meta.dirname, '../../node_modules')
 /** What a package's name looks like, so that a path leads nowhere else. */
 const names = /^(@[a-z\d-]+\/)?[a-z\d][a-z\d._-]*$/
 
-/** No archive is as large, in bytes. */
+/** The limit on the size of an archive, in bytes. */
 const largest = 64 * 1024 * 1024
 
 /**

@@ -106,7 +106,7 @@ export class Replication {
   }
 
   /**
-   * Says whom a server waits for while it is the primary, and whom it follows while it is not.
+   * Sets which standbys a server waits for as the primary, and which server it follows as a standby.
    * @param {Postgres} server
    * @param {string | undefined} name that of a standby
    * @param {string[]} names those of all standbys

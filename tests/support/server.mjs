@@ -152,7 +152,7 @@ export class Server {
     if (!keepData) await rm(this.dataDir, { recursive: true, force: true })
   }
 
-  /** Ends the server without a word; its data stays. */
+  /** Kills the server; its data stays. */
   async kill() {
     await this.#end('SIGKILL')
   }

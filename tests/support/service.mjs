@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 const startLimit = 90_000
 /** How long it may take to end before it is killed, in milliseconds. */
 const stopLimit = 10_000
-/** How long one look at whether it is ready may take, in milliseconds. */
+/** How long one check of readiness may take, in milliseconds. */
 const lookLimit = 5000
 
 /**
@@ -17,7 +17,7 @@ const lookLimit = 5000
  * @property {string} [folder] where it runs
  * @property {Record<string, string>} [settings] its environment variables
  * @property {() => Promise<boolean>} isReady whether it can be used
- * @property {number} [interval] milliseconds between two looks at that
+ * @property {number} [interval] milliseconds between two checks of that
  */
 
 /** A program beside Basalt, as a process that can be ended and started again. */

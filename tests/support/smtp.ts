@@ -77,7 +77,7 @@ export class MailServer {
       }
     }
     socket.on('data', read)
-    // A client that goes away in the middle is the client's affair.
+    // A client that disconnects early is no failure of this server.
     socket.on('error', () => undefined)
   }
 

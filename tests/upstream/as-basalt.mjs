@@ -57,7 +57,7 @@ async function serve() {
 }
 
 /**
- * Brings the site: its schema and rows, its files, and a build of its pages that asks this very stack.
+ * Installs the site: its schema and rows, its files, and a build of its pages that asks this very stack.
  * @param {Stack} stack
  */
 async function furnish(stack) {
@@ -81,15 +81,15 @@ async function furnish(stack) {
       stdio: ['ignore', 'ignore', 'inherit'],
     },
   )
-  // As whoever puts the site on a project without them would say: no channels, and no pictures in other sizes.
+  // The settings of a project without channels and without resized pictures.
   const index = path.join(pages, 'index.html')
   const page = await readFile(index, 'utf8')
-  const told = page.replace(
+  const changed = page.replace(
     /("key":\s*"%BASALT_ANON_KEY%")/,
     '$1, "channels": false, "images": false',
   )
-  if (told === page) throw new Error(`${index} has no place for settings`)
-  await writeFile(index, told)
+  if (changed === page) throw new Error(`${index} has no place for settings`)
+  await writeFile(index, changed)
   stack.serve(pagesOf(pages))
 }
 

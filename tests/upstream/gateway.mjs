@@ -98,11 +98,11 @@ function refuse(response, status, message) {
  * @param {import('node:http').ServerResponse} response
  */
 function preflight(request, response) {
-  const asked = request.headers['access-control-request-headers']
+  const requestedHeaders = request.headers['access-control-request-headers']
   response.writeHead(200, {
     'access-control-allow-origin': '*',
     'access-control-allow-methods': 'GET,HEAD,PUT,PATCH,POST,DELETE,OPTIONS,TRACE,CONNECT',
-    ...(asked === undefined ? {} : { 'access-control-allow-headers': asked }),
+    ...(requestedHeaders === undefined ? {} : { 'access-control-allow-headers': requestedHeaders }),
     'content-length': '0',
   })
   response.end()

@@ -64,7 +64,7 @@ export class Mailbox {
     let input = ''
     let isData = false
     const answer = (/** @type {string} */ line) => socket.write(`${line}\r\n`)
-    // A client that goes away in the middle is the client's affair.
+    // A client that disconnects early is no failure of this server.
     socket.on('error', () => undefined)
     socket.setEncoding('latin1')
     answer('220 localhost')

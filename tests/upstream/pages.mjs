@@ -16,20 +16,21 @@ const types = {
 }
 
 /**
- * Serves the files of a folder, and its index.html for every path that is no file: what any static host does for a page
- * that finds its way by itself.
+ * Serves the files of a folder, and its index.html for every path that is no file: what static hosts do for a page
+ * that has its routes in JavaScript.
  * @param {string} folder
  * @returns {import('node:http').RequestListener}
  */
 export function pagesOf(folder) {
   return async (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
-    const asked = path.join(folder, path.normalize(decodeURIComponent(pathname)))
-    const isFile = await stat(asked).then(
+    const requested = path.join(folder, path.normalize(decodeURIComponent(pathname)))
+    const isFile = await stat(requested).then(
       (found) => found.isFile(),
       () => false,
     )
-    const file = isFile && asked.startsWith(folder) ? asked : path.join(folder, 'index.html')
+    const file =
+      isFile && requested.startsWith(folder) ? requested : path.join(folder, 'index.html')
     const type = /** @type {Record<string, string>} */ (types)[path.extname(file)]
     response.writeHead(200, { 'content-type': type ?? 'application/octet-stream' })
     createReadStream(file).pipe(response)

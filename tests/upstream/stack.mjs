@@ -296,7 +296,7 @@ function vectors(cluster) {
   }
 }
 
-/** Returns a key of one's own for single sign-on, PKCS#1 DER in base64. */
+/** Generates a key for single sign-on, PKCS#1 DER in base64. */
 function samlKey() {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   return privateKey.export({ type: 'pkcs1', format: 'der' }).toString('base64')

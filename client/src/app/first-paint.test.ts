@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 
-import { firstPaint, pictureShown } from './first-paint'
+import { firstPaint, firstPicture } from './first-paint'
 
 function rootWith(html: string) {
   const root = document.createElement('div')
@@ -16,7 +16,7 @@ async function isSettled(promise: Promise<unknown>) {
 
 it('waits for nothing where the first screen has no picture', async () => {
   const frames = vi.spyOn(window, 'requestAnimationFrame')
-  await pictureShown(rootWith('<h1>Hello</h1>'))
+  await firstPicture(rootWith('<h1>Hello</h1>'))
   expect(frames).not.toHaveBeenCalled()
 })
 
@@ -26,12 +26,12 @@ it('waits for the first picture and the frame that shows it', async () => {
   if (!picture) throw new Error('no picture')
   let decoded: () => void = () => undefined
   picture.decode = () => new Promise((resolve) => (decoded = resolve))
-  const shown = pictureShown(root)
+  const picturePaint = firstPicture(root)
   await vi.advanceTimersByTimeAsync(1000)
-  expect(await isSettled(shown)).toBe(false)
+  expect(await isSettled(picturePaint)).toBe(false)
   decoded()
   await vi.advanceTimersByTimeAsync(100)
-  await shown
+  await picturePaint
 })
 
 it('waits for no picture longer than two seconds', async () => {
@@ -39,12 +39,12 @@ it('waits for no picture longer than two seconds', async () => {
   const picture = root.querySelector('img')
   if (!picture) throw new Error('no picture')
   picture.decode = () => new Promise(() => undefined)
-  const shown = pictureShown(root)
+  const picturePaint = firstPicture(root)
   await vi.advanceTimersByTimeAsync(2100)
-  await shown
+  await picturePaint
 })
 
-/** Stands in for the browser's observer of paints; returns what tells of one. */
+/** Replaces the browser's observer of paints; returns a function that reports a paint. */
 function stubPaints() {
   let painted: () => void = () => undefined
   class Observer {
@@ -61,18 +61,18 @@ function stubPaints() {
 
 it('waits for the first paint', async () => {
   const paint = stubPaints()
-  const shown = firstPaint()
+  const paintWait = firstPaint()
   await vi.advanceTimersByTimeAsync(100)
-  expect(await isSettled(shown)).toBe(false)
+  expect(await isSettled(paintWait)).toBe(false)
   paint()
-  await shown
+  await paintWait
 })
 
 it('waits for no paint longer than half a second', async () => {
   stubPaints()
-  const shown = firstPaint()
+  const paintWait = firstPaint()
   await vi.advanceTimersByTimeAsync(490)
-  expect(await isSettled(shown)).toBe(false)
+  expect(await isSettled(paintWait)).toBe(false)
   await vi.advanceTimersByTimeAsync(20)
-  await shown
+  await paintWait
 })

@@ -1,7 +1,7 @@
-/** How long a picture is waited for, in milliseconds. */
+/** The longest wait for a picture, in milliseconds. */
 const PICTURE_LIMIT_MS = 2000
 
-/** How long the browser's painting is waited for. One that is covered or in the background paints nothing. */
+/** The longest wait for a paint, in milliseconds. A window that is covered or in the background paints nothing. */
 const PAINT_LIMIT_MS = 500
 
 /** Resolves with `done`, or after `ms` milliseconds without it. */
@@ -18,7 +18,7 @@ export async function firstPaint() {
 }
 
 /** Resolves once the picture of the first screen inside `root`, if it has one, is visible; after two seconds at most. */
-export async function pictureShown(root: HTMLElement) {
+export async function firstPicture(root: HTMLElement) {
   const picture = root.querySelector<HTMLImageElement>('img[fetchpriority="high"]')
   if (!picture) return
   const decoded = picture.decode().catch(() => undefined)

@@ -48,7 +48,7 @@ it('stays at the named section while content arrives above it', async () => {
   expect(scrollTo).toHaveBeenCalledTimes(2)
 })
 
-it('leaves a visitor alone who goes elsewhere', async () => {
+it('stops once the visitor scrolls', async () => {
   await visit('/#contact')
   window.dispatchEvent(new Event('wheel'))
   resize()

@@ -13,12 +13,12 @@ function namedSection(hash: string) {
   }
 }
 
-/** What a visitor does who wants to go elsewhere. */
+/** The events of a visitor who wants to go elsewhere. */
 const INPUTS = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const
 
 /**
  * Scrolls to the element, and again whenever the page's height changes, since content that arrives above it would move it
- * away; until the visitor does something, or the content has had its time. Returns what ends it earlier.
+ * away; until the visitor does something or a time limit is reached. Returns a function that ends it earlier.
  */
 function keepInPlace(id: string) {
   const scroll = () => scrollToElement(id, 'instant')

@@ -11,7 +11,7 @@ function visit(path: string) {
 }
 
 describe('the home page', () => {
-  it('tells its sections in order, between header and footer', async () => {
+  it('shows its sections in order, between header and footer', async () => {
     const { container } = visit('/')
     await screen.findByText('Why Act Now')
     const ids = [...container.querySelectorAll('main section')].map(({ id }) => id)
@@ -37,7 +37,7 @@ describe('the home page', () => {
     for (const section of screen.getAllByRole('region')) expect(section).toHaveAccessibleName()
   })
 
-  it('tells the pitch in its parts', async () => {
+  it('shows each part of the pitch', async () => {
     visit('/')
     await screen.findByText('Why Act Now')
     const section = (id: string) => {
@@ -106,7 +106,7 @@ describe('the home page', () => {
     expect(screen.getByRole('region', { name: 'Questions that boards ask.' })).toHaveFocus()
   })
 
-  it('stays whole where the address ends in what names nothing', async () => {
+  it('shows the whole page if the hash names no section', async () => {
     visit('/#100%')
     expect(await screen.findByText('Why Act Now')).toBeInTheDocument()
     expect(window.scrollTo).toHaveBeenCalledWith({ top: 0, behavior: 'instant' })

@@ -2,7 +2,7 @@ import '@fontsource-variable/bricolage-grotesque/wght.css'
 import '@fontsource-variable/hanken-grotesk/wght.css'
 import './theme.css'
 
-import { firstPaint, pictureShown } from './first-paint'
+import { firstPaint, firstPicture } from './first-paint'
 import { MODULE_LATER } from './module-later'
 
 const root = document.getElementById('root')
@@ -13,6 +13,6 @@ if (hasFirstScreen) await firstPaint()
 // Only now, since they would share the connection with what the first screen is made of.
 for (const link of document.querySelectorAll<HTMLLinkElement>(`link[rel="${MODULE_LATER}"]`))
   link.rel = 'modulepreload'
-if (hasFirstScreen) await pictureShown(root)
+if (hasFirstScreen) await firstPicture(root)
 const { start } = await import('./start')
 await start(root)

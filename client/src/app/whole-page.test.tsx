@@ -5,7 +5,7 @@ import { stubBackend } from '@/testing/backend'
 import { stubIntersection } from '@/testing/intersection'
 import { visit } from '@/testing/visit'
 
-/** Opens a page of which nothing but the first screen is seen, and whose browser never comes to rest. */
+/** Opens a page of which only the first screen is visible, in a browser that is never idle. */
 function open(path: string) {
   stubIntersection()
   vi.stubGlobal('requestIdleCallback', () => 0)
@@ -19,7 +19,7 @@ function fields(name: string) {
   return [...form.elements].flatMap((field) => field.getAttribute('name') ?? [])
 }
 
-// Nothing here waits: what is looked at has to be in the document with the first rendering.
+// No test waits: everything has to be in the document after the first rendering.
 describe('from the first moment on', () => {
   it('the home page has all of its sections, with the contact form', () => {
     open('/')

@@ -30,7 +30,7 @@ function answerRead(rows: readonly object[], request: Request) {
     : json({ code: 'PGRST116', message: 'not one row', details: null, hint: null }, 406)
 }
 
-/** What something else than a table answers: called with the request's body. */
+/** Answers requests that are not for a table; called with the request's body. */
 type Handler = (body: unknown) => Response | Promise<Response>
 
 /** By the last part of the path: a function's name, an RPC's, `token` or `logout` of auth. */
@@ -40,7 +40,7 @@ export { json as jsonAnswer }
 
 /**
  * Stands in for the backend behind `fetch`, so that the real client runs. Tables that are not named are
- * empty. Returns what was asked.
+ * empty. Returns the requests.
  */
 export function stubBackend(
   tables: Partial<Record<keyof Tables, Answer>> = {},

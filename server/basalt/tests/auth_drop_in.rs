@@ -96,9 +96,10 @@ async fn auth_is_served_at_the_root_by_a_role_that_owns_only_its_schema() {
         .args([CLIENT, &format!("http://{}", served.address("Auth API")), &token])
         .output()
         .unwrap();
-    let (told, failed) = (String::from_utf8(node.stdout).unwrap(), String::from_utf8(node.stderr).unwrap());
+    let (printed, failed) =
+        (String::from_utf8(node.stdout).unwrap(), String::from_utf8(node.stderr).unwrap());
     assert!(node.status.success(), "{failed}");
-    assert!(told.starts_with(&format!("{EXTERNAL_URL}/verify?token=")), "{told}");
+    assert!(printed.starts_with(&format!("{EXTERNAL_URL}/verify?token=")), "{printed}");
     served.stop();
 
     assert_eq!(before, outside().await, "nothing is made outside of its schema");

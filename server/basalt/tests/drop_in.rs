@@ -184,10 +184,10 @@ fn a_file_adds_to_the_variables(uri: &str) {
         "{config}"
     );
     // Printed for the operator, so that it can be a file again; what the admin server shows has no secrets.
-    let again = folder.path().join("again.conf");
-    std::fs::write(&again, &config).unwrap();
+    let copy = folder.path().join("again.conf");
+    std::fs::write(&copy, &config).unwrap();
     let mut command = basalt();
-    command.arg(&again).arg("--dump-config");
+    command.arg(&copy).arg("--dump-config");
     assert_eq!(run(command).0, config);
     let (schema, _, succeeded) = run(with_file("--dump-schema"));
     assert!(succeeded && schema.contains("\"goods\""), "{schema}");

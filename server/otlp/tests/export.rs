@@ -139,7 +139,7 @@ async fn spans_reach_the_collector_as_parts_of_the_clients_trace() {
 }
 
 #[tokio::test]
-async fn samplers_decide_what_is_recorded_and_what_others_are_told() {
+async fn samplers_decide_what_is_recorded_and_propagated() {
     let (collector, endpoint) = Collector::listen().await;
     let none = HeaderMap::new();
     let (with, without) = (parent("01"), parent("00"));
@@ -160,11 +160,15 @@ async fn samplers_decide_what_is_recorded_and_what_others_are_told() {
         let settings = Settings { sampler_kind, sampler_argument, ..settings(&endpoint) };
         let export = Export::start(&settings).unwrap().unwrap();
         let span = export.tracer().unwrap().begin_request(headers, "GET /");
-        let mut told = HeaderMap::new();
-        span.write_to(&mut told);
-        let told = told["traceparent"].to_str().unwrap().to_owned();
-        assert_eq!(told.ends_with("-01"), is_recorded, "{sampler_kind:?} {headers:?}: {told}");
-        assert_eq!(headers.is_empty(), !told.contains(PARENT), "the trace stays the client's: {told}");
+        let mut injected = HeaderMap::new();
+        span.write_to(&mut injected);
+        let traceparent = injected["traceparent"].to_str().unwrap().to_owned();
+        assert_eq!(traceparent.ends_with("-01"), is_recorded, "{sampler_kind:?} {headers:?}: {traceparent}");
+        assert_eq!(
+            headers.is_empty(),
+            !traceparent.contains(PARENT),
+            "the trace stays the client's: {traceparent}"
+        );
         assert_eq!(span.as_parent().begin("part").is_some(), is_recorded);
         assert_eq!(span.trace_id().is_some(), is_recorded);
         drop(span);

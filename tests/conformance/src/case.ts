@@ -19,7 +19,7 @@ type Run = (t: Context) => unknown
 
 /** One promise, and how it is tried. */
 export interface Case extends Traits {
-  /** Lasting and dotted: interface, group, then what it is about. */
+  /** Stable, with dots: interface, group, subject. */
   name: string
   interface: Interface
   group: string
@@ -28,7 +28,7 @@ export interface Case extends Traits {
   run: Run
 }
 
-/** What a group is made of. */
+/** The definition of a group. */
 interface GroupTraits extends Partial<Traits> {
   title: string
   source: string

@@ -23,7 +23,7 @@ export function contrasts(here: readonly Outcome[], there: readonly Outcome[]): 
   })
 }
 
-/** Returns what an answer says, without the names that are other ones in each run. */
+/** Returns the text of an answer, without the names that differ in each run. */
 function gist({ difference }: Outcome): string {
   return (difference?.got ?? '')
     .replaceAll(/conformance[_-][0-9a-f]{8}[_-]\d+/g, 'conformance')

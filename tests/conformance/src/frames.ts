@@ -56,7 +56,7 @@ export function mutateData(data: Uint8Array | string, paths: readonly Path[]): U
 function nameOf({ topic, event, payload }: Frame): string {
   const { event: inner, status } = (payload ?? {}) as Record<string, unknown>
   const words = [inner, status].filter((word) => typeof word === 'string')
-  // Topics hold names that are other ones in each run.
+  // Topics contain names that differ in each run.
   return [topic === 'phoenix' ? 'phoenix' : event, ...words].join(' ')
 }
 

@@ -36,7 +36,7 @@ const messageLimit = 500
 export class Recorder {
   readonly exchanges: Exchange[] = []
   readonly messages: Message[] = []
-  /** Whether the answer or message to be mutated has come by. */
+  /** Whether the answer or message to be mutated has been received. */
   isMutated = false
   readonly #keys = new Map<string, number>()
   #sockets = 0

@@ -39,7 +39,7 @@ export interface Outcome {
   duration: number
   /** What the case has to notice; see the self-check. */
   mutations: readonly Mutation[]
-  /** Whether the mutation of this run has come by. */
+  /** Whether the mutation of this run has been applied. */
   isMutated: boolean
 }
 
@@ -184,7 +184,7 @@ export class Runner {
       await run(context)
       return ''
     } catch (error) {
-      // A probe that fails otherwise says nothing: the cases will.
+      // A probe that fails in another way decides nothing: the cases will show the failure.
       return error instanceof Absent ? error.message : ''
     } finally {
       await context.end()
@@ -225,7 +225,7 @@ async function probeInterface(t: Context, name: Interface): Promise<void> {
     const key = encodeURIComponent(t.target.anonKey)
     t.present(await t.handshake(`/realtime/v1/websocket?apikey=${key}&vsn=1.0.0`))
   }
-  // Of functions nobody can tell: without the kit's own none need be there. The need "functions" says it.
+  // Functions have no such request: a server may have none but the kit's own. The need "functions" finds that out.
 }
 
 function outcomeOf(one: Case, state: State, reason: string): Outcome {

@@ -42,7 +42,7 @@ export async function selfCheck(
   })
   let done = 0
   const run = async ({ one, mutation, duration }: (typeof tasks)[number]) => {
-    // A mutated message is waited for in vain, so the wait is cut to what the case took, and some.
+    // A mutated message never satisfies its wait, so the wait is limited to the duration of the case and a margin.
     const patience = Math.min(8000, 1500 + 2 * duration)
     const { state, reason, isMutated } = await runner.one(one, { mutation, patience })
     if (state === 'holds') {

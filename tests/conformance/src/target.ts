@@ -1,4 +1,4 @@
-/** A server that is asked, and what the kit may use there. */
+/** A server under test, and what the kit may use there. */
 export interface Target {
   /** Without a slash at the end. */
   url: string

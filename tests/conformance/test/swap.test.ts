@@ -219,9 +219,9 @@ describe('a check', () => {
   }
 
   it('asks a server for what is used, and hides its key', async () => {
-    const asked: string[] = []
+    const requestedPaths: string[] = []
     const server = createServer((request, response) => {
-      asked.push(request.url ?? '')
+      requestedPaths.push(request.url ?? '')
       const settings = { external: { google: true }, disable_signup: false, saml_enabled: false }
       const isSettings = request.url?.endsWith('/settings') === true
       response.setHeader('content-type', 'application/json')
@@ -238,7 +238,7 @@ describe('a check', () => {
       expect(found.table).toMatch(/^auth\.provider google +config\.toml:2 +holds$/m)
       expect(found.json).toContain('"got"')
       expect(found.table + found.json).not.toContain('anonymous-key')
-      expect(asked.some((one) => one.includes('sums'))).toBe(false)
+      expect(requestedPaths.some((path) => path.includes('sums'))).toBe(false)
       expect((await checked('', url)).passed).toBe(true)
     } finally {
       server.closeAllConnections()

@@ -96,7 +96,7 @@ test('an identity is linked at the provider', async ({ page, server, club, provi
   const elsewhere = newAddress()
   await page.goto(`${club.origin}/pkce`)
   await signIn(page, email)
-  // Not awaited in the page: the page that would resolve is about to be left.
+  // Not awaited in the page, since the browser leaves the page before the promise resolves.
   await page.evaluate(() => {
     const options = { redirectTo: location.href }
     void window.club.auth.linkIdentity({ provider: 'keycloak', options })

@@ -3,7 +3,7 @@ import type { Page } from '@playwright/test'
 import { expect, test } from '../fixtures.ts'
 import { assuranceLevel, isSignedIn, member, signIn } from './club.ts'
 
-/** Gives the browser an authenticator, built in or plugged in, whose owner is always there and known. */
+/** Adds an authenticator to the browser, built in or plugged in, whose user is always present and verified. */
 async function addAuthenticator(page: Page, transport: 'internal' | 'usb'): Promise<void> {
   const session = await page.context().newCDPSession(page)
   await session.send('WebAuthn.enable')

@@ -100,7 +100,7 @@ describeBackstage('signing up by password', () => {
   })
 })
 
-test('a weak password is told what it lacks', async () => {
+test('the refusal of a weak password says what it lacks', async () => {
   const answer = visitor().auth.signUp({ email: newAddress(), password: 'short' })
   const error = await refusal(answer)
   expect(error).toBeInstanceOf(AuthWeakPasswordError)
@@ -112,7 +112,7 @@ test('an address that is none is refused', async () => {
   expect(await refusal(answer)).toMatchObject({ status: 400, code: 'validation_failed' })
 })
 
-test('wrong password and unknown address are told alike', async () => {
+test('a wrong password and an unknown address get the same answer', async () => {
   const { email } = await member()
   const wrong = await refusal(visitor().auth.signInWithPassword({ email, password: 'wrong one' }))
   const unknown = await refusal(

@@ -38,7 +38,7 @@ interface Answer {
   error: AuthError | null
 }
 
-/** Returns what the client answers when all is well. */
+/** Returns the data of a client's answer; throws its error, if any. */
 export async function ok<T extends Answer>(
   answer: Promise<T>,
 ): Promise<Extract<T, { error: null }>['data']> {
@@ -54,7 +54,7 @@ export async function refusal(answer: Promise<{ error: AuthError | null }>): Pro
   return error
 }
 
-/** Returns what is there; a test that gets nothing has failed. */
+/** Returns the value; throws if there is none. */
 export function there<T>(value: T | null | undefined): T {
   if (value === null || value === undefined) throw new Error('expected a value, found none')
   return value

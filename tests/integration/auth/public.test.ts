@@ -2,7 +2,7 @@ import { expect, inject, test } from 'vitest'
 
 import { visitor } from '../clients.ts'
 
-test('a wrong password is told apart from nothing', async () => {
+test('an unknown user and a wrong password are refused alike', async () => {
   const { error } = await visitor().auth.signInWithPassword({
     email: 'nobody@club.example',
     password: 'wrong one',

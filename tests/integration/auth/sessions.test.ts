@@ -133,7 +133,7 @@ test('signing out locally ends this session, others ends the others, and global 
   })
 })
 
-test('who is not signed in is told by the client itself', async () => {
+test('without a session the client itself refuses', async () => {
   const client = visitor()
   expect(await refusal(client.auth.getUser())).toBeInstanceOf(AuthSessionMissingError)
   expect(await refusal(client.auth.refreshSession())).toBeInstanceOf(AuthSessionMissingError)
@@ -143,7 +143,7 @@ test('who is not signed in is told by the client itself', async () => {
   )
 })
 
-test('a server that is not there is worth another try', async () => {
+test('an unreachable server gives an error that can be retried', async () => {
   const { anonKey } = inject('access')
   const client = connect('http://127.0.0.1:9', anonKey)
   const answer = client.auth.signInWithPassword({ email: 'a@b.example', password: 'whatever' })

@@ -1,4 +1,4 @@
-/** Changes of rows: what is told, to which subscriptions, and how. */
+/** Changes of rows: what is sent, to which subscriptions, and how. */
 import { REALTIME_SUBSCRIBE_STATES } from '@supabase/supabase-js'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
@@ -37,7 +37,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     })
     const binding = (more: Binding = {}) => ({ event: '*', schema: SCHEMA, table, ...more })
 
-    test.for(VERSIONS)('are told in version %s', async (vsn) => {
+    test.for(VERSIONS)('are sent in version %s', async (vsn) => {
       await sql(`delete from ${name}`)
       const wire = await wires.add({ vsn })
       const room = unique('room')
@@ -92,7 +92,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       expect(performance.now() - begin).toBeLessThan(committed - begin + 1000)
     })
 
-    test('are told to each binding that asks for them', async () => {
+    test('reach each binding that asks for them', async () => {
       const wire = await wires.add()
       const room = unique('room')
       const [
@@ -129,7 +129,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       ])
     })
 
-    test('are told to every channel once, whatever channels there are', async () => {
+    test('reach every channel once, whatever channels there are', async () => {
       const [one, two] = [await wires.add(), await wires.add({ vsn: '1.0.0' })]
       const [a, b] = [unique('room'), unique('room')]
       const [first] = await watch(one, a, [binding()])
@@ -178,7 +178,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       await wire.receiveBroadcast(room, 'shout')
     })
 
-    test('are told of any schema', async () => {
+    test('are sent of any schema', async () => {
       const wire = await wires.add()
       const room = unique('room')
       await watch(wire, room, [{ event: 'INSERT', schema: '*' }])
@@ -325,7 +325,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     await sql(`insert into ${name} values (2)`)
     expect(await change(wire, room)).toMatchObject({ record: { id: 2 } })
 
-    // A column that comes later is told as well.
+    // A column that is added later is sent, too.
     await sql(`alter table ${name} add column extra text; insert into ${name} values (3, 'more')`)
     expect((await change(wire, room)).record).toEqual({ id: 3, extra: 'more' })
 
@@ -416,7 +416,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       await refusal(await wires.add(), { event: '*', ...binding }, parts)
     })
 
-    test('are not told to the other bindings, either', async () => {
+    test('stop the changes of the other bindings, too', async () => {
       const wire = await wires.add()
       const room = unique('room')
       const bindings = [

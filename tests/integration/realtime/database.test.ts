@@ -17,14 +17,14 @@ const PRIVATE = { private: true }
 /** Returns a socket that may join every private channel. */
 const trusted = (vsn = '2.0.0') => wires.add({ vsn, key: inject('access').serviceKey })
 
-/** Says so in public, from the database. */
+/** Sends a public broadcast from the database. */
 const send = (name: string, event: string, payload: object = {}) =>
   sql(`select realtime.send('${JSON.stringify(payload)}', '${event}', '${name}', false)`)
 
 const sendPrivately = (name: string, event: string, payload: object = {}) =>
   sql(`select realtime.send('${JSON.stringify(payload)}', '${event}', '${name}')`)
 
-/** Joins, and returns once what the database says is heard there. */
+/** Joins, and returns once broadcasts of the database arrive. */
 async function listen(wire: Wire, name: string, config: { private?: boolean } = {}) {
   await wire.mustJoin(name, config)
   for (let times = 0; times < 20; times++) {
@@ -45,7 +45,7 @@ interface BroadcastPayload {
   meta?: { id: string; replayed?: boolean }
 }
 
-/** Returns what a broadcast in text says. */
+/** Returns the payload of a broadcast in text. */
 const payloadOf = ({ payload }: Frame) => (payload ?? {}) as BroadcastPayload
 
 const broadcasts = ({ received }: Wire) =>

@@ -36,7 +36,7 @@ const CASES: [string, number[]][] = [
   ['n=lte.10', [1, 2, 3, 6]],
   ['n=gt.10', [5]],
   ['n=gte.10', [2, 5]],
-  // By number, not as text; and beyond what a double tells apart.
+  // Compared as numbers, not as texts, and more precisely than a double can.
   ['n=gt.9', [2, 5]],
   ['n=eq.-1', [3]],
   ['big=eq.9007199254740993', [1]],

@@ -1,4 +1,4 @@
-/** Limits, each on a server that has little of something. */
+/** Limits, each on a server with a low one. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 
 import { start, type ChannelServer } from './server.ts'
@@ -57,7 +57,7 @@ describe.skipIf(!isOwn)('a server', () => {
   })
 
   test('has so many sockets with a channel', async () => {
-    // Those of the test before may take a moment to go.
+    // The sockets of the test before may take a moment to close.
     const late = await open(few)
     const users: Wire[] = []
     for (let count = 0; count < 3; count++) {
@@ -73,7 +73,7 @@ describe.skipIf(!isOwn)('a server', () => {
     expect(await late.join('room')).toEqual(
       refusal('ConnectionRateLimitReached: Too many connected users'),
     )
-    // Whoever is in may join more.
+    // Users with a channel may join another one.
     expect(await users[0]?.join('other')).toEqual(joined)
     users[1]?.cut()
     await vi.waitFor(async () => expect(await late.join('room')).toEqual(joined), 5000)
@@ -123,7 +123,7 @@ describe.skipIf(!isOwn)('a server', () => {
     )
     expect(await late.closeCode()).toBe(1001)
     expect(performance.now() - begin).toBeLessThan(2000)
-    // Who is in stays in.
+    // Sockets with channels stay open.
     await one.flush()
   })
 

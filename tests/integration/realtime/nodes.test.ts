@@ -141,7 +141,7 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
       await joined(here)
       await here.track({ n: 1 })
 
-      // Who comes later is told of both, and tells both.
+      // A client that joins later learns of both, and both learn of it.
       const third = await start()
       await pause(2500)
       const there = at(third, 'there')

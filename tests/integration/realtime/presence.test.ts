@@ -1,4 +1,4 @@
-/** Who is there. */
+/** Presence: who is on a channel. */
 import { REALTIME_SUBSCRIBE_STATES, type RealtimeChannel } from '@supabase/supabase-js'
 import { afterEach, describe, expect, test } from 'vitest'
 

@@ -38,7 +38,7 @@ const update = (access_token: unknown) => ({ access_token })
 
 /**
  * Rights by user and topic. Who may do what is a row of a table, so that tests give and take rights without changes of
- * policies, which other tests would feel.
+ * policies, which would affect other tests.
  */
 const policies = `
   create table public.rt_rights (who text, topic text, extension text, can text);
@@ -125,7 +125,7 @@ describe.skipIf(!isOwn)('a private channel', () => {
     expect(await person.wire.join(name, PRIVATE, person)).toEqual(unreadable(name))
     expect(await person.wire.join(name, WITH_PRESENCE, person)).toEqual(unreadable(name))
     expect(await person.wire.join(name, PRIVATE)).toEqual(unreadable(name))
-    // The public one of the same name is none of its business.
+    // Messages of the public channel of the same name do not reach it.
     expect(await person.wire.join(name, {}, person)).toEqual(joined)
   })
 

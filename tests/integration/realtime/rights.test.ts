@@ -1,4 +1,4 @@
-/** Who is told of changes: rights to tables and columns, and policies. */
+/** Who gets changes: rights to tables and columns, and policies. */
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { isOwn, moment, somebody, sql, token, unique, Wires } from './stage.ts'
@@ -44,7 +44,7 @@ describe.skipIf(!isOwn)('a change is told', () => {
   async function reader(person: { token: string }, bindings: object[] = [everything]) {
     const [wire, room] = [await wires.add(), unique('room')]
     await watch(wire, room, bindings, person)
-    return { wire, room, told: () => changeKeys(wire, room) }
+    return { wire, room, changes: () => changeKeys(wire, room) }
   }
 
   test('to those who may see the row', async () => {
@@ -70,18 +70,18 @@ describe.skipIf(!isOwn)('a change is told', () => {
       ['UPDATE', 1],
       ['DELETE', 3],
     ]
-    await expect.poll(services.told).toEqual(whole)
-    await expect.poll(all.told).toEqual(whole)
-    // A row is looked at as it is by then, so what is told of the first change of it depends on the time.
-    await expect.poll(() => anns.told().at(-1)).toEqual(['DELETE', 3])
-    await expect.poll(() => bens.told().at(-1)).toEqual(['DELETE', 3])
-    for (const row of [2, 3]) expect(anns.told()).not.toContainEqual(['INSERT', row])
-    expect(anns.told()).not.toContainEqual(['UPDATE', 2])
-    expect(bens.told()).not.toContainEqual(['INSERT', 3])
-    expect(bens.told()).toContainEqual(['INSERT', 2])
-    expect(bens.told()).toContainEqual(['UPDATE', 2])
-    expect(bens.told()).toContainEqual(['UPDATE', 1])
-    await expect.poll(visitors.told).toEqual([['DELETE', 3]])
+    await expect.poll(services.changes).toEqual(whole)
+    await expect.poll(all.changes).toEqual(whole)
+    // Policies see the row as it is when a change is checked, so who gets its first changes depends on the time.
+    await expect.poll(() => anns.changes().at(-1)).toEqual(['DELETE', 3])
+    await expect.poll(() => bens.changes().at(-1)).toEqual(['DELETE', 3])
+    for (const row of [2, 3]) expect(anns.changes()).not.toContainEqual(['INSERT', row])
+    expect(anns.changes()).not.toContainEqual(['UPDATE', 2])
+    expect(bens.changes()).not.toContainEqual(['INSERT', 3])
+    expect(bens.changes()).toContainEqual(['INSERT', 2])
+    expect(bens.changes()).toContainEqual(['UPDATE', 2])
+    expect(bens.changes()).toContainEqual(['UPDATE', 1])
+    await expect.poll(visitors.changes).toEqual([['DELETE', 3]])
     await sql(`delete from ${name}`)
   })
 
@@ -89,15 +89,15 @@ describe.skipIf(!isOwn)('a change is told', () => {
     const [ann, ben] = [await somebody(), await somebody()]
     const [anns, bens] = [await reader(ann), await reader(ben)]
     await sql(`insert into ${name} values (10, '${ann.id}', 'a')`)
-    await expect.poll(anns.told).toEqual([['INSERT', 10]])
+    await expect.poll(anns.changes).toEqual([['INSERT', 10]])
     await sql(`update ${name} set owner = '${ben.id}' where id = 10`)
-    await expect.poll(bens.told).toEqual([['UPDATE', 10]])
+    await expect.poll(bens.changes).toEqual([['UPDATE', 10]])
     await sql(`delete from ${name} where id = 10`)
-    await expect.poll(anns.told).toEqual([
+    await expect.poll(anns.changes).toEqual([
       ['INSERT', 10],
       ['DELETE', 10],
     ])
-    await expect.poll(bens.told).toEqual([
+    await expect.poll(bens.changes).toEqual([
       ['UPDATE', 10],
       ['DELETE', 10],
     ])
@@ -112,8 +112,8 @@ describe.skipIf(!isOwn)('a change is told', () => {
     await sql(
       `begin; insert into ${name} values (20, '${ann.id}', 'a'); delete from ${name} where id = 20; commit`,
     )
-    await expect.poll(anns.told).toEqual([['DELETE', 20]])
-    await expect.poll(services.told).toEqual([
+    await expect.poll(anns.changes).toEqual([['DELETE', 20]])
+    await expect.poll(services.changes).toEqual([
       ['INSERT', 20],
       ['DELETE', 20],
     ])
@@ -152,7 +152,7 @@ describe.skipIf(!isOwn)('a change is told', () => {
       `create policy hidden on ${name} as restrictive for select to authenticated using (body <> 'hidden')`,
     )
     await sql(`insert into ${name} values (50, '${ann.id}', 'hidden'), (51, '${ann.id}', 'seen')`)
-    await expect.poll(anns.told).toEqual([['INSERT', 51]])
+    await expect.poll(anns.changes).toEqual([['INSERT', 51]])
     await sql(`drop policy hidden on ${name}; delete from ${name}`)
   })
 

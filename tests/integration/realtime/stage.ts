@@ -87,7 +87,7 @@ export class Wires {
   }
 }
 
-/** Waits for a moment, in which what must not come would come. */
+/** Waits long enough for a message to arrive that must not be sent. */
 export const moment = (milliseconds = 300) => sleep(milliseconds)
 
 /** Sends a request to the HTTP interface, with the publishable key unless the headers name a token. */

@@ -1,4 +1,4 @@
-/** The stream of the database under hardship: nothing is lost, nothing comes twice, and the order is kept. */
+/** The stream of the database under failures: nothing is lost, nothing comes twice, and the order is kept. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -20,12 +20,12 @@ describe.skipIf(!isOwn)('the stream', () => {
   beforeAll(async () => {
     own = await start({ TENANT_MAX_EVENTS_PER_SECOND: '1000000' })
     await sql(`
-      create table public.told (id int primary key, room text);
+      create table public.notices (id int primary key, room text);
       create table public.guarded (id int primary key, room text);
-      grant select on public.told, public.guarded to anon;
+      grant select on public.notices, public.guarded to anon;
       alter table public.guarded enable row level security;
       create policy "all" on public.guarded for select using (true);
-      alter publication supabase_realtime add table public.told, public.guarded`)
+      alter publication supabase_realtime add table public.notices, public.guarded`)
   }, 120_000)
   afterAll(() => own.stop())
 
@@ -123,22 +123,22 @@ describe.skipIf(!isOwn)('the stream', () => {
 
   test('goes on when a transaction waits for another', { timeout: 60_000 }, async () => {
     const outcome = await underway(200, async () => {
-      // A long transaction that is open meanwhile, and a change of the table that is told of.
+      // A long transaction that is open meanwhile, and a change of the table.
       await Promise.all([
         sql(`begin; select txid_current(); select pg_sleep(1); rollback`),
-        sql(`alter table public.told add column if not exists later text`),
+        sql(`alter table public.notices add column if not exists later text`),
       ])
     })
     await isWhole(outcome, 200)
   })
 
-  test('is told of by all channels of a crowd', { timeout: 60_000 }, async () => {
-    await sql('delete from public.told')
+  test('reaches all channels of a crowd', { timeout: 60_000 }, async () => {
+    await sql('delete from public.notices')
     const crowd = await Promise.all(numbers(60).map(() => open()))
     const room = unique('room')
-    const binding = { event: 'INSERT', schema: 'public', table: 'told' }
+    const binding = { event: 'INSERT', schema: 'public', table: 'notices' }
     await Promise.all(crowd.map((wire) => watch(wire, room, [binding])))
-    await sql(`insert into public.told select n, 'x' from generate_series(1, 200) n`)
+    await sql(`insert into public.notices select n, 'x' from generate_series(1, 200) n`)
     for (const wire of crowd) {
       await expect.poll(() => keys(wire, room).length, { timeout: 20_000 }).toBe(200)
       expect(keys(wire, room)).toEqual(numbers(200))

@@ -1,4 +1,4 @@
-/** What is told of changed rows: their values, what they were before, and errors in place of them. */
+/** What is sent of changed rows: their values, the values before, and errors in place of them. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
 import { isOwn, sql, Tables, unique, Wires } from './stage.ts'

@@ -26,7 +26,7 @@ export interface Change {
   }
 }
 
-/** Returns what a channel is told when its subscription stands. */
+/** Returns the message that confirms a subscription. */
 export const subscribed = (name: string) => ({
   channel: name,
   extension: 'postgres_changes',
@@ -34,7 +34,7 @@ export const subscribed = (name: string) => ({
   status: 'ok',
 })
 
-/** Returns what a channel is told whose subscription cannot be. */
+/** Returns the message that refuses a subscription. */
 export const unsubscribed = (name: string, message: unknown) => ({
   channel: name,
   extension: 'postgres_changes',
@@ -42,7 +42,7 @@ export const unsubscribed = (name: string, message: unknown) => ({
   status: 'error',
 })
 
-/** Joins a channel that watches tables, and returns the ids of its bindings once the subscription stands. */
+/** Joins a channel that watches tables, and returns the ids of its bindings once the subscription is confirmed. */
 export async function watch(
   wire: Wire,
   name: string,

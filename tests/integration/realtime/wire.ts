@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { inject } from 'vitest'
 import WebSocket, { type RawData } from 'ws'
 
-/** What binary frames are (the byte that they begin with). */
+/** The kinds of binary frames: the first byte. */
 export const PUSH = 0
 const REPLY = 1
 export const BROADCAST = 2
@@ -30,13 +30,13 @@ export interface Frame {
   event: string
   /** JSON as a value, and bytes as such. */
   payload: unknown
-  /** What is said about a broadcast in binary; empty where nothing is. */
+  /** The metadata of a binary broadcast; empty without any. */
   metadata: string
   /** The frame, as it came. */
   raw: Buffer
 }
 
-/** What a join may say beside the configuration. */
+/** The parts of a join beside its configuration. */
 export interface Join {
   /** The token of the channel. */
   token?: string
@@ -84,9 +84,9 @@ export async function handshakeRefusal(options: SocketOptions): Promise<Refusal>
   return { status: response.statusCode ?? 0, type: response.headers['content-type'], body }
 }
 
-/** A socket as raw as it comes: what is sent and received is seen frame by frame. */
+/** A raw socket: tests see each frame that is sent and received. */
 export class Wire {
-  /** What has come and has not been taken. */
+  /** Received frames that no test has taken yet. */
   readonly received: Frame[] = []
   /** Why the server closed it. */
   closed: { code: number; reason: string } | null = null
@@ -147,7 +147,7 @@ export class Wire {
     return ref
   }
 
-  /** Sends `value` as JSON, whatever it is. */
+  /** Sends any value as JSON. */
   text(value: unknown): void {
     this.socket.send(JSON.stringify(value))
   }
@@ -276,7 +276,7 @@ export class Wire {
     this.socket.close()
   }
 
-  /** Cuts the connection without a word. */
+  /** Cuts the connection without a close frame. */
   cut(): void {
     this.socket.terminate()
   }
@@ -317,7 +317,7 @@ function fromText(data: RawData): Frame {
   return { kind: 'text', joinRef: undefined, ref, topic, event, payload, metadata: '', raw }
 }
 
-/** How many strings a frame of each kind that the server sends begins with. */
+/** The number of strings at the beginning of a server's frame, by its kind. */
 const STRINGS: Record<number, number> = {
   [PUSH]: 3,
   [REPLY]: 4,
@@ -359,7 +359,7 @@ function fromBinary(data: RawData): Frame {
   }
 }
 
-/** Returns what `content` says in JSON; the bytes themselves if that is nothing. */
+/** Returns `content` parsed as JSON; the bytes themselves if it is none. */
 function parseContent(content: Buffer): unknown {
   try {
     return JSON.parse(content.toString())

@@ -4,7 +4,7 @@ import { expect, inject, test } from 'vitest'
 
 import { describeBackstage, member, newAddress, ok, PASSWORD, sql, there } from '../auth/people.ts'
 
-/** What a user must not be able to say of itself. */
+/** Fields that a user must not be able to set. */
 const wanted = {
   id: randomUUID(),
   role: 'service_role',

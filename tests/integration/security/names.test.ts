@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { exchange } from '../../support/raw.ts'
 import { service } from '../clients.ts'
 
-/** Sends a path as it stands, which clients would tidy up; returns status and body. */
+/** Sends a path as it is, which clients would normalise; returns status and body. */
 async function get(path: string, headers: Record<string, string> = {}) {
   const { url, anonKey } = inject('access')
   const { host } = new URL(url)

@@ -83,7 +83,7 @@ async function forged(): Promise<Record<string, string>> {
 
 describe.skipIf(!isOwn)('tokens', () => {
   test('that somebody else has made open no service', async () => {
-    // Otherwise nothing would be said by what follows.
+    // Otherwise the refusals below would prove nothing.
     expect(await opened(inject('access').serviceKey)).toHaveLength(6)
     for (const [name, token] of Object.entries(await forged()))
       expect(await opened(token), name).toEqual([])

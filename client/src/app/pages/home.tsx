@@ -20,7 +20,7 @@ import { faqPage, organization, siteOf } from '../structured-data'
 
 export const FirstScreen = Hero
 
-/** Shows the home page, in the order in which the pitch is told. */
+/** Shows the home page: its sections in the order of the pitch. */
 export default function HomePage() {
   return (
     <>

@@ -19,7 +19,7 @@ export function ChoiceGroup<T extends string>({
       type="single"
       aria-label={label}
       value={value}
-      // Radix says '' when the pressed button is pressed again; one choice always stays.
+      // Radix passes '' when the pressed button is pressed again; one choice always stays.
       onValueChange={(next) => next && onChange(next as T)}
       className="flex flex-wrap gap-2"
     >

@@ -25,7 +25,7 @@ function usePeople(isInvestor: boolean) {
   return { people, isPending: query.isPending, error: query.data ? null : query.error }
 }
 
-/** Shows those who lead the company, in rows of a team sheet. */
+/** Shows the leaders of the company, in rows of a team sheet. */
 export function Leadership() {
   const { people, isPending, error } = usePeople(false)
   useErrorToast(error, messages.testimonials.failed.title, messages.testimonials.failed.description)
@@ -44,7 +44,7 @@ export function Leadership() {
   )
 }
 
-/** Shows those who have put money in. */
+/** Shows the investors. */
 export function Investors() {
   const { people, isPending } = usePeople(true)
 

@@ -153,7 +153,7 @@ describe('loading a profile', () => {
     expect((await loadProfile('u')).problems).toEqual(problems)
   })
 
-  it('tells what breaks', async () => {
+  it('reports what fails', async () => {
     const supabase = await getSupabase()
     vi.spyOn(supabase, 'from').mockImplementation(() => {
       throw new Error('broken')
@@ -179,7 +179,7 @@ describe('the security level', () => {
     user_metadata: { password_updated_at: changed },
   })
 
-  it('is an error where the server does not vouch for the session', () => {
+  it('is an error if the server does not accept the session', () => {
     expect(securityLevel(user, false)).toEqual({
       level: 'error',
       text: 'Security validation failed. Please sign out and back in.',

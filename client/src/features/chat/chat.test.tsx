@@ -59,12 +59,12 @@ describe('the chat button', () => {
 
 describe('the chat', () => {
   it('welcomes as configured and offers questions while nothing else was said', async () => {
-    const asked = await openChat()
+    const chatRequests = await openChat()
     expect(await screen.findByText('terrace', { selector: 'strong' })).toBeInTheDocument()
     const suggestions = await screen.findByRole('list', { name: 'Suggested questions' })
     await user.click(await within(suggestions).findByText('Who owns the data?'))
     expect(await screen.findByText('Nothing.')).toBeInTheDocument()
-    expect(asked()[0]?.body).toEqual({ message: 'Who owns the data?' })
+    expect(chatRequests()[0]?.body).toEqual({ message: 'Who owns the data?' })
     expect(screen.queryByRole('list', { name: 'Suggested questions' })).toBeNull()
   })
 
@@ -125,20 +125,20 @@ describe('the chat', () => {
   })
 
   it('takes no empty, no unsafe and no longer message than it may', async () => {
-    const asked = await openChat()
+    const chatRequests = await openChat()
     await say('   ')
     await say('<script>alert(1)</script>')
     expect(
       await screen.findByText('Invalid input. Please try again with a different message.'),
     ).toBeInTheDocument()
-    expect(asked()).toHaveLength(0)
+    expect(chatRequests()).toHaveLength(0)
     expect(input()).toHaveAttribute('maxlength', '1000')
   })
 
   it('says so where the function fails, and puts the next reply in the place of that', async () => {
     vi.spyOn(console, 'error').mockReturnValue()
     const answers: Answer[] = [() => jsonAnswer({}, 500), reply({ response: 'Here I am.' })]
-    const asked = await openChat(() => answers.shift()?.() ?? jsonAnswer({}, 500))
+    const chatRequests = await openChat(() => answers.shift()?.() ?? jsonAnswer({}, 500))
     await say('Anybody?')
     const apology =
       "I'm sorry, I'm having trouble connecting right now. Please try again later or contact our support team if the issue persists."
@@ -149,7 +149,7 @@ describe('the chat', () => {
     await user.click(screen.getByRole('button', { name: 'Connection issue. Try again?' }))
     expect(await screen.findByText('Here I am.')).toBeInTheDocument()
     expect(screen.queryByText(apology)).toBeNull()
-    expect(asked().map(({ body }) => body)).toEqual([
+    expect(chatRequests().map(({ body }) => body)).toEqual([
       { message: 'Anybody?' },
       { message: 'Anybody?' },
     ])

@@ -18,7 +18,7 @@ import { useFaqs } from './queries'
 export function Faq() {
   const [filter, setFilter] = useState<Filter>(ALL)
   // The button changes at once; the list, which takes longer to render, follows.
-  const shown = useDeferredValue(filter)
+  const deferredFilter = useDeferredValue(filter)
 
   return (
     <Section id={SECTION.faq} tone="mist">
@@ -32,7 +32,7 @@ export function Faq() {
             onChange={setFilter}
           />
         </div>
-        <Questions filter={shown} onFilter={setFilter} />
+        <Questions filter={deferredFilter} onFilter={setFilter} />
       </div>
     </Section>
   )

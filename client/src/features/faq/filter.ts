@@ -10,10 +10,10 @@ export const FILTERS = [
   'Data',
 ] as const
 
-/** A topic of the list, or any other label that a question wears. */
+/** A topic of the list, or any other label of a question. */
 export type Filter = (typeof FILTERS)[number] | (string & {})
 
-/** Returns the questions that wear the label; all of them for `ALL`. */
+/** Returns the questions with the label; all of them for `ALL`. */
 export function filterFaqs<T extends { labels: readonly string[] | null }>(
   faqs: readonly T[],
   filter: Filter,

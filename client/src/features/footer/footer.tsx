@@ -17,7 +17,7 @@ interface FooterProps {
   newsletter?: ReactNode
 }
 
-/** Shows the foot of every page: all the ways on. */
+/** Shows the footer of every page: its links. */
 export function Footer({ newsletter }: FooterProps) {
   const { contactEmail, contactPhone, linkedinUrl } = useSiteSettings()
   return (

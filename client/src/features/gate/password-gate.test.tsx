@@ -100,10 +100,10 @@ describe('the password gate', () => {
   it('says where it leads, for a tenth of a second', async () => {
     stubKnownPassword()
     visit('/password')
-    const [told, arrived] = [firstSight('Redirecting to site...'), firstSight('Discover')]
+    const [announced, arrived] = [firstSight('Redirecting to site...'), firstSight('Discover')]
     await enter('open sesame')
     // The clock moves on between a change and the look at it: by some steps, never by a second.
-    const waited = (await arrived) - (await told)
+    const waited = (await arrived) - (await announced)
     expect(waited).toBeGreaterThanOrEqual(100)
     expect(waited).toBeLessThan(1000)
   })

@@ -36,7 +36,7 @@ describe('the headline', () => {
   )
 })
 
-it('begins without the stored headlines where they take their time', async () => {
+it('begins without the stored headlines if they load slowly', async () => {
   vi.useFakeTimers()
   let answer: (response: Response) => void = () => undefined
   stubBackend({}, { hero_headlines: () => new Promise((resolve) => (answer = resolve)) })

@@ -13,14 +13,14 @@ interface TypewriterHeadlineProps {
 /**
  * Shows the page's headline, typed out phrase by phrase. Screen readers get the first phrase, whole and still.
  *
- * Nothing moves while it types: what is still to come keeps its place unseen, so no word jumps to another
- * line, and all phrases lie unseen behind it, so the headline is always as high as the tallest. It pauses off screen.
+ * Nothing moves while it types: the rest of the phrase is invisible but keeps its place, so no word jumps to another
+ * line. All phrases lie invisible behind it, so the headline is always as high as the tallest. It pauses off screen.
  */
 export function TypewriterHeadline({ isPaused }: TypewriterHeadlineProps) {
   const headlines = useHeadlines()
   const isStill = usePrefersReducedMotion()
   const ref = useRef<HTMLHeadingElement>(null)
-  // Each letter has the browser lay out the headline, which would be felt elsewhere on the page.
+  // Each letter makes the browser lay out the headline, which would slow down the rest of the page.
   const isOnScreen = useIsOnScreen(ref)
   const { typed, rest } = useTypewriter(headlines, isPaused || isStill || !isOnScreen)
 

@@ -18,8 +18,8 @@ async function loadHeadlines() {
 }
 
 /**
- * Returns the headlines to rotate through: nothing for a moment while loading, the fallback phrases where there are
- * none or where they take their time.
+ * Returns the headlines to rotate through: nothing for a moment while loading, the fallback phrases if there are
+ * none or if loading takes too long.
  */
 export function useHeadlines(): readonly string[] {
   const { data, isPending } = useQuery({

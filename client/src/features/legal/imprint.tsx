@@ -16,7 +16,7 @@ const copy = {
   editorial: 'Samir Haddaoui, at the address above',
 } as const
 
-/** Shows who answers for this website. */
+/** Shows who is responsible for this website. */
 export function Imprint() {
   const { contactEmail, contactPhone } = useSiteSettings()
   return (

@@ -19,8 +19,8 @@ export function isIpAddress(text: unknown): text is string {
 }
 
 /**
- * Returns the address under which the internet sees this browser, as a proof of consent; null if that is not to be
- * had.
+ * Returns the address under which the internet sees this browser, as a proof of consent; null if it cannot be
+ * found.
  */
 export async function lookUpIp(): Promise<string | null> {
   const limit = new AbortController()

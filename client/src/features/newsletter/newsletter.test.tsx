@@ -88,7 +88,7 @@ describe('the footer’s form', () => {
     expect(email()).toHaveValue('Fan@Club.Example')
   })
 
-  it('tells a lost connection', async () => {
+  it('reports a lost connection', async () => {
     open('footer', () => Promise.reject(new TypeError('Failed to fetch')))
     await subscribe()
     expect(
@@ -151,7 +151,7 @@ describe('the popup’s form', () => {
     expect(onClose).not.toHaveBeenCalled()
   })
 
-  it('tells other failures', async () => {
+  it('reports other failures', async () => {
     open('popup', refuse('XX000'))
     await subscribe()
     expect(await screen.findByText('Subscription failed')).toBeInTheDocument()

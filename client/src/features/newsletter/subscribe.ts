@@ -13,7 +13,7 @@ const UNIQUE_VIOLATION = '23505'
 /** PostgREST's code for a token that it cannot verify. */
 const BAD_TOKEN = 'PGRST301'
 
-/** Footer and popup share one limit: they are two doors to the same list. */
+/** Footer and popup share one limit: both write to the same list. */
 const limiter = memoryLimiter(NEWSLETTER.rateLimit)
 
 /** Returns whether another attempt may be made now; counts it if so. */

@@ -10,7 +10,7 @@ function mayShow() {
   return readLocal(DISABLED_KEY) !== 'true' && readLocal(INTERACTED_KEY) !== 'true'
 }
 
-/** Calls `onTrigger` whenever the visitor turns to leave, has read on, or has been here for a while. */
+/** Calls `onTrigger` when the mouse leaves at the top, when the visitor has scrolled down, and after a while. */
 function watchTriggers(onTrigger: () => void) {
   const timer = setTimeout(onTrigger, POPUP.delayMs)
   const onLeave = ({ clientY }: MouseEvent) => clientY <= POPUP.exitDistance && onTrigger()

@@ -93,7 +93,7 @@ describe('the watch over a session', () => {
     expect(signOut).not.toHaveBeenCalled()
   })
 
-  it('ends a session that the server does not vouch for', async () => {
+  it('ends a session that the server does not accept', async () => {
     const signOut = await watch(() => jsonAnswer(false, 200))
     await vi.waitFor(() => expect(signOut).toHaveBeenCalledOnce())
     expect(titles()).toEqual([ENDED])

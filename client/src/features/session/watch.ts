@@ -34,7 +34,7 @@ async function isIntactOrUnknown(userId: string) {
   }
 }
 
-/** Checks right after sign-in, and when a page is opened with a session: shape, browser, the server's word. */
+/** Checks a session after sign-in and when a page is opened: its parts, the browser, the server's answer. */
 async function isTrustworthy(session: Session) {
   return (
     isCompleteSession(session) &&
@@ -45,7 +45,7 @@ async function isTrustworthy(session: Session) {
 
 /**
  * Watches over a session until `stop` is called: ends it after half an hour without activity, in another
- * browser than it was begun in, or when the server no longer vouches for it; warns in the last five minutes.
+ * browser than it was begun in, or when the server no longer accepts it; warns in the last five minutes.
  */
 export function watchSession(session: Session) {
   const activity = watchActivity()

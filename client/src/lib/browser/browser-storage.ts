@@ -37,7 +37,7 @@ export function removeLocal(key: string) {
   try {
     window.localStorage.removeItem(key)
   } catch {
-    // What cannot be reached holds nothing either.
+    // Storage that cannot be accessed counts as empty.
   }
 }
 

@@ -11,7 +11,7 @@ function Probe() {
   return <p ref={ref}>{useIsOnScreen(ref) ? 'seen' : 'unseen'}</p>
 }
 
-it('takes the element to be seen until the browser has looked', () => {
+it('counts the element as visible until the browser has checked', () => {
   render(<Probe />)
   expect(screen.getByText('seen')).toBeInTheDocument()
 })

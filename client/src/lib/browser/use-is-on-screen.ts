@@ -1,6 +1,6 @@
 import { useEffect, useState, type RefObject } from 'react'
 
-/** Returns whether any of the element is to be seen. True until the browser has looked. */
+/** Returns whether any part of the element is visible. True until the browser has checked. */
 export function useIsOnScreen(ref: RefObject<Element | null>) {
   const [isOnScreen, setIsOnScreen] = useState(true)
 

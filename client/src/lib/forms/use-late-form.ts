@@ -18,7 +18,7 @@ type Control<Values extends FieldValues> = ReturnType<
 interface Options<Values extends FieldValues> {
   /** The values of an empty form. */
   empty: Values
-  /** Brings the rules of the fields, when the form is first touched. */
+  /** Loads the rules of the fields, when the form is first touched. */
   rules: () => Promise<z.ZodMiniType<Values, Values>>
 }
 
@@ -34,7 +34,7 @@ function valueOf(field: Element) {
   return 'value' in field ? field.value : undefined
 }
 
-/** Hands what was typed into the form's fields by now to its control. */
+/** Copies what was typed into the form's fields so far to its control. */
 function takeOver<Values extends FieldValues>(
   control: Control<Values>,
   form: HTMLFormElement | null,
@@ -67,7 +67,7 @@ function useLateControl<Values extends FieldValues>({ empty, rules }: Options<Va
       formState: { errors: true, values: true },
       callback: ({ errors = {}, values }) => setState({ errors, values }),
     })
-    // Nothing can be typed between the look at the fields and the moment from which on they are followed.
+    // Synchronous, so that nothing can be typed between the copy and the control taking over the fields.
     flushSync(() => {
       takeOver(loaded, formRef.current, Object.keys(empty) as Path<Values>[])
       setControl(loaded)
@@ -88,8 +88,8 @@ function useLateControl<Values extends FieldValues>({ empty, rules }: Options<Va
 }
 
 /**
- * Returns a form whose fields are on the page from the start and whose scripts, react-hook-form and the rules, come when
- * it is first touched. They take over the very fields, with what was typed by then.
+ * Returns a form whose fields are on the page from the start. Its scripts, react-hook-form and the rules, load when it is
+ * first touched, and take over the same fields with what was typed by then.
  */
 export function useLateForm<Values extends FieldValues>(options: Options<Values>) {
   const { formRef, control, state, open } = useLateControl(options)

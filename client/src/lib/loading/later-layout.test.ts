@@ -30,7 +30,7 @@ it('lays out one element per frame, in their order', () => {
   expect(waiting(all)).toEqual([false, false, false])
 })
 
-it('lays out the rest at once for who asks, but nothing that is gone', () => {
+it('lays out the rest at once on request, but no removed element', () => {
   vi.stubGlobal('requestAnimationFrame', () => 1)
   const all = elements(3)
   const forget = all.map((element) => layOutLater(element))

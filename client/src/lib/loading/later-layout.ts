@@ -1,4 +1,4 @@
-/** What still waits for its layout, in the order of the page. */
+/** The elements that wait for their layout, in the order of the page. */
 const waiting = new Set<HTMLElement>()
 let frame = 0
 
@@ -26,7 +26,7 @@ export function layOutLater(element: HTMLElement) {
   return () => void waiting.delete(element)
 }
 
-/** Lays out all that waits, for whoever needs to know where things are. */
+/** Lays out all waiting elements, for code that needs their positions. */
 export function layOutAll() {
   for (const element of waiting) layOut(element)
 }

@@ -9,14 +9,14 @@ interface Module {
   default: typeof Part
 }
 
-it('shows a part that was brought before without a gap', async () => {
+it('shows a part that was loaded before without a gap', async () => {
   const Split = split(() => Promise.resolve({ default: Part }))
   await Split.load()
   render(<Split />)
   expect(screen.getByText('A part')).toBeInTheDocument()
 })
 
-it('opens once the part is there', async () => {
+it('opens once the part is loaded', async () => {
   let arrive: () => void = () => undefined
   const Split = split(
     () => new Promise<Module>((resolve) => (arrive = () => resolve({ default: Part }))),
@@ -28,7 +28,7 @@ it('opens once the part is there', async () => {
   await vi.waitFor(() => expect(show).toHaveBeenCalledOnce())
 })
 
-it('stays closed where the part cannot be had, and tries again the next time', async () => {
+it('stays closed if the part cannot be loaded, and tries again the next time', async () => {
   const log = vi.spyOn(console, 'error').mockReturnValue()
   const load = vi.fn(() => Promise.reject<Module>(new TypeError('offline')))
   const Split = split(load)

@@ -5,9 +5,9 @@ type Load<Props> = () => Promise<{ default: ComponentType<Props> }>
 /** A component in a file of its own. */
 interface Split<Props> {
   (props: Props): ReactNode
-  /** Brings the file, so that the component shows at once when it is rendered for the first time. */
+  /** Loads the file, so that the component shows at once when it is rendered for the first time. */
   load: () => Promise<void>
-  /** Brings the file and then calls `show`, which renders the component: for what is opened, and has nothing to show before. */
+  /** Loads the file and then calls `show`, which renders the component. For components that open on a click. */
   open: (show: () => void) => void
 }
 

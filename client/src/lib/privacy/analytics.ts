@@ -1,4 +1,4 @@
-/** What measures visits. A site that wants to be measured gives its own; nothing is measured by default. */
+/** A service that measures visits. The default measures nothing; a site may replace it. */
 interface Analytics {
   /** Called once the visitor has agreed, on each page load. */
   start: () => void

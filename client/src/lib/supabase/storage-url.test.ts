@@ -31,7 +31,7 @@ describe('storedFileUrl', () => {
 describe('storedPicture', () => {
   const widths = { widths: [320, 640], sizes: '50vw' }
 
-  it('is there in every width, and whole for who knows no srcset', () => {
+  it('has every width, and the file itself for browsers without srcset', () => {
     const rendered = 'http://backend.test/storage/v1/render/image/public/experts/ada%20l.webp'
     expect(storedPicture('ada l.webp', 'experts', widths)).toEqual({
       src: 'http://backend.test/storage/v1/object/public/experts/ada%20l.webp',

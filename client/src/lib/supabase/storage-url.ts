@@ -43,7 +43,7 @@ export interface StoredPicture {
   sizes?: string
 }
 
-/** Drawings are as small as can be, and are not rendered; pictures of elsewhere cannot be. */
+/** Returns whether the storage may render the picture: not SVG drawings, and not pictures of other hosts. */
 function isRendered(value: string) {
   return !FULL_ADDRESS.test(value) && !/\.svg["']?\s*$/i.test(value)
 }

@@ -24,11 +24,11 @@ async fn a_user_is_shown_and_changed_at_once() {
     });
     let answer = change(&server, &id, body).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
-    let shown = server.administer(Method::GET, &format!("/admin/users/{id}"), json!({})).await;
-    assert_eq!(shown.body, answer.body, "the answer is what is stored");
-    let user = &shown.body;
+    let stored = server.administer(Method::GET, &format!("/admin/users/{id}"), json!({})).await;
+    assert_eq!(stored.body, answer.body, "the answer is what is stored");
+    let user = &stored.body;
     assert_eq!(
-        (shown.text("email"), shown.text("phone"), shown.text("role")),
+        (stored.text("email"), stored.text("phone"), stored.text("role")),
         ("ada@example.org", "41791234567", "editor")
     );
     assert!(user["phone_confirmed_at"].is_string());
@@ -136,13 +136,13 @@ async fn a_softly_deleted_user_leaves_a_row_that_tells_nothing() {
     server.post("/recover", json!({ "email": "ada@example.com" })).await;
     let answer = delete(&server, &id, json!({ "should_soft_delete": true })).await;
     assert_eq!((answer.status.as_u16(), answer.body), (200, json!({})));
-    let shown = server.administer(Method::GET, &format!("/admin/users/{id}"), json!({})).await;
-    let user = &shown.body;
+    let first = server.administer(Method::GET, &format!("/admin/users/{id}"), json!({})).await;
+    let user = &first.body;
     // Upstream's hashes: base64 without padding of SHA-256 over the id and the value.
     let hash =
         |value: &str| format!("rtrim(translate(encode(sha256('{id}{value}'), 'base64'), '+/', '-_'), '=')");
-    assert_eq!(shown.text("email"), server.text(&format!("select {}", hash("ada@example.com"))).await);
-    assert_eq!(shown.text("phone"), server.text(&format!("select left({}, 15)", hash(""))).await);
+    assert_eq!(first.text("email"), server.text(&format!("select {}", hash("ada@example.com"))).await);
+    assert_eq!(first.text("phone"), server.text(&format!("select left({}, 15)", hash(""))).await);
     let subject = hash(&format!("email:{id}"));
     assert_eq!(user["identities"][0]["id"], json!(server.text(&format!("select {subject}")).await));
     assert_eq!(user["identities"][0]["identity_data"], json!({}));
@@ -158,10 +158,10 @@ async fn a_softly_deleted_user_leaves_a_row_that_tells_nothing() {
         (400, "refresh_token_not_found")
     );
 
-    let deleted_at = shown.text("deleted_at").to_owned();
+    let deleted_at = first.text("deleted_at").to_owned();
     assert_eq!(delete(&server, &id, json!({ "should_soft_delete": true })).await.status, 200);
-    let again = server.administer(Method::GET, &format!("/admin/users/{id}"), json!({})).await;
-    assert_eq!((again.text("deleted_at"), again.text("email")), (deleted_at.as_str(), shown.text("email")));
+    let second = server.administer(Method::GET, &format!("/admin/users/{id}"), json!({})).await;
+    assert_eq!((second.text("deleted_at"), second.text("email")), (deleted_at.as_str(), first.text("email")));
 
     let newcomer = json!({ "email": "ada@example.com", "password": PASSWORD, "email_confirm": true });
     assert_eq!(server.administer(Method::POST, "/admin/users", newcomer).await.status, 200);

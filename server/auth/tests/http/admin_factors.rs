@@ -60,7 +60,7 @@ async fn administrators_see_change_and_remove_factors() {
 }
 
 #[tokio::test]
-async fn what_does_not_exist_is_told() {
+async fn unknown_users_factors_and_passkeys_are_not_found() {
     let Setting { server, user, token, admin } = setting().await;
     let app = server.enroll_app(&token, "app").await;
     let eve = server.user("eve@example.com").await;

@@ -40,8 +40,8 @@ async fn a_sign_up_link_creates_a_user_and_confirms_the_address() {
     assert_eq!(server.hash("confirmation_token").await, hash);
     assert!(follow(&server, &answer).await.starts_with("http://127.0.0.1:3000/welcome#access_token="));
     assert_eq!(server.sign_in(ADA).await.status, 200);
-    let again = link(&server, json!({ "type": "signup", "email": ADA, "password": PASSWORD })).await;
-    assert_eq!(again.refusal(), (422, "email_exists"));
+    let second = link(&server, json!({ "type": "signup", "email": ADA, "password": PASSWORD })).await;
+    assert_eq!(second.refusal(), (422, "email_exists"));
 }
 
 #[tokio::test]

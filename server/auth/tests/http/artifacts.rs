@@ -1,4 +1,4 @@
-//! Responses that a browser brings a reference to: the identity provider is asked for them.
+//! SAML artifacts: a browser brings a reference, and Auth gets the response from the identity provider.
 
 use std::sync::{Arc, Mutex};
 
@@ -24,7 +24,7 @@ struct Resolver {
     url: String,
     answers: Answers,
     /// The last message.
-    asked: Arc<Mutex<String>>,
+    request: Arc<Mutex<String>>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -38,10 +38,10 @@ impl Resolver {
     async fn start() -> Self {
         let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.unwrap();
         let address = acceptor.local_addr()[0].as_socket_addr().copied().unwrap();
-        let (answers, asked) = (Answers::default(), Arc::new(Mutex::new(String::new())));
-        let (given, noted) = (Arc::clone(&answers), Arc::clone(&asked));
+        let (answers, request) = (Answers::default(), Arc::new(Mutex::new(String::new())));
+        let (shared_answers, shared_request) = (Arc::clone(&answers), Arc::clone(&request));
         let resolve = poem::endpoint::make(move |mut request| {
-            let (given, noted) = (Arc::clone(&given), Arc::clone(&noted));
+            let (shared_answers, shared_request) = (Arc::clone(&shared_answers), Arc::clone(&shared_request));
             async move {
                 let message = request.take_body().into_string().await?;
                 let id = message
@@ -49,8 +49,8 @@ impl Resolver {
                     .nth(1)
                     .and_then(|rest| rest.split('"').next())
                     .unwrap_or_default();
-                let answer = given.lock().unwrap().replace("{id}", id);
-                *noted.lock().unwrap() = message;
+                let answer = shared_answers.lock().unwrap().replace("{id}", id);
+                *shared_request.lock().unwrap() = message;
                 Ok::<_, poem::Error>(answer)
             }
         });
@@ -59,7 +59,7 @@ impl Resolver {
         let task = tokio::spawn(async move {
             let _ = poem::Server::new_with_acceptor(acceptor).run(routes).await;
         });
-        Self { url: format!("http://{address}"), answers, asked, task }
+        Self { url: format!("http://{address}"), answers, request, task }
     }
 
     /// Returns the provider's metadata, with artifacts resolved at `path`.
@@ -86,9 +86,9 @@ async fn start() -> (Resolver, Server) {
 
 /// Leaves and comes back with a reference to what `say` makes of an answer to the request.
 async fn sign_in(resolver: &Resolver, server: &Server, say: impl FnOnce(SamlResponse) -> String) -> Answer {
-    let asked = read(&depart(server, json!({ "domain": "example.com" })).await);
-    *resolver.answers.lock().unwrap() = say(SamlResponse::to(&asked.id));
-    let body = format!("SAMLart=AAQAAMFbLin%26&RelayState={}", asked.relay_state);
+    let request = read(&depart(server, json!({ "domain": "example.com" })).await);
+    *resolver.answers.lock().unwrap() = say(SamlResponse::to(&request.id));
+    let body = format!("SAMLart=AAQAAMFbLin%26&RelayState={}", request.relay_state);
     server.send(Method::POST, "/sso/saml/acs", &[], body).await
 }
 
@@ -101,9 +101,17 @@ async fn refuse(resolver: &Resolver, server: &Server, what: &str, say: impl FnOn
 #[tokio::test]
 async fn a_reference_is_resolved_with_a_signed_message() {
     let (resolver, server) = start().await;
-    session(&sign_in(&resolver, &server, |said| said.resolved(&said.signed(Signed::Response), "{id}")).await);
-    session(&sign_in(&resolver, &server, |said| said.resolved(&said.signed(Signed::Both), "{id}")).await);
-    let message = resolver.asked.lock().unwrap().clone();
+    session(
+        &sign_in(&resolver, &server, |response| {
+            response.resolved(&response.signed(Signed::Response), "{id}")
+        })
+        .await,
+    );
+    session(
+        &sign_in(&resolver, &server, |response| response.resolved(&response.signed(Signed::Both), "{id}"))
+            .await,
+    );
+    let message = resolver.request.lock().unwrap().clone();
     assert!(message.contains("<samlp:Artifact>AAQAAMFbLin&amp;</samlp:Artifact>"), "{message}");
     let document = server.get("/sso/saml/metadata").await.body.as_str().unwrap().to_owned();
     let certificate =
@@ -119,26 +127,34 @@ async fn what_was_resolved_is_judged_like_what_is_posted() {
     let (resolver, server) = start().await;
     let check =
         async |what: &str, say: fn(SamlResponse) -> String| refuse(&resolver, &server, what, say).await;
-    check("unsigned", |said| said.resolved(&said.signed(Signed::Nothing), "{id}")).await;
-    check("by somebody else", |said| said.resolved(&said.signed_by(Signed::Both, &OTHER), "{id}")).await;
-    check("an answer to another message", |said| said.resolved(&said.signed(Signed::Both), "id-0")).await;
-    check("no envelope", |said| said.signed(Signed::Both)).await;
-    check("nothing", |said| said.resolved("", "{id}")).await;
+    check("unsigned", |response| response.resolved(&response.signed(Signed::Nothing), "{id}")).await;
+    check("by somebody else", |response| {
+        response.resolved(&response.signed_by(Signed::Both, &OTHER), "{id}")
+    })
+    .await;
+    check("an answer to another message", |response| {
+        response.resolved(&response.signed(Signed::Both), "id-0")
+    })
+    .await;
+    check("no envelope", |response| response.signed(Signed::Both)).await;
+    check("nothing", |response| response.resolved("", "{id}")).await;
     check("no XML", |_| "no XML".to_owned()).await;
-    check("a failure", |said| {
-        let text = said.resolved(&said.signed(Signed::Both), "{id}");
+    check("a failure", |response| {
+        let text = response.resolved(&response.signed(Signed::Both), "{id}");
         text.replacen("status:Success", "status:Requester", 1)
     })
     .await;
-    check("another audience", |mut said| {
-        said.audience = "https://other.example".to_owned();
-        said.resolved(&said.signed(Signed::Both), "{id}")
+    check("another audience", |mut response| {
+        response.audience = "https://other.example".to_owned();
+        response.resolved(&response.signed(Signed::Both), "{id}")
     })
     .await;
     for document in [resolver.metadata("/broken"), metadata(ENTITY, &[&OWN])] {
         server.sql(&format!("update auth.saml_providers set metadata_xml = '{document}'")).await;
-        check("a provider that cannot be asked", |said| said.resolved(&said.signed(Signed::Both), "{id}"))
-            .await;
+        check("a provider that cannot be reached", |response| {
+            response.resolved(&response.signed(Signed::Both), "{id}")
+        })
+        .await;
     }
     let answer = server.send(Method::POST, "/sso/saml/acs", &[], "SAMLart=AAQ").await;
     assert_eq!(query(&location(&answer))["error_code"], "validation_failed");

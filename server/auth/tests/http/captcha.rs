@@ -45,10 +45,10 @@ async fn either_judge_is_asked_before_anything_is_done() {
         assert_eq!(server.value("select count(*) from auth.users").await, 0);
         judge.answer(JUDGE, &json!({ "success": true }));
         assert_eq!(server.post("/signup", with_token(body)).await.status, 200);
-        let asked = judge.requests(JUDGE);
-        assert_eq!((asked.len(), &asked[1].method), (2, &Method::POST));
+        let requests = judge.requests(JUDGE);
+        assert_eq!((requests.len(), &requests[1].method), (2, &Method::POST));
         assert_eq!(
-            (&*asked[1].form["secret"], &*asked[1].form["response"]),
+            (&*requests[1].form["secret"], &*requests[1].form["response"]),
             ("site secret", "from the page")
         );
     }

@@ -144,10 +144,10 @@ async fn a_confirmation_is_sent_once_more_only_while_it_is_awaited() {
     let server = Server::start().await;
     server.post("/signup", json!({ "email": "ada@example.com", "password": PASSWORD })).await;
     let first = server.hash("confirmation_token").await;
-    let again = json!({ "type": "signup", "email": "ada@example.com" });
-    assert_eq!(server.post("/resend", again.clone()).await.refusal(), (429, "over_email_send_rate_limit"));
+    let request = json!({ "type": "signup", "email": "ada@example.com" });
+    assert_eq!(server.post("/resend", request.clone()).await.refusal(), (429, "over_email_send_rate_limit"));
     server.let_time_pass().await;
-    assert_eq!(server.post("/resend", again.clone()).await.body, json!({}));
+    assert_eq!(server.post("/resend", request.clone()).await.body, json!({}));
     let second = server.hash("confirmation_token").await;
     assert_ne!(first, second);
     server.let_time_pass().await;

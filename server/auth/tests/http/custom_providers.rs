@@ -204,15 +204,15 @@ async fn users_sign_in_at_an_openid_provider() {
     assert_eq!(admin(&server, Method::POST, "", &definition).await.status, 201);
     let at_provider = depart(&server, "provider=custom:acme&prompt=none").await;
     assert!(at_provider.as_str().starts_with(&format!("{}/authorize?", provider.url)));
-    let asked = query(&at_provider);
-    assert_eq!((asked["scope"].as_str(), asked["prompt"].as_str()), ("openid email", "login"));
-    assert_eq!(asked["code_challenge_method"], "S256");
-    assert_eq!(asked["redirect_uri"], "http://127.0.0.1:54321/auth/v1/callback");
+    let parameters = query(&at_provider);
+    assert_eq!((parameters["scope"].as_str(), parameters["prompt"].as_str()), ("openid email", "login"));
+    assert_eq!(parameters["code_challenge_method"], "S256");
+    assert_eq!(parameters["redirect_uri"], "http://127.0.0.1:54321/auth/v1/callback");
     let id_token = provider.id_token(&json!({
         "sub": "u1", "email": "ada@example.com", "email_verified": true, "name": "Ada", "department": "engines",
     }));
     provider.answer("/token", &json!({ "access_token": "a", "id_token": id_token }));
-    let landed = location(&crate::sign_in_at::arrive(&server, &asked["state"]).await);
+    let landed = location(&crate::sign_in_at::arrive(&server, &parameters["state"]).await);
     let members = fragment(&landed);
     let user = server.get_as("/user", &members["access_token"]).await;
     let identity = &user.body["identities"][0];
@@ -238,8 +238,8 @@ async fn users_of_custom_providers_may_come_back_to_a_url_of_their_own() {
     let own = "https://auth.row.example/auth/v1/".to_owned();
     let (provider, server) = start_with(|settings| settings.providers.custom_oauth_external_url = own).await;
     assert_eq!(admin(&server, Method::POST, "", &oidc(&provider)).await.status, 201);
-    let asked = query(&depart(&server, "provider=custom:acme").await);
-    assert_eq!(asked["redirect_uri"], "https://auth.row.example/auth/v1/callback");
+    let parameters = query(&depart(&server, "provider=custom:acme").await);
+    assert_eq!(parameters["redirect_uri"], "https://auth.row.example/auth/v1/callback");
 }
 
 #[tokio::test]
@@ -250,12 +250,12 @@ async fn users_sign_in_at_an_oauth_provider() {
     let definition = with(definition, "email_optional", true);
     assert_eq!(admin(&server, Method::POST, "", &definition).await.status, 201);
     let at_provider = depart(&server, "provider=custom:forge&scopes=one%20two").await;
-    let asked = query(&at_provider);
-    assert_eq!((asked["tenant"].as_str(), asked["scope"].as_str()), ("1", "one two"));
-    assert!(!asked.contains_key("code_challenge"));
+    let parameters = query(&at_provider);
+    assert_eq!((parameters["tenant"].as_str(), parameters["scope"].as_str()), ("1", "one two"));
+    assert!(!parameters.contains_key("code_challenge"));
     provider.answer("/t", &json!({ "access_token": "a" }));
     provider.answer("/me", &json!({ "sub": "7", "name": "Ada", "email": "ada@example.com" }));
-    let landed = location(&crate::sign_in_at::arrive(&server, &asked["state"]).await);
+    let landed = location(&crate::sign_in_at::arrive(&server, &parameters["state"]).await);
     assert_eq!(query(&landed)["error_code"], "provider_email_needs_verification", "{landed}");
     provider.answer("/me", &json!({ "sub": "8", "name": "Grace" }));
     let landed = sign_in(&server, "provider=custom:forge").await;

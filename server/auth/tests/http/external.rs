@@ -27,16 +27,16 @@ async fn what_a_client_asks_for_reaches_the_provider_unless_it_is_ours() {
     let parameters = "provider=GitHub&scopes=repo,gist&prompt=consent&login_hint=a%20b&nonce=n&state=evil&Client_ID=evil\
         &redirect_uri=https%3A%2F%2Fevil.example&response_type=token&code_verifier=x&client_secret=x&apikey=key";
     let url = depart(&server, parameters).await;
-    let asked = query(&url);
-    assert_eq!(asked["scope"], "user:email repo gist");
-    assert_eq!((asked["prompt"].as_str(), asked["login_hint"].as_str()), ("consent", "a b"));
-    assert_eq!(asked["nonce"], "n");
-    assert!(Uuid::parse_str(&asked["state"]).is_ok());
-    assert_eq!(asked["client_id"], "client");
-    assert_eq!(asked["redirect_uri"], "https://project.example/auth/v1/callback");
-    assert_eq!(asked["response_type"], "code");
+    let members = query(&url);
+    assert_eq!(members["scope"], "user:email repo gist");
+    assert_eq!((members["prompt"].as_str(), members["login_hint"].as_str()), ("consent", "a b"));
+    assert_eq!(members["nonce"], "n");
+    assert!(Uuid::parse_str(&members["state"]).is_ok());
+    assert_eq!(members["client_id"], "client");
+    assert_eq!(members["redirect_uri"], "https://project.example/auth/v1/callback");
+    assert_eq!(members["response_type"], "code");
     for name in ["Client_ID", "code_verifier", "client_secret", "apikey", "provider", "scopes"] {
-        assert!(!asked.contains_key(name), "{name}");
+        assert!(!members.contains_key(name), "{name}");
     }
 }
 
@@ -60,13 +60,13 @@ async fn nobody_is_sent_to_a_provider_that_is_not_set_up() {
     half.providers.oauth.get_mut("gitlab").unwrap().secret = "".into();
     half.providers.oauth.get_mut("figma").unwrap().client_ids.clear();
     let server = Server::with(half).await;
-    let told = async |name: &str| {
+    let description = async |name: &str| {
         let answer = server.send(Method::GET, &format!("/authorize?provider={name}"), &[], ()).await;
         answer.text("msg").to_owned()
     };
-    assert_eq!(told("gitlab").await, "Unsupported provider: missing OAuth secret");
-    assert_eq!(told("figma").await, "Unsupported provider: missing OAuth client ID");
-    assert_eq!(told("zoom").await, "Unsupported provider: provider is not enabled");
+    assert_eq!(description("gitlab").await, "Unsupported provider: missing OAuth secret");
+    assert_eq!(description("figma").await, "Unsupported provider: missing OAuth client ID");
+    assert_eq!(description("zoom").await, "Unsupported provider: provider is not enabled");
 }
 
 #[tokio::test]
@@ -179,7 +179,7 @@ async fn two_first_sign_ins_at_one_moment_make_one_account() {
 }
 
 /// Returns what the site is told of an error, in the query and in the fragment.
-fn told(landed: &Url) -> (String, String, String) {
+fn error_of(landed: &Url) -> (String, String, String) {
     let (members, repeated) = (query(landed), fragment(landed));
     let of = |name: &str| members.get(name).cloned().unwrap_or_default();
     for name in ["error", "error_code", "error_description"] {
@@ -190,7 +190,7 @@ fn told(landed: &Url) -> (String, String, String) {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_at_the_provider_is_told_to_the_site() {
+async fn errors_of_the_provider_reach_the_site() {
     let (provider, server) = start().await;
     let state = async || {
         query(&depart(&server, "provider=github&redirect_to=https://site.example/a?b=c").await)["state"]
@@ -201,25 +201,25 @@ async fn what_goes_wrong_at_the_provider_is_told_to_the_site() {
     assert_eq!(answer.status, 302);
     let landed = location(&answer);
     assert_eq!(query(&landed)["b"], "c");
-    assert_eq!(told(&landed), ("access_denied".into(), String::new(), "No thanks".into()));
+    assert_eq!(error_of(&landed), ("access_denied".into(), String::new(), "No thanks".into()));
 
     let answer = server.send(Method::GET, &format!("/callback?state={}", state().await), &[], ()).await;
-    let (error, code, _) = told(&location(&answer));
+    let (error, code, _) = error_of(&location(&answer));
     assert_eq!((error.as_str(), code.as_str()), ("invalid_request", "bad_oauth_callback"));
 
     provider.answer_with("/login/oauth/access_token", 200, r#"{"error":"bad_verification_code"}"#);
-    let (error, code, description) = told(&location(&arrive(&server, &state().await).await));
+    let (error, code, description) = error_of(&location(&arrive(&server, &state().await).await));
     assert_eq!((error.as_str(), code.as_str()), ("server_error", "unexpected_failure"));
     assert_eq!(description, "Unable to exchange external code: abcd");
 
     github(&provider, 1, &[("ada@example.com", true)]);
     provider.answer_with("/api/v3/user", 500, "");
-    let (error, _, description) = told(&location(&arrive(&server, &state().await).await));
+    let (error, _, description) = error_of(&location(&arrive(&server, &state().await).await));
     assert_eq!(error, "server_error");
     assert_eq!(description, "Error getting user profile from external provider");
 
     github(&provider, 1, &[]);
-    let (error, _, description) = told(&location(&arrive(&server, &state().await).await));
+    let (error, _, description) = error_of(&location(&arrive(&server, &state().await).await));
     assert_eq!(error, "server_error");
     assert_eq!(description, "Error getting user email from external provider");
     assert_eq!(server.value("select count(*) from auth.users").await, 0);
@@ -250,10 +250,10 @@ async fn an_unverified_address_opens_no_account() {
     let (provider, server) = start().await;
     server.user("ada@example.com").await;
     github(&provider, 2, &[("ada@example.com", false)]);
-    let (error, code, _) = told(&sign_in(&server, "provider=github").await);
+    let (error, code, _) = error_of(&sign_in(&server, "provider=github").await);
     assert_eq!((error.as_str(), code.as_str()), ("access_denied", "provider_email_needs_verification"));
     github(&provider, 3, &[("grace@example.com", false)]);
-    let (_, code, description) = told(&sign_in(&server, "provider=github").await);
+    let (_, code, description) = error_of(&sign_in(&server, "provider=github").await);
     assert_eq!(code, "provider_email_needs_verification");
     assert!(description.contains("A confirmation email has been sent"), "{description}");
     let users =
@@ -289,7 +289,7 @@ async fn addresses_of_several_accounts_sign_nobody_in() {
     server.user("ada@example.com").await;
     server.user("grace@example.com").await;
     github(&provider, 1, &[("ada@example.com", true), ("grace@example.com", true)]);
-    let (error, code, _) = told(&sign_in(&server, "provider=github").await);
+    let (error, code, _) = error_of(&sign_in(&server, "provider=github").await);
     assert_eq!((error.as_str(), code.as_str()), ("server_error", "unexpected_failure"));
 }
 
@@ -300,12 +300,12 @@ async fn the_closed_and_the_banned_stay_out() {
     let mut closed = settings(&provider, &["github"]);
     closed.disable_signup = true;
     let server = Server::with(closed).await;
-    let (error, code, _) = told(&sign_in(&server, "provider=github").await);
+    let (error, code, _) = error_of(&sign_in(&server, "provider=github").await);
     assert_eq!((error.as_str(), code.as_str()), ("access_denied", "signup_disabled"));
     server.user("ada@example.com").await;
     assert!(fragment(&sign_in(&server, "provider=github").await).contains_key("access_token"));
     server.sql("update auth.users set banned_until = now() + interval '1 day'").await;
-    let (error, code, _) = told(&sign_in(&server, "provider=github").await);
+    let (error, code, _) = error_of(&sign_in(&server, "provider=github").await);
     assert_eq!((error.as_str(), code.as_str()), ("access_denied", "user_banned"));
 }
 
@@ -346,7 +346,7 @@ async fn an_invitation_is_accepted_at_a_provider_that_has_the_address() {
       select gen_random_uuid(), id, 'confirmation_token', 'hash', email from auth.users";
     server.sql(invite).await;
     github(&provider, 1, &[("eve@example.com", true)]);
-    let (_, code, _) = told(&sign_in(&server, "provider=github&invite_token=hash").await);
+    let (_, code, _) = error_of(&sign_in(&server, "provider=github&invite_token=hash").await);
     assert_eq!(code, "validation_failed");
     github(&provider, 2, &[("eve@example.com", true), ("ada@example.com", false)]);
     let members = fragment(&sign_in(&server, "provider=github&invite_token=hash").await);
@@ -364,15 +364,15 @@ async fn x_gets_a_challenge_and_its_verifier_once() {
     provider.answer("/2/oauth2/token", &json!({ "access_token": "a" }));
     let user = json!({ "data": { "id": "1", "name": "Ada", "username": "ada", "confirmed_email": "ada@example.com" } });
     provider.answer("/2/users/me", &user);
-    let asked = query(&depart(&server, "provider=x").await);
-    assert_eq!(asked["code_challenge_method"], "S256");
-    let landed = location(&arrive(&server, &asked["state"]).await);
+    let first = query(&depart(&server, "provider=x").await);
+    assert_eq!(first["code_challenge_method"], "S256");
+    let landed = location(&arrive(&server, &first["state"]).await);
     assert!(fragment(&landed).contains_key("access_token"), "{landed}");
     let verifier = provider.requests("/2/oauth2/token")[0].form["code_verifier"].clone();
     assert_eq!(verifier.len(), 43);
     assert_eq!(server.value("select count(*) from auth.oauth_client_states").await, 0);
-    let asked = query(&depart(&server, "provider=x").await);
+    let second = query(&depart(&server, "provider=x").await);
     server.sql("delete from auth.oauth_client_states").await;
-    let (_, code, _) = told(&location(&arrive(&server, &asked["state"]).await));
+    let (_, code, _) = error_of(&location(&arrive(&server, &second["state"]).await));
     assert_eq!(code, "oauth_client_state_not_found");
 }

@@ -14,14 +14,14 @@ fn with_hook(name: HookName, function: &str) -> Settings {
     Settings { hooks: HookSettings(BTreeMap::from([(name, hook)])), ..Settings::default() }
 }
 
-/// Keeps what a hook is told.
-const KEEPING: &str = "create table public.told (payload jsonb);
+/// A hook that stores the event it gets.
+const KEEPING: &str = "create table public.events (payload jsonb);
     create function public.keep(event jsonb) returns jsonb language sql security definer as
-      $$ insert into public.told values (event); select '{}'::jsonb $$;
+      $$ insert into public.events values (event); select '{}'::jsonb $$;
     grant execute on function public.keep to supabase_auth_admin";
 
-async fn told(server: &Server) -> Value {
-    server.database.client().await.query_one("select payload from public.told", &[]).await.unwrap().get(0)
+async fn stored_event(server: &Server) -> Value {
+    server.database.client().await.query_one("select payload from public.events", &[]).await.unwrap().get(0)
 }
 
 #[tokio::test]
@@ -30,12 +30,12 @@ async fn a_hook_sends_the_mail_in_place_of_smtp() {
     server.sql(KEEPING).await;
     server.user("ann@row.example").await;
     assert_eq!(server.post("/recover", json!({ "email": "ann@row.example" })).await.status, 200);
-    let told = told(&server).await;
-    assert_eq!(told["metadata"]["name"], "send-email");
-    assert_eq!(told["user"]["email"], "ann@row.example");
-    assert_eq!(told["email_data"]["email_action_type"], "recovery");
-    assert!(told["user"].get("encrypted_password").is_none());
-    let token = told["email_data"]["token"].as_str().unwrap();
+    let event = stored_event(&server).await;
+    assert_eq!(event["metadata"]["name"], "send-email");
+    assert_eq!(event["user"]["email"], "ann@row.example");
+    assert_eq!(event["email_data"]["email_action_type"], "recovery");
+    assert!(event["user"].get("encrypted_password").is_none());
+    let token = event["email_data"]["token"].as_str().unwrap();
     let verified = json!({ "type": "recovery", "email": "ann@row.example", "token": token });
     let verified = server.post("/verify", verified).await;
     assert_eq!(verified.status, 200, "{}", verified.body);
@@ -76,17 +76,17 @@ async fn a_refusal_before_a_user_is_created_creates_nobody() {
 }
 
 #[tokio::test]
-async fn a_hook_is_told_of_new_users() {
+async fn a_hook_gets_new_users() {
     let server = Server::with(with_hook(HookName::AfterUserCreated, "keep")).await;
     server.sql(KEEPING).await;
     let signed_up = server.post("/signup", json!({ "email": ANN, "password": PASSWORD })).await;
-    let told = told(&server).await;
-    assert_eq!(told["metadata"]["name"], "after-user-created");
+    let event = stored_event(&server).await;
+    assert_eq!(event["metadata"]["name"], "after-user-created");
     assert_eq!(
-        (told["user"]["id"].as_str(), &told["user"]["email"]),
+        (event["user"]["id"].as_str(), &event["user"]["email"]),
         (Some(signed_up.text("id")), &json!(ANN))
     );
-    assert!(told["user"].get("encrypted_password").is_none());
+    assert!(event["user"].get("encrypted_password").is_none());
 }
 
 #[tokio::test]

@@ -46,8 +46,8 @@ async fn a_token_of_a_known_issuer_signs_in() {
     let payload: Value = serde_json::from_slice(&payload).unwrap();
     assert_eq!(payload["amr"][0]["method"], "oauth");
     // By its issuer, too.
-    let again = json!({ "issuer": provider.url, "client_id": "client", "id_token": token });
-    let session = show(&server, again).await;
+    let body = json!({ "issuer": provider.url, "client_id": "client", "id_token": token });
+    let session = show(&server, body).await;
     assert_eq!(session.status, 200, "{}", session.body);
     assert_eq!(server.value("select count(*) from auth.users").await, 1);
 }
@@ -149,8 +149,8 @@ async fn keys_are_fetched_once_and_again_when_they_change() {
         let answer = show(&server, json!({ "provider": "keycloak", "id_token": retired })).await;
         assert_eq!(answer.text("error_description"), "Bad ID token");
     }
-    let asked = provider.requests("/keys").len();
-    assert!(asked <= 12, "a flood of forged tokens asked {asked} times");
+    let count = provider.requests("/keys").len();
+    assert!(count <= 12, "a flood of forged tokens asked {count} times");
 }
 
 #[tokio::test]

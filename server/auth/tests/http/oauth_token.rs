@@ -296,9 +296,9 @@ async fn user_info_tells_what_the_scopes_allow() {
     let info = async |scope: &str| {
         let code = app.code(&[("scope", scope)]).await;
         let access = app.exchange(&code).await.text("access_token").to_owned();
-        let told = app.server.get_as("/oauth/userinfo", &access).await.body;
-        assert_eq!(app.server.post_as("/oauth/userinfo", &access).await.body, told);
-        told
+        let userinfo = app.server.get_as("/oauth/userinfo", &access).await.body;
+        assert_eq!(app.server.post_as("/oauth/userinfo", &access).await.body, userinfo);
+        userinfo
     };
     let user = app.server.text("select id::text from auth.users").await;
     assert_eq!(info("openid").await, json!({ "sub": user }));

@@ -40,7 +40,7 @@ async fn offered(server: &Server) -> (String, Value) {
     (answer.text("challenge_id").to_owned(), answer.body["options"].clone())
 }
 
-async fn shown(server: &Server, challenge: &str, credential: Value) -> Answer {
+async fn authenticate(server: &Server, challenge: &str, credential: Value) -> Answer {
     let body = json!({ "challenge_id": challenge, "credential": credential });
     server.post("/passkeys/authentication/verify", body).await
 }
@@ -48,7 +48,7 @@ async fn shown(server: &Server, challenge: &str, credential: Value) -> Answer {
 /// Signs in with `key`.
 pub(crate) async fn signs_in(server: &Server, key: &mut Authenticator) -> Answer {
     let (challenge, options) = offered(server).await;
-    shown(server, &challenge, key.get_counted(&options)).await
+    authenticate(server, &challenge, key.get_counted(&options)).await
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn a_passkey_is_registered_and_opens_sessions() {
 
     let (challenge, options) = offered(&server).await;
     assert_eq!((&options["rpId"], options.get("allowCredentials")), (&json!("localhost"), None));
-    let session = shown(&server, &challenge, key.get_counted(&options)).await;
+    let session = authenticate(&server, &challenge, key.get_counted(&options)).await;
     assert_eq!(session.status, StatusCode::OK, "{}", session.body);
     assert_eq!((&session.body["user"]["id"], session.text("token_type")), (&user, "bearer"));
     let claims = server.claims(session.text("access_token"));
@@ -170,12 +170,12 @@ async fn only_the_registered_key_opens_a_session() {
     }
     let (challenge, options) = offered(&server).await;
     let credential = key.get_counted(&options);
-    assert_eq!(shown(&server, &challenge, credential.clone()).await.status, StatusCode::OK);
-    let again = shown(&server, &challenge, credential).await;
-    assert_eq!(again.refusal(), (400, "webauthn_challenge_not_found"));
+    assert_eq!(authenticate(&server, &challenge, credential.clone()).await.status, StatusCode::OK);
+    let second = authenticate(&server, &challenge, credential).await;
+    assert_eq!(second.refusal(), (400, "webauthn_challenge_not_found"));
     let (challenge, options) = offered(&server).await;
     server.sql("update auth.webauthn_challenges set expires_at = now() - interval '1 s'").await;
-    let late = shown(&server, &challenge, key.get_counted(&options)).await;
+    let late = authenticate(&server, &challenge, key.get_counted(&options)).await;
     assert_eq!(late.refusal(), (400, "webauthn_challenge_expired"));
 }
 
@@ -194,7 +194,7 @@ async fn a_copied_passkey_is_found_out_by_its_counter() {
     registered(&server, &token, &mut synced).await;
     for _ in 0..2 {
         let (challenge, options) = offered(&server).await;
-        let answer = shown(&server, &challenge, synced.get(&options)).await;
+        let answer = authenticate(&server, &challenge, synced.get(&options)).await;
         assert_eq!(answer.status, StatusCode::OK, "those that are synchronized do not count");
     }
 }
@@ -206,7 +206,7 @@ async fn one_assertion_opens_one_session_whichever_node_gets_it() {
     registered(&server, &token, &mut key).await;
     let (challenge, options) = offered(&server).await;
     let credential = key.get(&options);
-    let show = async |node: &Server, _| shown(node, &challenge, credential.clone()).await;
+    let show = async |node: &Server, _| authenticate(node, &challenge, credential.clone()).await;
     assert_eq!(winners(&server.at_once(8, show).await, "webauthn_challenge_not_found"), 1);
     assert_eq!(server.value("select count(*) from auth.sessions").await, 2);
 }

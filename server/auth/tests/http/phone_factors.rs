@@ -70,8 +70,8 @@ async fn a_number_is_enrolled_challenged_and_verified() {
     assert_eq!(verified.status, StatusCode::OK, "{}", verified.body);
     let claims = server.claims(verified.text("access_token"));
     assert_eq!((&claims["aal"], &claims["amr"][0]["method"]), (&json!("aal2"), &json!("mfa/phone")));
-    let again = server.show_code(&token, factor, challenge.text("id"), &code).await;
-    assert_eq!(again.refusal(), (422, "mfa_challenge_expired"));
+    let second = server.show_code(&token, factor, challenge.text("id"), &code).await;
+    assert_eq!(second.refusal(), (422, "mfa_challenge_expired"));
 }
 
 #[tokio::test]

@@ -89,13 +89,13 @@ async fn check_departure(server: &Server, sample: &Sample) -> String {
     let name = &sample.name;
     let at_provider = depart(server, &format!("provider={name}&redirect_to=")).await;
     assert_eq!(at_provider.path(), sample.authorize, "{name}");
-    let asked = query(&at_provider);
-    assert_eq!(asked.get("scope").map_or("", String::as_str), sample.scope, "{name}");
-    assert_eq!(asked["client_id"], "client", "{name}");
-    assert_eq!(asked["response_type"], "code", "{name}");
-    assert_eq!(asked["redirect_uri"], "https://project.example/auth/v1/callback", "{name}");
-    assert_eq!(asked.contains_key("code_challenge"), name == "x", "{name}");
-    asked["state"].clone()
+    let parameters = query(&at_provider);
+    assert_eq!(parameters.get("scope").map_or("", String::as_str), sample.scope, "{name}");
+    assert_eq!(parameters["client_id"], "client", "{name}");
+    assert_eq!(parameters["response_type"], "code", "{name}");
+    assert_eq!(parameters["redirect_uri"], "https://project.example/auth/v1/callback", "{name}");
+    assert_eq!(parameters.contains_key("code_challenge"), name == "x", "{name}");
+    parameters["state"].clone()
 }
 
 async fn come_back(server: &Server, name: &str, state: &str) -> Url {
@@ -129,12 +129,12 @@ fn check_requests(provider: &Provider, sample: &Sample) {
     assert!(in_header != in_body, "{name}");
     assert_eq!(exchange.form.contains_key("code_verifier"), name == "x", "{name}");
     for path in sample.documents.keys() {
-        let asked = provider.requests(path).pop().unwrap();
-        assert_eq!(asked.headers["authorization"], "Bearer provider-access", "{name}");
+        let request = provider.requests(path).pop().unwrap();
+        assert_eq!(request.headers["authorization"], "Bearer provider-access", "{name}");
         let proof = "appsecret_proof";
-        assert_eq!(asked.query.contains_key(proof), name == "facebook", "{name}");
-        assert_eq!(asked.headers.contains_key("notion-version"), name == "notion", "{name}");
-        assert_eq!(asked.headers.contains_key("client-id"), name == "twitch", "{name}");
+        assert_eq!(request.query.contains_key(proof), name == "facebook", "{name}");
+        assert_eq!(request.headers.contains_key("notion-version"), name == "notion", "{name}");
+        assert_eq!(request.headers.contains_key("client-id"), name == "twitch", "{name}");
     }
 }
 
@@ -188,8 +188,8 @@ async fn twitter_speaks_oauth_1() {
     );
     let at_provider = depart(&server, "provider=twitter").await;
     assert_eq!((at_provider.path(), at_provider.query()), ("/oauth/authenticate", Some("oauth_token=req")));
-    let asked = provider.requests("/oauth/request_token").pop().unwrap();
-    let header = asked.headers["authorization"].to_str().unwrap().to_owned();
+    let request = provider.requests("/oauth/request_token").pop().unwrap();
+    let header = request.headers["authorization"].to_str().unwrap().to_owned();
     let state = header.split("state%3D").nth(1).unwrap()[..36].to_owned();
     let path = format!("/callback?state={state}&oauth_token=req&oauth_verifier=v");
     let landed = location(&server.send(Method::GET, &path, &[], ()).await);

@@ -52,9 +52,9 @@ async fn a_client_that_missed_the_answer_gets_it_again_at_any_time() {
     let (server, first) = signed_in(Settings::default()).await;
     let second = server.refresh(&first).await;
     server.sql(AGE).await;
-    let again = server.refresh(&first).await;
-    assert_eq!(again.text("refresh_token"), second.text("refresh_token"));
-    assert_eq!(again.headers["sb-auth-refresh-token-reuse"], "true");
+    let repeated = server.refresh(&first).await;
+    assert_eq!(repeated.text("refresh_token"), second.text("refresh_token"));
+    assert_eq!(repeated.headers["sb-auth-refresh-token-reuse"], "true");
 }
 
 #[tokio::test]
@@ -67,8 +67,8 @@ async fn an_old_token_may_be_used_within_the_reuse_interval() {
     .await;
     let second = server.refresh(&first).await;
     server.refresh(second.text("refresh_token")).await;
-    let again = server.refresh(&first).await;
-    assert_eq!((again.status, again.text("refresh_token").len()), (StatusCode::OK, 12));
+    let repeated = server.refresh(&first).await;
+    assert_eq!((repeated.status, repeated.text("refresh_token").len()), (StatusCode::OK, 12));
 }
 
 #[tokio::test]
@@ -234,8 +234,8 @@ async fn replaced_counted_tokens_may_be_let_in() {
         let (server, first) = signed_in(with_security(security)).await;
         let second = server.refresh(&first).await;
         let third = server.refresh(second.text("refresh_token")).await;
-        let again = server.refresh(&first).await;
-        assert_eq!(again.text("refresh_token"), third.text("refresh_token"), "{}", again.body);
+        let repeated = server.refresh(&first).await;
+        assert_eq!(repeated.text("refresh_token"), third.text("refresh_token"), "{}", repeated.body);
     }
     let security = SecuritySettings { refresh_token_rotation: false, ..counted() };
     let (server, first) = signed_in(with_security(security)).await;
@@ -268,8 +268,8 @@ async fn sessions_move_to_counted_tokens_without_a_break() {
     let upgrading = server.second_node_with(with_security(upgrade)).await;
     let second = upgrading.refresh(&first).await;
     assert_eq!((counter(&second), second.text("refresh_token").len() > 12), ("0", true), "{}", second.body);
-    let again = upgrading.refresh(&first).await;
-    assert_eq!(again.text("refresh_token"), second.text("refresh_token"), "the answer was lost");
+    let repeated = upgrading.refresh(&first).await;
+    assert_eq!(repeated.text("refresh_token"), second.text("refresh_token"), "the answer was lost");
     let third = upgrading.refresh(second.text("refresh_token")).await;
     assert_eq!(counter(&third), "1");
     server.sql(AGE).await;

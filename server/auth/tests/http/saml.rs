@@ -268,12 +268,12 @@ async fn encrypted_assertions_are_judged_like_others() {
 async fn a_relay_state_is_good_for_one_response_on_any_node() {
     let (server, _) = start(settings()).await;
     let other = server.second_node().await;
-    let asked = read(&depart(&server, json!({ "domain": "example.com" })).await);
-    let answer = || SamlResponse::to(&asked.id).signed(Signed::Response);
+    let request = read(&depart(&server, json!({ "domain": "example.com" })).await);
+    let answer = || SamlResponse::to(&request.id).signed(Signed::Response);
     let (first, second) = (answer(), answer());
     let (one, two) = tokio::join!(
-        arrive(&server, &asked.relay_state, &first),
-        arrive(&other, &asked.relay_state, &second)
+        arrive(&server, &request.relay_state, &first),
+        arrive(&other, &request.relay_state, &second)
     );
     let mut statuses = [one.status.as_u16(), two.status.as_u16()];
     statuses.sort_unstable();
@@ -283,15 +283,15 @@ async fn a_relay_state_is_good_for_one_response_on_any_node() {
     let unknown = uuid::Uuid::new_v4().to_string();
     assert_eq!(refusal(&arrive(&other, &unknown, &first).await), "saml_relay_state_not_found");
     // A response that does not count uses the state up, too.
-    let asked = read(&depart(&server, json!({ "domain": "example.com" })).await);
-    let bad = SamlResponse::to(&asked.id).signed(Signed::Nothing);
-    assert_eq!(refusal(&arrive(&server, &asked.relay_state, &bad).await), "validation_failed");
-    let good = SamlResponse::to(&asked.id).signed(Signed::Response);
-    assert_eq!(refusal(&arrive(&server, &asked.relay_state, &good).await), "saml_relay_state_not_found");
-    let asked = read(&depart(&server, json!({ "domain": "example.com" })).await);
+    let request = read(&depart(&server, json!({ "domain": "example.com" })).await);
+    let bad = SamlResponse::to(&request.id).signed(Signed::Nothing);
+    assert_eq!(refusal(&arrive(&server, &request.relay_state, &bad).await), "validation_failed");
+    let good = SamlResponse::to(&request.id).signed(Signed::Response);
+    assert_eq!(refusal(&arrive(&server, &request.relay_state, &good).await), "saml_relay_state_not_found");
+    let request = read(&depart(&server, json!({ "domain": "example.com" })).await);
     server.sql("update auth.saml_relay_states set created_at = now() - interval '121 seconds'").await;
-    let late = SamlResponse::to(&asked.id).signed(Signed::Response);
-    assert_eq!(refusal(&arrive(&server, &asked.relay_state, &late).await), "saml_relay_state_expired");
+    let late = SamlResponse::to(&request.id).signed(Signed::Response);
+    assert_eq!(refusal(&arrive(&server, &request.relay_state, &late).await), "saml_relay_state_expired");
 }
 
 #[tokio::test]
@@ -342,10 +342,10 @@ async fn only_providers_that_are_known_and_not_disabled_count() {
     assert_eq!(refusal(&arrive(&server, "", &stranger.signed(Signed::Response)).await), "saml_idp_not_found");
     let nameless = SamlResponse::to("").signed(Signed::Assertion).replacen(ENTITY, "", 1);
     assert_eq!(refusal(&arrive(&server, "", &nameless).await), "saml_idp_not_found");
-    let asked = read(&depart(&server, json!({ "domain": "example.com" })).await);
+    let request = read(&depart(&server, json!({ "domain": "example.com" })).await);
     server.sql("update auth.sso_providers set disabled = true").await;
-    let answer = SamlResponse::to(&asked.id).signed(Signed::Response);
-    assert_eq!(refusal(&arrive(&server, &asked.relay_state, &answer).await), "sso_provider_disabled");
+    let answer = SamlResponse::to(&request.id).signed(Signed::Response);
+    assert_eq!(refusal(&arrive(&server, &request.relay_state, &answer).await), "sso_provider_disabled");
     let answer = SamlResponse::to("").signed(Signed::Response);
     assert_eq!(refusal(&arrive(&server, "", &answer).await), "sso_provider_disabled");
     nobody_came(&server).await;
@@ -418,7 +418,7 @@ async fn accounts_are_refused_as_elsewhere() {
 }
 
 #[tokio::test]
-async fn settings_with_a_useless_key_are_told() {
+async fn unusable_private_keys_are_refused() {
     for (key, next, part) in [
         ("%", "", "GOTRUE_SAML_PRIVATE_KEY: expected an RSA key of at least 2048 bits"),
         ("AAAA", "", "found no PKCS#1 key"),

@@ -92,8 +92,8 @@ async fn accounts_that_may_not_sign_in_are_told_why() {
 
     server.sql("update auth.users set email_confirmed_at = null").await;
     assert_eq!(server.sign_in("ada@example.com").await.refusal(), (400, "email_not_confirmed"));
-    let told = server.post("/token?grant_type=password", wrong).await;
-    assert_eq!(told.refusal(), (400, "invalid_credentials"), "only who knows the password learns that");
+    let answer = server.post("/token?grant_type=password", wrong).await;
+    assert_eq!(answer.refusal(), (400, "invalid_credentials"), "only who knows the password learns that");
 
     server.sql("update auth.users set banned_until = now() + interval '1 hour'").await;
     assert_eq!(server.sign_in("ada@example.com").await.refusal(), (400, "user_banned"));

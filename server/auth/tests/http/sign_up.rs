@@ -59,9 +59,9 @@ async fn where_addresses_need_no_confirmation_the_answer_is_a_session() {
     assert_eq!(answer.body["user"]["user_metadata"]["email_verified"], json!(true));
     assert!(answer.headers.contains_key("sb-auth-session-id"));
     assert_eq!(server.get_as("/user", answer.text("access_token")).await.status, StatusCode::OK);
-    let again = server.post("/signup", ada()).await;
-    assert_eq!(again.refusal(), (422, "user_already_exists"));
-    assert_eq!(again.text("msg"), "User already registered");
+    let second = server.post("/signup", ada()).await;
+    assert_eq!(second.refusal(), (422, "user_already_exists"));
+    assert_eq!(second.text("msg"), "User already registered");
     let phone = server.post("/signup", json!({ "phone": "+41 79 123 45 67", "password": PASSWORD })).await;
     assert_eq!(phone.body["user"]["phone"], json!("41791234567"), "{}", phone.body);
 }
@@ -94,9 +94,9 @@ async fn an_unconfirmed_user_gets_the_confirmation_again_and_keeps_the_password(
     assert_eq!(server.hash("confirmation_token").await, hash, "nothing changed");
     server.let_time_pass().await;
     let password = server.text("select encrypted_password::text from auth.users").await;
-    let again =
+    let second =
         server.post("/signup", json!({ "email": "ada@example.com", "password": "another secret" })).await;
-    assert_eq!(again.text("id"), first.text("id"));
+    assert_eq!(second.text("id"), first.text("id"));
     assert_ne!(server.hash("confirmation_token").await, hash);
     assert_eq!(server.text("select encrypted_password::text from auth.users").await, password);
 }
@@ -144,7 +144,7 @@ async fn what_cannot_be_an_account_is_refused() {
 }
 
 #[tokio::test]
-async fn a_weak_password_is_told_what_it_lacks() {
+async fn a_refusal_of_a_weak_password_names_what_it_lacks() {
     let passwords = PasswordSettings {
         required_characters: auth::CharacterSets(vec!["0123456789".into()]),
         ..Default::default()
@@ -216,8 +216,8 @@ async fn an_invitation_makes_a_user_who_may_be_invited_again() {
     let invited = server.post_as_admin("/invite", invitation.clone()).await;
     assert_eq!(invited.status, StatusCode::OK, "{}", invited.body);
     assert!(invited.body["invited_at"].is_string() && invited.body["user_metadata"]["team"] == json!("blue"));
-    let again = server.post_as_admin("/invite", invitation.clone()).await;
-    assert_eq!(again.text("id"), invited.text("id"));
+    let second = server.post_as_admin("/invite", invitation.clone()).await;
+    assert_eq!(second.text("id"), invited.text("id"));
     server.let_time_pass().await;
     let stranger = server.post("/signup", ada()).await;
     assert_eq!((&stranger.body["identities"], &stranger.body["user_metadata"]), (&json!([]), &json!({})));
@@ -307,7 +307,7 @@ async fn triggers_cannot_harm_those_who_come_next() {
 
 /// Checks the log for upstream's words, by which people look for a trigger that fails.
 #[tokio::test]
-async fn what_the_database_was_asked_for_is_told() {
+async fn errors_of_the_database_name_the_operation() {
     let server = Server::with(autoconfirm()).await;
     let signed_up = server.post("/signup", json!({ "email": "ada@example.com", "password": PASSWORD })).await;
     let ada = signed_up.body["user"]["id"].as_str().unwrap().to_owned();

@@ -66,8 +66,8 @@ pub(crate) async fn arrive(server: &Server, relay_state: &str, xml: &str) -> Ans
 
 /// Leaves and comes back with what `say` makes of an answer to the request.
 pub(crate) async fn sign_in(server: &Server, say: impl FnOnce(SamlResponse) -> String) -> Answer {
-    let asked = read(&depart(server, json!({ "domain": "example.com" })).await);
-    arrive(server, &asked.relay_state, &say(SamlResponse::to(&asked.id))).await
+    let request = read(&depart(server, json!({ "domain": "example.com" })).await);
+    arrive(server, &request.relay_state, &say(SamlResponse::to(&request.id))).await
 }
 
 /// Returns the members of the fragment that a sign-in has ended in.
@@ -97,8 +97,8 @@ async fn users_are_sent_to_their_identity_provider_with_a_signed_request() {
     assert!(url.as_str().starts_with("https://idp.example/sso?tenant=7&SAMLRequest="), "{url}");
     let certificates = certificates(&server).await;
     assert!(is_signed(&url, &certificates[0]));
-    let asked = read(&url);
-    assert!(uuid::Uuid::parse_str(&asked.relay_state).is_ok());
+    let request = read(&url);
+    assert!(uuid::Uuid::parse_str(&request.relay_state).is_ok());
     for part in [
         "<samlp:AuthnRequest ",
         "Destination=\"https://idp.example/sso?tenant=7\"",
@@ -106,18 +106,18 @@ async fn users_are_sent_to_their_identity_provider_with_a_signed_request() {
         ">https://project.example/auth/v1/sso/saml/metadata</saml:Issuer>",
         "Format=\"urn:oasis:names:tc:SAML:2.0:nameid-format:persistent\" AllowCreate=\"true\"",
     ] {
-        assert!(asked.xml.contains(part), "{part} in {}", asked.xml);
+        assert!(request.xml.contains(part), "{part} in {}", request.xml);
     }
-    let told = server.post("/sso", json!({ "provider_id": id, "skip_http_redirect": true })).await;
-    assert_eq!(told.status, 200);
-    assert_ne!(read(&Url::parse(told.text("url")).unwrap()).id, asked.id);
+    let second = server.post("/sso", json!({ "provider_id": id, "skip_http_redirect": true })).await;
+    assert_eq!(second.status, 200);
+    assert_ne!(read(&Url::parse(second.text("url")).unwrap()).id, request.id);
     let bearer = format!("Bearer {}", server.keys.api_keys().service_role());
     let format = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
     let path = format!("/admin/sso/providers/{id}");
     let body = json!({ "name_id_format": format }).to_string();
     server.send(Method::PUT, &path, &[("authorization", &bearer)], body).await;
-    let asked = read(&depart(&server, json!({ "provider_id": id })).await);
-    assert!(asked.xml.contains(&format!("Format=\"{format}\"")), "{}", asked.xml);
+    let request = read(&depart(&server, json!({ "provider_id": id })).await);
+    assert!(request.xml.contains(&format!("Format=\"{format}\"")), "{}", request.xml);
 }
 
 #[tokio::test]
@@ -254,9 +254,10 @@ async fn users_end_where_they_wanted_to_go_if_that_is_allowed() {
         ("", SITE),
     ] {
         let body = json!({ "domain": "example.com", "redirect_to": wish });
-        let asked = read(&depart(&server, body).await);
+        let request = read(&depart(&server, body).await);
         let answer =
-            arrive(&server, &asked.relay_state, &SamlResponse::to(&asked.id).signed(Signed::Response)).await;
+            arrive(&server, &request.relay_state, &SamlResponse::to(&request.id).signed(Signed::Response))
+                .await;
         assert_eq!(answer.status, 302);
         assert_eq!(location(&answer).as_str().split('#').next(), Some(end), "{wish}");
     }
@@ -269,8 +270,9 @@ async fn with_pkce_it_ends_in_a_code() {
         "domain": "example.com", "redirect_to": "https://app.example/in?a=b",
         "code_challenge": CHALLENGE, "code_challenge_method": "s256",
     });
-    let asked = read(&depart(&server, body).await);
-    let answer = arrive(&server, &asked.relay_state, &SamlResponse::to(&asked.id).signed(Signed::Both)).await;
+    let request = read(&depart(&server, body).await);
+    let answer =
+        arrive(&server, &request.relay_state, &SamlResponse::to(&request.id).signed(Signed::Both)).await;
     assert_eq!(answer.status, 302);
     let url = location(&answer);
     assert_eq!(url.fragment(), None);

@@ -294,9 +294,9 @@ async fn stale_metadata_is_fetched_anew_when_users_come() {
         let node = server.second_node().await;
         publisher.answer_with("/metadata", 200, &document);
         server.sql(a_day_passes).await;
-        let asked = publisher.requests("/metadata").len();
+        let count = publisher.requests("/metadata").len();
         session(&come(&node, &OTHER).await);
         session(&come(&node, &OTHER).await);
-        assert_eq!(publisher.requests("/metadata").len(), asked + 1);
+        assert_eq!(publisher.requests("/metadata").len(), count + 1);
     }
 }

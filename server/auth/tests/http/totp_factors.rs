@@ -101,9 +101,9 @@ async fn verification_ends_what_is_less_sure() {
     assert_eq!(names, [json!("app")]);
 
     let (second, _) = server.tokens(ADA).await;
-    let (again, _) = server.rise(&second, &app).await;
+    let (third, _) = server.rise(&second, &app).await;
     assert_eq!(server.get_as("/user", &risen).await.status, StatusCode::OK, "a session at aal2 stays");
-    assert_eq!(server.claims(&again)["aal"], json!("aal2"));
+    assert_eq!(server.claims(&third)["aal"], json!("aal2"));
 }
 
 #[tokio::test]
@@ -119,9 +119,9 @@ async fn a_wrong_code_leaves_the_challenge_open_and_a_right_one_uses_it_up() {
     assert_eq!(server.claims(&token)["aal"], json!("aal1"));
     let right = server.show_code(&token, &app.factor, &challenge, &app.code()).await;
     assert_eq!(right.status, StatusCode::OK, "{}", right.body);
-    let again = server.show_code(&token, &app.factor, &challenge, &app.code()).await;
-    assert_eq!(again.refusal(), (422, "mfa_challenge_expired"));
-    assert!(again.text("msg").contains("already been verified"), "{}", again.body);
+    let second = server.show_code(&token, &app.factor, &challenge, &app.code()).await;
+    assert_eq!(second.refusal(), (422, "mfa_challenge_expired"));
+    assert!(second.text("msg").contains("already been verified"), "{}", second.body);
 }
 
 #[tokio::test]
@@ -133,8 +133,8 @@ async fn a_code_is_good_once() {
     assert_eq!(server.show_code(&token, &app.factor, &challenge, &code).await.status, StatusCode::OK);
     let (second, _) = server.tokens(ADA).await;
     let challenge = server.challenged(&second, &app.factor).await;
-    let again = server.show_code(&second, &app.factor, &challenge, &code).await;
-    assert_eq!(again.refusal(), (422, "mfa_verification_failed"));
+    let answer = server.show_code(&second, &app.factor, &challenge, &code).await;
+    assert_eq!(answer.refusal(), (422, "mfa_verification_failed"));
     let next = server.show_code(&second, &app.factor, &challenge, &app.next_code()).await;
     assert_eq!(next.status, StatusCode::OK, "{}", next.body);
 }

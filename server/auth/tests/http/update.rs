@@ -94,8 +94,8 @@ async fn settings_may_demand_a_code_of_old_sessions() {
     assert_eq!(server.put_as("/user", &token, wrong).await.refusal(), (422, "reauthentication_not_valid"));
     let right = json!({ "password": "yet another secret", "nonce": "123456" });
     assert_eq!(server.put_as("/user", &token, right).await.status, StatusCode::OK);
-    let again = json!({ "password": "one more secret", "nonce": "123456" });
-    assert_eq!(server.put_as("/user", &token, again).await.refusal(), (422, "reauthentication_not_valid"));
+    let repeated = json!({ "password": "one more secret", "nonce": "123456" });
+    assert_eq!(server.put_as("/user", &token, repeated).await.refusal(), (422, "reauthentication_not_valid"));
 }
 
 #[tokio::test]
@@ -105,8 +105,8 @@ async fn both_addresses_confirm_a_change_in_either_order() {
         ["email_change_token_new", "email_change_token_current"],
     ] {
         let (server, token) = signed_in(Settings::default()).await;
-        let asked = server.put_as("/user", &token, json!({ "email": NEW })).await;
-        assert_eq!((asked.text("email"), asked.text("new_email")), (EMAIL, NEW));
+        let answer = server.put_as("/user", &token, json!({ "email": NEW })).await;
+        assert_eq!((answer.text("email"), answer.text("new_email")), (EMAIL, NEW));
         let [first, second] = order;
         let hash = server.hash(first).await;
         let half = server.post("/verify", json!({ "type": "email_change", "token_hash": hash })).await;
@@ -178,8 +178,8 @@ async fn a_number_changes_by_its_code() {
     let sms =
         SmsSettings { test_otps: [(PHONE.to_owned(), "424242".to_owned())].into(), ..Default::default() };
     let (server, token) = signed_in(Settings { sms, ..Default::default() }).await;
-    let asked = server.put_as("/user", &token, json!({ "phone": format!("+{PHONE}") })).await;
-    assert_eq!((asked.text("phone"), asked.text("new_phone")), ("", PHONE), "{}", asked.body);
+    let answer = server.put_as("/user", &token, json!({ "phone": format!("+{PHONE}") })).await;
+    assert_eq!((answer.text("phone"), answer.text("new_phone")), ("", PHONE), "{}", answer.body);
     let body = json!({ "type": "phone_change", "phone": PHONE, "token": "424242" });
     let session = server.post("/verify", body).await;
     assert_eq!(session.body["user"]["phone"], json!(PHONE), "{}", session.body);

@@ -92,7 +92,7 @@ async fn begun(server: &Server, ceremony: &str, user: Option<&str>) -> (String, 
     (id, json!({ "challenge": challenge, "user": { "id": handle } }))
 }
 
-async fn shown(server: &Server, challenge: &str, credential: Value) -> Answer {
+async fn authenticate(server: &Server, challenge: &str, credential: Value) -> Answer {
     let body = json!({ "challenge_id": challenge, "credential": credential });
     server.post("/passkeys/authentication/verify", body).await
 }
@@ -107,10 +107,10 @@ async fn ceremonies_that_upstream_began_end_here() {
     let ended = server.call(Method::POST, "/passkeys/registration/verify", &token, body).await;
     assert_eq!(ended.status, StatusCode::OK, "{}", ended.body);
     let (challenge, options) = begun(&server, "authentication", None).await;
-    let session = shown(&server, &challenge, key.get_counted(&options)).await;
+    let session = authenticate(&server, &challenge, key.get_counted(&options)).await;
     assert_eq!(session.status, StatusCode::OK, "{}", session.body);
     let (challenge, _) = begun(&server, "authentication", None).await;
-    let foreign = shown(&server, &challenge, key.get_counted(&options)).await;
+    let foreign = authenticate(&server, &challenge, key.get_counted(&options)).await;
     assert_eq!(foreign.refusal(), (400, "webauthn_verification_failed"));
 }
 
@@ -166,7 +166,7 @@ async fn a_passkey_of_a_kind_that_only_upstream_offers_signs_in() {
             let signature = ed25519.sign(&signed).to_bytes();
             credential["response"]["signature"] = BASE64URL_NOPAD.encode(&signature).into();
         }
-        shown(&server, &challenge, credential).await
+        authenticate(&server, &challenge, credential).await
     };
     assert_eq!(show(true).await.refusal(), (400, "webauthn_verification_failed"));
     let session = show(false).await;

@@ -168,9 +168,9 @@ async fn a_link_brings_the_session_to_the_site() {
     );
     assert_eq!(members[6].1, "signup");
     assert_eq!(server.get_as("/user", &members[0].1).await.status, StatusCode::OK);
-    let again = server.follow(&format!("token={hash}&type=signup&redirect_to={target}")).await;
+    let second = server.follow(&format!("token={hash}&type=signup&redirect_to={target}")).await;
     assert_eq!(
-        again,
+        second,
         "https://app.example.org/in?a=b#error=access_denied&error_code=otp_expired&error_description=Email+link+is+invalid+or+has+expired&sb="
     );
 }

@@ -112,8 +112,8 @@ async fn wallets_sign_in() {
             })
         );
         assert_eq!(session.body["user"]["email"], "");
-        let again = wallet.show(&server, &wallet.now()).await;
-        assert_eq!(again.body["user"]["id"], session.body["user"]["id"]);
+        let second = wallet.show(&server, &wallet.now()).await;
+        assert_eq!(second.body["user"]["id"], session.body["user"]["id"]);
         let payload = session.text("access_token").split('.').nth(1).unwrap().to_owned();
         let payload = base64::prelude::BASE64_URL_SAFE_NO_PAD.decode(payload).unwrap();
         assert_eq!(serde_json::from_slice::<Value>(&payload).unwrap()["amr"][0]["method"], "web3");

@@ -52,7 +52,7 @@ async fn registered(server: &Server, token: &str, key: &mut Authenticator) -> (S
 }
 
 #[tokio::test]
-async fn a_key_is_registered_and_then_shown() {
+async fn a_key_is_registered_and_then_verified() {
     let (server, token) = signed_in().await;
     let mut key = Authenticator { aaguid: [7; 16], ..Authenticator::new() };
     let factor = enrolled(&server, &token, "key").await;
@@ -69,13 +69,13 @@ async fn a_key_is_registered_and_then_shown() {
     assert_eq!(verified.status, StatusCode::OK, "{}", verified.body);
     let claims = server.claims(verified.text("access_token"));
     assert_eq!((&claims["aal"], &claims["amr"][0]["method"]), (&json!("aal2"), &json!("mfa/webauthn")));
-    let shown = &server.factors(&token).await[0];
-    assert_eq!((&shown["status"], &shown["factor_type"]), (&json!("verified"), &json!("webauthn")));
-    assert_eq!(shown["web_authn_aaguid"], json!("07070707-0707-0707-0707-070707070707"));
-    let last = &shown["last_webauthn_challenge_data"];
+    let stored = &server.factors(&token).await[0];
+    assert_eq!((&stored["status"], &stored["factor_type"]), (&json!("verified"), &json!("webauthn")));
+    assert_eq!(stored["web_authn_aaguid"], json!("07070707-0707-0707-0707-070707070707"));
+    let last = &stored["last_webauthn_challenge_data"];
     assert_eq!((&last["type"], &last["challenge"]["challenge_id"]), (&json!("create"), &json!(id)));
     assert_eq!(last["credential_response"]["rawId"], response["id"]);
-    assert!(shown.get("web_authn_credential").is_none());
+    assert!(stored.get("web_authn_credential").is_none());
 
     let (token, _) = server.tokens(ADA).await;
     let (id, ceremony) = challenge(&server, &token, &factor).await;
@@ -85,11 +85,11 @@ async fn a_key_is_registered_and_then_shown() {
     let allowed =
         json!([{ "type": "public-key", "id": response["id"], "transports": ["internal", "hybrid"] }]);
     assert_eq!(options["allowCredentials"], allowed);
-    let shown = answer(&server, &token, (&factor, &id), "request", &key.get_counted(options)).await;
-    assert_eq!(shown.status, StatusCode::OK, "{}", shown.body);
-    assert_eq!(server.claims(shown.text("access_token"))["aal"], json!("aal2"));
-    let again = answer(&server, &token, (&factor, &id), "request", &key.get_counted(options)).await;
-    assert_eq!(again.refusal(), (422, "mfa_challenge_expired"));
+    let session = answer(&server, &token, (&factor, &id), "request", &key.get_counted(options)).await;
+    assert_eq!(session.status, StatusCode::OK, "{}", session.body);
+    assert_eq!(server.claims(session.text("access_token"))["aal"], json!("aal2"));
+    let second = answer(&server, &token, (&factor, &id), "request", &key.get_counted(options)).await;
+    assert_eq!(second.refusal(), (422, "mfa_challenge_expired"));
 }
 
 #[tokio::test]
@@ -176,7 +176,7 @@ async fn a_counter_that_goes_backwards_betrays_a_copy() {
 }
 
 #[tokio::test]
-async fn answers_of_another_form_are_told_what_they_lack() {
+async fn malformed_answers_are_refused() {
     let (server, token) = signed_in().await;
     let factor = enrolled(&server, &token, "key").await;
     let (id, ceremony) = challenge(&server, &token, &factor).await;

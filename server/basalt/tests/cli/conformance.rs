@@ -17,7 +17,7 @@ fn with_npx(mut command: Command, folder: &std::path::Path) -> Command {
 }
 
 #[test]
-fn the_kit_is_told_of_the_running_server() {
+fn the_kit_gets_the_address_and_keys_of_the_running_server() {
     let (project, folder) = (project(), tempfile::tempdir().unwrap());
     let call = |arguments: &[&str]| {
         let mut command = with_npx(basalt(project.path()), folder.path());

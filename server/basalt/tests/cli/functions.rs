@@ -97,9 +97,9 @@ fn a_new_function_can_be_called_from_other_origins() {
     let made = basalt(project.path()).args(["functions", "new", "greet"]).output().unwrap();
     assert!(made.status.success(), "{}", text(&made));
     let served = Server::start(project.path());
-    let asked = "Origin: https://example.com\r\nAccess-Control-Request-Method: POST\r\n\
+    let headers = "Origin: https://example.com\r\nAccess-Control-Request-Method: POST\r\n\
                  Access-Control-Request-Headers: apikey,authorization,content-type,x-client-info\r\n";
-    let (head, _) = served.request("OPTIONS /functions/v1/greet", asked, "");
+    let (head, _) = served.request("OPTIONS /functions/v1/greet", headers, "");
     let head = head.to_lowercase();
     assert!(head.starts_with("http/1.1 200"), "{head}");
     let header =

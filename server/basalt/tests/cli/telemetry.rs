@@ -221,7 +221,7 @@ fn one_trace_leads_from_the_client_to_the_statement_and_the_function() {
     assert_eq!((spans[0].status.as_ref().unwrap().code, spans[2].status.as_ref().unwrap().code), (0, 2));
 
     // A call of a function, which gets the context of its own span.
-    let (head, told) = ask("POST /functions/v1/hello", &parent(3, "01"), SECRET);
+    let (head, received) = ask("POST /functions/v1/hello", &parent(3, "01"), SECRET);
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     let spans = collector.wait_for(&trace(3), 3);
     let expected = [
@@ -230,7 +230,7 @@ fn one_trace_leads_from_the_client_to_the_statement_and_the_function() {
         ("POST /hello", "functions"),
     ];
     assert_eq!(tree(&spans), expected);
-    assert_eq!(told, format!("00-{}-{}-01", trace(3), hex(&spans[2].span_id)));
+    assert_eq!(received, format!("00-{}-{}-01", trace(3), hex(&spans[2].span_id)));
     assert_eq!(attributes(&spans[2])["faas.invoked_name"], "hello");
 
     // A sign-in: several statements, and the route of the service.
@@ -256,17 +256,17 @@ fn one_trace_leads_from_the_client_to_the_statement_and_the_function() {
     assert_eq!(spans[0].name, "GET /storage/v1/object/public/*");
 
     // A trace that its client does not record is not recorded here, and everything that is called gets its context.
-    let (_, told) = ask("GET /functions/v1/hello", &parent(6, "00"), "");
-    assert!(told.starts_with(&format!("00-{}-", trace(6))) && told.ends_with("-00"), "{told}");
+    let (_, received) = ask("GET /functions/v1/hello", &parent(6, "00"), "");
+    assert!(received.starts_with(&format!("00-{}-", trace(6))) && received.ends_with("-00"), "{received}");
 
     // Code of the database gets the context, too.
-    let (_, told) = ask(
+    let (_, received) = ask(
         "POST /rest/v1/rpc/doze",
         &format!("{}content-type: application/json\r\n", parent(7, "01")),
         &format!("{{\"seconds\":0,\"secret\":\"{SECRET}\"}}"),
     );
     let spans = collector.wait_for(&trace(7), 3);
-    assert_eq!(told, format!("\"00-{}-{}-01\"", trace(7), hex(&spans[1].span_id)));
+    assert_eq!(received, format!("\"00-{}-{}-01\"", trace(7), hex(&spans[1].span_id)));
     assert!(collector.trace(&trace(6)).is_empty());
 
     let metrics = || collector.bodies("/v1/metrics");

@@ -112,8 +112,8 @@ async fn jobs_are_made_changed_and_removed() {
     let nameless = number(&client, "select cron.schedule('30 3 * * 6', 'vacuum')").await;
     let named = number(&client, "select cron.schedule('nightly', '0 10 * * *', 'select 1')").await;
     assert_ne!(nameless, named);
-    let again = number(&client, "select cron.schedule('nightly', '10 seconds', 'select 2')").await;
-    assert_eq!(again, named, "replaced");
+    let replacement = number(&client, "select cron.schedule('nightly', '10 seconds', 'select 2')").await;
+    assert_eq!(replacement, named, "replaced");
     let row = "select concat_ws('|', schedule, command, nodename, username, active, jobname) from cron.job
         where jobname = 'nightly' and database = current_database() and nodeport > 0";
     assert_eq!(text(&client, row).await, "10 seconds|select 2|localhost|postgres|t|nightly");

@@ -142,8 +142,8 @@ async fn a_taken_port_is_skipped() {
     let port = cluster.tcp_port().unwrap();
     assert!(port > taken, "{port}");
     let uri = cluster.tcp_login("postgres", cluster.password()).unwrap().to_uri();
-    let shown = query(&uri, "show port").await.unwrap();
-    assert_eq!(shown, Some(port.to_string()));
+    let setting = query(&uri, "show port").await.unwrap();
+    assert_eq!(setting, Some(port.to_string()));
     cluster.stop().await;
 }
 

@@ -205,12 +205,12 @@ async fn the_vault_has_secrets_that_only_some_roles_may_read() {
     client.batch_execute("create extension if not exists supabase_vault with schema vault").await.unwrap();
     client.batch_execute("set role service_role").await.unwrap();
     let id = text(&client, "select vault.create_secret('s3cret é', 'stripe', 'key of the shop')::text").await;
-    let shown = "select name || '|' || description || '|' || decrypted_secret from vault.decrypted_secrets";
-    assert_eq!(text(&client, shown).await, "stripe|key of the shop|s3cret é");
+    let secrets = "select name || '|' || description || '|' || decrypted_secret from vault.decrypted_secrets";
+    assert_eq!(text(&client, secrets).await, "stripe|key of the shop|s3cret é");
     assert!(!text(&client, "select secret from vault.secrets").await.contains("s3cret"));
 
     client.batch_execute(&format!("select vault.update_secret('{id}', 'other')")).await.unwrap();
-    assert_eq!(text(&client, shown).await, "stripe|key of the shop|other");
+    assert_eq!(text(&client, secrets).await, "stripe|key of the shop|other");
     let twice = client.batch_execute("select vault.create_secret('x', 'stripe')").await.unwrap_err();
     assert_eq!(twice.code().unwrap().code(), "23505");
     let around =

@@ -91,8 +91,8 @@ async fn the_site_of_this_repository_applies_on_the_platform() {
     assert!(migrator.project(&site.join("migrations")).await.unwrap().applied.is_empty());
     assert!(migrator.seed(&site, &seeds).await.unwrap().applied.is_empty());
     client.batch_execute("truncate supabase_migrations.seed_files").await.unwrap();
-    let again = Migrator::new(&mut client).seed(&site, &seeds).await.unwrap();
-    assert_eq!(again.applied.len(), seeds.len(), "seeding twice harms nothing");
+    let repeated = Migrator::new(&mut client).seed(&site, &seeds).await.unwrap();
+    assert_eq!(repeated.applied.len(), seeds.len(), "seeding twice harms nothing");
 }
 
 #[tokio::test]
@@ -117,8 +117,8 @@ async fn a_project_is_recorded_as_the_supabase_cli_does() {
         "20250101000000|first_table|-- the table\ncreate table t (id int, name text)|create index on t (id)\n\
          20250102000000|second|insert into t values (1, 'a;b')"
     );
-    let again = Migrator::new(&mut client).project(folder.path()).await.unwrap();
-    assert!(again.applied.is_empty());
+    let repeated = Migrator::new(&mut client).project(folder.path()).await.unwrap();
+    assert!(repeated.applied.is_empty());
     assert_eq!(count(&client, "select count(*) from t").await, 1);
 }
 
@@ -167,10 +167,10 @@ async fn an_error_names_the_line_and_nothing_of_the_file_is_applied() {
     assert_eq!((error.file.as_str(), error.line, error.code.as_str()), ("2_bad.sql", 5, "42703"));
     assert!(error.message.contains("nonsense"), "{error}");
     assert!(error.statement.starts_with("select 'é'"), "{error}");
-    let shown = error.to_string();
+    let message = error.to_string();
     assert!(
-        shown.starts_with("2_bad.sql, line 5: ERROR 42703: ") && shown.contains("Nothing of this file"),
-        "{shown}"
+        message.starts_with("2_bad.sql, line 5: ERROR 42703: ") && message.contains("Nothing of this file"),
+        "{message}"
     );
 
     assert_eq!(text(&client, "select to_regclass('good')::text").await, "good");

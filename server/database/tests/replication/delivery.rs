@@ -64,8 +64,8 @@ async fn a_transaction_that_was_broken_off_comes_again_from_its_beginning() {
     assert!(slot::release(&harness.database, &harness.settings.slot).await.unwrap());
     drop(stream);
     let mut stream = harness.stream().await;
-    let (told, end) = transaction_of(&mut stream).await;
-    assert_eq!(told.len(), 50_000);
+    let (events, end) = transaction_of(&mut stream).await;
+    assert_eq!(events.len(), 50_000);
     stream.confirm(end);
     harness.finish(stream).await;
 }

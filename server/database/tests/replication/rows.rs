@@ -5,7 +5,7 @@ use database::replication::{Event, ReplicaIdentity, Value};
 use crate::harness::{Harness, next, transaction, transaction_of};
 
 #[tokio::test]
-async fn old_rows_are_told_by_the_replica_identity() {
+async fn the_replica_identity_decides_which_old_columns_are_sent() {
     let setup = "create table by_key (id int primary key, code int not null unique, name text);
                  create table by_index (like by_key including all);
                  alter table by_index replica identity using index by_index_code_key;
@@ -56,13 +56,13 @@ async fn old_rows_are_told_by_the_replica_identity() {
             ],
         ),
     ] {
-        let told = transaction(&mut stream).await;
-        assert_eq!(told[..2], inserts(table));
-        assert_eq!(told[2..], changes);
+        let events = transaction(&mut stream).await;
+        assert_eq!(events[..2], inserts(table));
+        assert_eq!(events[2..], changes);
     }
     harness.run("insert into silent values (1, 1, 'a')").await;
-    let (told, _) = transaction_of(&mut stream).await;
-    let Some(Event::Insert { relation, .. }) = told.first() else { panic!("{told:?}") };
+    let (events, _) = transaction_of(&mut stream).await;
+    let Some(Event::Insert { relation, .. }) = events.first() else { panic!("{events:?}") };
     assert_eq!(relation.replica_identity, ReplicaIdentity::Nothing);
     assert!(relation.columns.iter().all(|column| !column.is_key));
     let refused = harness.admin.batch_execute("delete from silent").await.unwrap_err();
@@ -77,8 +77,8 @@ async fn tables_are_described() {
     let harness = Harness::new(setup).await;
     let mut stream = harness.stream().await;
     harness.run("insert into app.\"T é\" values (1, 'x', '{sad}')").await;
-    let (told, _) = transaction_of(&mut stream).await;
-    let Some(Event::Insert { relation, new }) = told.first() else { panic!("{told:?}") };
+    let (events, _) = transaction_of(&mut stream).await;
+    let Some(Event::Insert { relation, new }) = events.first() else { panic!("{events:?}") };
     assert_eq!((relation.schema.as_str(), relation.name.as_str()), ("app", "T é"));
     assert_eq!(relation.oid.to_string(), harness.query("select 'app.\"T é\"'::regclass::oid").await);
     assert_eq!(relation.replica_identity, ReplicaIdentity::Default);
@@ -103,7 +103,7 @@ async fn tables_are_described() {
 }
 
 #[tokio::test]
-async fn large_values_that_stay_as_they_are_are_not_told() {
+async fn large_values_that_do_not_change_are_not_sent() {
     let setup = "create table t (id int primary key, large text, small text);
                  alter table t alter large set storage external;
                  create table whole (like t including all); alter table whole replica identity full;
@@ -167,19 +167,19 @@ async fn a_table_may_change_between_its_rows() {
     harness.run("insert into t values (4)").await;
     harness.run("alter table t rename to u").await;
     harness.run("update u set b = 8 where id = 4").await;
-    let mut told = Vec::new();
-    while told.len() < 3 {
+    let mut inserted = Vec::new();
+    while inserted.len() < 3 {
         if let Event::Insert { relation, .. } | Event::Update { relation, .. } = next(&mut stream).await {
             let columns: Vec<&str> = relation.columns.iter().map(|column| column.name.as_str()).collect();
-            told.push(format!("{}({})", relation.name, columns.join(",")));
+            inserted.push(format!("{}({})", relation.name, columns.join(",")));
         }
     }
-    assert_eq!(told, ["t(id,c,b)", "t(id,b)", "u(id,b)"]);
+    assert_eq!(inserted, ["t(id,c,b)", "t(id,b)", "u(id,b)"]);
     harness.finish(stream).await;
 }
 
 #[tokio::test]
-async fn truncated_tables_are_told_together() {
+async fn truncated_tables_come_in_one_event() {
     let setup =
         "create table a (id int primary key); create table b (id int references a); insert into a values (1)";
     let harness = Harness::new(setup).await;
@@ -194,15 +194,15 @@ async fn large_transactions_and_values_arrive_whole() {
     let harness = Harness::new("create table t (id int primary key, name text)").await;
     let mut stream = harness.stream().await;
     harness.run("insert into t select n, 'row ' || n from generate_series(1, 50000) n").await;
-    let (told, _) = transaction_of(&mut stream).await;
-    assert_eq!(told.len(), 50_000);
-    for (number, event) in (1..).zip(&told) {
+    let (events, _) = transaction_of(&mut stream).await;
+    assert_eq!(events.len(), 50_000);
+    for (number, event) in (1..).zip(&events) {
         let Event::Insert { new, .. } = event else { panic!("{event:?}") };
         assert_eq!(new.get(0).and_then(Value::text), Some(number.to_string().as_str()));
     }
     harness.run("insert into t values (0, repeat('0123456789', 500000))").await;
-    let (told, _) = transaction_of(&mut stream).await;
-    let [Event::Insert { new, .. }] = told.as_slice() else { panic!("one row") };
+    let (events, _) = transaction_of(&mut stream).await;
+    let [Event::Insert { new, .. }] = events.as_slice() else { panic!("one row") };
     let value = new.bytes(1).unwrap();
     assert_eq!(value.len(), 5_000_000);
     assert!(value.chunks(10).all(|part| part == b"0123456789"));

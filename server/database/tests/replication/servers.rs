@@ -200,8 +200,8 @@ async fn the_stream_is_encrypted_as_sslmode_says() {
     let is_encrypted = format!("select ssl from pg_stat_ssl where pid = {}", stream.process_id());
     assert!(client.query_one(&is_encrypted, &[]).await.unwrap().get::<_, bool>(0));
     client.batch_execute("insert into t select generate_series(1, 20000)").await.unwrap();
-    let told = transaction(&mut stream).await;
-    assert_eq!((told.len(), told.last().map(String::as_str)), (20_000, Some("insert t (20000)")));
+    let events = transaction(&mut stream).await;
+    assert_eq!((events.len(), events.last().map(String::as_str)), (20_000, Some("insert t (20000)")));
     while let Event::Keepalive { end } = next(&mut stream).await {
         stream.confirm(end);
         if slot::lag(&database, "s").await.unwrap().unwrap().confirmed_position == Some(end) {

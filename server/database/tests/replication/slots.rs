@@ -19,8 +19,8 @@ async fn a_slot_is_made_once_and_dropped_once() {
     let has_failover =
         "select coalesce(to_jsonb(s) ->> 'failover', 'absent') || current_setting('server_version_num')
                         from pg_replication_slots s where slot_name = current_database()";
-    let told = harness.query(has_failover).await;
-    assert!(told.starts_with("true") || told.starts_with("absent1"), "{told}");
+    let failover = harness.query(has_failover).await;
+    assert!(failover.starts_with("true") || failover.starts_with("absent1"), "{failover}");
     assert!(slot::drop(database, name).await.unwrap());
     assert!(!slot::drop(database, name).await.unwrap());
     assert_eq!(slot::lag(database, name).await.unwrap(), None);
@@ -100,7 +100,7 @@ async fn slots_of_others_are_left_alone() {
 }
 
 #[tokio::test]
-async fn a_role_without_the_attribute_is_told() {
+async fn a_role_without_the_replication_attribute_is_refused() {
     let test_database = testkit::Database::create().await;
     let uri = test_database.uri_as("authenticator");
     let database = Database::connect(Settings::new(uri.parse().unwrap())).await.unwrap();

@@ -10,7 +10,7 @@ use crate::harness::{Listener, PATIENCE, Project};
 const PID: &str = "Deno.serve(() => new Response(String(Deno.pid)))";
 
 #[tokio::test]
-async fn what_does_not_start_says_so_and_is_tried_again() {
+async fn a_function_that_fails_to_start_reports_it_and_is_started_again() {
     let project = Project::with(
         &[
             ("broken/index.ts", "this is no program"),
@@ -28,9 +28,9 @@ async fn what_does_not_start_says_so_and_is_tried_again() {
         assert_eq!(answer.refusal(), (503, "BOOT_ERROR".to_owned()));
         assert_eq!(answer.json()["message"], "Function failed to start (please check logs)");
     }
-    project.write("broken/index.ts", "Deno.serve(() => new Response('mended'))");
-    let mended = async { while project.get("/broken").await.text != "mended" {} };
-    timeout(PATIENCE, mended).await.expect("a mended function to start");
+    project.write("broken/index.ts", "Deno.serve(() => new Response('fixed'))");
+    let started = async { while project.get("/broken").await.text != "fixed" {} };
+    timeout(PATIENCE, started).await.expect("the corrected function to start");
     project.functions.stop().await;
 }
 

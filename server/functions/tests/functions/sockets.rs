@@ -107,14 +107,14 @@ async fn a_socket_ends_with_its_process() {
 }
 
 #[tokio::test]
-async fn a_stopping_server_says_goodbye_and_so_does_the_function_learn() {
+async fn a_stopping_server_closes_sockets_at_both_ends() {
     let source = r"
-const told = Promise.withResolvers()
+const closure = Promise.withResolvers()
 Deno.serve((request) => {
   if (request.headers.get('upgrade') === null) return new Response('no socket')
   const { socket, response } = Deno.upgradeWebSocket(request)
-  socket.onclose = ({ code, reason }) => told.resolve(`${code} ${reason}`)
-  EdgeRuntime.waitUntil(told.promise.then((text) => Deno.connect({ port: Number(new URL(request.url).searchParams.get('tell')) })
+  socket.onclose = ({ code, reason }) => closure.resolve(`${code} ${reason}`)
+  EdgeRuntime.waitUntil(closure.promise.then((text) => Deno.connect({ port: Number(new URL(request.url).searchParams.get('tell')) })
     .then((connection) => connection.write(new TextEncoder().encode(text)))))
   return response
 })";

@@ -69,11 +69,11 @@ async fn talk(
     mut server: Pin<Box<dyn Stream>>,
     line: watch::Receiver<Line>,
 ) -> std::io::Result<()> {
-    let (mut asked, mut answered) = ([0; 4096], [0; 4096]);
+    let (mut client_bytes, mut server_bytes) = ([0; 4096], [0; 4096]);
     loop {
         let (from_client, length) = tokio::select! {
-            read = client.read(&mut asked) => (true, read?),
-            read = server.read(&mut answered) => (false, read?),
+            read = client.read(&mut client_bytes) => (true, read?),
+            read = server.read(&mut server_bytes) => (false, read?),
         };
         if length == 0 {
             return Ok(());
@@ -81,8 +81,8 @@ async fn talk(
         let is_noisy = *line.borrow() == Line::Noisy;
         match from_client {
             true if is_noisy => client.write_all(b"?\0\0\0\0").await?,
-            true => server.write_all(&asked[..length]).await?,
-            false => client.write_all(&answered[..length]).await?,
+            true => server.write_all(&client_bytes[..length]).await?,
+            false => client.write_all(&server_bytes[..length]).await?,
         }
     }
 }
@@ -124,7 +124,7 @@ async fn until_answered(league: &League) {
 }
 
 #[tokio::test]
-async fn lost_connections_are_told_and_made_again() {
+async fn lost_connections_are_reported_and_replaced() {
     let (league, proxy) = start().await;
     assert_eq!(league.ids("/clubs?select=id&order=id").await, [1, 2, 3]);
     proxy.line.send_replace(Line::Cut);
@@ -158,7 +158,7 @@ async fn what_changed_while_the_connection_was_lost_is_seen_after_it() {
 }
 
 #[tokio::test]
-async fn answers_that_make_no_sense_are_told() {
+async fn malformed_answers_of_postgres_are_reported() {
     let (league, proxy) = start().await;
     proxy.line.send_replace(Line::Noisy);
     let noise = league.get("/clubs").await;

@@ -220,7 +220,7 @@ async fn arguments_and_results_are_of_any_type_and_name() {
 }
 
 #[tokio::test]
-async fn functions_that_are_not_there_are_told_with_what_is_near() {
+async fn errors_of_missing_functions_suggest_similar_ones() {
     let league = League::start().await;
     for (url, hint) in [
         ("/rpc/team_playrs?team=1", json!("Perhaps you meant to call the function league.team_players")),
@@ -304,11 +304,14 @@ async fn functions_say_what_the_status_line_says() {
         let body = json!({ "state": state, "message": message, "detail": detail });
         let answer = league.request("POST", "/rpc/expire").json(&body).send().await.unwrap();
         let status = answer.status();
-        let told = answer.extensions().get::<ReasonPhrase>().map(|reason| reason.as_bytes().to_vec());
-        let told = told.or_else(|| Some(status.canonical_reason()?.as_bytes().to_vec()));
+        let reason_phrase =
+            answer.extensions().get::<ReasonPhrase>().map(|reason| reason.as_bytes().to_vec());
+        let reason_phrase = reason_phrase.or_else(|| Some(status.canonical_reason()?.as_bytes().to_vec()));
         assert!(!answer.headers().contains_key("x-planted"));
         match reason {
-            Some(reason) => assert_eq!(told.as_deref(), Some(reason.as_bytes()), "{body}: {answer:?}"),
+            Some(reason) => {
+                assert_eq!(reason_phrase.as_deref(), Some(reason.as_bytes()), "{body}: {answer:?}")
+            }
             None => assert_eq!(status.as_u16(), 419, "{body}: {answer:?}"),
         }
     }

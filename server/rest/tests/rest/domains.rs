@@ -65,7 +65,7 @@ async fn filters_are_read_through_the_cast() {
 async fn payloads_are_read_through_the_cast() {
     let league = with_kits().await;
     let full = [("prefer", "return=representation")];
-    let shown = |method: &'static str, url: &'static str, body: Value| {
+    let changed_rows = |method: &'static str, url: &'static str, body: Value| {
         let (league, full) = (&league, &full);
         async move {
             let answer = league.change(method, url, full, &body.to_string()).await;
@@ -75,23 +75,23 @@ async fn payloads_are_read_through_the_cast() {
     };
     let url = "/kits?select=id,main,trim,price";
     let new = json!({ "id": 4, "main": "#0000ff", "trim": null, "price": 7.25 });
-    let as_shown = json!([{ "id": 4, "main": "#0000ff", "trim": null, "price": "7.25" }]);
-    assert_eq!(shown("POST", url, new).await, as_shown);
+    let cast = json!([{ "id": 4, "main": "#0000ff", "trim": null, "price": "7.25" }]);
+    assert_eq!(changed_rows("POST", url, new).await, cast);
     let several = json!([{ "id": 5, "main": "#00ff00" }, { "id": 6, "main": "#ff0000" }]);
     let mains = json!([{ "main": "#00ff00" }, { "main": "#ff0000" }]);
-    assert_eq!(shown("POST", "/kits?select=main&order=id", several).await, mains);
+    assert_eq!(changed_rows("POST", "/kits?select=main&order=id", several).await, mains);
     assert_eq!(
-        shown("PATCH", "/kits?main=eq.ff0000&select=main", json!({ "main": "#ff00ff" })).await,
+        changed_rows("PATCH", "/kits?main=eq.ff0000&select=main", json!({ "main": "#ff00ff" })).await,
         json!([{ "main": "#ff00ff" }])
     );
     let put = json!({ "id": 6, "club_id": null, "main": "#aaaaaa", "trim": "#bbbbbb", "price": null });
-    assert_eq!(shown("PUT", "/kits?id=eq.6", put.clone()).await, json!([put]));
+    assert_eq!(changed_rows("PUT", "/kits?id=eq.6", put.clone()).await, json!([put]));
     assert_eq!(
-        shown("DELETE", "/kits?main=eq.aaaaaa&select=main", json!({})).await,
+        changed_rows("DELETE", "/kits?main=eq.aaaaaa&select=main", json!({})).await,
         json!([{ "main": "#aaaaaa" }])
     );
     assert_eq!(
-        shown("POST", "/kit_list?select=main", json!({ "id": 7, "main": "#777777" })).await,
+        changed_rows("POST", "/kit_list?select=main", json!({ "id": 7, "main": "#777777" })).await,
         json!([{ "main": "#777777" }])
     );
     let bad = league.change("POST", "/kits", &[], r##"{"id":9,"main":"#mauve"}"##).await;

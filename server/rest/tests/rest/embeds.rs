@@ -154,7 +154,7 @@ async fn inner_embeds_filter_their_parent() {
 }
 
 #[tokio::test]
-async fn embeds_can_be_asked_for_being_there() {
+async fn rows_can_be_filtered_by_whether_an_embed_is_null() {
     let league = League::start().await;
     assert_eq!(league.rows("/clubs?select=id,teams()&teams=is.null").await, json!([{ "id": 3 }]));
     assert_eq!(league.ids("/clubs?select=id,teams(id)&teams=not.is.null&order=id").await, [1, 2]);

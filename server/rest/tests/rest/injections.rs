@@ -175,13 +175,13 @@ async fn attempts_stay_values_and_names() {
         (select json_agg(s order by id) from league.secrets s), (select count(*) from league.lineups),
         (select count(*) from pg_class), (select count(*) from pg_roles))::text";
     let before: String = superuser.query_one(state, &[]).await.unwrap().get(0);
-    let mut asked = 0;
+    let mut count = 0;
     for attempt in ATTEMPTS {
         let reads = urls(attempt).into_iter().map(|url| league.request("GET", &url));
         for request in reads.chain(changes(&league, attempt)).chain(headers(&league, attempt)) {
             let what = format!("{request:?}");
             let answer = send(request).await;
-            asked += 1;
+            count += 1;
             // An unknown case of a function's own `CASE` is that function's failure.
             let is_own = answer.text.contains("case not found");
             assert!(answer.status < 500 || is_own, "{what}: {answer:?}");
@@ -192,7 +192,7 @@ async fn attempts_stay_values_and_names() {
             assert!(code != "42601" || answer.text.contains("tsquery"), "{what}: {answer:?}");
         }
     }
-    assert!(asked > 1000, "{asked}");
+    assert!(count > 1000, "{count}");
     let after: String = superuser.query_one(state, &[]).await.unwrap().get(0);
     assert_eq!(after, before);
     let context =

@@ -16,7 +16,7 @@ async fn accepting(league: &League, url: &str, accept: &str) -> Answer {
 }
 
 /// Returns status, content type and body.
-fn shown(answer: &Answer) -> (u16, &str, &str) {
+fn parts(answer: &Answer) -> (u16, &str, &str) {
     (answer.status, answer.header("content-type"), &answer.text)
 }
 
@@ -24,9 +24,9 @@ fn shown(answer: &Answer) -> (u16, &str, &str) {
 async fn functions_give_the_media_type_that_their_domain_names() {
     let league = with_handlers().await;
     let text = accepting(&league, "/rpc/motto", "text/plain").await;
-    assert_eq!(shown(&text), (200, "text/plain; charset=utf-8", "Row on — always"));
+    assert_eq!(parts(&text), (200, "text/plain; charset=utf-8", "Row on — always"));
     let xml = accepting(&league, "/rpc/feed", "text/xml").await;
-    assert_eq!(shown(&xml), (200, "text/xml; charset=utf-8", "<club name=\"Row\"/>"));
+    assert_eq!(parts(&xml), (200, "text/xml; charset=utf-8", "<club name=\"Row\"/>"));
     let bytes = accepting(&league, "/rpc/keystream?size=600", "application/octet-stream").await;
     assert_eq!((bytes.status, bytes.header("content-type")), (200, "application/octet-stream"));
     assert_eq!(bytes.bytes, (0..600).map(|n| u8::try_from(n % 256).unwrap()).collect::<Vec<u8>>());
@@ -40,12 +40,12 @@ async fn functions_still_give_json() {
     let league = with_handlers().await;
     for accept in ["*/*", "application/json", "image/gif, application/json;q=0.1"] {
         let json = accepting(&league, "/rpc/motto", accept).await;
-        assert_eq!(shown(&json), (200, "application/json; charset=utf-8", "\"Row on — always\""), "{accept}");
+        assert_eq!(parts(&json), (200, "application/json; charset=utf-8", "\"Row on — always\""), "{accept}");
     }
     let posted = league.change("POST", "/rpc/motto", &[("accept", "text/plain")], "{}").await;
     assert_eq!(posted.text, "Row on — always");
     let head = send(league.request("HEAD", "/rpc/motto").header("accept", "text/plain")).await;
-    assert_eq!(shown(&head), (200, "text/plain; charset=utf-8", ""));
+    assert_eq!(parts(&head), (200, "text/plain; charset=utf-8", ""));
 }
 
 #[tokio::test]
@@ -72,16 +72,16 @@ async fn a_handler_of_any_type_answers_everything() {
     let league = with_handlers().await;
     for accept in ["*/*", "application/json", "odd/type"] {
         let answer = accepting(&league, "/rpc/anything", accept).await;
-        assert_eq!(shown(&answer), (200, "application/octet-stream", "<p>Row</p>"), "{accept}");
+        assert_eq!(parts(&answer), (200, "application/octet-stream", "<p>Row</p>"), "{accept}");
         let answer = accepting(&league, "/teams.txt?id=lt.3&order=id", accept).await;
         assert_eq!(
-            shown(&answer),
+            parts(&answer),
             (200, "application/octet-stream", "Row Firsts\nRow Reserves\n"),
             "{accept}"
         );
     }
     let html = accepting(&league, "/rpc/anything", "text/html").await;
-    assert_eq!(shown(&html), (200, "text/html; charset=utf-8", "<p>Row</p>"));
+    assert_eq!(parts(&html), (200, "text/html; charset=utf-8", "<p>Row</p>"));
     assert_eq!(html.header("vary"), "Cookie");
     let object = accepting(&league, "/teams.txt?id=eq.1", "application/vnd.pgrst.object+json").await;
     assert_eq!(object.json(), json!({ "id": 1, "name": "Row Firsts" }));
@@ -94,7 +94,7 @@ async fn a_handler_of_a_tables_rows_needs_whole_rows() {
     let league = with_handlers().await;
     for url in ["/players?id=lt.3&order=id", "/rpc/team_players?team=1", "/players?select=*&limit=2"] {
         let answer = accepting(&league, url, "application/vnd.squad").await;
-        assert_eq!(shown(&answer), (200, "application/vnd.squad", "1=Ada;2=Bea;"), "{url}");
+        assert_eq!(parts(&answer), (200, "application/vnd.squad", "1=Ada;2=Bea;"), "{url}");
         assert_eq!(answer.header("content-disposition"), "attachment; filename=\"squad\"");
     }
     for url in ["/players?select=id,name", "/players?select=*,teams(*)", "/teams", "/rpc/numbers"] {
@@ -103,11 +103,11 @@ async fn a_handler_of_a_tables_rows_needs_whole_rows() {
     }
     let full = [("accept", "application/vnd.squad"), ("prefer", "return=representation")];
     let new = league.change("POST", "/players", &full, r#"{"id":9,"name":"Eve"}"#).await;
-    assert_eq!(shown(&new), (201, "application/vnd.squad", "9=Eve;"));
+    assert_eq!(parts(&new), (201, "application/vnd.squad", "9=Eve;"));
     let changed = league.change("PATCH", "/players?id=eq.9", &full, r#"{"name":"Eva"}"#).await;
-    assert_eq!(shown(&changed), (200, "application/vnd.squad", "9=Eva;"));
+    assert_eq!(parts(&changed), (200, "application/vnd.squad", "9=Eva;"));
     let gone = league.change("DELETE", "/players?id=eq.9", &full[..1], "").await;
-    assert_eq!(shown(&gone), (204, "", ""));
+    assert_eq!(parts(&gone), (204, "", ""));
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn a_handler_of_any_rows_takes_every_select() {
         ("/rpc/totals", "{\"players\":4,\"teams\":4}\n"),
     ] {
         let answer = accepting(&league, url, "text/x-lines").await;
-        assert_eq!(shown(&answer), (200, "text/x-lines", body), "{url}");
+        assert_eq!(parts(&answer), (200, "text/x-lines", body), "{url}");
     }
 }
 
@@ -128,7 +128,7 @@ async fn a_handler_of_any_rows_takes_every_select() {
 async fn built_in_types_may_be_overridden_for_a_table() {
     let league = with_handlers().await;
     let own = accepting(&league, "/clubs?id=eq.1", "text/csv").await;
-    assert_eq!(shown(&own), (200, "text/csv; charset=utf-8", "\u{feff}Harbour Row\r\n"));
+    assert_eq!(parts(&own), (200, "text/csv; charset=utf-8", "\u{feff}Harbour Row\r\n"));
     let built_in = accepting(&league, "/clubs?id=eq.1&select=id,name", "text/csv").await;
     assert_eq!(built_in.text, "id,name\n1,\"Harbour Row\"");
 }
@@ -303,13 +303,13 @@ async fn comma_separated_values_survive_both_ways() {
     };
     let new = send(csv("POST", "/odd").header("prefer", "return=representation").body(values)).await;
     let expected = "id,name,\"a, \"\"b\"\"\"\n1,\"x, \"\"y\"\"\nz \\ w\",\"\"\n2,,\"\"";
-    assert_eq!(shown(&new), (201, "text/csv; charset=utf-8", expected));
+    assert_eq!(parts(&new), (201, "text/csv; charset=utf-8", expected));
     assert_eq!(send(csv("GET", "/odd?id=eq.9")).await.text, "\n");
     let changed =
         send(csv("PATCH", "/odd?id=eq.2").header("prefer", "return=representation").body("name\nX")).await;
     assert_eq!(changed.text, "id,name,\"a, \"\"b\"\"\"\n2,X,\"\"");
     let called = send(csv("POST", "/rpc/add").body("a,b\n1,2")).await;
-    assert_eq!(shown(&called), (200, "text/csv; charset=utf-8", "pgrst_scalar\n3"));
+    assert_eq!(parts(&called), (200, "text/csv; charset=utf-8", "pgrst_scalar\n3"));
     for (body, message) in [
         ("id,name\n1", "All lines must have same number of fields"),
         ("id,name\n\"1,x", "CSV has an unclosed quote"),

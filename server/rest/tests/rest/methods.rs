@@ -105,8 +105,8 @@ async fn functions_called_by_head_may_only_read() {
 async fn rules_and_triggers_of_views_take_what_is_inserted() {
     let league = League::extended(RELATIONS, |_| {}).await;
     let full = [("prefer", "return=representation")];
-    let told = league.change("POST", "/rumours?select=name", &full, r#"{"name":"goal"}"#).await;
-    assert_eq!((told.status, told.json()), (201, json!([{ "name": "They say goal" }])));
+    let inserted = league.change("POST", "/rumours?select=name", &full, r#"{"name":"goal"}"#).await;
+    assert_eq!((inserted.status, inserted.json()), (201, json!([{ "name": "They say goal" }])));
     let silent = league.change("POST", "/rumours", &[], r#"{"name":"save"}"#).await;
     assert_eq!((silent.status, silent.text.as_str()), (201, ""));
     assert_eq!(league.rows("/clubs?name=like.They*").await.as_array().unwrap().len(), 2);

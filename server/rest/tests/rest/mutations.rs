@@ -253,7 +253,7 @@ async fn rows_are_updated_by_filters() {
     let league = League::start().await;
     let silent = league.change("PATCH", "/players?id=eq.1", &[], r#"{"height":1.8}"#).await;
     assert_eq!((silent.status, silent.header("content-range")), (204, "0-0/*"));
-    let shown = league
+    let updated = league
         .change(
             "PATCH",
             "/players?or=(id.eq.1,id.eq.2)&select=id,height,teams(name)&order=id.desc",
@@ -262,7 +262,7 @@ async fn rows_are_updated_by_filters() {
         )
         .await;
     assert_eq!(
-        shown.json(),
+        updated.json(),
         json!([
             { "id": 2, "height": 2, "teams": { "name": "Row Firsts" } },
             { "id": 1, "height": 2, "teams": { "name": "Row Firsts" } },
@@ -295,8 +295,8 @@ async fn rows_are_deleted_by_filters() {
     let league = League::start().await;
     let counted = league.change("DELETE", "/lineups?match_id=eq.1", &[("prefer", "count=exact")], "").await;
     assert_eq!((counted.status, counted.header("content-range")), (204, "*/2"));
-    let shown = league.change("DELETE", "/lineups?select=minutes", &[FULL], "").await;
-    assert_eq!((shown.status, shown.json()), (200, json!([{ "minutes": 10 }])));
+    let deleted = league.change("DELETE", "/lineups?select=minutes", &[FULL], "").await;
+    assert_eq!((deleted.status, deleted.json()), (200, json!([{ "minutes": 10 }])));
 }
 
 #[tokio::test]
@@ -353,13 +353,13 @@ async fn changes_of_every_row_are_refused_where_they_are_to_be() {
     assert_eq!(upstream.change("PATCH", "/players", &[], r#"{"height":1.5}"#).await.status, 204);
     let superuser = upstream.database.client().await;
     // What else is set at once shows when it holds.
-    let told = "do $$ begin
+    let statements = "do $$ begin
                   execute format('alter role authenticator in database %I set pgrst.db_safe_update = true',
                     current_database());
                   execute format('alter role authenticator in database %I set pgrst.openapi_mode = disabled',
                     current_database());
                 end $$; notify pgrst, 'reload config'";
-    superuser.batch_execute(told).await.unwrap();
+    superuser.batch_execute(statements).await.unwrap();
     upstream.until("/", 404).await;
     assert_eq!(upstream.change("PATCH", "/players", &[], r#"{"height":1.5}"#).await.status, 400);
 }

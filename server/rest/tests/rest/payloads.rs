@@ -142,16 +142,16 @@ fn any_payload_is_read_as_postgres_reads_it() {
             columns.iter().map(|column| format!("c{column:02} {}", TYPES[*column].0)).collect();
         let typed = typed.join(", ");
         let function = if *is_object { "json_to_record" } else { "json_to_recordset" };
-        let shown = "select coalesce(json_agg(x.*), '[]')::text from x";
+        let as_json = "select coalesce(json_agg(x.*), '[]')::text from x";
         let insert = format!(
             "with x as (insert into league.anything ({names}) select * from {function}($1::text::json) as y ({typed})
-             returning {names}) {shown}"
+             returning {names}) {as_json}"
         );
         let sets = columns.iter().map(|column| format!("c{column:02} = y.c{column:02}")).collect::<Vec<_>>().join(",");
         let own = columns.iter().map(|column| format!("one.c{column:02}")).collect::<Vec<_>>().join(",");
         let update = format!(
             "with x as (update league.one set {sets} from json_to_record($1::text::json) as y ({typed})
-             returning {own}) {shown}"
+             returning {own}) {as_json}"
         );
         let full = [("prefer", "return=representation")];
         runtime.block_on(async {

@@ -20,8 +20,8 @@ const PUBLISHED: &str = "
 
 #[tokio::test]
 async fn published_rows_with_generated_columns_are_changed_and_deleted() {
-    let made_anew = "drop publication supabase_realtime; create publication supabase_realtime;";
-    for before in ["", made_anew] {
+    let replacement = "drop publication supabase_realtime; create publication supabase_realtime;";
+    for before in ["", replacement] {
         let sql = format!("{before}{PUBLISHED} alter publication supabase_realtime add table league.trips;");
         let league = League::extended(&sql, |_| {}).await;
         let headers = [("prefer", "return=representation")];

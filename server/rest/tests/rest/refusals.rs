@@ -70,7 +70,7 @@ async fn each_mistake_has_its_code() {
 }
 
 #[tokio::test]
-async fn of_several_mistakes_the_first_is_told() {
+async fn of_several_errors_the_first_is_returned() {
     let league = League::start().await;
     let (image, odd) = (("accept", "image/png"), ("prefer", "handling=strict, odd=1"));
     let (secret, other) = (("accept-profile", "secret"), ("content-profile", "secret"));

@@ -250,7 +250,7 @@ async fn bodies_have_a_largest_size() {
 }
 
 #[tokio::test]
-async fn an_operator_is_told_when_nothing_can_be_answered() {
+async fn the_admin_server_reports_an_unreachable_database() {
     let nowhere = database::Settings::new("postgres://authenticator@127.0.0.1:1/postgres".parse().unwrap());
     let database = database::Database::connect(nowhere).await.unwrap();
     let rest = rest::service(rest::Settings::default(), database, keys().verifier());

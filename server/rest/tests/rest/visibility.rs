@@ -67,7 +67,7 @@ async fn code_that_looks_at_requests_is_known_by_what_it_is_made_of() {
 }
 
 #[tokio::test]
-async fn defaults_policies_and_triggers_are_told_what_they_ask_for() {
+async fn defaults_policies_and_triggers_see_the_request() {
     let league = League::extended(TABLES, |_| {}).await;
     let superuser = league.database.client().await;
     superuser.batch_execute("insert into league.guarded values (1)").await.unwrap();
@@ -86,7 +86,7 @@ async fn defaults_policies_and_triggers_are_told_what_they_ask_for() {
 }
 
 #[tokio::test]
-async fn code_that_comes_later_is_told_as_well() {
+async fn code_that_is_created_later_sees_the_request_too() {
     let league = League::extended(TABLES, |_| {}).await;
     let insert = |id: u32| {
         let league = &league;
@@ -118,7 +118,7 @@ async fn code_that_comes_later_is_told_as_well() {
 }
 
 #[tokio::test]
-async fn a_database_without_news_of_policies_is_told_everything() {
+async fn without_the_event_trigger_every_read_sees_the_request() {
     let sql = "drop event trigger pgrst_ddl_watch; create table league.plain (id integer)";
     let league = League::extended(sql, |_| {}).await;
     let cache: Value = serde_json::from_str(&league.rest.schema_cache().unwrap()).unwrap();

@@ -81,9 +81,9 @@ async fn a_copy_that_is_still_good_is_not_sent_again() {
     let path = "/object/public/open/digits.txt";
     let first = server.get(path).await;
     let etag = first.header("etag").to_owned();
-    let again = server.ask(Method::GET, path, &[("if-none-match", &etag)]).await;
-    assert_eq!((again.status, again.body.len()), (StatusCode::NOT_MODIFIED, 0));
-    assert_eq!(again.header("cache-control"), "max-age=3600");
+    let second = server.ask(Method::GET, path, &[("if-none-match", &etag)]).await;
+    assert_eq!((second.status, second.body.len()), (StatusCode::NOT_MODIFIED, 0));
+    assert_eq!(second.header("cache-control"), "max-age=3600");
     let since = server.ask(Method::GET, path, &[("if-modified-since", first.header("last-modified"))]).await;
     assert_eq!(since.status, StatusCode::NOT_MODIFIED);
     let other = server.ask(Method::GET, path, &[("if-none-match", "\"other\"")]).await;
@@ -157,8 +157,8 @@ async fn row_level_security_decides_about_closed_buckets() {
     server
         .sql("create policy readable on storage.objects for select to anon using (bucket_id = 'closed')")
         .await;
-    let shown = server.ask(Method::GET, path, &[("authorization", &anon)]).await;
-    assert_eq!(shown.status, StatusCode::OK);
+    let answer = server.ask(Method::GET, path, &[("authorization", &anon)]).await;
+    assert_eq!(answer.status, StatusCode::OK);
 }
 
 #[tokio::test]

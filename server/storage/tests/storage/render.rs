@@ -258,8 +258,8 @@ async fn pictures_are_turned_as_their_camera_was_held() {
         let part = render_as(&server, "turned.jpg", "width=60&height=90&gravity=we", "*/*").await;
         assert_eq!((picture(&part).width(), picture(&part).height()), (60, 90), "{orientation}");
         assert_eq!(corners(&picture(&part)), ["red", "red", "blue", "blue"], "{orientation}");
-        let again = image::codecs::jpeg::JpegDecoder::new(Cursor::new(&part.body[..]));
-        assert_eq!(again.unwrap().orientation().unwrap().to_exif(), 1, "not turned twice");
+        let decoder = image::codecs::jpeg::JpegDecoder::new(Cursor::new(&part.body[..]));
+        assert_eq!(decoder.unwrap().orientation().unwrap().to_exif(), 1, "not turned twice");
     }
 }
 

@@ -61,7 +61,7 @@ async fn parts_become_one_object_and_nothing_is_left() {
         on.part(&id, 1, "one ").await.header("etag").to_owned(),
     ];
     // The second of that number replaces the first, whose bytes go away.
-    let again = on.part(&id, 1, "uno ").await.header("etag").to_owned();
+    let replacement = on.part(&id, 1, "uno ").await.header("etag").to_owned();
     assert_eq!(on.server.stored_files(), 3);
     assert_eq!(
         on.server.row("select in_progress_size::text from storage.s3_multipart_uploads").await,
@@ -69,13 +69,13 @@ async fn parts_become_one_object_and_nothing_is_left() {
     );
     for (parts, code) in [
         (&[(1, &*tags[2]), (2, &*tags[0])][..], "InvalidPart"),
-        (&[(1, &*again), (3, &*tags[0])], "InvalidPart"),
-        (&[(2, &*tags[0]), (1, &*again)], "InvalidPartOrder"),
-        (&[(1, &*again), (1, &*again)], "InvalidPartOrder"),
+        (&[(1, &*replacement), (3, &*tags[0])], "InvalidPart"),
+        (&[(2, &*tags[0]), (1, &*replacement)], "InvalidPartOrder"),
+        (&[(1, &*replacement), (1, &*replacement)], "InvalidPartOrder"),
     ] {
         assert_eq!(on.complete(&id, parts).await.s3_code(), (400, code.into()), "{parts:?}");
     }
-    let done = on.complete(&id, &[(1, &*again), (9, &*tags[1])]).await;
+    let done = on.complete(&id, &[(1, &*replacement), (9, &*tags[1])]).await;
     assert_eq!(done.status, 200, "{}", done.text());
     assert_eq!(done.element("Location"), "files/a");
     assert_eq!(on.server.get("/object/public/files/a").await.text(), "uno nine");

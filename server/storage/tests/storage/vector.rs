@@ -127,9 +127,9 @@ async fn buckets_are_made_listed_and_deleted() {
         let answer = call(&server, "CreateVectorBucket", json!({ "vectorBucketName": name })).await;
         assert_eq!((answer.status, answer.body.len()), (StatusCode::OK, 0));
     }
-    let again = refused(&server, "CreateVectorBucket", json!({ "vectorBucketName": "b1" })).await;
+    let second = refused(&server, "CreateVectorBucket", json!({ "vectorBucketName": "b1" })).await;
     let message = "vector bucket \"b1\" already exists";
-    assert_eq!(again, (409, "ConflictException".to_owned(), message.to_owned()));
+    assert_eq!(second, (409, "ConflictException".to_owned(), message.to_owned()));
     let found = done(&server, "GetVectorBucket", json!({ "vectorBucketName": "b1" })).await;
     assert_eq!(found["vectorBucket"]["vectorBucketName"], "b1");
     let age = time::OffsetDateTime::now_utc().unix_timestamp()
@@ -154,8 +154,8 @@ async fn buckets_are_made_listed_and_deleted() {
     }
     let eleventh = refused(&server, "CreateVectorBucket", json!({ "vectorBucketName": "more" })).await;
     assert_eq!((eleventh.0, &*eleventh.1), (400, "S3VectorMaxBucketsExceeded"));
-    let again = refused(&server, "CreateVectorBucket", json!({ "vectorBucketName": "b1" })).await;
-    assert_eq!(again.0, 409, "a name that is taken is said to be so");
+    let second = refused(&server, "CreateVectorBucket", json!({ "vectorBucketName": "b1" })).await;
+    assert_eq!(second.0, 409, "a name that is taken is said to be so");
 }
 
 #[tokio::test]
@@ -173,8 +173,8 @@ async fn indexes_are_made_described_and_deleted_with_their_vectors() {
         })
     );
     let definition = json!({ "dataType": "float32", "dimension": 3, "distanceMetric": "euclidean" });
-    let again = refused(&server, "CreateIndex", about(definition.clone())).await;
-    assert_eq!((again.0, &*again.2), (409, "vector index \"idx\" already exists"));
+    let second = refused(&server, "CreateIndex", about(definition.clone())).await;
+    assert_eq!((second.0, &*second.2), (409, "vector index \"idx\" already exists"));
     let mut elsewhere = about(definition.clone());
     elsewhere["vectorBucketName"] = "none".into();
     assert_eq!(refused(&server, "CreateIndex", elsewhere).await.2, "resource \"none\" not found");

@@ -24,14 +24,14 @@ export function terminalReport(report: Report, coloured: boolean): string {
   const head = `${'feature'.padEnd(width)}${states.map((state) => state.padStart(10)).join('')}`
   const broken = outcomes.filter(({ state }) => state === 'differs')
   const wanting = failures(outcomes, report.required).filter(({ state }) => state !== 'differs')
-  const again = outcomes.filter(({ again, state }) => again && state === 'holds')
+  const repeated = outcomes.filter(({ again, state }) => again && state === 'holds')
   return [
     ...[...broken, ...wanting].map((outcome) => detail(outcome, paint)),
     head,
     ...rows.map(line),
     line(total),
-    ...(again.length > 0
-      ? [`held at a second try: ${again.map(({ name }) => name).join(', ')}`]
+    ...(repeated.length > 0
+      ? [`held at a second try: ${repeated.map(({ name }) => name).join(', ')}`]
       : []),
     ...selfCheckLines(report),
     ...(report.required.length > 0 ? [`required: ${report.required.join(', ')}`] : []),

@@ -1,4 +1,4 @@
-// Says what it was sent, in the form that the path names.
+// Sends back what it was sent, in the form that the path names.
 
 let remembered: unknown = null
 

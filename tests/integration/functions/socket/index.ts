@@ -1,4 +1,4 @@
-// Talks over a WebSocket: says everything back, and closes when it is told to.
+// Sends back every message of a WebSocket, and closes it on request.
 
 Deno.serve((request) => {
   if (request.headers.get('upgrade') !== 'websocket') return new Response(null, { status: 426 })

@@ -31,7 +31,7 @@ function asks(t: Context, more: Record<string, string | undefined>) {
   })
 }
 
-/** Returns the page for consent that a client's question leads to: its path is a setting, and there may be none. */
+/** Returns the consent page to which a client's request redirects: its path is a setting, and may be missing. */
 async function authorization(t: Context, client: Client, scope = 'email') {
   const answer = await asks(t, { client_id: client.client_id, scope })
   const { query } = target(answer.headerValue('location'))

@@ -19,8 +19,8 @@ async function session(t: Context): Promise<Session> {
   return signIn(t, await account(t))
 }
 
-/** Returns the answer to a token that was used before; asked again after the time in which that is allowed. */
-async function usedAgain(t: Context, token: string) {
+/** Uses a refresh token a second time. If the reuse interval still allows that, uses it once more after the interval. */
+async function reuse(t: Context, token: string) {
   const answer = await refreshes(t, token)
   if (answer.status !== 200) return answer
   await t.pause(11_000)
@@ -108,7 +108,7 @@ refresh.case(
     const { refresh_token } = await session(t)
     const second = await refreshes(t, refresh_token).is(200)
     await refreshes(t, second.field('refresh_token')).is(200)
-    const answer = await usedAgain(t, refresh_token)
+    const answer = await reuse(t, refresh_token)
     answer.is(...refusal(400, 'refresh_token_already_used', 'Invalid Refresh Token: Already Used'))
   },
 )
@@ -121,8 +121,8 @@ refresh.case(
     const { refresh_token } = await session(t)
     const second = await refreshes(t, refresh_token).is(200)
     const third = await refreshes(t, second.field('refresh_token')).is(200)
-    await usedAgain(t, refresh_token)
-    const answer = await usedAgain(t, third.field('refresh_token'))
+    await reuse(t, refresh_token)
+    const answer = await reuse(t, third.field('refresh_token'))
     answer.is(...refusal(400, /^(refresh_token_(already_used|not_found)|session_not_found)$/))
   },
 )

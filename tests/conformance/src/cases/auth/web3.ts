@@ -12,7 +12,7 @@ const grant = 'token?grant_type=web3'
 async function takes(t: Context, chain: string): Promise<void> {
   const answer = await t.post(grant, { chain, message: 'x', signature: 'x' })
   const code = answer.field('error_code')
-  // Services of before do not know the grant.
+  // Older services do not know the grant.
   const known = code !== 'web3_provider_disabled' && code !== 'invalid_credentials'
   if (!known) t.absent('wallets are off')
 }

@@ -147,7 +147,7 @@ payload.case(
       filter: `key=eq.${key}`,
     })
     await t.rows(kinds, [{ key, instant: '2024-02-29T12:00:00+02:00' }], 'key')
-    // Which zone it is told in is the database's to say.
+    // The database decides in which zone it is sent.
     await t.eventually(
       () => received.map(({ new: row }) => new Date(String(row.instant)).toISOString()),
       ['2024-02-29T10:00:00.000Z'],
@@ -273,7 +273,7 @@ payload.case(
   },
 )
 
-// Who is told what.
+// Who gets which changes.
 
 const rls =
   'https://supabase.com/docs/guides/realtime/authorization#interaction-with-postgres-changes'
@@ -368,7 +368,7 @@ payload.case(
   },
 )
 
-// Changes that cannot be told.
+// Changes that cannot be sent.
 
 const errors: Record<string, [string, string, string]> = {
   'no-key': [
@@ -386,7 +386,7 @@ for (const [name, [promise, table, error]] of Object.entries(errors)) {
   payload.case(
     `errors.${name}`,
     promise,
-    // All who subscribe are told, whatever their filters are.
+    // All subscribers get it, whatever their filters are.
     { source: rules, alone: true },
     async (t) => {
       const phoenix = await t.phoenix()

@@ -64,7 +64,7 @@ options.case('privilege', 'methods are those of the table, whatever the role may
 
 const origin = 'http://example.com'
 
-/** A request by which a browser asks whether it may send another one. */
+/** A preflight request of a browser. */
 const preflight = {
   as: 'nobody',
   headers: {

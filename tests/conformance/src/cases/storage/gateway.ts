@@ -10,7 +10,7 @@ export const cors = group('storage.cors', {
 const origin = 'https://app.example'
 const anyOrigin = /^(\*|https:\/\/app\.example)$/
 
-/** A request of a browser that is asked for beforehand. */
+/** A request of a browser that needs a preflight. */
 const preflights: [name: string, promise: string, path: string, method: string, header: string][] =
   [
     ['upload', 'a browser may upload', 'object/any/a.txt', 'POST', 'x-upsert'],

@@ -14,7 +14,7 @@ export const s3Multipart = group('storage.s3-multipart', {
   needs: ['service', 's3'],
 })
 
-/** Begins an upload in parts, and gives it up after `use`, since its bucket cannot be removed before. */
+/** Begins an upload in parts, and aborts it after `use`, since its bucket cannot be removed before. */
 async function multipart(
   t: Context,
   path: string,
