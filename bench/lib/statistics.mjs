@@ -1,8 +1,14 @@
-/** Returns the median, which one disturbed round does not move. */
-export function median(values) {
+/** Returns the median, which one disturbed round does not move; NaN for no values. */
+export function median(/** @type {number[]} */ values) {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+  const upper = sorted[middle] ?? NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2
+}
+
+/** Returns the mean; NaN for no values. */
+function mean(/** @type {number[]} */ values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
 /**
@@ -12,12 +18,10 @@ export function median(values) {
  */
 export function slope(points) {
   if (points.length < 3) return { growth: 0, error: 0 }
-  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length
-  const sum = (each) => points.reduce((total, point) => total + each(point), 0)
   const middleX = mean(points.map(([x]) => x))
   const middleY = mean(points.map(([, y]) => y))
-  const spread = sum(([x]) => (x - middleX) ** 2)
-  const growth = sum(([x, y]) => (x - middleX) * (y - middleY)) / spread
-  const left = sum(([x, y]) => (y - middleY - growth * (x - middleX)) ** 2)
-  return { growth, error: Math.sqrt(left / (points.length - 2) / spread) }
+  const variance = mean(points.map(([x]) => (x - middleX) ** 2))
+  const growth = mean(points.map(([x, y]) => (x - middleX) * (y - middleY))) / variance
+  const residual = mean(points.map(([x, y]) => (y - middleY - growth * (x - middleX)) ** 2))
+  return { growth, error: Math.sqrt(residual / (points.length - 2) / variance) }
 }

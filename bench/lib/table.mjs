@@ -36,8 +36,9 @@ export function table(columns, rows) {
 }
 
 /** Returns the medians of turns of `[ours, theirs]` and of their ratios, as cells of a table. */
-export function compared(/** @type {number[][]} */ turns) {
-  const [ours, theirs] = [0, 1].map((index) => median(turns.map((speeds) => speeds[index])))
+export function compared(/** @type {[number, number][]} */ turns) {
+  const ours = median(turns.map(([first]) => first))
+  const theirs = median(turns.map(([, second]) => second))
   const ratio = median(turns.map(([first, second]) => first / second))
   return [figure(ours), figure(theirs), ratio.toFixed(2)]
 }

@@ -24,6 +24,10 @@ export class PostgREST extends Service {
     return new PostgREST(settings, await freePort()).start()
   }
 
+  /**
+   * @param {Record<string, string>} settings
+   * @param {number} port
+   */
   constructor(settings, port) {
     const url = `http://127.0.0.1:${port}`
     super({
