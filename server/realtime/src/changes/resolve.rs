@@ -1,5 +1,6 @@
 //! The resolution of a binding to the tables that exist now, for one role.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use database::{Database, Transaction, text};
 use super::binding::{Binding, InvalidSelect, Kind};
 use super::filter::{self, Comparison, Condition, FilterError, IsValue, Test};
 use super::queries::{PATTERN_LIMIT, is_slow, is_temporary, is_temporary_code};
-use super::table::{self, Column, Table};
+use super::table::{self, Column, RoleRights, Table};
 use crate::token::Access;
 
 /// A binding to one table.
@@ -41,57 +42,105 @@ impl From<database::Error> for Failure {
 
 const UNABLE: &str = "Unable to subscribe to changes with given parameters.";
 
-/// Returns the targets of `binding` for the holder of `access`: at least one.
+/// Returns the targets of `bindings` for the holder of `access`: at least one of each.
 ///
 /// Errors: [`Failure`].
 pub(crate) async fn resolve(
     database: &Database,
     access: &Access,
-    binding: &Binding,
+    bindings: &[Binding],
 ) -> Result<Vec<Target>, Failure> {
-    let select = selected_columns(binding)?;
-    let conditions = conditions(binding)?;
-    let schema = binding.schema.as_deref().unwrap_or("public");
-    let tables = table::published(database, schema, table_name(binding)).await?;
-    let mut targets = Vec::with_capacity(tables.len());
-    for oid in tables {
-        let Some(table) = table::load(database, oid).await? else { continue };
-        let rights = match table::rights(database, access.role(), oid).await {
+    let mut resolver = Resolver { database, access, published: HashMap::new(), tables: HashMap::new() };
+    let mut targets = Vec::with_capacity(bindings.len());
+    for binding in bindings {
+        targets.extend(resolver.targets(binding).await?);
+    }
+    Ok(targets)
+}
+
+/// Resolves the bindings of one subscription. It reads each table once, however many of the bindings name it.
+struct Resolver<'a> {
+    database: &'a Database,
+    access: &'a Access,
+    /// The published tables by the schema and table of a binding.
+    published: HashMap<(&'a str, Option<&'a str>), Vec<u32>>,
+    /// Tables that exist, by OID, and the caller's rights to them.
+    tables: HashMap<u32, Arc<(Table, RoleRights)>>,
+}
+
+impl<'a> Resolver<'a> {
+    async fn targets(&mut self, binding: &'a Binding) -> Result<Vec<Target>, Failure> {
+        let select = selected_columns(binding)?;
+        let conditions = conditions(binding)?;
+        let tables = self.published(binding).await?;
+        let mut targets = Vec::with_capacity(tables.len());
+        for oid in tables {
+            let Some(known) = self.table(binding, oid).await? else { continue };
+            let (table, rights) = &*known;
+            let is_visible = |name: &str| {
+                table.column(name).is_some() && rights.columns.iter().any(|column| column == name)
+            };
+            if let Some(column) = select.into_iter().flatten().find(|column| !is_visible(column.as_str())) {
+                return Err(exception(binding, &raised(&format!("invalid column for select {column}"))));
+            }
+            let mut filter = Vec::with_capacity(conditions.len());
+            for condition in &conditions {
+                let checked = if is_visible(&condition.column) {
+                    check(self.database, table, condition.clone()).await
+                } else {
+                    Err(Failure::Refused(raised(&format!("invalid column for filter {}", condition.column))))
+                };
+                filter.push(checked.map_err(|failure| match failure {
+                    Failure::Refused(what) => exception(binding, &what),
+                    failure @ Failure::Database(_) => failure,
+                })?);
+            }
+            targets.push(Target {
+                table: oid,
+                id: binding.id,
+                kind: binding.kind,
+                filter: filter.into(),
+                select: select.map(Into::into),
+            });
+        }
+        if targets.is_empty() {
+            return Err(Failure::Refused(format!(
+                "{UNABLE} Please check Realtime is enabled for the given connect parameters: {}",
+                binding.describe()
+            )));
+        }
+        Ok(targets)
+    }
+
+    /// Returns the OIDs of the published tables that `binding` names.
+    async fn published(&mut self, binding: &'a Binding) -> Result<Vec<u32>, database::Error> {
+        let names = (binding.schema.as_deref().unwrap_or("public"), table_name(binding));
+        if let Some(known) = self.published.get(&names) {
+            return Ok(known.clone());
+        }
+        let found = table::published(self.database, names.0, names.1).await?;
+        self.published.insert(names, found.clone());
+        Ok(found)
+    }
+
+    /// Returns a table and the caller's rights to it, for `binding`; `None` if the table is gone.
+    async fn table(
+        &mut self,
+        binding: &Binding,
+        oid: u32,
+    ) -> Result<Option<Arc<(Table, RoleRights)>>, Failure> {
+        if let Some(known) = self.tables.get(&oid) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let Some(table) = table::load(self.database, oid).await? else { return Ok(None) };
+        let rights = match table::rights(self.database, self.access.role(), oid).await {
             Err(error) if !is_temporary(&error) => return Err(exception(binding, &error.to_string())),
             rights => rights?,
         };
-        let is_visible =
-            |name: &str| table.column(name).is_some() && rights.columns.iter().any(|column| column == name);
-        if let Some(column) = select.into_iter().flatten().find(|column| !is_visible(column.as_str())) {
-            return Err(exception(binding, &raised(&format!("invalid column for select {column}"))));
-        }
-        let mut filter = Vec::with_capacity(conditions.len());
-        for condition in &conditions {
-            let checked = if is_visible(&condition.column) {
-                check(database, &table, condition.clone()).await
-            } else {
-                Err(Failure::Refused(raised(&format!("invalid column for filter {}", condition.column))))
-            };
-            filter.push(checked.map_err(|failure| match failure {
-                Failure::Refused(what) => exception(binding, &what),
-                failure @ Failure::Database(_) => failure,
-            })?);
-        }
-        targets.push(Target {
-            table: oid,
-            id: binding.id,
-            kind: binding.kind,
-            filter: filter.into(),
-            select: select.map(Into::into),
-        });
+        let known = Arc::new((table, rights));
+        self.tables.insert(oid, Arc::clone(&known));
+        Ok(Some(known))
     }
-    if targets.is_empty() {
-        return Err(Failure::Refused(format!(
-            "{UNABLE} Please check Realtime is enabled for the given connect parameters: {}",
-            binding.describe()
-        )));
-    }
-    Ok(targets)
 }
 
 /// Returns the table that `binding` names; `None` for all tables.

@@ -198,11 +198,7 @@ impl Changes {
 
     async fn resolve(&self, subscriber: &Subscriber) -> Result<Vec<Target>, Failure> {
         let Ok(_permit) = self.permits.acquire().await else { return Ok(Vec::new()) };
-        let mut targets = Vec::new();
-        for binding in &subscriber.bindings.0 {
-            targets.extend(resolve::resolve(&self.database, &subscriber.access, binding).await?);
-        }
-        Ok(targets)
+        resolve::resolve(&self.database, &subscriber.access, &subscriber.bindings.0).await
     }
 
     /// Starts the delivery to a channel and tells its client, unless it has left meanwhile.
