@@ -46,7 +46,7 @@ describe.skipIf(!isOwn)('the stream', () => {
   async function underway(
     count: number,
     harm: () => Promise<unknown>,
-    { table = 'told', pause = 4 } = {},
+    { table = 'notices', pause = 4 } = {},
   ) {
     await sql(`delete from public.${table}`)
     const [wire, room] = [await open(), unique('room')]
