@@ -78,7 +78,7 @@ enum FailurePoint {
 }
 
 impl Connection {
-    /// Takes over a connection that has logged in. `cache_size` is `None` if statements are to get no names.
+    /// Takes over a connection that has logged in. `cache_size` is `None` if statements get no names.
     pub(crate) fn new(session: Session, cache_size: Option<usize>) -> Self {
         let opened = session.opened;
         Self {
@@ -122,8 +122,8 @@ impl Connection {
         if self.is_resetting { self.finish_reset().await.is_ok() } else { self.is_open() }
     }
 
-    /// Reads what the server has sent since the last batch, without waiting. Reports whether the connection is open,
-    /// and there was nothing but notices.
+    /// Reads what the server has sent since the last batch, without waiting. Reports whether the connection is open and
+    /// has received nothing except notices.
     fn is_open(&mut self) -> bool {
         match self.session.receive().now_or_never() {
             None => true,
@@ -309,7 +309,8 @@ impl Connection {
 
 /// Reports whether a changed catalog may be the reason why a statement that was prepared earlier fails with `code`:
 /// unsupported features (a result of another type), values read by an earlier definition of a type, names and types,
-/// and types that no longer exist. Missing privileges (42501) are none: Postgres checks them at each execution.
+/// and types that no longer exist. Missing privileges (42501) are not among them, since Postgres checks them at each
+/// execution.
 fn may_be_outdated(code: &str) -> bool {
     code != "42501" && ["0A", "22", "42", "XX"].iter().any(|class| code.starts_with(class))
 }

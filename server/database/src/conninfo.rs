@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use crate::Error;
 
-/// What is percent-encoded: everything but RFC 3986's unreserved characters.
+/// The characters that are percent-encoded: all except RFC 3986's unreserved characters.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The parameters that are accepted and have no effect here: libpq's parameters of TLS and Kerberos that are not
@@ -71,7 +71,8 @@ impl Conninfo {
         self.0.push((name.to_owned(), value.into()));
     }
 
-    /// Takes user, password and database of `other`, where the parameters name no user.
+    /// Copies user, password and database from `other` if the parameters name no user. An existing password or database
+    /// stays.
     pub fn log_in_as(&mut self, other: &Self) {
         if self.get("user").is_some() {
             return;
@@ -94,7 +95,7 @@ impl Conninfo {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Returns the hosts (`host`, or without it `hostaddr`) with their ports as a URI has them: `db:5433`, `[::1]`,
+    /// Returns the hosts (`host`, or without it `hostaddr`) with their ports in the form of a URI: `db:5433`, `[::1]`,
     /// `%2Frun%2Fpostgresql`. A single port applies to all hosts.
     pub fn host_ports(&self) -> Vec<String> {
         let Some(hosts) = self.get("host").or_else(|| self.get("hostaddr")) else { return Vec::new() };

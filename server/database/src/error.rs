@@ -41,7 +41,7 @@ impl Error {
         }
     }
 
-    /// Returns the SQLSTATE, or one word for an error that is not Postgres': what operators count errors by.
+    /// Returns the SQLSTATE, or one word for an error that is not from Postgres, for counting errors by kind.
     pub fn kind(&self) -> &str {
         match self {
             Self::Configuration(_) => "configuration",

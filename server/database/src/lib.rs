@@ -1,4 +1,4 @@
-//! Everything that talks to Postgres.
+//! The communication with Postgres.
 //!
 //! A [`Database`] can be used in two ways. [`Database::run`] is the hot path: a [`Transaction`] (a role, its settings,
 //! its statements) is sent in one write and answered after one `Sync`, on a connection that speaks the wire protocol
@@ -130,13 +130,13 @@ impl Database {
     ///
     /// A read-only transaction is sent to one of the healthy replicas in turn, if there are any, unless it is
     /// [`Transaction::on_primary`], or has to see a write that they have not replayed ([`Transaction::sees`]). If they
-    /// cannot answer, the primary does; if the primary has no free connection in time, a replica that has replayed the
-    /// write meanwhile. While there is no primary, any healthy replica answers any read: no new write can be missing,
-    /// except those that the primary acknowledged in its last moment.
+    /// cannot answer, the primary does. If the primary has no free connection in time, a replica answers that has
+    /// replayed the write in the meantime. While there is no primary, any healthy replica answers any read: no new
+    /// write can be missing, except those that the primary acknowledged just before its end.
     ///
-    /// Errors: [`Error::Postgres`] with the server's whole error; [`Error::Timeout`] after [`Transaction::timeout`], in
-    /// which case the statement has been cancelled; [`Error::AcquireTimeout`]; [`Error::Unavailable`];
-    /// [`Error::TooManyConnections`].
+    /// Errors: [`Error::Postgres`] with the complete error of the server; [`Error::Timeout`] after
+    /// [`Transaction::timeout`], in which case the statement has been cancelled; [`Error::AcquireTimeout`];
+    /// [`Error::Unavailable`]; [`Error::TooManyConnections`].
     pub async fn run(&self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
         let statement = self.inner.statements.begin(|| transaction.sql());
         let answer = self.run_unwatched(transaction).await;
@@ -153,11 +153,11 @@ impl Database {
         let answer = self.inner.batches.run(transaction).await;
         let replicas = &self.inner.replicas;
         let other = match &answer {
-            // While there is no primary, nobody writes what a replica lacks.
+            // Without a primary there are no new writes that a replica could lack.
             Err(Error::Unavailable(_)) if transaction.is_read_only() => {
                 replicas.run(transaction, replication::Lsn(0)).await
             }
-            // A primary that is full, or hangs, may know what the replicas lack.
+            // A primary that is full or does not respond may have writes that the replicas lack.
             Err(Error::AcquireTimeout(_)) if transaction.may_run_on_replica() => {
                 replicas.run(transaction, transaction.must_see()).await
             }

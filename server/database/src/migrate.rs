@@ -1,9 +1,9 @@
 //! Migrations: the platform's own schema, a project's migrations, its seed files, and the login roles' passwords.
 //!
 //! A [`Migrator`] brings a database up to date. Each file is run in a transaction of its own, which also records it, so
-//! that it is applied completely or not at all. An advisory lock sees to it that it is applied only once, even if several
-//! nodes start at the same moment. A project's history is kept in `supabase_migrations`, in the format of the Supabase CLI; either
-//! tool can continue where the other stopped.
+//! that it is applied completely or not at all. An advisory lock ensures that it is applied only once, even if several
+//! nodes start at the same moment. A project's history is kept in `supabase_migrations`, in the format of the Supabase
+//! CLI; either tool can continue where the other stopped.
 //!
 //! A file is SQL as it runs on hosted Supabase, in a session with the settings of a new one. A file may create extensions
 //! that every hosted project has, and may be the output of `pg_dump`. If it commits before its last statement, or contains
@@ -251,7 +251,7 @@ enum Outcome {
         missing_extensions: Vec<String>,
     },
     Adopted,
-    /// Another process was faster.
+    /// Another process has applied it in the meantime.
     AlreadyApplied,
 }
 

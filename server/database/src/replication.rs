@@ -36,7 +36,7 @@ pub struct ReplicationSettings {
     /// The publications whose tables are streamed. They must be older than the changes: otherwise Postgres refuses the
     /// stream.
     pub publications: Vec<String>,
-    /// The server to connect to in place of the pools' one, for example if that is a PgBouncer, which does not relay
+    /// The server to connect to in place of the pools' server, for example if that is a PgBouncer, which does not relay
     /// replication.
     pub server: Option<Conninfo>,
     /// How often the confirmed position is sent to the server.
@@ -89,9 +89,9 @@ impl ReplicationSettings {
 }
 
 impl Database {
-    /// Opens a connection for replication and begins to stream the changes of `settings.slot` from its confirmed position.
-    /// If the connection string names several servers, the primary is taken. The login role must have the attribute
-    /// `REPLICATION` or be a superuser.
+    /// Opens a connection for replication and begins to stream the changes of `settings.slot` from its confirmed
+    /// position. If the connection string names several servers, the primary is used. The login role must have the
+    /// attribute `REPLICATION` or be a superuser.
     ///
     /// Errors: [`Error::Unavailable`] if the server cannot be reached; [`Error::Postgres`] if it refuses, for example a
     /// slot that another connection uses ([`Error::is_slot_active`]); [`Error::Configuration`] for an invalid

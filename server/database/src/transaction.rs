@@ -118,7 +118,8 @@ impl<'a> Transaction<'a> {
         self
     }
 
-    /// Sets the isolation level. Without this call it is [`Isolation::ReadCommitted`], whatever the session's default is.
+    /// Sets the isolation level. Without this call it is [`Isolation::ReadCommitted`], even if the session's default
+    /// differs.
     #[must_use]
     pub const fn isolation(mut self, isolation: Isolation) -> Self {
         self.isolation = Some(isolation);
@@ -147,9 +148,9 @@ impl<'a> Transaction<'a> {
         self
     }
 
-    /// Declares that the transaction changes nothing in the session that outlives it, so that the session is not reset
-    /// afterwards. The caller guarantees that it runs no code of the database's users (triggers, policies, functions)
-    /// that could do so.
+    /// Declares that the transaction changes nothing in the session that remains after it, so that the session is not
+    /// reset afterwards. The caller guarantees that it runs no code of the database's users (triggers, policies,
+    /// functions) that could do so.
     #[must_use]
     pub const fn leaves_session_unchanged(mut self) -> Self {
         self.leaves_session_unchanged = true;

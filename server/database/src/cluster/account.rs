@@ -31,7 +31,7 @@ pub(super) struct Account {
 impl Account {
     /// Chooses the user. Returns `None` if this process is not root; Postgres then runs as its user.
     ///
-    /// Existing data keeps its owner, whatever users a new container image has.
+    /// Existing data keeps its owner, even if a new container image has other users.
     pub(super) fn choose(cluster: &Path) -> Result<Option<Self>, Error> {
         let own = rustix::process::geteuid().as_raw();
         let metadata = match fs::metadata(cluster) {

@@ -64,7 +64,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The programs of one Postgres server, which have been found to run.
+/// The programs of one Postgres server, of which `postgres` has been run once to get the version.
 #[derive(Debug, Clone)]
 pub struct Binaries {
     folder: PathBuf,
@@ -129,7 +129,7 @@ impl Binaries {
     }
 
     /// Returns the names of the extensions whose control files this server has. Only the common folder layouts are
-    /// known, so a server that was built with another one seems to have none.
+    /// known; for a server with another layout, the result is empty.
     pub fn extensions(&self) -> HashSet<String> {
         let major = self.version.major;
         let folders = [

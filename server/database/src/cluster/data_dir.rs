@@ -162,8 +162,9 @@ impl DataDir {
     }
 }
 
-/// Removes a cluster that an interrupted start or upgrade has left. Its Postgres is ended; its `initdb`, whose process ID
-/// is not known, may go on to write or remove files there until it misses one, so that removing is tried again.
+/// Removes a cluster that an interrupted start or upgrade has left. Its Postgres is stopped. Its `initdb`, whose
+/// process ID is not known, may still write or remove files there until it fails because one is missing, so the removal
+/// is repeated.
 async fn remove_unfinished(staging: &Path) -> Result<(), Error> {
     let until = Instant::now() + REMOVE_LIMIT;
     loop {

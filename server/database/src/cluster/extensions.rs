@@ -19,7 +19,7 @@ const MARK: &str = "# Basalt's own\n";
 
 /// The files of an extension. The control file is written last, since Postgres finds an extension by it.
 struct Extension {
-    /// That of the first version, then those from each version to the next.
+    /// The script of the first version, then the update scripts from each version to the next.
     scripts: &'static [(&'static str, &'static str)],
     control: (&'static str, &'static str),
 }

@@ -34,8 +34,9 @@ impl PidFile {
     }
 }
 
-/// Ends a Postgres that still runs on `cluster` and removes its `postmaster.pid`. The caller must hold the data folder's
-/// lock, which proves that no other Basalt supervises that Postgres. `notice` is called with the process ID before.
+/// Stops a Postgres that still runs on `cluster` and removes its `postmaster.pid`. The caller must hold the data
+/// folder's lock, which proves that no other Basalt supervises that Postgres. `notice` is called with the process ID
+/// before the Postgres is stopped.
 ///
 /// If another program has got the process ID by chance, that process is left alone and the file is removed, since
 /// Postgres might take the process for its predecessor and refuse to start. If the process is another Postgres, the file
@@ -64,7 +65,7 @@ pub(super) async fn clear(cluster: &Path, notice: impl Fn(u32)) -> Result<(), Er
     remove_if_present(&cluster.join("postmaster.pid"))
 }
 
-/// Returns the setting that identifies the Postgres of `cluster` in a list of processes. It also tells an administrator
+/// Returns the setting that identifies the Postgres of `cluster` in a list of processes. It also shows an administrator
 /// where the data is if `data_directory` names a descriptor.
 pub(super) fn marker(cluster: &Path) -> String {
     format!("basalt.data_directory={}", cluster.display())

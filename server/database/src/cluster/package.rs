@@ -38,7 +38,7 @@ struct Link {
     target: PathBuf,
 }
 
-/// Creates the links that the list in `native` names and installs Basalt's own extensions, as far as they are missing. A
+/// Creates the links that the list in `native` names and installs Basalt's own extensions, unless they exist already. A
 /// folder without that list is not a package and stays unchanged. May be called repeatedly, also by two processes at
 /// once: each file is created atomically.
 pub(super) fn complete(native: &Path) -> io::Result<()> {
@@ -96,7 +96,7 @@ pub(super) fn copy_tree(bin: &Path, version: &str, target: &Path) -> Result<Path
     }
     let temporary = temporary_name(&copy);
     let done = copy_folder(tree, &temporary).and_then(|()| match fs::rename(&temporary, &copy) {
-        // Another process was faster: its copy is used.
+        // Another process has made the copy in the meantime, which is used.
         Err(_) if copied_bin.is_dir() => fs::remove_dir_all(&temporary),
         renamed => renamed,
     });

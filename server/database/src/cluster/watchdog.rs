@@ -1,4 +1,5 @@
-//! A shell process that ends Postgres when this process ends, in whatever way: it reads from a pipe.
+//! A shell process that stops Postgres when this process ends for any reason. It notices the end by reading from a
+//! pipe.
 //!
 //! Only this process has the other end of the pipe, and the system closes it even after `kill -9`. The alternative, a
 //! signal from the kernel at the parent's death, exists only on Linux and needs code between fork and exec.

@@ -40,7 +40,7 @@ pub enum Event {
     Update {
         /// Its table.
         relation: Arc<Relation>,
-        /// What is known of the row before. Absent if its replica identity is a key and that has not changed.
+        /// What is known of the row before the update; `None` if its replica identity is a key that has not changed.
         old: Option<OldTuple>,
         /// Its values.
         new: Tuple,
@@ -196,7 +196,7 @@ impl Tuple {
         Values { left: self.count, rest: &self.body }
     }
 
-    /// Returns the value of column `index` (from 0), which costs a walk over those before it; `None` beyond the last one.
+    /// Returns the value of column `index` (from 0), in time proportional to `index`; `None` beyond the last column.
     pub fn get(&self, index: usize) -> Option<Value<'_>> {
         self.values().nth(index)
     }
@@ -209,7 +209,7 @@ impl Tuple {
         }
     }
 
-    /// Returns the size of the values in bytes, with the head of each.
+    /// Returns the size of the values in bytes, including the header of each value.
     pub const fn size(&self) -> usize {
         self.body.len()
     }

@@ -14,7 +14,7 @@ use crate::support::{is_root, is_running, kill, options, postmaster, query, star
 /// The variable with the data folder of the process that runs [`serves_until_it_is_killed`].
 const CHILD_FOLDER: &str = "BASALT_CLUSTER_TEST_FOLDER";
 
-/// Not a test by itself: the server that other tests start in a process of its own and kill.
+/// Not a test by itself: the server that other tests run as a separate process and kill.
 #[tokio::test]
 async fn serves_until_it_is_killed() {
     let Some(folder) = std::env::var_os(CHILD_FOLDER).map(PathBuf::from) else { return };

@@ -184,7 +184,7 @@ async fn a_full_primary_is_not_taken_for_one_that_is_away() {
     while database.healthy_replicas() == 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    // The standby does not get to know of the limit.
+    // The standby must not learn of the connection limit.
     admin(&pair.standby, "select pg_wal_replay_pause()").await;
     admin(&pair.primary, "alter role reader connection limit 0").await;
     let position = value(&pair.primary, "select pg_current_wal_lsn()::text").await.parse().unwrap();

@@ -69,7 +69,8 @@ async fn extensions_of_the_distribution_are_created_in_schema_extensions() {
     );
 }
 
-/// On hosted Supabase, what a project says about its own functions does not apply to those of extensions either.
+/// On hosted Supabase, default privileges that a project sets for its own functions do not apply to those of
+/// extensions.
 #[tokio::test]
 async fn extensions_of_a_project_belong_to_the_platform() {
     let database = Database::create().await;
@@ -111,7 +112,7 @@ async fn extensions_of_a_project_belong_to_the_platform() {
     }
 }
 
-/// Nobody gets rights by way of an extension, and a server without the platform's superuser is left as it is.
+/// Creating an extension gives nobody additional rights, and a server without the platform's superuser stays unchanged.
 #[tokio::test]
 async fn extensions_belong_to_who_creates_them_where_that_is_no_superuser() {
     let database = Database::create().await;

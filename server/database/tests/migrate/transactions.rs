@@ -1,4 +1,4 @@
-//! Transactions of a project's files: `begin`, `commit` and `rollback` in them, and what stays of a file that fails.
+//! Transactions of a project's files: `begin`, `commit` and `rollback` in them, and what remains of a file that fails.
 
 use database::migrate::{Migrator, State};
 use testkit::Database;
@@ -35,7 +35,7 @@ async fn a_commit_ends_what_is_local_to_a_transaction() {
     assert_eq!(text(&client, owner).await, text(&client, "select current_user::text").await);
 }
 
-/// A role that a file takes for its session, not for a transaction, needs no rights on the records.
+/// If a file sets a role for its session, that role needs no rights on the records.
 #[tokio::test]
 async fn a_role_outlives_a_commit_but_not_its_file() {
     let database = Database::create().await;

@@ -1,4 +1,4 @@
-//! Changed rows: what is told of them, for every replica identity, size and form of values.
+//! Changed rows: what the stream contains of them, for every replica identity, size and form of values.
 
 use database::replication::{Event, ReplicaIdentity, Value};
 
@@ -159,7 +159,7 @@ async fn a_table_may_change_between_its_rows() {
              insert into t values (2, 'y')",
         )
         .await;
-    // One transaction: the first row is as it was.
+    // In the same transaction: the first row has the columns that the table had before.
     assert_eq!(transaction(&mut stream).await, ["insert t (1,x)", "insert t (2,y,7)"]);
     harness.run("alter table t rename a to c").await;
     harness.run("insert into t values (3, 'z')").await;

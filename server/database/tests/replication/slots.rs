@@ -113,7 +113,7 @@ async fn a_role_without_the_replication_attribute_is_refused() {
 
 #[tokio::test]
 async fn a_slot_that_the_server_has_given_up_is_made_anew() {
-    // The limits are the whole server's, so this test has one of its own.
+    // The limits apply to the whole server, so this test has a server of its own.
     let cluster = Cluster::ephemeral(testkit::search(), None).await.unwrap();
     let database = Database::connect(Settings::new(cluster.login())).await.unwrap();
     let client = database.client().await.unwrap();
@@ -141,7 +141,7 @@ async fn a_slot_that_the_server_has_given_up_is_made_anew() {
     run("create publication p for all tables").await;
     database.replicate(&settings).await.unwrap().close().await.unwrap();
 
-    // While the server has limits of its own: all slots taken.
+    // The server still belongs to this test only: here all slots are taken.
     run("select pg_create_physical_replication_slot('p' || n) from generate_series(2, 20) n").await;
     let error = slot::ensure(&database, "one_more").await.unwrap_err();
     assert!(matches!(&error, SlotError::AllTaken(limit) if limit == "20"), "{error}");
