@@ -1,4 +1,4 @@
-//! The log: its format, and what is logged.
+//! The log: its format, and its content.
 
 use std::io::IsTerminal as _;
 use std::sync::OnceLock;
@@ -19,12 +19,12 @@ pub(crate) enum Format {
     Json,
 }
 
-/// What is logged of dependencies whose own lines are not for operators. The database driver logs at `debug` each
-/// statement, also those that set passwords, and at `info` every notice of Postgres; `s3s` logs as an error every request
-/// that it refuses, and at `debug` the headers of all.
+/// The levels of dependencies whose lines are not meant for operators. The database driver logs each statement at
+/// `debug`, even those that set passwords, and every notice of Postgres at `info`; `s3s` logs every request that it
+/// refuses as an error, and the headers of all requests at `debug`.
 const DEPENDENCIES: [(&str, &str); 2] = [("tokio_postgres", "warn"), ("s3s", "off")];
 
-/// Returns `directives` with the dependencies limited to what is for operators, unless they name them.
+/// Returns `directives` with the levels of [`DEPENDENCIES`], unless `directives` name these dependencies.
 fn limit_dependencies(directives: &str) -> String {
     let limits = DEPENDENCIES.iter().filter(|(name, _)| !directives.contains(name));
     let limits = limits.map(|(name, level)| format!("{name}={level}"));
@@ -50,7 +50,7 @@ pub(crate) fn is_json() -> bool {
     FORMAT.get() == Some(&Format::Json)
 }
 
-/// Changes what is logged; empty before the log was started, and if the environment says what is logged.
+/// Changes what is logged; empty before the log was started, or if an environment variable determines what is logged.
 static FILTER: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
 
 fn filter(directives: &str) -> EnvFilter {

@@ -74,7 +74,7 @@ impl Connections {
         Ok(Self { listener, address })
     }
 
-    /// Returns the address that is listened on.
+    /// Returns the address on which this listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }

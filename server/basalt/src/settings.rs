@@ -130,7 +130,8 @@ pub(crate) struct Settings {
     pub(crate) gateway: gateway::Settings,
     /// Settings of the services and which of them to run.
     pub(crate) services: Services,
-    /// The URL of the API for functions, if that is another server. It is not a setting: `basalt functions serve` sets it.
+    /// The URL of the API for functions, if another server serves it. It is not a setting: `basalt functions serve`
+    /// sets it.
     pub(crate) functions_api: Option<String>,
     /// What the operator should know about the settings; each is one sentence.
     pub(crate) warnings: Vec<String>,

@@ -45,7 +45,7 @@ pub(crate) fn is_local_default(server: &Conninfo, ports: &[u16]) -> bool {
         && server.get("port").and_then(|port| port.parse().ok()).is_some_and(|port| ports.contains(&port))
 }
 
-/// Returns `server` without the parameters that object-relational mappers keep in theirs and that libpq does not know.
+/// Returns `server` without the parameters that object-relational mappers add and that libpq does not know.
 pub(crate) fn without_orm_parameters(server: &Conninfo) -> Conninfo {
     without(server, |name| ORM_PARAMETERS.contains(&name))
 }

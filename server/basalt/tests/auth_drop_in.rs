@@ -88,7 +88,7 @@ async fn auth_is_served_at_the_root_by_a_role_that_owns_only_its_schema() {
     assert!(ask(&served, "GET /.well-known/openid-configuration", "", "").contains(&issuer));
     assert!(ask(&served, "GET /auth/v1/health", "", "").starts_with("HTTP/1.1 404"));
     let token = service_token();
-    // Whoever has the secret has a token; an API key is the business of the gateway in front.
+    // A token needs only the secret; API keys are checked by the gateway in front of the service.
     let keyed = ask(&served, "GET /admin/users", &format!("apikey: {token}\r\n"), "");
     assert!(keyed.starts_with("HTTP/1.1 401") && keyed.contains("no_authorization"), "{keyed}");
 

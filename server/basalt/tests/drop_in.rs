@@ -41,7 +41,7 @@ fn launch(command: Command) -> Program {
     Program::start(command, "API server")
 }
 
-/// Waits until the server has ended without its database.
+/// Waits until the server has ended because it lost its database.
 fn wait_for_end(mut server: Program) {
     let deadline = std::time::Instant::now() + PATIENCE;
     let ended = loop {
@@ -108,7 +108,7 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
     assert!(ask_admin(&served, "GET /metrics").contains("pgrst_db_pool_max 10"));
     assert!(ask_admin(&served, "GET /config").contains("db-max-rows = 5"));
 
-    // What upstream does on SIGUSR1: the schema cache is read again without a notice from the database.
+    // As with upstream, SIGUSR1 makes the server read the schema cache again without a notification from the database.
     client
         .batch_execute("create table api.shops (id int); grant select on api.shops to web_anon")
         .await
@@ -130,7 +130,7 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
     let served = start(&uri, &[("PGRST_SERVER_UNIX_SOCKET", socket.to_str().unwrap())]);
     let goods = program::send(UnixStream::connect(&socket).unwrap(), "GET /goods", "", "");
     assert!(goods.ends_with("[{\"id\":1,\"name\":\"lamp\"}]"), "{goods}");
-    // The admin server looks at the socket that clients use.
+    // The admin server checks the socket that clients use.
     assert!(ask_admin(&served, "GET /live").starts_with("HTTP/1.1 200"));
     std::fs::rename(&socket, folder.path().join("away")).unwrap();
     assert!(ask_admin(&served, "GET /live").starts_with("HTTP/1.1 500"));
@@ -183,7 +183,8 @@ fn a_file_adds_to_the_variables(uri: &str) {
         succeeded && config.contains("db-schemas = \"api\"\n") && config.contains("db-pool = 10\n"),
         "{config}"
     );
-    // Printed for the operator, so that it can be a file again; what the admin server shows has no secrets.
+    // The output is for the operator and can be used as a file again. The configuration on the admin server has no
+    // secrets.
     let copy = folder.path().join("again.conf");
     std::fs::write(&copy, &config).unwrap();
     let mut command = basalt();
@@ -264,7 +265,7 @@ fn a_secret_in_a_file_is_read_again(uri: &str) {
 }
 
 fn the_databases_refusal_is_reported(postgres: &Cluster, uri: &str) {
-    // A cluster for tests may trust whoever reaches it.
+    // The tests' Postgres may accept every login without a password.
     let mut refused = basalt();
     refused
         .env("PGRST_DB_URI", postgres.tcp_login("authenticator", "wrong").unwrap().to_uri())

@@ -6,8 +6,8 @@
 //!
 //! - `http` accepts `"`, `<` and `>` in the query of a `PathAndQuery`. Up to 1.5.0 the table of bytes that are allowed in
 //!   queries does not contain these three (and that of paths not `<` and `>`), although it contains `{`, `}` and `|`, which
-//!   are not allowed in URIs either. Nothing else would have to change: `httparse` accepts every byte from `!` to `~`.
-//! - hyper lets a server see a request target before it becomes an `http::Uri`, or percent-encodes the bytes that `http`
+//! - hyper lets a server see a request target before it becomes an `http::Uri`, or percent-encodes the bytes that
+//!   `http` refuses. Up to 1.12.0 it answers such a request with 400 itself and has no option for this.
 //!   refuses. Up to 1.12.0 it answers such a request with 400 by itself and has no option for this.
 //!
 //! `accept::tests` has a request with which this can be tested.
@@ -18,7 +18,8 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How many bytes of a line of a head are inspected: more than the names and values of the relevant headers have.
+/// The maximum number of bytes that are inspected of a line of a head: the names and values of the relevant headers are
+/// shorter.
 const MAX_INSPECTED: usize = 64;
 
 /// A connection that percent-encodes `"`, `<` and `>` in the request lines of HTTP/1 while they are read.

@@ -64,7 +64,7 @@ async fn an_incomplete_head_ends_the_connection_however_it_comes() {
     for begin in [&b"GET / HTTP/1.1\r\nX: a"[..], b"PRI * HT", b""] {
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(begin).await.unwrap();
-        // A reset is an end, too.
+        // A reset also ends the connection.
         let _ = tokio::time::timeout(TIMEOUT, client.read_to_end(&mut Vec::new())).await.unwrap();
 
         let mut client = TcpStream::connect(address).await.unwrap();

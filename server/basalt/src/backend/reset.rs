@@ -19,8 +19,8 @@ use crate::uri;
 const REPLICATION_LIMIT: Duration = Duration::from_secs(10);
 const REPLICATION_PAUSE: Duration = Duration::from_millis(50);
 
-/// Drops the roles that the project has created. The platform's roles stay, since running servers log in as them, and so
-/// do roles on which objects of other databases of the cluster depend.
+/// Drops the roles that the project has created. These roles stay: the platform's, since running servers log in as
+/// them, and those that objects of other databases of the cluster depend on.
 const DROP_ROLES: &str = r"
 do $$
 declare
@@ -158,8 +158,8 @@ async fn end_replication(client: &Client, name: &str) -> Result<(), Error> {
     }
 }
 
-/// Removes the files of uploads, whose rows have been deleted, and the pictures that were made of them, where they are in
-/// the data folder.
+/// Removes the files of uploads, whose rows have been deleted, and the pictures that were generated from them, if they
+/// are in the data folder.
 fn remove_objects(settings: &Settings) -> Result<(), Error> {
     let Some(storage) = &settings.services.storage else { return Ok(()) };
     if !storage.path.starts_with(&settings.data_dir) {

@@ -26,7 +26,7 @@ enum Verdict {
 
 /// Runs all checks and prints their results.
 ///
-/// Errors: if something is broken, so that scripts can tell.
+/// Errors: if something is broken, so that scripts can detect it.
 pub(super) async fn run(invocation: Invocation) -> Result<(), Error> {
     let settings = match Settings::load(&invocation) {
         Ok(settings) => settings,

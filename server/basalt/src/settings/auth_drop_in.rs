@@ -29,7 +29,7 @@ pub(crate) struct AuthDropIn {
     pub(crate) gateway: gateway::Settings,
     /// The address to listen on.
     pub(crate) address: ListenAddress,
-    /// The level of the log, in upstream's words.
+    /// The level of the log, under upstream's name for it.
     pub(crate) log_level: Option<String>,
     /// What the operator should know about the settings.
     pub(crate) warnings: Vec<String>,
@@ -42,11 +42,11 @@ impl fmt::Debug for AuthDropIn {
 }
 
 impl AuthDropIn {
-    /// Reads the process's variables and upstream's files; see [`Self::read`]. The files of `--config-dir` win over the
-    /// file of `--config`, that over the process, and that over `.env` in the current folder, which is read where no
-    /// file is named.
+    /// Reads the process's variables and upstream's files; see [`Self::read`]. The files of `--config-dir` override the
+    /// file of `--config`. Both override the process's variables, and these override `.env` in the current folder,
+    /// which is read only if no file is named.
     ///
-    /// Errors: as there; [`Invalid`] for a file that cannot be read or understood.
+    /// Errors: as for [`Self::read`]; [`Invalid`] for a file that cannot be read or parsed.
     pub(crate) fn load(invocation: &Invocation) -> Result<Option<Self>, Invalid> {
         if !is_requested(invocation) {
             return Ok(None);
@@ -124,7 +124,7 @@ fn database(server: &auth::ServerSettings) -> database::Settings {
         ..database::Settings::new(without_drivers)
     };
     if server.pool_size > 0 {
-        // Half for each of the two pools, so that both together stay within the setting.
+        // Half for each of the two pools, so that both together do not exceed the setting.
         (settings.pool_size, settings.client_pool_size) =
             (server.pool_size.div_ceil(2), (server.pool_size / 2).max(1));
     }
@@ -133,8 +133,8 @@ fn database(server: &auth::ServerSettings) -> database::Settings {
     settings
 }
 
-/// Returns the files of a folder that upstream reads, sorted by name, so that later ones override earlier ones. If a name
-/// exists with both extensions, only the JSON file is read.
+/// Returns the files of a folder that upstream reads, sorted by name, so that later ones override earlier ones. If a
+/// name exists with both extensions, only the JSON file is read.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Invalid> {
     let refused = |error: std::io::Error| {
         Invalid::new("--config-dir", "a folder that can be read", &format!("{}: {error}", folder.display()))

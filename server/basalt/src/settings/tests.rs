@@ -1,4 +1,4 @@
-//! Tests of settings, by what an operator writes and which message they get.
+//! Tests of settings: what an operator writes, and the resulting messages.
 
 use settings::Bytes;
 

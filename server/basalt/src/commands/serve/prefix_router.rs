@@ -1,4 +1,4 @@
-//! A router of endpoints by path prefix. Every request passes it, so it does less than a general router: it has no
+//! A router of endpoints by path prefix. It handles every request, so it does less than a general router: it has no
 //! parameters and no patterns.
 
 use poem::endpoint::BoxEndpoint;

@@ -1,4 +1,4 @@
-//! Tests of the settings of a server that stands in for another.
+//! Tests of the settings of a server that replaces another program.
 
 use database::conninfo::Conninfo;
 use settings::Variables;
@@ -10,7 +10,7 @@ fn read(only: &[Service], variables: &[(&str, &str)]) -> Result<Option<DropIn>, 
     DropIn::read(&Invocation { only, variables: owned(variables), ..Invocation::default() })
 }
 
-/// Returns what a file with this text sets beside `variables`.
+/// Returns the settings of a file with this text, together with `variables`.
 fn of_file(text: &str, variables: &[(&str, &str)]) -> DropIn {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
@@ -151,7 +151,7 @@ fn secrets_need_not_be_text_and_what_is_empty_is_set() {
     assert!(read_back(&found).settings.service.jwt_secret_is_base64);
 }
 
-/// Returns what a file with all these settings sets.
+/// Returns the settings of a file that sets all of these.
 fn read_back(found: &DropIn) -> DropIn {
     of_file(&found.settings.text(), &[])
 }
