@@ -14,7 +14,7 @@ fn package() -> Option<&'static str> {
 }
 
 /// Returns the first Deno in: the npm package of one of `projects` or of its parents, then `path` (as in `PATH`). If
-/// `named` is set, only that file counts.
+/// `named` is set, only that file is considered.
 pub(crate) fn find(named: Option<&Path>, projects: &[PathBuf], path: &str) -> Option<PathBuf> {
     if let Some(named) = named {
         return named.is_file().then(|| named.to_owned());

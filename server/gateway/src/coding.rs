@@ -3,8 +3,8 @@
 use http::HeaderMap;
 use http::header::ACCEPT_ENCODING;
 
-/// Reports whether `headers` name the content coding `coding` as one that the client accepts. A quality of 0 rules it
-/// out, and `x-gzip` is another name of `gzip` (section 8.4.1.3). `*` does not count: clients that accept gzip name it.
+/// Reports whether `headers` list the content coding `coding` as one that the client accepts. A quality of 0 excludes
+/// it, and `x-gzip` is another name of `gzip` (section 8.4.1.3). `*` does not count: clients that accept gzip list it.
 ///
 /// The crate `headers` has no type for `Accept-Encoding`.
 pub fn accepts_coding(headers: &HeaderMap, coding: &str) -> bool {

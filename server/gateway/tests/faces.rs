@@ -1,4 +1,4 @@
-//! Faces as their callers meet them.
+//! Tests of faces from a caller's view.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
@@ -136,7 +136,7 @@ async fn a_secret_key_is_refused_from_browsers() {
             assert_eq!(status, StatusCode::UNAUTHORIZED);
             assert_eq!(body["message"], "Forbidden use of secret API key in browser");
         }
-        // As on hosted Supabase, the legacy key of the same role is not.
+        // As on hosted Supabase, the legacy key of the same role is accepted.
         for key in [api.anon(), api.service_role()] {
             let request = from_browser(api.publishable(), &bearer(key));
             assert_eq!(ask(face, request).await.0, StatusCode::OK);

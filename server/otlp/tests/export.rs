@@ -1,4 +1,4 @@
-//! Spans on their way to a collector, and where there is none.
+//! The export of spans to a collector, and without one.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Path, headers and body of a request.
 type Post = (String, HeaderMap, Vec<u8>);
 
-/// A collector, and what it got.
+/// A collector and the requests that it has received.
 #[derive(Clone, Default)]
 struct Collector(Arc<Mutex<Vec<Post>>>);
 
@@ -84,7 +84,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns what `/metrics` shows of the spans that came to `outcome`.
+/// Returns the number of spans with `outcome` according to `/metrics`.
 fn count(export: &Export, outcome: &str) -> u64 {
     let mut registry = Registry::default();
     export.register(&mut registry);
@@ -190,7 +190,7 @@ async fn a_part_of_the_traces_is_recorded() {
     }
     export.stop().await;
     let recorded = collector.spans().len();
-    // Of a thousand, 250 are expected with a standard deviation of 14.
+    // Of a thousand traces, 250 are expected, with a standard deviation of 14.
     assert!((150..350).contains(&recorded), "{recorded}");
 }
 
@@ -226,7 +226,7 @@ async fn a_collector_that_never_answers_costs_spans_and_nobodys_time() {
     for _ in 0..10_000 {
         drop(tracer.begin_request(&HeaderMap::new(), "GET /"));
     }
-    // Far less than one waits for the collector.
+    // Far less than the time limit for the collector.
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     let dropped = count(&export, "dropped");
     assert!(dropped >= 10_000 - 100 - 10, "{dropped}");

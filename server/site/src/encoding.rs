@@ -26,7 +26,7 @@ impl Encoding {
         }
     }
 
-    /// Returns this encoding and then identity, for files that the build has not compressed. Gzip is no fallback for
+    /// Returns this encoding and then identity, for files that the build has not compressed. Gzip is not a fallback for
     /// Brotli, since the build creates either both or neither.
     pub(crate) fn down_to_identity(self) -> impl Iterator<Item = Self> {
         let compressed = (self != Self::Identity).then_some(self);

@@ -1,4 +1,4 @@
-//! What a browser gets.
+//! Tests of the answers that a browser receives.
 
 use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, Request, Response};
@@ -123,7 +123,7 @@ async fn the_compressed_page_is_the_same_page() {
     assert_eq!(unpacked, plain);
 }
 
-/// Lays a description of one page's head beside the page, and marks where it goes.
+/// Writes a description of one page's head next to the page, and the marks into the page.
 fn describe(built: &BuiltSite, description: &str) {
     let write = |name: &str, text: &str| std::fs::write(built.folder.path().join(name), text).unwrap();
     write(".heads.json", description);
@@ -145,7 +145,7 @@ async fn each_page_has_its_own_head() {
     let page = text(get(&built, "/", &[]).await).await;
     assert!(page.contains("<html><title>http://site.example:8080 &amp; co</title><script"), "{page}");
     assert!(page.contains("<div><h1>http://site.example:8080</h1></div>"), "{page}");
-    // The description knows the pages; the setting `routes` is for clients without one.
+    // The description lists the pages; the setting `routes` is for clients without a description.
     let gone = get(&built, "/about", &[]).await;
     assert_eq!(gone.status(), StatusCode::NOT_FOUND);
     let gone = text(gone).await;

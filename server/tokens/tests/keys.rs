@@ -1,4 +1,4 @@
-//! Which keys a project ends up with: generated, kept and overridden ones.
+//! Which keys a project has: generated, kept and overridden ones.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
@@ -109,7 +109,7 @@ fn a_secret_from_the_settings_signs_as_upstream_does_and_is_the_same_everywhere(
 #[test]
 fn a_file_of_the_supabase_cli_signs_with_its_first_key_and_publishes_all() {
     let fixtures: Value = serde_json::from_str(include_str!("fixtures/private_keys.json")).unwrap();
-    // As `gen signing-key --append` leaves it: every key can sign.
+    // As `gen signing-key --append` writes it: every key can sign.
     let file = ["rsa", "ed25519"].map(|name| {
         let mut key = fixtures[name].clone();
         key["key_ops"] = json!(["sign", "verify"]);

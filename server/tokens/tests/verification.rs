@@ -1,4 +1,4 @@
-//! Tokens as a client may send them: genuine, stale, forged and malformed.
+//! Tokens that a client may send: genuine, expired, forged and malformed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
@@ -114,7 +114,7 @@ fn a_public_key_is_never_taken_for_a_shared_secret() {
         &EncodingKey::from_secret(&modulus),
     )
     .unwrap();
-    // The key id belongs to the RSA key alone, so there is not even a key to try.
+    // The key id belongs to the RSA key only, so no key is even tried.
     assert_eq!(keys.verifier().verify(&forged).unwrap_err(), Error::NoSuitableKey);
     let only_rsa = fixture("rsa");
     let signing = keys_with(KeyOverrides {

@@ -1,4 +1,4 @@
-//! What the extension's SQL does without a worker: schedules and their meaning, and who may do what.
+//! The extension's SQL without a worker: schedules and their meaning, and permissions.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::DbError;
@@ -9,7 +9,7 @@ async fn error(client: &Client, sql: &str) -> DbError {
     client.batch_execute(sql).await.unwrap_err().as_db_error().unwrap().clone()
 }
 
-/// Reports whether the schedule is due in the minute; `None` when it is none.
+/// Reports whether the schedule is due in the minute; `None` if the schedule is invalid.
 async fn is_due(client: &Client, schedule: &str, minute: &str) -> Option<bool> {
     let sql =
         "select case when t is null then null else coalesce(cron._matches(t, $2::text::timestamp), false) end
@@ -39,7 +39,7 @@ async fn schedules_mean_what_cron_says() {
         ("0 0 * * 7", "2024-03-03 00:00", true),
         ("0 0 * * 5-7", "2024-03-03 00:00", true),
         ("0 0 * * 1-6", "2024-03-03 00:00", false),
-        // Both days are given: one will do. One of them begins with a star: both must be met.
+        // If both days are given, one of them has to match; if one of them begins with a star, both have to.
         ("0 0 1 * thu", "2024-02-29 00:00", true),
         ("0 0 29 * mon", "2024-02-29 00:00", true),
         ("0 0 1 * mon", "2024-02-29 00:00", false),

@@ -1,4 +1,4 @@
-//! A database with the extension, and shorthands for its client.
+//! A database with the extension, and helpers for its client.
 
 use tokio_postgres::Client;
 

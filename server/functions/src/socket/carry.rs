@@ -1,4 +1,5 @@
-//! Carries a WebSocket between its caller and its function, and closes it at both ends when it has to end.
+//! Transfers the bytes of a WebSocket between its caller and its function, and closes it at both ends when it has to
+//! end.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use tokio::time::timeout;
 
 use super::frames::{self, Frames};
 
-/// Bytes that are carried at a time, in each direction.
+/// The number of bytes that are transferred at a time, in each direction.
 const BUFFER: usize = 8 * 1024;
 /// How long the ends may take to finish their current frame and to answer the close frame.
 const GRACE: Duration = Duration::from_secs(2);
@@ -23,7 +24,7 @@ pub(super) struct Close(u16, &'static str);
 impl Close {
     /// The call has reached its time limit.
     pub(super) const LATE: Self = Self(1001, "the time limit of the call was reached");
-    /// The server stops.
+    /// The server is stopping.
     pub(super) const STOPPING: Self = Self(1001, "the server is shutting down");
     const SILENT: Self = Self(1001, "nothing was said for too long");
     const GONE: Self = Self(1011, "the function has ended");
@@ -46,7 +47,7 @@ pub(super) async fn carry(
             if up.run(&moved).await == End::Source {
                 let _ = up.to.shutdown().await;
             }
-            // The function may still send; the end of its direction ends both.
+            // The function may still send; the end of its direction ends both directions.
             std::future::pending().await
         };
         tokio::select! {
@@ -75,9 +76,9 @@ pub(super) async fn carry(
 /// Which side has ended one direction.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
-    /// The sender.
+    /// The sender has.
     Source,
-    /// The receiver.
+    /// The receiver has.
     Sink,
 }
 
@@ -89,7 +90,7 @@ struct Direction<From, To> {
     buffer: Vec<u8>,
     /// The part of `buffer` that has not been written.
     rest: Range<usize>,
-    /// Follows the bytes that were written.
+    /// Tracks the frames in the bytes that were written.
     frames: Frames,
     /// Whether frames have to be masked.
     is_masked: bool,
@@ -224,7 +225,7 @@ mod tests {
         function.write_all(&HELLO[..4]).await.unwrap();
         caller.read_exact(&mut [0; 4]).await.unwrap();
         end.send(()).unwrap();
-        // The function's end can be closed at once: it is in the middle of no frame of the caller's.
+        // The function's end can be closed at once: no frame of the caller is incomplete.
         assert!(text(&mut function).await.ends_with(Close::LATE.1));
         function.write_all(&HELLO[4..]).await.unwrap();
         let seen = text(&mut caller).await;

@@ -1,4 +1,4 @@
-//! What functions get of a call, and what callers get of an answer.
+//! What functions receive of a call, and what callers receive of an answer.
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -94,7 +94,7 @@ serve((request) => new Response('older ' + new URL(request.url).pathname))";
         let answer = project.get(&format!("/{name}")).await;
         assert_eq!((answer.status.as_u16(), answer.text.as_str()), (200, text));
     }
-    // The older way answers more than one call.
+    // A function in the older style answers more than one call.
     assert_eq!(project.get("/older/again").await.text, "older /older/again");
     assert_eq!(project.get("/_shared").await.refusal(), (404, "NOT_FOUND".to_owned()));
     project.functions.stop().await;
@@ -102,7 +102,7 @@ serve((request) => new Response('older ' + new URL(request.url).pathname))";
 
 #[tokio::test]
 async fn bodies_stream_both_ways() {
-    // Sends each part back before the next one comes.
+    // Sends each part back before the next one arrives.
     let source = "Deno.serve((request) => new Response(request.body, { headers: { 'content-type': 'text/event-stream' } }))";
     let project = Project::new(&[("mirror/index.ts", source)]).await;
     let (sender, receiver) = tokio::sync::mpsc::channel::<Bytes>(1);
@@ -227,7 +227,7 @@ Deno.serve((request) => {
   if (pathname.endsWith('/failed')) return new Response('my own words', { status: 503 })
   throw new Error('nobody catches this')
 })";
-    // With a token asked for: preflights have none.
+    // This function requires a token, which preflights do not have.
     let project = Project::with(&[("own/index.ts", source)], |_| {}).await;
     let moved = project.get("/own/moved").await;
     assert_eq!((moved.status.as_u16(), moved.header("location")), (303, "https://elsewhere.example/"));

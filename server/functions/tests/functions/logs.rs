@@ -15,7 +15,7 @@ struct Lines(UnboundedSender<Value>);
 
 impl io::Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        // Once the test has seen enough, nobody listens.
+        // Once the test has seen enough, nothing receives the lines.
         let _ = self.0.send(serde_json::from_slice(line)?);
         Ok(line.len())
     }

@@ -27,10 +27,10 @@ const ACCEPTED: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 /// A frame with the text `hello`, and one of a client with the text `end` (RFC 6455, section 5.2).
 const HELLO: &[u8] = b"\x81\x05hello";
 const END: &[u8] = b"\x81\x83\0\0\0\0end";
-/// The first byte of a frame that closes.
+/// The first byte of a close frame.
 const CLOSE: u8 = 0x88;
 
-/// Opens a socket. Returns its connection and the bytes that came on it so far.
+/// Opens a socket. Returns its connection and the bytes that have arrived on it so far.
 async fn open(address: SocketAddr) -> (TcpStream, Vec<u8>) {
     open_with(address, HANDSHAKE).await
 }
@@ -68,7 +68,7 @@ async fn a_socket_holds_its_place_until_its_wall_clock_runs_out() {
     })
     .await;
     let (mut stream, seen) = open(project.listen().await).await;
-    // The place is free again once the socket is closed, and not before.
+    // The permit of the call is free again once the socket is closed, and not before.
     assert_eq!(project.get("/greeting").await.text, "no socket");
     assert_eq!(closed(&mut stream, seen).await, (1001, "the time limit of the call was reached".to_owned()));
     project.functions.stop().await;

@@ -11,7 +11,7 @@ use super::description::{Description, Page, Source, Step};
 use super::rows::Row;
 use super::template::{self, Placeholder};
 
-/// The characters to encode in a URL's path. Source: ECMAScript, `encodeURI`.
+/// The characters that are encoded in a URL's path. Source: ECMAScript, `encodeURI`.
 const URI: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b';')
     .remove(b'/')

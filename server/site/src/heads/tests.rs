@@ -1,4 +1,4 @@
-//! Heads as crawlers read them.
+//! Tests of the heads that crawlers read.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -75,7 +75,7 @@ fn heads(limits: Limits, answer: impl Fn(&str) -> String + Send + Sync + 'static
     }
 }
 
-/// Returns the API of a project that has stored nothing but `settings`.
+/// Returns the API of a project that has stored only `settings`.
 fn with_settings(settings: serde_json::Value) -> Heads {
     heads(Limits::default(), move |target| match target.starts_with("/settings") {
         true => settings.to_string(),
@@ -196,7 +196,7 @@ async fn an_api_that_fails_or_hangs_leaves_the_defaults() {
     for api in apis {
         let heads = Heads { rows: Rows::new(api, limits()), current: Mutex::default() };
         let head = at(&heads, "/news/cup").await;
-        // Nobody knows that the row is not there.
+        // It is not known whether the row exists.
         assert_eq!(head.status, StatusCode::OK);
         assert!(head.html.contains("<title>The cup | The club</title>"), "{}", head.html);
         assert!(head.html.contains("content=\"All about The club\""), "{}", head.html);
