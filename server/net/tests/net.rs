@@ -1,4 +1,4 @@
-//! What SQL queues is sent, and what came back is written down.
+//! Requests that SQL queues are sent, and their answers are recorded.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
@@ -11,14 +11,14 @@ use tokio::sync::mpsc;
 use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
-/// The longest that anything here may take on a busy machine.
+/// The maximum time that any step may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An API that no test asks.
+/// The URL of an API that no test calls.
 const UNREACHABLE: &str = "http://127.0.0.1:1";
 
-/// Starts a server that passes on the requests it got and answers each with 201 and a header; `/slow` is never
-/// answered.
+/// Starts a server that returns the requests that it has received, and answers each with 201 and a header; `/slow` is
+/// never answered.
 async fn listen() -> (String, mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -57,7 +57,7 @@ async fn listen() -> (String, mpsc::UnboundedReceiver<String>) {
     (origin, requests)
 }
 
-/// Returns the next request that the server got.
+/// Returns the next request that the server has received.
 async fn next(requests: &mut mpsc::UnboundedReceiver<String>) -> String {
     tokio::time::timeout(PATIENCE, requests.recv()).await.unwrap().unwrap()
 }

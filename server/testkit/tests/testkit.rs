@@ -1,4 +1,4 @@
-//! What tests of other crates rely on.
+//! The guarantees that tests of other crates rely on.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
