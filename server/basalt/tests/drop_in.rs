@@ -265,7 +265,7 @@ fn a_secret_in_a_file_is_read_again(uri: &str) {
 }
 
 fn the_databases_refusal_is_reported(postgres: &Cluster, uri: &str) {
-    // The tests' Postgres may accept every login without a password.
+    // Not the shared cluster of the tests, which may accept logins without checking the password.
     let mut refused = basalt();
     refused
         .env("PGRST_DB_URI", postgres.tcp_login("authenticator", "wrong").unwrap().to_uri())

@@ -45,7 +45,7 @@ pub(crate) struct Pool {
     /// A permit for each caller that may wait.
     queue: Semaphore,
     timeouts: AtomicU64,
-    /// The time in seconds that callers waited for a connection.
+    /// The time in seconds that callers waited for a connection. Callers that got one at once are not counted.
     pub(crate) waits: Histogram,
     /// The time in seconds that opening a connection took.
     pub(crate) openings: Histogram,
