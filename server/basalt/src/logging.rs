@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_those_of_requests() {
+    fn the_level_applies_to_requests() {
         assert_eq!(request_directives("error"), "info,poem=warn,access=error");
         assert_eq!(request_directives("crit"), "info,poem=warn,access=off");
     }

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_role_is_replaced_and_everything_else_kept() {
+    fn only_the_login_is_replaced() {
         for (given, expected) in [
             (
                 "postgresql://postgres:s%40crt@db.example:5432/app?sslmode=require",

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_missed_is_made_up_for_within_limits() {
+    fn missed_runs_are_made_up_for_within_limits() {
         let due = |previous, now| minutes(previous, now).map(|m| (m.first, m.first_frequent, m.last));
         for (passed, expected) in [
             (0, None),

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_survive_the_way_to_a_uri_and_back() {
+    fn parameters_are_the_same_after_conversion_to_a_uri_and_back() {
         for (text, uri) in [
             ("host=h port=5433 user=me password='p/w' dbname='a b'", "postgresql://me:p%2Fw@h:5433/a%20b"),
             ("host=::1,/run/pg port=5433", "postgresql://[::1]:5433,%2Frun%2Fpg:5433"),
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_is_taken_where_there_is_none() {
+    fn a_login_is_copied_if_there_is_none() {
         let parse = |text: &str| text.parse::<Conninfo>().unwrap();
         let primary = parse("postgres://u:p@h1/d");
         let logged_in = |text: &str| {

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_have_minutes_and_eras_come_last() {
+    fn zones_have_minutes_and_eras_are_at_the_end() {
         let zoned = |value| written(1184, &[Some(value)]).unwrap();
         assert_eq!(zoned("2020-01-02 03:04:05.6+00"), r#"[{"v":"2020-01-02T03:04:05.6+00:00"}]"#);
         assert_eq!(zoned("2020-01-02 03:04:05-05:30"), r#"[{"v":"2020-01-02T03:04:05-05:30"}]"#);
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_found_wherever_they_stand() {
+    fn escapes_are_found_at_every_position() {
         for escaped in [0, 0x1f, b'"', b'\\'] {
             for at in 0..20 {
                 let mut text = [0xff, b' ', b'!', b'#', b'[', b']', 0x7f, 0x80].repeat(3);

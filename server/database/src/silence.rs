@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn sockets_have_what_the_connection_string_says() {
+    async fn sockets_have_the_options_of_the_connection_string() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         for (parameters, expected) in [

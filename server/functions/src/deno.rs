@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_project_wins_over_the_path_and_a_name_over_both() {
+    fn the_project_precedes_the_path_and_a_named_file_precedes_both() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str| {
             let path = folder.path().join(name);

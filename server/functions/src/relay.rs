@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_of_the_connection_stay_with_it() {
+    fn headers_of_the_connection_are_not_passed_on() {
         let mut headers = HeaderMap::new();
         for (name, value) in
             [("connection", "close, X-Hop"), ("x-hop", "1"), ("te", "trailers"), ("x-kept", "1")]
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_beside_chunks_does_not_go_on() {
+    fn a_length_is_removed_if_there_are_chunks() {
         for (encoding, kept) in [(None, true), (Some("chunked"), false)] {
             let mut headers = HeaderMap::from_iter([(CONTENT_LENGTH, HeaderValue::from_static("5"))]);
             headers.extend(encoding.map(|encoding| (TRANSFER_ENCODING, HeaderValue::from_static(encoding))));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_go_on_as_they_come() {
+    fn bodies_are_passed_on_as_they_arrive() {
         let (get, post) = (Method::GET, Method::POST);
         for (method, given, has_body, expected) in [
             (&post, &[("content-length", "5")][..], true, Upload::Length(5)),

@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_are_the_folders_that_begin_somewhere() {
+    fn functions_are_the_folders_with_an_entry_point() {
         let folder = tempfile::tempdir().unwrap();
         for file in ["hello/index.ts", "_shared/index.ts", "empty/notes.md", "plain/index.js"] {
             let path = folder.path().join(file);

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clients_say_what_they_take() {
+    fn clients_list_the_codings_that_they_accept() {
         for (header, gzip, br) in [
             ("gzip, deflate, br, zstd", true, true),
             ("gzip;q=0.5, br;q=0", true, false),

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_reach_those_who_listen_on_other_nodes() {
+    fn messages_reach_the_listeners_on_other_nodes() {
         let (one, other) = (Nodes::default(), Nodes::default());
         let received = Arc::new(Mutex::new(Vec::new()));
         let receiver = Arc::clone(&received);

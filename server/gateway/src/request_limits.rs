@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_is_as_long_as_it_takes() {
+    fn the_wait_ends_when_a_request_is_allowed() {
         let limits = RequestLimits::new(10, 0);
         let take = |seconds| limits.take_at(ADDRESS, None, at(seconds));
         assert!((0..10).all(|_| take(20).is_ok()));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_count_whoever_has_them_and_networks_whole() {
+    fn keys_count_for_all_addresses_and_networks_as_one_address() {
         let limits = RequestLimits::new(0, 2);
         let take = |last: u8, key| limits.take_at(IpAddr::from([192, 0, 2, last]), key, at(0)).is_ok();
         assert!(take(1, Some("a")) && take(2, Some("a")) && !take(3, Some("a")));

@@ -120,7 +120,7 @@ async fn refusals_are_traced_too_and_unsampled_traces_are_not() {
 }
 
 #[tokio::test]
-async fn without_a_tracer_what_the_client_sent_goes_on() {
+async fn without_a_tracer_the_clients_trace_headers_are_passed_on() {
     let gateway = Gateway::without_keys(Settings::default());
     let face = gateway.open("things", caller(StatusCode::OK));
     for header in [format!("{PARENT}-01"), "rubbish".to_owned()] {

@@ -145,7 +145,7 @@ async fn requests_are_sent_after_the_commit_and_answers_kept() {
 }
 
 #[tokio::test]
-async fn what_fails_is_told_and_holds_up_nothing() {
+async fn failures_are_recorded_and_delay_nothing() {
     let Some((_database, client, stop)) = working(UNREACHABLE).await else { return };
     let (origin, _requests) = listen().await;
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
@@ -177,7 +177,7 @@ async fn what_fails_is_told_and_holds_up_nothing() {
 }
 
 #[tokio::test]
-async fn only_the_administrator_and_the_service_see_what_is_queued() {
+async fn only_the_administrator_and_the_service_see_the_queue() {
     let Some((_database, client, stop)) = working(UNREACHABLE).await else { return };
     client.batch_execute("create role outsider; set role outsider").await.unwrap();
     let refused = client.batch_execute("select net.http_get('http://127.0.0.1:1')").await.unwrap_err();
@@ -195,7 +195,7 @@ async fn only_the_administrator_and_the_service_see_what_is_queued() {
 }
 
 #[tokio::test]
-async fn requests_name_the_request_to_the_api_that_they_are_part_of() {
+async fn requests_have_the_trace_of_the_request_to_the_api() {
     let Some((_database, client, stop)) = working(UNREACHABLE).await else { return };
     let (origin, mut requests) = listen().await;
     let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -221,7 +221,7 @@ async fn requests_name_the_request_to_the_api_that_they_are_part_of() {
 }
 
 #[tokio::test]
-async fn names_that_only_containers_have_lead_here() {
+async fn hosts_that_only_containers_know_lead_here() {
     let (origin, mut requests) = listen().await;
     let Some((_database, client, stop)) = working(&origin).await else { return };
     let port = origin.rsplit(':').next().unwrap();
@@ -238,7 +238,7 @@ async fn names_that_only_containers_have_lead_here() {
 }
 
 #[tokio::test]
-async fn webhooks_of_the_dashboard_tell_of_rows() {
+async fn webhooks_of_the_dashboard_send_rows() {
     let (origin, mut requests) = listen().await;
     let Some((_database, client, stop)) = working(&origin).await else { return };
     let sql = format!(

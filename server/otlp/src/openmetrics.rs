@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_metrics_are_parsed() {
         let mut registry = Registry::with_prefix("shop");
         let sold: Labelled<[(String, String); 2], Counter> = Labelled::default();
         let labels =

@@ -195,7 +195,7 @@ async fn a_part_of_the_traces_is_recorded() {
 }
 
 #[tokio::test]
-async fn what_waits_is_sent_at_the_end() {
+async fn waiting_spans_are_sent_at_the_end() {
     let (collector, endpoint) = Collector::listen().await;
     let settings = Settings { schedule_delay: 600_000, batch_size: 7, ..settings(&endpoint) };
     let export = Export::start(&settings).unwrap().unwrap();
@@ -216,7 +216,7 @@ async fn what_waits_is_sent_at_the_end() {
 }
 
 #[tokio::test]
-async fn a_collector_that_never_answers_costs_spans_and_nobodys_time() {
+async fn a_collector_that_never_answers_loses_spans_but_delays_no_request() {
     let silent = Silent::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", silent.local_addr().unwrap());
     let settings = Settings { queue_size: 100, batch_size: 10, schedule_delay: 0, ..settings(&endpoint) };
@@ -276,7 +276,7 @@ async fn metrics_are_sent_at_intervals_and_at_the_end() {
 }
 
 #[tokio::test]
-async fn nothing_is_started_unless_it_is_asked_for() {
+async fn nothing_is_started_unless_it_is_configured() {
     assert!(Export::start(&Settings::default()).unwrap().is_none());
     let settings = Settings { disabled: true, ..settings("http://127.0.0.1:1") };
     assert!(Export::start(&settings).unwrap().is_none());

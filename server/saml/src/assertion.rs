@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn users_are_identified_by_what_does_not_change() {
+    fn users_are_identified_by_permanent_identifiers() {
         let subject = attributes(&[("URN:oasis:names:tc:SAML:attribute:subject-id", "", "42@idp")]);
         for (content, expected) in [
             (named(name_id_format::PERSISTENT, "p-1"), "p-1"),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_found_where_providers_put_them() {
+    fn addresses_are_found_in_the_attributes_of_providers() {
         let email = |content: &str| assertion(content).email().to_owned();
         assert_eq!(
             email(&attributes(&[("x", "MAIL", ""), ("y", "email", "b@x"), ("z", "mail", "a@x")])),

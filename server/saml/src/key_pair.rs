@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_no_printable_string_is_certified_too() {
+    fn a_host_that_is_not_a_printable_string_is_certified_too() {
         assert!(KeyPair::new(KEY, "my_host", false).is_ok());
     }
 }

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_provider_is_refused() {
+    fn invalid_providers_are_refused() {
         let id = "entityID='https://idp.example'";
         for text in [
             "not XML".to_owned(),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_goes_stale_by_its_own_word_or_after_a_day() {
+    fn metadata_becomes_stale_by_its_own_limits_or_after_a_day() {
         let now = moment::parse("2026-01-02T00:00:00Z").unwrap();
         let stale = |attributes: &str, age: Duration| {
             let text = entity(&format!("entityID='x' {attributes}"), ROLE);

@@ -306,13 +306,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_provider_has_signed_counts() {
+    fn a_response_that_the_provider_has_signed_is_valid() {
         assert_eq!(judge(&RESPONSE), Ok(genuine()));
     }
 
     proptest! {
         #[test]
-        fn nobody_changes_what_a_response_says(place in any::<prop::sample::Index>(), new in "[ -~\\n]{0,3}", cut in 0usize..4) {
+        fn changed_responses_are_refused(place in any::<prop::sample::Index>(), new in "[ -~\\n]{0,3}", cut in 0usize..4) {
             let text = RESPONSE.as_str();
             let start = place.index(text.len());
             let end = (start + cut).min(text.len());
@@ -323,7 +323,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_is_posted_is_judged(text in "(<(/?[a-z:]{1,3}|[!?]{1,2})( [a-zA-Z:]{1,5}=['\"][^<]{0,5}['\"])?/?>|[^\\x00]{0,5}){0,12}") {
+        fn arbitrary_posted_text_is_refused_without_a_panic(text in "(<(/?[a-z:]{1,3}|[!?]{1,2})( [a-zA-Z:]{1,5}=['\"][^<]{0,5}['\"])?/?>|[^\\x00]{0,5}){0,12}") {
             let _ = issuer(&text);
             let _ = IdentityProvider::parse(&text);
             prop_assert!(judge(&text).is_err());

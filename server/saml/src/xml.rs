@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_declared_expanded_or_nested_endlessly() {
+    fn declarations_entities_and_endless_nesting_are_refused() {
         assert!(parse("<a/>").is_ok());
         for text in [
             "<!DOCTYPE a><a/>",
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_escaped_is_read_as_it_was() {
+    fn escaped_text_is_read_unchanged() {
         let text = "a<b>&\"c'\t\n\r";
         let written = format!("<a b=\"{}\"/>", escape(text));
         let document = parse(&written).unwrap();

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_values_have_their_quotes_taken_off() {
+    fn quotes_of_quoted_values_are_removed() {
         check(&[
             (r#"A="b c""#, "b c"),
             ("A=' b '", " b "),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn double_quotes_know_escapes() {
+    fn double_quotes_support_escapes() {
         check(&[
             (r#"A="b\nc\rd\te""#, "b\nc\rdte"),
             (r#"A="b\\nc""#, r"b\nc"),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_the_lines_above_are_put_in() {
+    fn variables_of_earlier_lines_are_inserted() {
         let value = |text: &str| parse(&format!("B=b\nB_1='$B'\n{text}\nD=d")).unwrap().remove("A").unwrap();
         for (text, expected) in [
             ("A=$B", "b"),

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn files_fill_what_is_not_set() {
+    fn files_set_only_missing_variables() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(".env"), "A=file\nB=\"b c\"\nEMPTY=\n").unwrap();
         std::fs::write(folder.path().join(".env.local"), "B=local\n").unwrap();

@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_keeps_its_reference() {
+    fn required_values_keep_their_reference() {
         let secret = |config| get::<String>(config, "a.b.secret");
         let (value, warnings) = secret("[a.b]\nenabled = true\nsecret = 'env(NONE)'");
         assert_eq!(value.as_deref(), Some("env(NONE)"));

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_accepted_encoding_is_taken() {
+    fn the_best_accepted_encoding_is_used() {
         let accepted = |header: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, header.parse().unwrap());

@@ -103,7 +103,7 @@ async fn a_fresh_copy_is_not_sent_a_second_time() {
 }
 
 #[tokio::test]
-async fn files_outside_are_out_of_reach() {
+async fn files_outside_of_the_folder_cannot_be_read() {
     let built = built();
     for path in ["/../Cargo.toml", "/..%2fCargo.toml", "/assets/../index.html"] {
         let body = text(get(&built, path, &[]).await).await;
@@ -154,7 +154,7 @@ async fn each_page_has_its_own_head() {
 }
 
 #[tokio::test]
-async fn files_for_machines_are_made_and_revalidated() {
+async fn files_for_machines_are_generated_and_revalidated() {
     let built = built();
     describe(&built, DESCRIPTION);
     let manifest = get(&built, "/app.webmanifest", &[]).await;
@@ -168,7 +168,7 @@ async fn files_for_machines_are_made_and_revalidated() {
 }
 
 #[tokio::test]
-async fn a_description_that_cannot_be_read_leaves_the_page_as_it_is() {
+async fn an_invalid_description_leaves_the_page_unchanged() {
     let built = built();
     describe(&built, "{");
     let page = get(&built, "/about", &[]).await;
@@ -177,7 +177,7 @@ async fn a_description_that_cannot_be_read_leaves_the_page_as_it_is() {
 }
 
 #[test]
-fn a_missing_build_is_said_with_what_to_do() {
+fn a_missing_build_is_reported_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let path = Some(folder.path().to_owned());
     let error = super::check(&Settings { enabled: true, path, ..Settings::default() });

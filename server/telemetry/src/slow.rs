@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_is_slow_is_noted_and_by_its_shape() {
+    async fn only_slow_statements_are_recorded_by_their_shape() {
         let slow = SlowStatements::new(SECOND);
         note(&slow, "/goods?id=1", SECOND / 2, "select 1").await;
         note(&slow, "/goods?id=1", SECOND, "select * from goods where id = 1").await;
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn zero_switches_it_off() {
+    async fn zero_disables_it() {
         let slow = SlowStatements::new(Duration::ZERO);
         note(&slow, "/", SECOND * 1000, "select").await;
         assert_eq!((slow.count(), &slow.to_json()["statements"]), (0, &json!([])));

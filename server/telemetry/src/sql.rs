@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_name_what_is_done_to_which_table() {
+    fn summaries_have_the_operation_and_the_table() {
         for (sql, expected) in [
             (
                 "SELECT count(*) FROM (SELECT a FROM \"public\".\"play ers\" AS p) AS x",

@@ -60,7 +60,7 @@ mod tests {
 
     /// Compares with the documents that openssl writes without the public part.
     #[test]
-    fn documents_are_those_of_the_standards() {
+    fn documents_have_the_standard_form() {
         for (document, before, number) in [
             (ed25519_key(&[7; 32]), "302e020100300506032b657004220420", [7; 32].as_slice()),
             (

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remembered_token_still_expires() {
+    fn a_cached_token_still_expires() {
         let verifier = verifier();
         let token = token(&json!({ "exp": 1_000 }));
         let first = verifier.verify_at(&token, 1_030).unwrap();
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn published_keys_verify_whatever_else_is_published_beside_them() {
+    fn published_keys_verify_despite_other_published_keys() {
         let secret = URL_SAFE_NO_PAD.encode(SECRET);
         let jwks = json!({ "keys": [
             { "kty": "oct", "k": secret },
@@ -339,13 +339,13 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_may_stand_for_its_family() {
+    fn the_name_of_a_curve_is_accepted_in_place_of_its_family() {
         assert_eq!(algorithm(Some("Ed25519".to_owned())), Ok(Algorithm::EdDSA));
         assert!(algorithm(Some("ed25519".to_owned())).is_err());
     }
 
     #[test]
-    fn an_issuers_keys_are_good_for_its_own_tokens_alone() {
+    fn an_issuers_keys_verify_only_its_own_tokens() {
         let folder = tempfile::tempdir().unwrap();
         let keys =
             |name: &str| crate::Keys::load_or_create(&folder.path().join(name), Default::default()).unwrap();
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_stays_within_its_bound_and_takes_no_refused_tokens() {
+    fn the_cache_stays_within_its_bound_and_keeps_no_refused_tokens() {
         let verifier = verifier();
         let filler = "x".repeat(4_000);
         for number in 0..2_000 {

@@ -59,7 +59,7 @@ async fn everything_is_described_as_the_supabase_cli_describes_it() {
 }
 
 #[tokio::test]
-async fn an_empty_schema_is_said_to_be_empty() {
+async fn an_empty_schema_has_empty_types() {
     let database = testkit::Database::create().await;
     database.client().await.batch_execute("create schema hollow").await.unwrap();
     let pool = Database::connect(Settings::new(database.uri().parse().unwrap())).await.unwrap();

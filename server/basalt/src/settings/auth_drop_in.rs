@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn only_auth_with_upstreams_environment_is_one() {
+    fn only_auth_with_upstreams_environment_is_a_drop_in() {
         let is_one = |only: &[Service], environment: &Environment| {
             AuthDropIn::read(&invocation(only), environment).unwrap().is_some()
         };

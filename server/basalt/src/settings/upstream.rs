@@ -91,7 +91,7 @@ fn others(config: &toml::Table, path: &[String]) -> Vec<toml::Table> {
 }
 
 #[test]
-fn a_new_project_of_the_cli_draws_no_warning() {
+fn a_new_project_of_the_cli_causes_no_warning() {
     let folder = folder();
     let settings = read(folder.path(), &TEMPLATE.parse().unwrap()).unwrap();
     assert!(settings.warnings.is_empty(), "{:#?}", settings.warnings);
@@ -111,7 +111,7 @@ fn every_key_of_the_template_is_among_those_that_are_tried() {
 }
 
 #[test]
-fn each_key_works_or_is_said_to_have_no_effect_or_means_nothing_here() {
+fn each_key_works_or_is_reported_to_have_no_effect_or_has_no_meaning_here() {
     let folder = folder();
     let mut paths = Vec::new();
     leaves(&EVERY_KEY.parse().unwrap(), &mut Vec::new(), &mut paths);
@@ -139,7 +139,7 @@ fn each_key_works_or_is_said_to_have_no_effect_or_means_nothing_here() {
 }
 
 #[test]
-fn what_is_switched_off_misses_no_variable() {
+fn disabled_sections_need_no_variables() {
     let folder = folder();
     let warnings = |config: &str| read(folder.path(), &config.parse().unwrap()).unwrap().warnings;
     for config in [

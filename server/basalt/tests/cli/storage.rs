@@ -161,7 +161,7 @@ fn start(folder: &std::path::Path) -> Server {
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_kill_and_nothing_is_half_there() {
+fn acknowledged_changes_survive_a_kill_and_no_object_is_incomplete() {
     let project = project();
     let token = service_token();
     let states: Vec<_> = (0..CLIENTS)
@@ -207,7 +207,7 @@ fn what_was_acknowledged_survives_a_kill_and_nothing_is_half_there() {
 const PART: usize = 600_000;
 
 #[test]
-fn a_resumable_upload_goes_on_after_a_kill_in_the_middle_of_a_part() {
+fn a_resumable_upload_continues_after_a_kill_in_the_middle_of_a_part() {
     let project = project();
     let client = |served: &Server| Client {
         host: served.origin.strip_prefix("http://").unwrap().to_owned(),

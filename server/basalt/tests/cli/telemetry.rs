@@ -293,7 +293,7 @@ fn served_key(header: &str) -> String {
 }
 
 #[test]
-fn without_a_collector_requests_are_answered_and_the_end_comes_soon() {
+fn without_a_collector_requests_are_answered_and_the_server_stops_in_time() {
     let project = talkative();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", silent.local_addr().unwrap());
@@ -378,7 +378,7 @@ fn slow_statements_are_logged_and_listed_without_values() {
 
 /// Every metric that the dashboard uses exists on a server with all services.
 #[test]
-fn the_dashboard_asks_for_metrics_that_there_are() {
+fn the_metrics_of_the_dashboard_exist() {
     let project = talkative();
     let served = Server::start(project.path());
     // Functions have metrics only after a call.

@@ -18,7 +18,7 @@ async fn is_due(client: &Client, schedule: &str, minute: &str) -> Option<bool> {
 }
 
 #[tokio::test]
-async fn schedules_mean_what_cron_says() {
+async fn schedules_have_the_meaning_of_cron() {
     let Some((_database, client)) = support::extended("").await else { return };
     // 2024-02-29 was a Thursday, the last day of its month; 2024-03-03 a Sunday.
     for (schedule, minute, expected) in [
@@ -104,7 +104,7 @@ async fn schedules_mean_what_cron_says() {
 }
 
 #[tokio::test]
-async fn jobs_are_made_changed_and_removed() {
+async fn jobs_are_created_changed_and_removed() {
     let Some((_database, client)) = support::extended("with schema extensions").await else { return };
     let place = "select extnamespace::regnamespace::text from pg_extension where extname = 'pg_cron'";
     assert_eq!(text(&client, place).await, "pg_catalog", "as a dump should say");
@@ -176,7 +176,7 @@ async fn jobs_are_made_changed_and_removed() {
 }
 
 #[tokio::test]
-async fn everybody_has_jobs_of_his_own() {
+async fn each_user_has_separate_jobs() {
     let Some((database, client)) = support::extended("").await else { return };
     let setup = "grant usage on schema cron to postgres;
         grant all privileges on all tables in schema cron to postgres;

@@ -55,7 +55,7 @@ async fn outcome(client: &Client, job: &str) -> String {
 }
 
 #[tokio::test]
-async fn runs_are_written_down() {
+async fn runs_are_recorded() {
     let Some((database, client)) = support::extended("").await else { return };
     let setup = "create table done (job text, by text default session_user, at timestamptz default now());
         select cron.schedule('insert', '1 second', $$insert into done values ('insert')$$);

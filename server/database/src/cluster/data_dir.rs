@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_cluster_takes_the_place_of_the_old_one_which_is_kept() {
+    fn a_new_cluster_replaces_the_old_one_which_is_kept() {
         let (_folder, data) = data(&["postgres", "postgres.new-1"]);
         data.replace_cluster(&data.path.join("postgres.new-1"), &data.path.join("postgres.16")).unwrap();
         let expected = vec!["postgres".to_owned(), "postgres.16".to_owned()];
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unfinished_cluster_goes_though_its_initdb_still_writes() {
+    async fn an_unfinished_cluster_is_removed_while_its_initdb_still_writes() {
         let (_folder, data) = data(&["postgres", "postgres.new-1"]);
         let staging = data.path.join("postgres.new-1");
         let (begun, has_begun) = std::sync::mpsc::channel();

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_elses_extension_stays() {
+    fn an_extension_of_another_author_stays() {
         let native = tempfile::tempdir().unwrap();
         let folder = native.path().join(FOLDER);
         fs::create_dir_all(&folder).unwrap();

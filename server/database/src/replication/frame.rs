@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_is_given_its_place_once() {
+    fn a_long_message_is_copied_only_once() {
         let bytes = data(5_000_000);
         let mut inbound = BytesMut::new();
         let mut buffers = 0;

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_survive_the_way_to_text_and_back() {
+    fn positions_are_the_same_after_conversion_to_text_and_back() {
         for (text, value) in [("0/0", 0), ("16/B374D848", 0x16_B374_D848), ("FFFFFFFF/FFFFFFFF", u64::MAX)] {
             assert_eq!(text.parse::<Lsn>().unwrap(), Lsn(value));
             assert_eq!(Lsn(value).to_string(), text);

@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_what_is_wrong() {
+    fn errors_describe_what_is_wrong() {
         assert!(
             refusal(|facts| facts.wal_level = "replica".to_owned())
                 .contains("wal_level = logical, but it is replica")

@@ -51,7 +51,7 @@ fn watchdog(parent: &Child) -> Pid {
 }
 
 #[tokio::test]
-async fn a_killed_postgres_comes_back_at_the_same_address() {
+async fn a_killed_postgres_is_restarted_at_the_same_address() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
     let uri = cluster.login().to_uri();
@@ -81,7 +81,7 @@ async fn postgres_ends_when_the_server_is_killed() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_orphan_is_ended_and_its_data_is_used() {
+async fn an_orphan_is_stopped_and_its_data_is_used() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = server_process(folder.path()).await;
     let orphan = postmaster(folder.path());

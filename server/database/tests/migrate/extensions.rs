@@ -114,7 +114,7 @@ async fn extensions_of_a_project_belong_to_the_platform() {
 
 /// Creating an extension gives nobody additional rights, and a server without the platform's superuser stays unchanged.
 #[tokio::test]
-async fn extensions_belong_to_who_creates_them_where_that_is_no_superuser() {
+async fn extensions_that_are_not_created_by_a_superuser_belong_to_their_creator() {
     let database = Database::create().await;
     let mut client = database.client().await;
     let name = database.name();
@@ -140,7 +140,7 @@ async fn extensions_belong_to_who_creates_them_where_that_is_no_superuser() {
 }
 
 #[tokio::test]
-async fn the_error_about_a_missing_extension_names_its_line_and_what_to_do() {
+async fn the_error_about_a_missing_extension_has_its_line_and_a_remedy() {
     let database = Database::create().await;
     let mut client = database.client().await;
     let folder = Folder::new();

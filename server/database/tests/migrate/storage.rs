@@ -51,7 +51,7 @@ const FACTS: &str = "select string_agg(line, E'\\n' order by line collate \"C\")
 /// `tests/differential/storage.md`). The differences: triggers that notify Basalt's nodes are left out, functions
 /// `list_level` and `prefix_successor` are Basalt's own, `list_multipart_uploads_with_delimiter` is declared stable.
 #[tokio::test]
-async fn it_is_what_supabase_storage_makes() {
+async fn the_schema_is_that_of_supabase_storage() {
     let database = Database::create().await;
     let client = database.client().await;
     let facts = text(&client, FACTS).await + "\n";

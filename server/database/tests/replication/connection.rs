@@ -89,7 +89,7 @@ async fn a_busy_user_keeps_the_connection_alive() {
 }
 
 #[tokio::test]
-async fn refusals_are_the_servers() {
+async fn refusals_of_the_server_are_returned() {
     let mut harness = Harness::new(TABLE).await;
     let slot = std::mem::replace(&mut harness.settings.slot, "no_such_slot".to_owned());
     let error = harness.database.replicate(&harness.settings).await.unwrap_err();

@@ -15,7 +15,7 @@ async fn kill(harness: &Harness, process_id: i32) {
 }
 
 #[tokio::test]
-async fn after_a_broken_connection_only_what_was_confirmed_does_not_come_again() {
+async fn after_a_broken_connection_only_confirmed_changes_are_not_sent_again() {
     let harness = Harness::new(TABLE).await;
     let mut stream = harness.stream().await;
     for id in 1..=3 {
@@ -53,7 +53,7 @@ async fn after_a_broken_connection_only_what_was_confirmed_does_not_come_again()
 }
 
 #[tokio::test]
-async fn a_transaction_that_was_broken_off_comes_again_from_its_beginning() {
+async fn an_interrupted_transaction_is_sent_again_from_its_beginning() {
     let harness = Harness::new(TABLE).await;
     let mut stream = harness.stream().await;
     harness.run("insert into t select generate_series(1, 50000)").await;

@@ -46,7 +46,7 @@ async fn stream(database: &Database, settings: &ReplicationSettings) -> Replicat
 }
 
 #[tokio::test]
-async fn a_shutdown_is_not_held_up() {
+async fn a_shutdown_is_not_delayed() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await;
     let (database, mut settings) = database(&cluster).await;
@@ -162,7 +162,7 @@ async fn a_reader_that_is_stuck_can_be_ended() {
 }
 
 #[tokio::test]
-async fn the_stream_is_encrypted_as_sslmode_says() {
+async fn the_stream_is_encrypted_according_to_sslmode() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await;
     let (database, mut settings) = database(&cluster).await;

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn both_ends_get_what_the_other_sends_and_its_end() {
+    async fn both_ends_receive_the_bytes_and_the_end_of_the_other() {
         let ((mut caller, ours), (theirs, mut function)) = (duplex(64), duplex(64));
         let carried = tokio::spawn(carry(ours, (theirs, Bytes::from_static(HELLO)), LONG, pending()));
         let mut hello = [0; HELLO.len()];

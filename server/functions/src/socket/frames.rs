@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_close_is_seen_as_one() {
+    fn our_close_frame_is_recognized() {
         assert_eq!(close(1001, "bye", false), b"\x88\x05\x03\xe9bye");
         assert_eq!(close(1001, "", true), b"\x88\x82\0\0\0\0\x03\xe9");
         for is_masked in [false, true] {

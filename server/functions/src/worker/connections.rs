@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_that_may_have_begun_is_not_made_twice() {
+    async fn a_call_that_may_have_begun_is_not_repeated() {
         let (_folder, listener, connections) = worker();
         let closing = async {
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_that_says_so_is_the_last_of_its_connection() {
+    async fn an_answer_with_connection_close_is_the_last_of_its_connection() {
         let (_folder, listener, connections) = worker();
         let last = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
         let (outcome, _stream) = tokio::join!(connections.send(call(), soon()), answer(&listener, last));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn every_call_of_a_connection_has_its_own_time() {
+    async fn every_call_of_a_connection_has_its_own_time_limit() {
         let (_folder, listener, connections) = worker();
         let second = Duration::from_secs(1);
         let answering = async {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_end_where_they_say() {
+    async fn answers_end_according_to_their_headers() {
         for (bytes, expected) in [
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", (200, "hello")),
             ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok", (201, "ok")),
@@ -238,7 +238,7 @@ mod tests {
 
     /// Repeats the test, because the end of a connection may arrive before or after a write to it.
     #[tokio::test(flavor = "multi_thread")]
-    async fn an_answer_counts_although_the_rest_of_its_call_is_not_taken() {
+    async fn an_answer_is_read_even_if_the_rest_of_its_call_is_not() {
         use std::io::{Read as _, Write as _};
 
         const TRIES: usize = 200;

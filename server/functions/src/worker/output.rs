@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn long_lines_are_cut_and_the_next_one_is_whole() {
+    async fn long_lines_are_cut_and_the_next_one_is_complete() {
         let mut output = vec![b'x'; 3 * LONGEST_LINE];
         output.extend_from_slice(b"\nnext\n\nend");
         let mut lines = Lines::new(output.as_slice());

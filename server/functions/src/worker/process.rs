@@ -164,14 +164,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_escaped_for_who_reads_them() {
+    fn paths_are_escaped_for_their_readers() {
         let paths = [PathBuf::from("/a,b"), PathBuf::from("/c")];
         assert_eq!(permission("--allow-read=", &paths), "--allow-read=/a,,b,/c");
         assert_eq!(file_url(Path::new("/my site/50%/é.ts")), "file:///my%20site/50%25/%C3%A9.ts");
     }
 
     #[test]
-    fn only_what_deno_needs_of_the_machine_is_passed_on() {
+    fn only_variables_that_deno_needs_are_passed_on() {
         assert_eq!((is_kept("NPM_CONFIG_REGISTRY"), is_kept("SSL_CERT_FILE")), (Some(false), Some(true)));
         assert_eq!((is_kept("DATABASE_URL"), is_kept("SSL_CERT_FILES")), (None, None));
     }

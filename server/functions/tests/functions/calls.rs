@@ -128,7 +128,7 @@ async fn bodies_stream_both_ways() {
 }
 
 #[tokio::test]
-async fn large_bodies_arrive_whole_both_ways() {
+async fn large_bodies_arrive_completely_in_both_directions() {
     let source = r"
 Deno.serve(async (request) => {
   const bytes = new Uint8Array(await request.arrayBuffer())
@@ -157,7 +157,7 @@ Deno.serve(async (request) => {
 }
 
 #[tokio::test]
-async fn an_answer_may_come_before_the_call_has_ended() {
+async fn an_answer_may_arrive_before_the_call_has_ended() {
     let source = "Deno.serve((request) => new Response(request.method))";
     let project = Project::new(&[("hasty/index.ts", source)]).await;
     let endless = stream::repeat_with(|| Ok::<_, std::io::Error>(Bytes::from_static(&[0; 4096])));
@@ -195,7 +195,7 @@ Deno.serve((request) => {
 }
 
 #[tokio::test]
-async fn a_function_learns_that_its_caller_has_gone() {
+async fn a_function_notices_that_its_caller_has_gone() {
     let source = r"
 let gone
 const left = new Promise((resolve) => (gone = resolve))
@@ -251,7 +251,7 @@ Deno.serve((request) => {
 }
 
 #[tokio::test]
-async fn a_host_that_is_none_changes_nothing_of_the_url() {
+async fn an_invalid_host_does_not_change_the_url() {
     let source = "Deno.serve((request) => new Response(new URL(request.url).href))";
     let project = Project::new(&[("where/index.ts", source)]).await;
     for (hosts, url) in [

@@ -17,7 +17,7 @@ fn resources() -> (u16, String) {
 }
 
 #[tokio::test]
-async fn a_crash_costs_the_calls_of_its_process_alone() {
+async fn a_crash_only_affects_the_calls_of_its_process() {
     let crashing = r"
 Deno.serve((request) => {
   if (!request.url.endsWith('/crash')) return new Response('in order')
@@ -54,7 +54,7 @@ async fn a_loop_is_ended_while_others_stay_fast() {
 }
 
 #[tokio::test]
-async fn memory_is_limited_on_the_heap_and_beside_it() {
+async fn memory_is_limited_on_the_heap_and_outside() {
     let eating = r"
 const kept = []
 Deno.serve(async (request) => {
@@ -122,7 +122,7 @@ Deno.serve(async (request) => {
 }
 
 #[tokio::test]
-async fn numbers_beyond_all_reason_are_no_limit() {
+async fn extremely_large_numbers_mean_no_limit() {
     let project = Project::with(&[HEALTHY], |settings| {
         settings.limits =
             Limits { concurrency: usize::MAX, queue: usize::MAX, boot: PATIENCE, ..Limits::default() };
@@ -133,7 +133,7 @@ async fn numbers_beyond_all_reason_are_no_limit() {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_takes_is_given_up_in_time() {
+async fn an_answer_that_is_not_read_is_dropped_in_time() {
     let source = r"
 Deno.serve((request) => {
   if (!request.url.endsWith('/endless')) return new Response('ok')
@@ -155,7 +155,7 @@ Deno.serve((request) => {
 }
 
 #[tokio::test]
-async fn a_process_that_waits_for_ever_is_ended() {
+async fn a_blocked_process_is_ended() {
     // Blocks its only thread without using processor time.
     let source = r"
 Deno.serve((request) => {
@@ -176,7 +176,7 @@ Deno.serve((request) => {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_start_that_fails_does_not_wait_for_the_next() {
+async fn calls_that_wait_for_a_failed_start_do_not_wait_for_the_next() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     // Connects when it runs, but never becomes ready.
     let source = format!(

@@ -35,7 +35,7 @@ fn listen() -> UnboundedReceiver<Value> {
 }
 
 #[tokio::test]
-async fn what_a_function_logs_bears_the_id_of_its_request() {
+async fn log_lines_of_a_function_have_the_id_of_its_request() {
     let source = r"
 const { promise: answered, resolve: answer } = Promise.withResolvers()
 Deno.serve(async (request) => {

@@ -35,7 +35,7 @@ async fn a_function_that_fails_to_start_reports_it_and_is_started_again() {
 }
 
 #[tokio::test]
-async fn without_deno_the_answer_says_what_to_install() {
+async fn without_deno_the_answer_names_what_to_install() {
     let project = Project::with(&[("hello/index.ts", PID)], |settings| {
         settings.deno = Some("/nowhere/deno".into());
     })
@@ -47,7 +47,7 @@ async fn without_deno_the_answer_says_what_to_install() {
 }
 
 #[tokio::test]
-async fn changes_show_with_the_next_call_and_calls_inside_are_finished() {
+async fn changes_apply_to_the_next_call_and_running_calls_are_finished() {
     // A call in this function ends when the file that it waits for exists.
     let held = r"
 Deno.serve(async (request) => {
@@ -73,7 +73,7 @@ Deno.serve(async (request) => {
 }
 
 #[tokio::test]
-async fn idle_processes_end_and_what_they_began_is_finished_first() {
+async fn idle_processes_end_after_their_background_work() {
     // Sends its process id to the port that the call names, after the idle timeout.
     let source = r"
 Deno.serve((request) => {
@@ -178,7 +178,7 @@ Deno.serve(async (request) => {
 }
 
 #[tokio::test]
-async fn what_a_function_keeps_no_other_sees() {
+async fn functions_cannot_see_each_others_data() {
     let source = r"
 Deno.serve(async (request) => {
   const cache = await caches.open('mine')

@@ -61,7 +61,7 @@ async fn closed(stream: &mut TcpStream, mut seen: Vec<u8>) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn a_socket_holds_its_place_until_its_wall_clock_runs_out() {
+async fn a_socket_keeps_its_permit_until_its_time_limit() {
     let project = Project::with(&[("greeting/index.ts", GREETING)], |settings| {
         let wall_clock = Duration::from_secs(2);
         settings.limits = Limits { concurrency: 1, wall_clock, boot: PATIENCE, ..Limits::default() };

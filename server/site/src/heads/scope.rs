@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_come_off_in_pairs() {
+    fn quotes_are_removed_in_pairs() {
         assert_eq!(unquote(" \"Terrace\" "), "Terrace");
         assert_eq!(unquote("'a'"), "a");
         assert_eq!(unquote("\""), "\"");

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_something_in_html_is_escaped() {
+    fn special_characters_of_html_are_escaped() {
         assert_eq!(escape("<a href='x'>\"&"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;");
     }
 }

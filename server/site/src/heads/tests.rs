@@ -125,7 +125,7 @@ async fn stored_texts_fill_the_head_and_cannot_leave_it() {
 }
 
 #[tokio::test]
-async fn what_is_not_stored_has_its_default_and_empty_lists_are_left_out() {
+async fn missing_values_have_their_defaults_and_empty_lists_are_left_out() {
     let heads = with_settings(json!([{"key": "icons", "value": "no JSON"}, {"key": "about", "value": null}]));
     let html = at(&heads, "/").await.html;
     assert!(html.starts_with("<title>The club</title>"), "{html}");
@@ -168,7 +168,7 @@ async fn a_page_without_its_row_is_not_found() {
 }
 
 #[tokio::test]
-async fn a_closed_site_shows_its_door_alone() {
+async fn a_closed_site_has_only_the_head_of_its_gate() {
     let heads = with_settings(json!([{"key": "door", "value": "closed"}]));
     let head = at(&heads, "/").await;
     assert_eq!(head.status, StatusCode::OK);
@@ -204,7 +204,7 @@ async fn an_api_that_fails_or_hangs_leaves_the_defaults() {
 }
 
 #[tokio::test]
-async fn rows_are_read_once_for_a_moment_and_outlive_a_failure() {
+async fn rows_are_cached_briefly_and_kept_after_a_failure() {
     let requests = Arc::new(AtomicUsize::new(0));
     let api = |fresh, requests: Arc<AtomicUsize>| {
         heads(Limits { fresh, ..Limits::default() }, move |target| {

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_call_is_taken_once_per_interval() {
+    async fn a_call_is_claimed_once_per_interval() {
         let database = testkit::Database::create().await;
         let connect = || async {
             let settings = database::Settings::new(database.uri().parse().unwrap());

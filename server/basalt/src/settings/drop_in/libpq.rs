@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_add_what_the_uri_lacks() {
+    fn variables_add_missing_parameters_of_the_uri() {
         let all = [
             ("PGHOST", "/run/pg,db.example"),
             ("PGPORT", "5433,5434"),
