@@ -74,8 +74,8 @@ struct Server<E> {
     abort: CancellationToken,
 }
 
-/// Serves `routes` until `stop`. After that, no more connections are accepted, and running requests are completed; those
-/// that are still running after `limits.drain` are aborted.
+/// Serves `routes` until `stop`. After that, no more connections are accepted, and running requests are completed;
+/// those that are still running after `limits.drain` are aborted.
 ///
 /// Requests for which `must_finish` returns true are completed even if their client disconnects.
 pub(crate) async fn serve(
@@ -172,7 +172,7 @@ async fn serve_connection<E: Endpoint + 'static>(
             connection.as_mut().graceful_shutdown();
             match tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut connection).await {
                 Ok(ended) => ended,
-                // A request came at the last moment.
+                // A request has arrived at the last moment.
                 Err(_) if activity.is_busy() => connection.await,
                 Err(_) => return tracing::debug!("a connection was without a request for too long"),
             }

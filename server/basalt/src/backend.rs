@@ -75,8 +75,8 @@ impl Backend {
         result
     }
 
-    /// Returns the database of `DATABASE_URL` or, without it, of the Basalt that is `running`. Does not start or wait for
-    /// anything.
+    /// Returns the database of `DATABASE_URL` or, without it, of the Basalt that is `running`. Does not start or wait
+    /// for anything.
     pub(crate) fn existing(settings: &Settings, running: Option<&RunningPostgres>) -> Option<Self> {
         let url = settings.database.url.clone();
         Some(Self { cluster: None, admin: url.or_else(|| running.map(RunningPostgres::login))? })

@@ -83,9 +83,9 @@ pub(crate) fn default_server_format() -> Format {
 /// Starts the log, which is written to standard error in `format`.
 ///
 /// `BASALT_LOG` (or `RUST_LOG`) selects what is logged, in the syntax of `tracing`'s `EnvFilter`. If a server replaces
-/// PostgREST, `level`, PostgREST's `log-level`, selects what is logged about requests; otherwise `PGRST_LOG_LEVEL` is the
-/// level of everything (`crit`, `error`, `warn`, `info`, `debug`). By default, the text format has warnings and errors;
-/// JSON has everything from `info` up, with one line per request.
+/// PostgREST, `level`, PostgREST's `log-level`, selects what is logged about requests; otherwise `PGRST_LOG_LEVEL` is
+/// the level of everything (`crit`, `error`, `warn`, `info`, `debug`). By default, the text format has warnings and
+/// errors; JSON has everything from `info` up, with one line per request.
 pub(crate) fn start(format: Format, level: Option<&str>, variables: &Variables) {
     let default = match format {
         Format::Text => "warn",

@@ -271,8 +271,8 @@ impl Settings {
         }
     }
 
-    /// Returns the folder of mails that are kept instead of being sent, and the port of the page that shows them; `None`
-    /// if mails are sent or the page is disabled.
+    /// Returns the folder of mails that are kept instead of being sent, and the port of the page that shows them;
+    /// `None` if mails are sent or the page is disabled.
     pub(crate) fn inbox(&self) -> Option<(&Path, u16)> {
         let mail = &self.services.auth.as_ref()?.mail;
         let folder = mail.folder.as_deref().filter(|_| mail.smtp.is_none())?;

@@ -18,8 +18,8 @@ const ORM_PARAMETERS: [&str; 9] = [
 
 /// Returns `server` with the login of another role.
 ///
-/// Poolers that serve many projects expect the project as a suffix of the role's name, `postgres.project`; the suffix of
-/// the current role is kept.
+/// Poolers that serve many projects expect the project as a suffix of the role's name, `postgres.project`; the suffix
+/// of the current role is kept.
 pub(crate) fn for_role(server: &Conninfo, role: &str, password: &str) -> Conninfo {
     let mut server = server.clone();
     let tenant = server.get("user").and_then(|user| user.split_once('.')).map(|(_, tenant)| tenant);

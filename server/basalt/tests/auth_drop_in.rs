@@ -130,8 +130,8 @@ fn files_override_the_environment(uri: &str) {
     let mut command = basalt(folder.path());
     command.envs(upstream_variables(uri)).env("API_EXTERNAL_URL", "");
     let refused = command.output().unwrap();
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(!refused.status.success() && said.contains("API_EXTERNAL_URL: expected"), "{said}");
+    let printed = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && printed.contains("API_EXTERNAL_URL: expected"), "{printed}");
 }
 
 /// Supabase's database image contains empty tables with the columns of 2019.
@@ -162,8 +162,8 @@ async fn the_tables_of_the_image_are_replaced(client: &database::Client, uri: &s
     let with_accounts = "drop table auth.sessions cascade";
     client.batch_execute(with_accounts).await.unwrap();
     let refused = command().output().unwrap();
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(!refused.status.success() && said.contains("older than October 2022"), "{said}");
+    let printed = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && printed.contains("older than October 2022"), "{printed}");
     let users = client.query_one("select count(*) from auth.users", &[]).await.unwrap();
     assert_eq!(users.get::<_, i64>(0), 1, "accounts stay");
 }

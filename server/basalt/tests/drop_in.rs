@@ -51,9 +51,9 @@ fn wait_for_end(mut server: Program) {
         assert!(std::time::Instant::now() < deadline, "the server did not end without its database");
         std::thread::sleep(Duration::from_millis(50));
     };
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut server.log, &mut said).unwrap();
-    assert!(!ended.success() && said.contains("db-pool-automatic-recovery is off"), "{said}");
+    let mut printed = String::new();
+    std::io::Read::read_to_string(&mut server.log, &mut printed).unwrap();
+    assert!(!ended.success() && printed.contains("db-pool-automatic-recovery is off"), "{printed}");
 }
 
 /// Sends a request to the service and returns the answer.
@@ -192,8 +192,8 @@ fn a_file_adds_to_the_variables(uri: &str) {
     assert_eq!(run(command).0, config);
     let (schema, _, succeeded) = run(with_file("--dump-schema"));
     assert!(succeeded && schema.contains("\"goods\""), "{schema}");
-    let (_, complaint, succeeded) = run(with_file("--ready"));
-    assert!(!succeeded && complaint.contains("not ready"), "{complaint}");
+    let (_, errors, succeeded) = run(with_file("--ready"));
+    assert!(!succeeded && errors.contains("not ready"), "{errors}");
 
     let served = launch(with_file(""));
     let (ready, _, succeeded) = run(with_file("--ready"));
@@ -213,12 +213,12 @@ fn a_file_adds_to_the_variables(uri: &str) {
     assert!(succeeded && example.contains("\ndb-pool = 10\n"), "{example}");
     let mut without = Command::new(env!("CARGO_BIN_EXE_basalt"));
     without.args(["serve", "--only", "rest", "--ready"]).env_clear();
-    let (_, complaint, succeeded) = run(without);
-    assert!(!succeeded && complaint.contains("PGRST_DB_URI"), "{complaint}");
+    let (_, errors, succeeded) = run(without);
+    assert!(!succeeded && errors.contains("PGRST_DB_URI"), "{errors}");
 }
 
-/// Sets only libpq's environment and upstream's own variables. The first of two hosts does not answer, and the password is
-/// in a file.
+/// Sets only libpq's environment and upstream's own variables. The first of two hosts does not answer, and the password
+/// is in a file.
 fn libpqs_variables_are_enough(postgres: &Cluster) {
     let uri = postgres.tcp_login("authenticator", "secret").unwrap().to_uri();
     let port = uri.rsplit_once(':').unwrap().1.split('/').next().unwrap();
@@ -270,8 +270,8 @@ fn the_databases_refusal_is_reported(postgres: &Cluster, uri: &str) {
     refused
         .env("PGRST_DB_URI", postgres.tcp_login("authenticator", "wrong").unwrap().to_uri())
         .env("PGRST_SERVER_PORT", "0");
-    let (_, complaint, succeeded) = run(refused);
-    assert!(!succeeded && complaint.contains("refuses the login"), "{complaint}");
+    let (_, errors, succeeded) = run(refused);
+    assert!(!succeeded && errors.contains("refuses the login"), "{errors}");
     let served = start(uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_SCHEMAS", "api,attic")]);
     let answer = ask(&served, "GET /goods", "");
     assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("PGRST002"), "{answer}");
@@ -313,9 +313,9 @@ fn settings_that_cannot_be_used_are_named_by_every_command() {
             let mut command = basalt();
             command.env("PGRST_DB_URI", "postgres://nobody@127.0.0.1:1/x").env(name, value);
             command.args(instead.split_whitespace());
-            let (_, complaint, succeeded) = run(command);
-            assert!(!succeeded && complaint.contains(&format!("{name}: expected")), "{instead}: {complaint}");
-            assert!(!complaint.contains("short"), "{complaint}");
+            let (_, errors, succeeded) = run(command);
+            assert!(!succeeded && errors.contains(&format!("{name}: expected")), "{instead}: {errors}");
+            assert!(!errors.contains("short"), "{errors}");
         }
     }
 }

@@ -41,8 +41,8 @@ pub async fn work(database: Database, stop: CancellationToken) {
     }
 }
 
-/// Takes the lead, if no other node has it, and keeps it until an error. `known_start` is the last start of Postgres that
-/// this node has seen: a node that leads after a new start runs the jobs for Postgres' start.
+/// Takes the lead, if no other node has it, and keeps it until an error. `known_start` is the last start of Postgres
+/// that this node has seen: a node that leads after a new start runs the jobs for Postgres' start.
 async fn round(
     database: &Database,
     known_start: &mut Option<String>,

@@ -27,8 +27,8 @@ use crate::{Answer, Error, Transaction};
 /// both directions while neither side reads, so it is written while answers are read.
 const MAX_BLOCKING_WRITE: usize = 32 * 1024;
 
-/// Undoes changes of the session by code of the database's users, as `DISCARD ALL` does, except that prepared statements
-/// stay. Source: PostgreSQL documentation, "DISCARD".
+/// Undoes changes of the session by code of the database's users, as `DISCARD ALL` does, except that prepared
+/// statements stay. Source: PostgreSQL documentation, "DISCARD".
 const RESET_SESSION: &str = "close all; set session authorization default; reset all; unlisten *; \
                              select pg_advisory_unlock_all(); discard temp; discard sequences";
 
@@ -117,7 +117,8 @@ impl Connection {
     }
 
     /// Finishes a reset of the session, if one was begun, and reports whether the next caller may use the connection. A
-    /// connection that the server has closed, for example by a restart, is noticed here, before a request is sent on it.
+    /// connection that the server has closed, for example by a restart, is noticed here, before a request is sent on
+    /// it.
     pub(crate) async fn is_usable(&mut self) -> bool {
         if self.is_resetting { self.finish_reset().await.is_ok() } else { self.is_open() }
     }
@@ -219,7 +220,8 @@ impl Connection {
     async fn begin_reset(&mut self) -> Result<(), Error> {
         self.outbound.clear();
         frontend::query(RESET_SESSION, &mut self.outbound)?;
-        // A message that was written only in part makes the connection unusable, so it must not count as ready meanwhile.
+        // A message that was written only in part makes the connection unusable, so it must not count as ready
+        // meanwhile.
         self.in_flight = true;
         self.write().await?;
         self.in_flight = false;

@@ -154,10 +154,10 @@ impl Cluster {
         setup::start(options, false).await
     }
 
-    /// Upgrades the cluster of `options.data_dir`, made by an older major version, to the version that a start would use.
-    /// The programs of the older version are in `old`; without it they are searched on this machine. The old cluster
-    /// stays in place until the new one is complete; after that it is kept beside the new one. Must be called inside a
-    /// Tokio runtime.
+    /// Upgrades the cluster of `options.data_dir`, made by an older major version, to the version that a start would
+    /// use. The programs of the older version are in `old`; without it they are searched on this machine. The old
+    /// cluster stays in place until the new one is complete; after that it is kept next to the new one. Must be called
+    /// inside a Tokio runtime.
     ///
     /// Errors: see [`Error`]; each message says what to do. After an error, the data is unchanged.
     pub async fn upgrade(options: Options, old: Option<&Path>) -> Result<Upgrade, Error> {

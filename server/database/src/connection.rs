@@ -27,7 +27,7 @@ impl Connection {
         Self { session }
     }
 
-    /// Returns the process ID of the server process, as `pg_terminate_backend` takes it.
+    /// Returns the process ID of the server process, as `pg_terminate_backend` expects it.
     pub fn process_id(&self) -> i32 {
         self.session.cancel.process_id()
     }

@@ -50,8 +50,8 @@ pub(crate) fn is_ignored(name: &str) -> bool {
 pub struct Conninfo(Vec<(String, String)>);
 
 impl Conninfo {
-    /// Returns the parameters of a login as `role` to `database` at `host`, which is a name, an address or the folder of a
-    /// Unix socket.
+    /// Returns the parameters of a login as `role` to `database` at `host`, which is a name, an address or the folder
+    /// of a Unix socket.
     pub fn login(host: &str, port: u16, role: &str, password: &str, database: &str) -> Self {
         let port = port.to_string();
         let parameters =
@@ -114,8 +114,8 @@ impl Conninfo {
         hosts.split(',').enumerate().map(host_port).collect()
     }
 
-    /// Returns the URI that [`FromStr`] parses into these parameters. It contains the password, if there is one, and must
-    /// not be logged.
+    /// Returns the URI that [`FromStr`] parses into these parameters. It contains the password, if there is one, and
+    /// must not be logged.
     pub fn to_uri(&self) -> String {
         let mut uri = "postgresql://".to_owned();
         let has_host = self.get("host").is_some();
@@ -154,8 +154,8 @@ impl Conninfo {
 impl FromStr for Conninfo {
     type Err = Error;
 
-    /// Parses a URI or `key=value` pairs. If a name occurs twice, the last value counts. Hosts and ports of several servers
-    /// are separated by commas.
+    /// Parses a URI or `key=value` pairs. If a name occurs twice, the last value counts. Hosts and ports of several
+    /// servers are separated by commas.
     ///
     /// Errors: [`Error::Configuration`] for other texts; its message never contains a value.
     fn from_str(text: &str) -> Result<Self, Error> {

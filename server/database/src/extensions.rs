@@ -3,7 +3,7 @@
 /// An extension of hosted Supabase that the Postgres in use may not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostedExtension {
-    /// The name that `create extension` takes.
+    /// The name for `create extension`.
     pub name: &'static str,
     source: Source,
 }

@@ -80,8 +80,8 @@ impl Database {
     /// Prepares the pools for `settings.server`. Postgres need not be up: connections are opened on demand, and the
     /// listener (started if `settings.channel` is set) retries with a growing pause.
     ///
-    /// Errors: [`Error::Configuration`] for invalid parameters or unreadable certificates. Must be called inside a Tokio
-    /// runtime.
+    /// Errors: [`Error::Configuration`] for invalid parameters or unreadable certificates. Must be called inside a
+    /// Tokio runtime.
     pub async fn connect(settings: Settings) -> Result<Self, Error> {
         let target = Arc::new(connect::Target::new(&settings.server, &settings)?);
         let listener = match &settings.channel {
@@ -99,13 +99,14 @@ impl Database {
 
     /// Lends a `tokio-postgres` client for work that is not on the hot path. It returns to the pool when dropped.
     ///
-    /// Errors: [`Error::AcquireTimeout`] if none becomes free in time, [`Error::Unavailable`] if Postgres cannot be reached.
+    /// Errors: [`Error::AcquireTimeout`] if none becomes free in time, [`Error::Unavailable`] if Postgres cannot be
+    /// reached.
     pub async fn client(&self) -> Result<Client, Error> {
         self.inner.clients.get().await
     }
 
-    /// Opens a connection outside the pools, with `login` (a role and its password) or, without it, with the pools' role.
-    /// `application` is the name shown in `pg_stat_activity`. The connection is closed when dropped.
+    /// Opens a connection outside the pools, with `login` (a role and its password) or, without it, with the pools'
+    /// role. `application` is the name shown in `pg_stat_activity`. The connection is closed when dropped.
     ///
     /// Errors: [`Error::Unavailable`] if Postgres cannot be reached; [`Error::Postgres`] if the login is refused.
     pub async fn open(&self, login: Option<(&str, &str)>, application: &str) -> Result<Connection, Error> {
@@ -119,10 +120,10 @@ impl Database {
 
     /// Runs `transaction` in one network round trip and returns the rows of each of its statements.
     ///
-    /// The transaction is committed when this returns `Ok`. If it fails because the catalog has changed since one of its
-    /// statements was prepared, the statements are prepared again and the transaction is repeated; the caller does not
-    /// notice. A read-only transaction is repeated on a new connection if the pooled one turns out to be dead. Nothing
-    /// else is ever run twice.
+    /// The transaction is committed when this returns `Ok`. If it fails because the catalog has changed since one of
+    /// its statements was prepared, the statements are prepared again and the transaction is repeated; the caller does
+    /// not notice. A read-only transaction is repeated on a new connection if the pooled one turns out to be dead.
+    /// Nothing else is ever run twice.
     ///
     /// Isolation level and access mode do not depend on the session's defaults. What the transaction's code may have
     /// changed in the session is undone before the connection is used again, unless

@@ -177,8 +177,8 @@ impl Pool {
         self.idle.lock().clear();
     }
 
-    /// Closes the idle connections that were opened before the last renewal. Others of that age are closed when they are
-    /// returned.
+    /// Closes the idle connections that were opened before the last renewal. Others of that age are closed when they
+    /// are returned.
     pub(crate) fn close_outdated(&self) {
         let is_outdated = |connection: &mut Box<Connection>| self.renewal.is_outdated(connection.opened);
         let outdated: Idle = self.idle.lock().extract_if(.., is_outdated).collect();

@@ -1,9 +1,9 @@
 //! Read replicas, and which of them may answer a read now.
 //!
-//! A replica is used while it is in recovery, answers, and lags behind the primary by less than a bound. Lag is measured
-//! with the clock of this process: each probe records the primary's write position, and a replica that has replayed up
-//! to a recorded position lags by that record's age. A read that has to see a certain write goes to a replica that had
-//! replayed it at its last probe.
+//! A replica is used while it is in recovery, answers, and lags behind the primary by less than a bound. Lag is
+//! measured with the clock of this process: each probe records the primary's write position, and a replica that has
+//! replayed up to a recorded position lags by that record's age. A read that has to see a certain write goes to a
+//! replica that had replayed it at its last probe.
 
 use std::collections::VecDeque;
 use std::pin::pin;

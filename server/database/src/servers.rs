@@ -145,7 +145,7 @@ pub(crate) fn servers(parameters: &Conninfo) -> Result<Vec<Server>, Error> {
     (0..count).map(server).collect()
 }
 
-/// Applies a parameter to `config`, which the hot path also takes its login from.
+/// Applies a parameter to `config`, from which the hot path also reads its login.
 ///
 /// Errors: [`Error::Configuration`] for an unknown parameter and for a value that is not supported.
 pub(crate) fn configure(config: &mut tokio_postgres::Config, name: &str, value: &str) -> Result<(), Error> {

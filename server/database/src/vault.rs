@@ -34,8 +34,8 @@ impl Secrets {
         Ok(Self(reader.map_at(&["db", "vault"])?))
     }
 
-    /// Writes these secrets into the vault, replacing existing values; other secrets of the vault stay. Returns how many
-    /// were created or changed; `None` if the database has no vault.
+    /// Writes these secrets into the vault, replacing existing values; other secrets of the vault stay. Returns how
+    /// many were created or changed; `None` if the database has no vault.
     ///
     /// Errors: [`Error::Configuration`] if the vault's key is not the one that a secret was encrypted with; those of
     /// its statements. Nothing has been changed then.

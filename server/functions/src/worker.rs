@@ -239,6 +239,7 @@ struct Watchdog {
 
 impl Watchdog {
     /// Returns the reason to end the process; `None` if there is none.
+    ///
     /// Processor time counts only while the process does not answer a ping: while it answers, no call prevents the
     /// others from running. The time in which it waits for a processor does not count, unless that is longer than a
     /// call may wait for its answer: then no call of this process gets an answer any more.

@@ -62,8 +62,8 @@ async fn next(requests: &mut mpsc::UnboundedReceiver<String>) -> String {
     tokio::time::timeout(PATIENCE, requests.recv()).await.unwrap().unwrap()
 }
 
-/// Returns a database with the extension and a worker of the server `api`, and its administrator's connection; `None` if
-/// the environment says that there is no such extension.
+/// Returns a database with the extension and a worker of the server `api`, and its administrator's connection; `None`
+/// if the environment says that there is no such extension.
 async fn working(api: &str) -> Option<(testkit::Database, Client, CancellationToken)> {
     if !testkit::has_extension("pg_net").await {
         return None;

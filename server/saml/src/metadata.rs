@@ -35,7 +35,8 @@ pub struct IdentityProvider {
 }
 
 impl IdentityProvider {
-    /// Reads a document: an `EntityDescriptor`, or the first one of an identity provider within an `EntitiesDescriptor`.
+    /// Reads a document: an `EntityDescriptor`, or the first one of an identity provider within an
+    /// `EntitiesDescriptor`.
     ///
     /// Errors: [`InvalidMetadata`].
     pub fn parse(text: &str) -> Result<Self, InvalidMetadata> {

@@ -1,8 +1,9 @@
 //! The text of `.env` files, read as the Supabase CLI reads it.
 //!
 //! Source: `parser.go` of github.com/joho/godotenv 1.5.1, which the CLI is built with, with three corrections of later
-//! versions: hyphens in names, an escaped backslash before the closing quote, and comments that contain another `#`. Two
-//! differences are this module's own: a byte order mark is skipped, and a quoted value may end with an escaped quote.
+//! versions: hyphens in names, an escaped backslash before the closing quote, and comments that contain another `#`.
+//! Two differences are this module's own: a byte order mark is skipped, and a quoted value may end with an escaped
+//! quote.
 
 use std::collections::BTreeMap;
 

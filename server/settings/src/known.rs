@@ -7,8 +7,8 @@
 pub struct KnownKeys {
     /// Keys that have no meaning here.
     pub silent: &'static [&'static str],
-    /// Keys of features that are missing: each with the value that disables the feature, if there is one, and the reason
-    /// why any other value has no effect.
+    /// Keys of features that are missing: each with the value that disables the feature, if there is one, and the
+    /// reason why any other value has no effect.
     pub without_effect: &'static [(&'static str, &'static str, &'static str)],
     /// Sections that are off unless they have `enabled = true`.
     pub off_by_default: &'static [&'static str],

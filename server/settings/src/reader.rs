@@ -235,8 +235,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports whether the environment variable `name` is for the server itself: one that it reads, or that `config.toml`
-    /// refers to, except for the secrets of functions.
+    /// Reports whether the environment variable `name` is for the server itself: one that it reads, or that
+    /// `config.toml` refers to, except for the secrets of functions.
     pub fn is_ours(&self, name: &str) -> bool {
         let mut paths = Vec::new();
         leaves(self.config, &mut Vec::new(), &mut paths);

@@ -55,7 +55,8 @@ impl File {
 }
 
 impl Assets {
-    /// Returns the files of `folder`; without one, those in the binary, or in a debug build those of [`WORKSPACE_BUILD`].
+    /// Returns the files of `folder`; without one, those in the binary, or in a debug build those of
+    /// [`WORKSPACE_BUILD`].
     pub(crate) fn choose(folder: Option<&Path>) -> Self {
         match folder {
             Some(folder) => Self::Folder(folder.to_owned()),

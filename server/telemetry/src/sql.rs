@@ -5,7 +5,8 @@ const LONGEST: usize = 2000;
 /// The maximum length of a summary (OpenTelemetry's semantic conventions, "Database client spans").
 const LONGEST_SUMMARY: usize = 255;
 
-/// Returns `sql` with `?` in place of strings and numbers, on one line and without comments. Placeholders and names stay.
+/// Returns `sql` with `?` in place of strings and numbers, on one line and without comments. Placeholders and names
+/// stay.
 pub(crate) fn without_values(sql: &str) -> String {
     let mut text = String::with_capacity(sql.len().min(LONGEST));
     let mut rest = sql;

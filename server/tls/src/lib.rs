@@ -6,7 +6,8 @@ use std::sync::Arc;
 use reqwest::{Client, ClientBuilder};
 use rustls::{ClientConfig, RootCertStore, crypto};
 
-/// Returns the configuration of a client that trusts the machine's certificate authorities (`SSL_CERT_FILE` names others).
+/// Returns the configuration of a client that trusts the machine's certificate authorities (`SSL_CERT_FILE` names
+/// others).
 ///
 /// Errors: a sentence if the cryptography supports no version of TLS.
 pub fn client_config() -> Result<ClientConfig, String> {

@@ -93,8 +93,8 @@ impl fmt::Debug for ApiKeys {
     }
 }
 
-/// Returns an opaque key in Supabase's format: `prefix`, 22 characters of base64url of `entropy`, and a checksum of eight
-/// characters over the project's reference and the rest, by which secret scanners recognize it.
+/// Returns an opaque key in Supabase's format: `prefix`, 22 characters of base64url of `entropy`, and a checksum of
+/// eight characters over the project's reference and the rest, by which secret scanners recognize it.
 pub(crate) fn opaque(prefix: &str, entropy: &[u8; 32], project: &str) -> String {
     let mut random = URL_SAFE_NO_PAD.encode(entropy);
     random.truncate(22);

@@ -34,7 +34,7 @@ settings::settings! {
     /// - with [`jwt_keys`](Self::jwt_keys): the one whose `key_ops` contain `sign`;
     /// - else with [`signing_keys`](Self::signing_keys): the first;
     /// - else with [`jwt_secret`](Self::jwt_secret): that secret (HS256), as GoTrue does, because other services and
-    ///   nodes may know nothing but the secret;
+    ///   nodes may know only the secret;
     /// - else the generated ES256 key, as new hosted projects do. The generated secret signs the API keys.
     #[derive(Clone)]
     pub struct KeyOverrides {
@@ -78,8 +78,8 @@ settings::settings! {
 }
 
 impl KeyOverrides {
-    /// Reads the keys that settings name. `resolve` returns where the file of a path in `config.toml` is. As in the Supabase
-    /// CLI, the file of signing keys may be missing if auth is switched off.
+    /// Reads the keys that settings name. `resolve` returns where the file of a path in `config.toml` is. As in the
+    /// Supabase CLI, the file of signing keys may be missing if auth is switched off.
     ///
     /// Errors: [`Invalid`] for a setting or a file that cannot be read.
     pub fn read(reader: &mut Reader<'_>, resolve: impl FnOnce(&Path) -> PathBuf) -> Result<Self, Invalid> {

@@ -110,8 +110,8 @@ impl Verifier {
         Ok(Self::new(crate::keys::read_secret("jwt-secret", secret, is_base64)?))
     }
 
-    /// Returns a verifier for the tokens of an issuer that publishes `jwks` (RFC 7517, section 5). Keys that are not for
-    /// signatures, or of an unknown type, are skipped. It caches no tokens.
+    /// Returns a verifier for the tokens of an issuer that publishes `jwks` (RFC 7517, section 5). Keys that are not
+    /// for signatures, or of an unknown type, are skipped. It caches no tokens.
     pub fn from_published(jwks: &serde_json::Value) -> Self {
         let cache = TokenCache::new(0);
         let keys = crate::jwk::published(jwks).into();

@@ -1,5 +1,5 @@
-//! The output of `basalt gen types`: the types of a database's schemas, for typed clients, in the format of the Supabase
-//! CLI's `gen types typescript`, so that either tool's output can replace the other's.
+//! The output of `basalt gen types`: the types of a database's schemas, for typed clients, in the format of the
+//! Supabase CLI's `gen types typescript`, so that either tool's output can replace the other's.
 //!
 //! [`generate`] reads the system catalogs (`catalog`, `references`), converts their contents to TypeScript (`schema`,
 //! `function`, `helpers`) and formats it as Prettier would (`layout`).

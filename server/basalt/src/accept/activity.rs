@@ -21,7 +21,8 @@ struct State {
     requests: usize,
     /// Since when no request is running.
     idle: Instant,
-    /// Since when a request head is expected to be completed: from its first byte, or on a new connection from its start.
+    /// Since when a request head is expected to be completed: from its first byte, or on a new connection from its
+    /// start.
     head: Option<Instant>,
     /// The connection uses HTTP/2, in which bytes between requests need not be a head.
     is_http2: bool,

@@ -47,8 +47,8 @@ struct TargetDatabase {
 
 /// Asks whether the database may be deleted, unless `yes` is set, and resets it.
 ///
-/// Errors: for a database that Basalt has not set up itself; without consent; if the server's administrator may not drop
-/// or create it; all errors of migrations.
+/// Errors: for a database that Basalt has not set up itself; without consent; if the server's administrator may not
+/// drop or create it; all errors of migrations.
 pub(crate) async fn run(
     settings: &Settings,
     backend: &Backend,
@@ -141,7 +141,8 @@ async fn run_one(client: &Client, sql: &str) -> Result<(), Error> {
     Ok(client.batch_execute(sql).await.map_err(database::Error::from)?)
 }
 
-/// Ends the sessions that use the database's replication slots: Postgres does not drop a database whose slots are in use.
+/// Ends the sessions that use the database's replication slots: Postgres does not drop a database whose slots are in
+/// use.
 async fn end_replication(client: &Client, name: &str) -> Result<(), Error> {
     let name = quote_literal(name);
     let end = format!(
@@ -171,7 +172,7 @@ fn remove_objects(settings: &Settings) -> Result<(), Error> {
     folders.filter(|folder| folder.starts_with(&settings.data_dir)).try_for_each(|folder| empty(folder))
 }
 
-/// Removes what is in `folder`, which need not exist.
+/// Removes the content of `folder`, which need not exist.
 fn empty(folder: &Path) -> Result<(), Error> {
     let removing =
         |error| Error::io(format!("remove the files of uploads in {}", display_path(folder)))(error);

@@ -16,11 +16,11 @@ struct Finding {
 
 /// The verdict of a check.
 enum Verdict {
-    /// No problem; the text says what was found.
+    /// No problem; the text describes the result.
     Fine(String),
-    /// It works, but the operator should know something; the text says what, and what to do.
+    /// It works, but the operator should know something; the text describes this and the remedy.
     Note(String),
-    /// A start would fail; the text says why and what to do.
+    /// A start would fail; the text describes the reason and the remedy.
     Broken(String),
 }
 

@@ -1,7 +1,7 @@
 //! `basalt init`: writes the files of a new project.
 //!
-//! The layout is the Supabase CLI's, so that the project also runs on hosted Supabase; only the page, `site/`, is not known
-//! there.
+//! The layout is the Supabase CLI's, so that the project also runs on hosted Supabase; only the page, `site/`, is not
+//! known there.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -47,7 +47,8 @@ pub(super) struct Arguments {
     folder: Option<PathBuf>,
 }
 
-/// Writes a new project into the folder of `arguments`, else `project`, else the current folder, and prints what to do next.
+/// Writes a new project into the folder of `arguments`, else `project`, else the current folder, and prints what to do
+/// next.
 ///
 /// Errors: if the folder has a project or a page already, or cannot be written.
 pub(super) fn run(arguments: Arguments, project: Option<PathBuf>) -> Result<(), Error> {

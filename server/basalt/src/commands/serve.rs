@@ -60,8 +60,8 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     result.map(drop)
 }
 
-/// Does what [`run`] does; but if a server of this project is running already, this serves only functions, beside that
-/// server and with its database.
+/// Does what [`run`] does; but if a server of this project is running already, this serves only functions, in addition
+/// to that server and with its database.
 pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
     if settings.database.url.is_some() || RunningPostgres::find_answering(&settings.data_dir).await.is_none()
     {
@@ -88,7 +88,8 @@ struct Start {
 }
 
 impl Start {
-    /// Listens on the public port, so that its number is known before services form URLs with it, such as those in mails.
+    /// Listens on the public port, so that its number is known before services form URLs with it, such as those in
+    /// mails.
     ///
     /// Returns the settings with these URLs.
     async fn listen(mut settings: Settings) -> Result<(Settings, Self), Error> {

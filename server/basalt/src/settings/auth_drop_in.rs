@@ -1,5 +1,5 @@
-//! Settings of a server that replaces Supabase Auth's binary (`auth`, formerly `gotrue`): its environment variables, its
-//! files and its defaults.
+//! Settings of a server that replaces Supabase Auth's binary (`auth`, formerly `gotrue`): its environment variables,
+//! its files and its defaults.
 //!
 //! Source: Supabase Auth, `internal/conf` and `cmd`.
 
@@ -12,8 +12,8 @@ use super::drop_in::ListenAddress;
 use super::{Invocation, Service};
 use crate::uri;
 
-/// Prefixes of the names of parameters of a database's URL that are ignored: upstream's driver reads them itself, or they
-/// make no difference here.
+/// Prefixes of the names of parameters of a database's URL that are ignored: upstream's driver reads them itself, or
+/// they make no difference here.
 const IGNORED_PARAMETERS: [&str; 3] = ["search_path", "pool_", "default_query_exec_mode"];
 
 /// Settings of a server that replaces Supabase Auth's binary.
@@ -67,7 +67,8 @@ impl AuthDropIn {
 
     /// Reads `environment`. Returns `None` unless `--only auth` is given and upstream's variables name the database.
     ///
-    /// Errors: [`Invalid`] with the name of the first setting that is invalid, or that upstream requires and is missing.
+    /// Errors: [`Invalid`] with the name of the first setting that is invalid, or that upstream requires and is
+    /// missing.
     pub(crate) fn read(invocation: &Invocation, environment: &Environment) -> Result<Option<Self>, Invalid> {
         if !is_requested(invocation) || !auth::ServerSettings::are_in(environment) {
             return Ok(None);

@@ -62,8 +62,8 @@ fn section<'t>(table: &'t mut toml::Table, path: &[String]) -> &'t mut toml::Tab
     path.iter().fold(table, |table, name| table[name].as_table_mut().unwrap())
 }
 
-/// Returns [`EVERY_KEY`] with one provider of text messages, since only one can be used: the one of `path`, if `path` belongs
-/// to one.
+/// Returns [`EVERY_KEY`] with one provider of text messages, since only one can be used: the one of `path`, if `path`
+/// belongs to one.
 fn example(path: &[String]) -> toml::Table {
     let mut config: toml::Table = EVERY_KEY.parse().unwrap();
     let sms = section(&mut config, &["auth".to_owned(), "sms".to_owned()]);
@@ -119,20 +119,21 @@ fn each_key_works_or_is_reported_to_have_no_effect_or_has_no_meaning_here() {
     for path in paths {
         let config = example(&path);
         let whole = read(folder.path(), &config).unwrap();
-        let unknown: Vec<_> = whole.warnings.iter().filter(|said| said.starts_with("unknown")).collect();
+        let unknown: Vec<_> =
+            whole.warnings.iter().filter(|warning| warning.starts_with("unknown")).collect();
         assert!(unknown.is_empty(), "{unknown:#?}");
         // A key works if removing or changing it changes the settings, or makes them invalid.
         let works = others(&config, &path).iter().any(|other| {
             read(folder.path(), other).map_or(true, |other| fingerprint(&other) != fingerprint(&whole))
         });
         let key = path.join(".");
-        let is_said =
-            whole.warnings.iter().any(|said| said.starts_with(&format!("{key} has no effect here: ")));
+        let is_reported =
+            whole.warnings.iter().any(|warning| warning.starts_with(&format!("{key} has no effect here: ")));
         let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-        let means_nothing = known::KNOWN.iter().any(|known| known.is_silent(&parts));
-        let verdicts = [works, is_said, means_nothing];
+        let has_no_meaning = known::KNOWN.iter().any(|known| known.is_silent(&parts));
+        let verdicts = [works, is_reported, has_no_meaning];
         if verdicts.iter().filter(|holds| **holds).count() != 1 {
-            unclear.push(format!("{key}: works, is said, means nothing: {verdicts:?}"));
+            unclear.push(format!("{key}: works, is reported, has no meaning: {verdicts:?}"));
         }
     }
     assert!(unclear.is_empty(), "{unclear:#?}");
@@ -154,10 +155,10 @@ fn disabled_sections_need_no_variables() {
     ] {
         assert!(warnings(config).is_empty(), "{config}: {:?}", warnings(config));
     }
-    let said = warnings("[auth.external.github]\nenabled = true\nclient_id = 'x'\nsecret = 'env(NONE)'");
-    assert!(matches!(said.as_slice(), [only] if only.contains("NONE")), "{said:?}");
-    let said = warnings("[auth]\nsite_url = 'env(NONE)'");
-    assert!(matches!(said.as_slice(), [only] if only.contains("auth.site_url")), "{said:?}");
+    let found = warnings("[auth.external.github]\nenabled = true\nclient_id = 'x'\nsecret = 'env(NONE)'");
+    assert!(matches!(found.as_slice(), [only] if only.contains("NONE")), "{found:?}");
+    let found = warnings("[auth]\nsite_url = 'env(NONE)'");
+    assert!(matches!(found.as_slice(), [only] if only.contains("auth.site_url")), "{found:?}");
 }
 
 #[test]

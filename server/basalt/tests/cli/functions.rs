@@ -127,8 +127,8 @@ fn a_missing_deno_is_reported_at_the_start() {
     command.args(["serve", "--port", "0"]).env("DENO", "/nowhere/deno").env("BASALT_LOG_FORMAT", "text");
     command.stdout(Stdio::piped()).stderr(std::fs::File::create(&log).unwrap());
     let served = Server::ready(command.spawn().unwrap());
-    let said = std::fs::read_to_string(&log).unwrap();
-    assert!(said.contains(remedy), "{said}");
+    let log_text = std::fs::read_to_string(&log).unwrap();
+    assert!(log_text.contains(remedy), "{log_text}");
     served.stop();
     let doctor = basalt(project.path()).arg("doctor").env("DENO", "/nowhere/deno").output().unwrap();
     assert!(doctor.status.success() && text(&doctor).contains(remedy), "{}", text(&doctor));

@@ -124,7 +124,7 @@ fn tree(spans: &[Span]) -> Vec<(&str, &str)> {
 }
 
 /// Returns a project with functions that return what they have received.
-fn talkative() -> tempfile::TempDir {
+fn echoing_project() -> tempfile::TempDir {
     let project = project();
     let write = |name: &str, text: &str| write_file(project.path(), name, text);
     write(
@@ -168,7 +168,7 @@ fn traced(project: &Path, endpoint: &str) -> Server {
 
 #[test]
 fn one_trace_leads_from_the_client_to_the_statement_and_the_function() {
-    let project = talkative();
+    let project = echoing_project();
     let (collector, endpoint) = Collector::listen();
     let served = traced(project.path(), &endpoint);
     let trace = |number: u32| format!("{number:08x}{}", &TRACE[8..]);
@@ -294,7 +294,7 @@ fn served_key(header: &str) -> String {
 
 #[test]
 fn without_a_collector_requests_are_answered_and_the_server_stops_in_time() {
-    let project = talkative();
+    let project = echoing_project();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", silent.local_addr().unwrap());
     let served = traced(project.path(), &endpoint);
@@ -308,7 +308,7 @@ fn without_a_collector_requests_are_answered_and_the_server_stops_in_time() {
 
 #[test]
 fn slow_statements_are_logged_and_listed_without_values() {
-    let project = talkative();
+    let project = echoing_project();
     let log = project.path().join("log");
     let mut command = basalt(project.path());
     command
@@ -379,7 +379,7 @@ fn slow_statements_are_logged_and_listed_without_values() {
 /// Every metric that the dashboard uses exists on a server with all services.
 #[test]
 fn the_metrics_of_the_dashboard_exist() {
-    let project = talkative();
+    let project = echoing_project();
     let served = Server::start(project.path());
     // Functions have metrics only after a call.
     assert_eq!(served.get("/functions/v1/hello").1, "none");

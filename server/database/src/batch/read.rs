@@ -36,7 +36,7 @@ impl<'t> PartialAnswer<'t> {
         Self { statements, current, pending, rows: Vec::new(), is_bound: false, failure: None }
     }
 
-    /// Adds the result of the current statement and goes on to the next one.
+    /// Adds the result of the current statement and continues with the next one.
     ///
     /// Errors: there is no current statement.
     fn complete_statement(&mut self, body: &CommandCompleteBody) -> Result<(), Error> {
@@ -51,7 +51,7 @@ impl<'t> PartialAnswer<'t> {
         Ok(())
     }
 
-    /// Adds the result of the current statement, whose text is empty, and goes on to the next one.
+    /// Adds the result of the current statement, whose text is empty, and continues with the next one.
     fn complete_empty_statement(&mut self) {
         if self.current.take().is_some_and(|done| done.is_callers) {
             self.statements.push(Rows {

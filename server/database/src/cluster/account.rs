@@ -157,7 +157,8 @@ impl FolderAccess {
 }
 
 /// Creates `folder` with `mode` for `account` (or for this process), or uses an existing one if it belongs to that user
-/// or to this process: in a shared folder such as `/tmp`, another user may have created it to get hold of its content.
+/// or to this process: in a shared folder such as `/tmp`, another user may have created it to gain access to its
+/// content.
 pub(super) fn private_folder(folder: &Path, mode: u32, account: Option<&Account>) -> Result<(), Error> {
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent).map_err(Error::io("create", parent))?;

@@ -71,8 +71,8 @@ fn write_file(file: &Path, text: &str) -> io::Result<()> {
     fs::rename(&temporary, file)
 }
 
-/// Creates the encryption key of the extension supabase_vault if there is none: 256 random bits in a file in the cluster's
-/// folder, which only Postgres reads and which is not part of a dump.
+/// Creates the encryption key of the extension supabase_vault if there is none: 256 random bits in a file in the
+/// cluster's folder, which only Postgres reads and which is not part of a dump.
 pub(super) fn ensure_vault_key(cluster: &Path, account: Option<&Account>) -> Result<(), Error> {
     let file = cluster.join("vault.key");
     if file.exists() {

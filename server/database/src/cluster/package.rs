@@ -85,7 +85,7 @@ pub(super) fn temporary_name(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Copies the parent folder of `bin` with all its content into `target`, readable by everybody, and returns the copy's
+/// Copies the parent folder of `bin` with all its content into `target`, readable by all users, and returns the copy's
 /// `bin`. An existing copy is reused; copies of other builds of Postgres have other names.
 pub(super) fn copy_tree(bin: &Path, version: &str, target: &Path) -> Result<PathBuf, Error> {
     let tree = bin.parent().unwrap_or(bin);
@@ -150,7 +150,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Links or copies a file. A hard link takes no space but has the mode of the original, so it is used only if that mode
-/// gives everybody access; a copy gets such a mode.
+/// gives all users access; a copy gets such a mode.
 fn copy_file(source: &Path, target: &Path) -> io::Result<()> {
     let mode = fs::metadata(source)?.mode() & 0o777;
     let open = if mode & 0o100 == 0 { 0o644 } else { 0o755 };

@@ -118,8 +118,8 @@ pub(super) async fn runnable(
     Err(failure.unwrap_or_else(|| Error::Root { reason: reason() }))
 }
 
-/// Creates the cluster if it is missing, or prepares the existing one for a start. Returns the superuser's password: the
-/// `wanted` one, else a random one.
+/// Creates the cluster if it is missing, or prepares the existing one for a start. Returns the superuser's password:
+/// the `wanted` one, else a random one.
 pub(super) async fn prepare(
     wanted: Option<&str>,
     throwaway: bool,

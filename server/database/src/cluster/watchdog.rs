@@ -14,8 +14,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-/// The first line of the input is the process to watch. A second line means that it has ended; the end of the input means
-/// that Basalt has. Postgres then gets ten seconds for a fast shutdown, after which an immediate one follows.
+/// The first line of the input is the process to watch. A second line means that it has ended; the end of the input
+/// means that Basalt has. Postgres then gets ten seconds for a fast shutdown, after which an immediate one follows.
 const SCRIPT: &str = r#"
 read -r pid || pid=
 if [ -n "$pid" ]; then

@@ -12,8 +12,8 @@ use crate::extensions;
 /// The maximum number of characters of a statement that an error shows.
 const EXCERPT: usize = 400;
 
-/// Why migrations stopped. The files before the one that failed have been applied; nothing of the failed one has, except
-/// as [`StatementError::applied`] says.
+/// Why migrations stopped. The files before the one that failed have been applied; nothing of the failed one has,
+/// except as [`StatementError::applied`] says.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Postgres refused a statement of a file.

@@ -14,7 +14,7 @@ use crate::Error;
 pub struct Lsn(pub u64);
 
 impl Lsn {
-    /// Returns how many bytes lie between `earlier` and this position; 0 if it is not earlier.
+    /// Returns the number of bytes between `earlier` and this position; 0 if `earlier` is not before it.
     pub const fn bytes_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }

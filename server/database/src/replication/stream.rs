@@ -56,7 +56,7 @@ pub struct ReplicationStream {
     is_reply_due: bool,
     /// The time at which the server's last message arrived.
     last_message_at: Instant,
-    /// When the server was asked for a reply that has not come yet.
+    /// When the server was asked for a reply that has not arrived yet.
     reply_requested_at: Option<Instant>,
     timer: Pin<Box<Sleep>>,
     /// Whether an error was returned, after which the stream cannot be decoded.
@@ -154,11 +154,11 @@ impl ReplicationStream {
     /// Waits for the next event. Meanwhile, sends the confirmed position to the server, every `status_interval` and
     /// when the server asks. May be cancelled at any time (as in `tokio::select!`): no event is lost.
     ///
-    /// It has to be called again within `silence_limit`, or [`Self::keep_alive`] in the meantime; otherwise the server ends
-    /// the connection.
+    /// It has to be called again within `silence_limit`, or [`Self::keep_alive`] in the meantime; otherwise the server
+    /// ends the connection.
     ///
-    /// Errors: [`Error::Unavailable`] if the connection ends, is broken or was broken before; [`Error::Postgres`] if the
-    /// server ends it for another reason; [`Error::Protocol`]. After an error the stream cannot be used any more.
+    /// Errors: [`Error::Unavailable`] if the connection ends, is broken or was broken before; [`Error::Postgres`] if
+    /// the server ends it for another reason; [`Error::Protocol`]. After an error the stream cannot be used any more.
     pub async fn next(&mut self) -> Result<Event, Error> {
         loop {
             let event = self.next_buffered()?;
@@ -233,7 +233,7 @@ impl ReplicationStream {
     }
 
     /// Sends the confirmed position to the server and ends the stream, so that the slot is free when this returns.
-    /// Events that have not been returned come again with the next stream.
+    /// Events that have not been returned are sent again with the next stream.
     ///
     /// Errors: as [`Self::next`]; [`Error::Unavailable`] also if the server has not ended the stream within 5 seconds,
     /// since it cannot stop within a transaction. The connection is closed in any case.

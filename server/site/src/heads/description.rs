@@ -1,4 +1,4 @@
-//! A built client's description of the heads of its pages: `.heads.json` beside its page.
+//! A built client's description of the heads of its pages: `.heads.json` next to its page.
 
 use std::collections::{BTreeMap, BTreeSet};
 

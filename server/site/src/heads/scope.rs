@@ -74,7 +74,8 @@ impl<'a> Scope<'a> {
         self.look_up(Placeholder::Value(name))
     }
 
-    /// Replaces the placeholders in `template` and repeats its lists' items for their rows; `None` if a list has no rows.
+    /// Replaces the placeholders in `template` and repeats its lists' items for their rows; `None` if a list has no
+    /// rows.
     pub(super) fn render(&self, template: &'a Value) -> Option<Value> {
         match template {
             Value::String(text) => Some(Value::String(self.fill(text))),

@@ -49,7 +49,8 @@ pub(super) fn fill(mut text: &str, value: impl Fn(Placeholder<'_>) -> String) ->
     filled
 }
 
-/// Returns the query whose rows repeat `item`, an item of a list: the one whose columns it names outside of inner lists.
+/// Returns the query whose rows repeat `item`, an item of a list: the one whose columns it names outside of inner
+/// lists.
 pub(super) fn repeated(item: &Value) -> Option<&str> {
     match item {
         Value::String(text) => placeholders(text).find_map(|placeholder| match placeholder {

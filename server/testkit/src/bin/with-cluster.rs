@@ -18,15 +18,15 @@ const CANNOT_RUN: u8 = 127;
 async fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).skip_while(|argument| argument == "--");
     let Some(program) = arguments.next() else {
-        return complain("usage: with-cluster <command> [argument …]");
+        return report_error("usage: with-cluster <command> [argument …]");
     };
     let cluster = match Cluster::ephemeral(testkit::search(), None).await {
         Ok(cluster) => cluster,
-        Err(error) => return complain(&error.to_string()),
+        Err(error) => return report_error(&error.to_string()),
     };
     let ended = run(&cluster, program, arguments.collect()).await;
     cluster.stop().await;
-    ended.unwrap_or_else(|error| complain(&error.to_string()))
+    ended.unwrap_or_else(|error| report_error(&error.to_string()))
 }
 
 /// Runs the command. The command also receives Ctrl-C, so this only waits for its end; SIGTERM is passed on.
@@ -54,7 +54,7 @@ async fn run(cluster: &Cluster, program: OsString, arguments: Vec<OsString>) -> 
 }
 
 #[expect(clippy::print_stderr, reason = "a command tells its user there")]
-fn complain(message: &str) -> ExitCode {
+fn report_error(message: &str) -> ExitCode {
     eprintln!("with-cluster: {message}");
     ExitCode::from(CANNOT_RUN)
 }

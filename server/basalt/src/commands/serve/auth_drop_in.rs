@@ -1,4 +1,5 @@
-//! `basalt serve --only auth` with Supabase Auth's environment: a replacement for its binary, `auth` (formerly `gotrue`).
+//! `basalt serve --only auth` with Supabase Auth's environment: a replacement for its binary, `auth` (formerly
+//! `gotrue`).
 //!
 //! The service is at `/`, without API keys; nothing is written to disk, and in the database only schema `auth` is
 //! changed, so that the login role needs no right except owning that schema.

@@ -61,8 +61,8 @@ pub(in crate::commands) async fn run(invocation: Invocation, settings: DropIn) -
     served
 }
 
-/// Returns a function that reads the settings again, from variables and files, and sets the level of the log. While they
-/// are invalid, it returns the last valid ones.
+/// Returns a function that reads the settings again, from variables and files, and sets the level of the log. While
+/// they are invalid, it returns the last valid ones.
 fn settings_reader(
     invocation: Invocation,
     first: rest::Settings,

@@ -18,8 +18,8 @@ impl PrefixRouter {
         Self { mounted: Vec::new(), others: others.boxed() }
     }
 
-    /// Mounts `endpoint` at `prefix`, which begins with a slash and does not end with one. The endpoint gets paths without
-    /// the prefix, and `/` for the prefix itself.
+    /// Mounts `endpoint` at `prefix`, which begins with a slash and does not end with one. The endpoint gets paths
+    /// without the prefix, and `/` for the prefix itself.
     pub(super) fn mount(
         mut self,
         prefix: &'static str,

@@ -55,8 +55,8 @@ pub(super) struct RunningServices {
 }
 
 impl RunningServices {
-    /// Opens the pools and starts the services that `settings` enable, of a server at `address`. If one fails, the others
-    /// are stopped: they would only log errors about the end of Postgres, after the actual reason.
+    /// Opens the pools and starts the services that `settings` enable, of a server at `address`. If one fails, the
+    /// others are stopped: they would only log errors about the end of Postgres, after the actual reason.
     pub(super) async fn start(
         settings: &Settings,
         access: &DatabaseAccess<'_>,

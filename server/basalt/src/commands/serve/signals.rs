@@ -11,8 +11,8 @@ use crate::error::Error;
 /// already received it from the terminal. Source: npm/cli#5021.
 const REPETITION: Duration = Duration::from_secs(1);
 
-/// Listens for SIGINT (Ctrl-C) and SIGTERM, and returns a token that the first one cancels. A later one ends the process.
-/// Must be called inside a Tokio runtime.
+/// Listens for SIGINT (Ctrl-C) and SIGTERM, and returns a token that the first one cancels. A later one ends the
+/// process. Must be called inside a Tokio runtime.
 pub(super) fn listen() -> Result<CancellationToken, Error> {
     let open = |kind| signal(kind).map_err(Error::io("listen for signals"));
     let (interrupt, terminate) = (open(SignalKind::interrupt())?, open(SignalKind::terminate())?);
