@@ -27,7 +27,7 @@ pub(crate) fn serve() -> io::Result<()> {
         let (sockets, number) = (Arc::clone(&sockets), last);
         async move {
             // A client that disconnects ends the measurement.
-            let _ = carry(stream, number, &sockets).await;
+            let _ = relay(stream, number, &sockets).await;
             sockets.lock().remove(&number);
             Ok(())
         }
@@ -35,7 +35,7 @@ pub(crate) fn serve() -> io::Result<()> {
 }
 
 /// Delivers the messages of one socket to all others, and their messages to this socket.
-async fn carry(stream: TcpStream, number: u64, sockets: &Sockets) -> Result<(), Error> {
+async fn relay(stream: TcpStream, number: u64, sockets: &Sockets) -> Result<(), Error> {
     stream.set_nodelay(true)?;
     let (mut sink, mut source) = tokio_tungstenite::accept_async(stream).await?.split();
     let (sender, mut queue) = mpsc::channel(QUEUE_SIZE);

@@ -4,8 +4,8 @@
 //! A socket counts as a call of its process for as long as it is open. It is closed when the time limit of its call is
 //! reached, as on the hosted platform. There the connection breaks; here both ends get a close frame with the reason.
 
-mod carry;
 mod frames;
+mod transfer;
 
 use http::header::{CONNECTION, UPGRADE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::relay::connection_options;
 use crate::worker::{Call, Connection, Host};
-use carry::{Close, carry};
+use transfer::{Close, transfer};
 
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 
@@ -58,7 +58,7 @@ impl UpgradeRequest {
                         () = sleep_until(deadline) => Close::LATE,
                     }
                 };
-                carry(caller, function, silence, ending).await;
+                transfer(caller, function, silence, ending).await;
             }
             drop(call);
         });

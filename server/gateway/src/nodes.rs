@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 /// The maximum number of messages that wait for their transport to the other nodes. Further ones are lost.
 const MAX_WAITING: usize = 16_384;
 
-/// The other nodes of the project; cheap to clone. Without a transport ([`Self::carry`]), messages are dropped.
+/// The other nodes of the project; cheap to clone. Without a transport ([`Self::outgoing`]), messages are dropped.
 #[derive(Clone, Default)]
 pub struct Nodes(Arc<Inner>);
 
@@ -45,12 +45,12 @@ impl Nodes {
 
     /// Returns the encoded messages that a transport must pass to [`Self::receive`] of the other nodes, from now on;
     /// `None` if there is a transport already.
-    pub fn carry(&self) -> Option<mpsc::Receiver<Bytes>> {
+    pub fn outgoing(&self) -> Option<mpsc::Receiver<Bytes>> {
         let (sender, receiver) = mpsc::channel(MAX_WAITING);
         self.0.outbox.set(sender).is_ok().then_some(receiver)
     }
 
-    /// Passes an encoded message from another node's [`Self::carry`] to the listeners.
+    /// Passes an encoded message from another node's [`Self::outgoing`] to the listeners.
     pub fn receive(&self, encoded: &[u8]) {
         let Some(end) = encoded.iter().position(|&byte| byte == b'\n') else { return };
         let listeners = self.0.listeners.read();
@@ -77,14 +77,14 @@ mod tests {
         let (one, other) = (Nodes::default(), Nodes::default());
         let received = Arc::new(Mutex::new(Vec::new()));
         let receiver = Arc::clone(&received);
-        other.listen("a", move |note| receiver.lock().unwrap().push(note.to_vec()));
+        other.listen("a", move |message| receiver.lock().unwrap().push(message.to_vec()));
         one.send("a", b"nobody carries it");
-        let mut carried = one.carry().unwrap();
-        assert!(one.carry().is_none());
+        let mut outgoing = one.outgoing().unwrap();
+        assert!(one.outgoing().is_none());
         one.send("a", b"1\n2");
         one.send("b", b"3");
-        while let Ok(note) = carried.try_recv() {
-            other.receive(&note);
+        while let Ok(message) = outgoing.try_recv() {
+            other.receive(&message);
         }
         other.receive(b"rubbish");
         assert_eq!(*received.lock().unwrap(), [b"1\n2"]);

@@ -99,7 +99,7 @@ impl RequestLimits {
     /// Adds the counts that other nodes send.
     pub(crate) fn listen_to(self: &Arc<Self>, nodes: &Nodes) {
         let limits = Arc::clone(self);
-        nodes.listen(SUBJECT, move |note| limits.add_remote(note));
+        nodes.listen(SUBJECT, move |message| limits.add_remote(message));
     }
 
     /// Sends new counts to the other nodes, until the future is dropped.
@@ -108,8 +108,8 @@ impl RequestLimits {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while self.exist() {
             ticks.tick().await;
-            while let Some(note) = self.take_pending() {
-                nodes.send(SUBJECT, &note);
+            while let Some(message) = self.take_pending() {
+                nodes.send(SUBJECT, &message);
             }
         }
     }
@@ -118,20 +118,20 @@ impl RequestLimits {
     /// are none.
     fn take_pending(&self) -> Option<Vec<u8>> {
         let mut counters = self.counters.lock();
-        let mut note = Vec::new();
+        let mut message = Vec::new();
         let pending = counters.counts.iter_mut().filter(|(_, count)| count.pending > 0);
         for (id, count) in pending.take(MAX_ENTRIES) {
-            note.extend_from_slice(&id.to_be_bytes());
-            note.extend_from_slice(&std::mem::take(&mut count.pending).to_be_bytes());
+            message.extend_from_slice(&id.to_be_bytes());
+            message.extend_from_slice(&std::mem::take(&mut count.pending).to_be_bytes());
         }
-        (!note.is_empty()).then_some(note)
+        (!message.is_empty()).then_some(message)
     }
 
     /// Adds the counts in a message from another node.
-    fn add_remote(&self, note: &[u8]) {
+    fn add_remote(&self, message: &[u8]) {
         let mut counters = self.counters.lock();
         counters.advance_to(since_1970().as_secs() / WINDOW);
-        for entry in note.chunks_exact(ENTRY_SIZE) {
+        for entry in message.chunks_exact(ENTRY_SIZE) {
             let Some((id, number)) = entry.split_first_chunk() else { return };
             let Ok(number) = number.try_into().map(u32::from_be_bytes) else { return };
             counters.add(u64::from_be_bytes(*id), number, 0);

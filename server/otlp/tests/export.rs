@@ -134,8 +134,11 @@ async fn spans_reach_the_collector_as_parts_of_the_clients_trace() {
     assert_eq!(headers["content-type"], "application/x-protobuf");
     let resource =
         ExportTraceServiceRequest::decode(&**body).unwrap().resource_spans.remove(0).resource.unwrap();
-    let said = format!("{resource:?}");
-    assert!(said.contains("\"shop\"") && said.contains("deployment.environment.name"), "{said}");
+    let debug_text = format!("{resource:?}");
+    assert!(
+        debug_text.contains("\"shop\"") && debug_text.contains("deployment.environment.name"),
+        "{debug_text}"
+    );
 }
 
 #[tokio::test]
@@ -268,10 +271,12 @@ async fn metrics_are_sent_at_intervals_and_at_the_end() {
     export.stop().await;
     let metric = sent().remove(0).resource_metrics.remove(0).scope_metrics.remove(0).metrics.remove(0);
     assert_eq!((metric.name.as_str(), metric.description.as_str()), ("shop_sold", "Things sold."));
-    let said = format!("{:?}", metric.data);
+    let debug_text = format!("{:?}", metric.data);
     assert!(
-        said.contains("is_monotonic: true") && said.contains("AsDouble(7.0)") && said.contains("lamp"),
-        "{said}"
+        debug_text.contains("is_monotonic: true")
+            && debug_text.contains("AsDouble(7.0)")
+            && debug_text.contains("lamp"),
+        "{debug_text}"
     );
 }
 

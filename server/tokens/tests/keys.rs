@@ -134,8 +134,8 @@ fn a_file_of_the_supabase_cli_signs_with_its_first_key_and_publishes_all() {
         (json!([{ "kty": "oct", "k": "c2VjcmV0" }]).to_string(), "private keys"),
         ("no JSON".to_owned(), "not JSON"),
     ] {
-        let said = refusal(KeyOverrides { signing_keys: Some(file), ..Default::default() });
-        assert!(said.contains("auth.signing_keys_path") && said.contains(reason), "{said}");
+        let message = refusal(KeyOverrides { signing_keys: Some(file), ..Default::default() });
+        assert!(message.contains("auth.signing_keys_path") && message.contains(reason), "{message}");
     }
 }
 

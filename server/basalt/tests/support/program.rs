@@ -16,7 +16,7 @@ pub(crate) struct Program {
     pub(crate) child: Child,
     /// Kept open so that the program can continue to write.
     pub(crate) log: BufReader<ChildStderr>,
-    said: String,
+    printed: String,
     /// The addresses on which it listens, by the names in its output.
     addresses: BTreeMap<String, String>,
 }
@@ -26,16 +26,16 @@ impl Program {
     pub(crate) fn start(mut command: Command, name: &str) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
-        let (mut said, mut addresses) = (String::new(), BTreeMap::new());
+        let (mut printed, mut addresses) = (String::new(), BTreeMap::new());
         while !addresses.contains_key(name) {
             let mut line = String::new();
-            assert!(log.read_line(&mut line).unwrap() > 0, "the server ended before it listened: {said}");
+            assert!(log.read_line(&mut line).unwrap() > 0, "the server ended before it listened: {printed}");
             match line.trim_end().split_once(" listening on ") {
                 Some((name, address)) => drop(addresses.insert(name.to_owned(), address.to_owned())),
-                None => said.push_str(&line),
+                None => printed.push_str(&line),
             }
         }
-        Self { child, log, said, addresses }
+        Self { child, log, printed, addresses }
     }
 
     /// Returns the address `name`.
@@ -54,8 +54,8 @@ impl Program {
     pub(crate) fn stop(mut self) -> String {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         assert!(self.child.wait().unwrap().success());
-        self.log.read_to_string(&mut self.said).unwrap();
-        self.said
+        self.log.read_to_string(&mut self.printed).unwrap();
+        self.printed
     }
 }
 

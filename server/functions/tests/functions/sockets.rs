@@ -54,9 +54,9 @@ async fn open_with(address: SocketAddr, handshake: &[u8]) -> (TcpStream, Vec<u8>
 async fn closed(stream: &mut TcpStream, mut seen: Vec<u8>) -> (u16, String) {
     timeout(PATIENCE, stream.read_to_end(&mut seen)).await.expect("an end in time").unwrap();
     let frame = seen.iter().rposition(|&byte| byte == CLOSE).expect("a close");
-    let (length, said) = seen[frame + 1..].split_first().expect("a length");
-    assert_eq!(usize::from(*length), said.len());
-    let (code, reason) = said.split_first_chunk().expect("a code");
+    let (length, payload) = seen[frame + 1..].split_first().expect("a length");
+    assert_eq!(usize::from(*length), payload.len());
+    let (code, reason) = payload.split_first_chunk().expect("a code");
     (u16::from_be_bytes(*code), String::from_utf8_lossy(reason).into_owned())
 }
 

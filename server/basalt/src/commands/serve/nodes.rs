@@ -16,26 +16,26 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// Transfers messages until `stop` is cancelled. The nodes of one project, and no others, use the same `subject`. While
 /// NATS cannot be reached, messages are lost; realtime logs that it cannot be reached.
-pub(super) async fn carry(nodes: Nodes, url: String, subject: String, stop: CancellationToken) {
-    let Some(mut notes) = nodes.carry() else { return };
+pub(super) async fn transfer(nodes: Nodes, url: String, subject: String, stop: CancellationToken) {
+    let Some(mut messages) = nodes.outgoing() else { return };
     let subject = Subject::from(subject);
-    let carrying = async {
+    let transferring = async {
         loop {
-            if let Err(error) = carry_over_connection(&nodes, &url, &subject, &mut notes).await {
+            if let Err(error) = transfer_over_connection(&nodes, &url, &subject, &mut messages).await {
                 tracing::warn!(%error, "other nodes are not told of writes and counts");
             }
             tokio::time::sleep(PAUSE).await;
         }
     };
-    stop.run_until_cancelled(carrying).await;
+    stop.run_until_cancelled(transferring).await;
 }
 
 /// Transfers messages over one connection, which is opened in the background, and reopened whenever it breaks.
-async fn carry_over_connection(
+async fn transfer_over_connection(
     nodes: &Nodes,
     url: &str,
     subject: &Subject,
-    notes: &mut mpsc::Receiver<Bytes>,
+    messages: &mut mpsc::Receiver<Bytes>,
 ) -> Result<(), async_nats::Error> {
     // The node must not receive its own messages.
     let options = ConnectOptions::new().name("basalt").no_echo().retry_on_initial_connect();
@@ -44,11 +44,11 @@ async fn carry_over_connection(
     let mut received = client.subscribe(subject.clone()).await?;
     loop {
         tokio::select! {
-            note = received.next() => match note {
-                Some(note) => nodes.receive(&note.payload),
+            message = received.next() => match message {
+                Some(message) => nodes.receive(&message.payload),
                 None => return Ok(()),
             },
-            Some(note) = notes.recv() => client.publish(subject.clone(), note).await?,
+            Some(message) = messages.recv() => client.publish(subject.clone(), message).await?,
         }
     }
 }

@@ -162,7 +162,7 @@ impl RunningServices {
         }
         let subject = format!("basalt.nodes.{}", keys.derive("notes of nodes"));
         let url = nats_url.to_owned();
-        self.tasks.spawn(nodes::carry(gateway.nodes().clone(), url, subject, self.stop.clone()));
+        self.tasks.spawn(nodes::transfer(gateway.nodes().clone(), url, subject, self.stop.clone()));
         let stop = self.stop.clone();
         self.tasks.spawn(async move { stop.run_until_cancelled(gateway.share_request_counts()).await });
     }

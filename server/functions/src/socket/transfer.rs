@@ -32,7 +32,7 @@ impl Close {
 
 /// Copies bytes from either end to the other, until both have ended, one of them breaks, no bytes come for `silence`,
 /// or `ending` completes with the reason to close. `early` holds the bytes that the function has already sent.
-pub(super) async fn carry(
+pub(super) async fn transfer(
     caller: impl AsyncRead + AsyncWrite,
     (function, early): (impl AsyncRead + AsyncWrite, Bytes),
     silence: Duration,
@@ -170,7 +170,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn both_ends_receive_the_bytes_and_the_end_of_the_other() {
         let ((mut caller, ours), (theirs, mut function)) = (duplex(64), duplex(64));
-        let carried = tokio::spawn(carry(ours, (theirs, Bytes::from_static(HELLO)), LONG, pending()));
+        let transferred = tokio::spawn(transfer(ours, (theirs, Bytes::from_static(HELLO)), LONG, pending()));
         let mut hello = [0; HELLO.len()];
         caller.read_exact(&mut hello).await.unwrap();
         assert_eq!(hello, HELLO);
@@ -192,7 +192,7 @@ mod tests {
         let mut last = Vec::new();
         caller.read_to_end(&mut last).await.unwrap();
         assert_eq!(last, BYE);
-        carried.await.unwrap();
+        transferred.await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
@@ -200,7 +200,7 @@ mod tests {
         let ((mut caller, ours), (theirs, mut function)) = (duplex(64), duplex(64));
         let begun = Instant::now();
         let silence = Duration::from_secs(10);
-        let carried = tokio::spawn(carry(ours, (theirs, Bytes::new()), silence, pending()));
+        let transferred = tokio::spawn(transfer(ours, (theirs, Bytes::new()), silence, pending()));
         for _ in 0..5 {
             tokio::time::sleep(Duration::from_secs(9)).await;
             function.write_all(HELLO).await.unwrap();
@@ -210,7 +210,7 @@ mod tests {
         assert!(text(&mut function).await.ends_with(Close::SILENT.1));
         assert!(begun.elapsed() >= Duration::from_secs(55));
         drop(caller);
-        carried.await.unwrap();
+        transferred.await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
@@ -221,7 +221,7 @@ mod tests {
             let _ = ended.await;
             Close::LATE
         };
-        let carried = tokio::spawn(carry(ours, (theirs, Bytes::new()), LONG, ending));
+        let transferred = tokio::spawn(transfer(ours, (theirs, Bytes::new()), LONG, ending));
         function.write_all(&HELLO[..4]).await.unwrap();
         caller.read_exact(&mut [0; 4]).await.unwrap();
         end.send(()).unwrap();
@@ -231,16 +231,16 @@ mod tests {
         let seen = text(&mut caller).await;
         assert!(seen.starts_with("llo\u{fffd}") && seen.ends_with(Close::LATE.1), "{seen:?}");
         drop(caller);
-        carried.await.unwrap();
+        transferred.await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_caller_gets_a_close_frame_if_the_function_sends_none() {
         let ((mut caller, ours), (theirs, function)) = (duplex(64), duplex(64));
-        let carried = tokio::spawn(carry(ours, (theirs, Bytes::new()), LONG, pending()));
+        let transferred = tokio::spawn(transfer(ours, (theirs, Bytes::new()), LONG, pending()));
         drop(function);
         assert!(text(&mut caller).await.ends_with(Close::GONE.1));
         drop(caller);
-        carried.await.unwrap();
+        transferred.await.unwrap();
     }
 }
