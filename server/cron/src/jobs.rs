@@ -35,7 +35,7 @@ pub(crate) struct Job {
 pub(crate) struct Minutes {
     /// The first minute for jobs at times of the day; may be after `last`.
     pub(crate) first: i64,
-    /// The first minute for frequent jobs, such as those of every minute.
+    /// The first minute for frequent jobs: those whose minute or hour begins with a star.
     pub(crate) first_frequent: i64,
     pub(crate) last: i64,
 }

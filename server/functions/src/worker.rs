@@ -241,7 +241,7 @@ impl Watchdog {
     /// Returns the reason to end the process; `None` if there is none.
     ///
     /// Processor time counts only while the process does not answer a ping: while it answers, no call prevents the
-    /// others from running. The time in which it waits for a processor does not count, unless that is longer than a
+    /// others from running. Time in which it does not use the processor does not count, unless that is longer than a
     /// call may wait for its answer: then no call of this process gets an answer any more.
     async fn check(&mut self, worker: &Arc<Worker>, is_draining: bool) -> Option<End> {
         let pid = worker.pid;

@@ -108,7 +108,7 @@ impl Spans {
     }
 
     /// Returns the next batch of up to `most` spans: waits for the first one, and then for others at most as long as
-    /// `delay`. Returns `None` at the end of the queue.
+    /// `delay`. Returns `None` when there will be no more spans.
     async fn next(
         &mut self,
         most: usize,

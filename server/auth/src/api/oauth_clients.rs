@@ -124,7 +124,7 @@ pub(super) const KEYLESS: &[&str] = &["/oauth/clients/register"];
 
 #[OpenApi]
 impl OauthClientsApi {
-    /// Registers a client. Needs no authorization, if the settings allow registration.
+    /// Registers a client. Available to all callers, if the settings allow it.
     #[oai(path = "/oauth/clients/register", method = "post")]
     async fn register(&self, request: &Request, body: Body<ClientFields>) -> Result<CreationResponse, Error> {
         require_enabled(&self.auth.settings)?;

@@ -9,10 +9,10 @@ pub(super) struct Empty {}
 /// A redirect of the browser.
 #[derive(ApiResponse)]
 pub(super) enum Redirect {
-    /// To the requested page or service.
+    /// To the next page: the provider's, the consent page or the client's.
     #[oai(status = 302)]
     Found(#[oai(header = "Location")] String),
-    /// To the page that continues the process.
+    /// To the site, with an error, if the sign-in is not known or has failed.
     #[oai(status = 303)]
     SeeOther(#[oai(header = "Location")] String),
 }
