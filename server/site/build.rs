@@ -1,6 +1,6 @@
-//! Embeds the built client in release builds: the files of `client/dist`, and for each file that shrinks also its best
-//! compression, which would be too slow at every start. Nothing is embedded without a built client, in debug builds
-//! (they read it from the disk), and with BASALT_EMBED_SITE=0, for a program that is given to others.
+//! Embeds the built client in release builds: the files of `client/dist`, and for each file that becomes smaller also
+//! its best compression, which would be too slow at every start. Nothing is embedded without a built client, in debug
+//! builds (they read it from the disk), and with BASALT_EMBED_SITE=0, for programs that are published.
 
 use std::error::Error;
 use std::fs;
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let client = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("../../client");
-    // While it does not exist, cargo runs this at every build, which then has nothing to do.
+    // While the folder does not exist, cargo runs this at every build, which then has nothing to do.
     println!("cargo::rerun-if-changed={}", client.join("dist").display());
     if client.join("dist/index.html").is_file() {
         embed(&client.join("dist"), &site)?;

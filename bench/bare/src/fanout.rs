@@ -1,4 +1,4 @@
-//! Fans messages out with tokio-tungstenite and nothing else: each one goes to all sockets but its sender's.
+//! Fans messages out with tokio-tungstenite alone: each message goes to all sockets except its sender's.
 
 use std::collections::HashMap;
 use std::io;
@@ -12,12 +12,12 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::proxy;
 
-/// Messages that may wait for one socket.
+/// The maximum number of messages that wait for one socket.
 const QUEUE_SIZE: usize = 16_384;
 
 type Sockets = Arc<Mutex<HashMap<u64, mpsc::Sender<Message>>>>;
 
-/// Prints `{"url": …}` of a free port and serves sockets there, as long as the process lives.
+/// Prints `{"url": …}` with a free port and serves sockets there until the process ends.
 ///
 /// Errors: there is no free port.
 pub(crate) fn serve() -> io::Result<()> {
@@ -26,16 +26,16 @@ pub(crate) fn serve() -> io::Result<()> {
         last += 1;
         let (sockets, number) = (Arc::clone(&sockets), last);
         async move {
-            // A client that is gone ends the measurement.
-            let _ = carry(stream, number, &sockets).await;
+            // A client that disconnects ends the measurement.
+            let _ = relay(stream, number, &sockets).await;
             sockets.lock().remove(&number);
             Ok(())
         }
     })
 }
 
-/// Delivers the messages of one socket to all others, and theirs to it.
-async fn carry(stream: TcpStream, number: u64, sockets: &Sockets) -> Result<(), Error> {
+/// Delivers the messages of one socket to all others, and their messages to this socket.
+async fn relay(stream: TcpStream, number: u64, sockets: &Sockets) -> Result<(), Error> {
     stream.set_nodelay(true)?;
     let (mut sink, mut source) = tokio_tungstenite::accept_async(stream).await?.split();
     let (sender, mut queue) = mpsc::channel(QUEUE_SIZE);
@@ -43,7 +43,7 @@ async fn carry(stream: TcpStream, number: u64, sockets: &Sockets) -> Result<(), 
     let send = async {
         while let Some(message) = queue.recv().await {
             sink.feed(message).await?;
-            // All waiting messages are written at once.
+            // All waiting messages are written together.
             while let Ok(message) = queue.try_recv() {
                 sink.feed(message).await?;
             }

@@ -31,7 +31,7 @@ pub(crate) fn measure(threads: u16, span: Duration) -> io::Result<Value> {
             done.map(|(more, longer)| (count + more, time + longer))
         })
     })?;
-    // The last comparisons end after the span, and count.
+    // The last comparisons end after the span, and are counted.
     let seconds = start.elapsed().as_secs_f64();
     let compared = f64::from(compared);
     let processor_us = processor.as_secs_f64() * 1e6 / compared;

@@ -1,5 +1,5 @@
-//! A minimal reverse proxy with hyper and tokio: it opens one connection to the server for each of a client's, and
-//! forwards every request unread.
+//! A minimal reverse proxy with hyper and tokio: it opens one connection to the server for each connection of a client,
+//! and forwards every request without reading it.
 
 use std::io::{self, Write as _};
 use std::net::Ipv4Addr;
@@ -16,14 +16,14 @@ use tokio::sync::Mutex;
 /// The error that ends a connection.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Prints `{"url": …}` of a free port and forwards its requests to `socket`, as long as the process lives.
+/// Prints `{"url": …}` with a free port and forwards its requests to `socket` until the process ends.
 ///
 /// Errors: there is no free port.
 pub(crate) fn serve(socket: &Path) -> io::Result<()> {
     listen("http", |stream| pass(stream, socket.to_owned()))
 }
 
-/// Prints `{"url": …}` of a free port with `scheme`, and runs `pass` for each connection, as long as the process lives.
+/// Prints `{"url": …}` with a free port and `scheme`, and runs `pass` for each connection until the process ends.
 ///
 /// Errors: there is no free port.
 pub(crate) fn listen<F>(scheme: &str, mut pass: impl FnMut(TcpStream) -> F) -> io::Result<()>

@@ -11,9 +11,9 @@ use crate::clock;
 /// Verifications between two reads of the clock.
 const BATCH: u32 = 16;
 
-/// Verifies a token with the usual claims, each figure for the time `span`. Returns microseconds of processor time: for
-/// a new token that is signed with a project's generated key (`es256_us`) or with the shared secret, as the legacy API
-/// keys are (`hs256_us`), and for a token that was verified before (`cached_us`).
+/// Verifies a token with the usual claims for the time `span`, once for each figure. Returns microseconds of processor
+/// time: for a new token that is signed with a project's generated key (`es256_us`) or with the shared secret, as the
+/// legacy API keys are (`hs256_us`), and for a token that was verified before (`cached_us`).
 pub(crate) fn measure(span: Duration) -> Result<Value, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default())?;

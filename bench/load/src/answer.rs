@@ -14,7 +14,7 @@ pub(crate) struct Answer {
 
 #[derive(Debug, Clone, Copy)]
 enum State {
-    /// The head's end has not been found before this offset.
+    /// The end of the head is not before this offset.
     Head { searched: usize },
     /// The answer ends at this offset.
     Length { end: usize },
@@ -119,7 +119,7 @@ fn invalid(expected: &str, found: &[u8]) -> io::Error {
 mod tests {
     use super::Answer;
 
-    /// Returns after how many bytes the answer is complete if it arrives byte by byte, and its status.
+    /// Returns the number of bytes after which the answer is complete if it arrives byte by byte, and its status.
     fn completes(text: &str, is_head: bool) -> Option<(usize, u16)> {
         let mut answer = Answer::with_capacity(16);
         answer.restart(is_head);

@@ -1,8 +1,8 @@
 //! A load generator: keep-alive HTTP/1.1 connections, each of which waits for a response before its next request.
 //!
 //! It runs on one thread and parses only as much HTTP as is needed to find the end of a response, so that it takes as
-//! little processor time as possible from the measured server. Prints one JSON object: requests, failures (responses with
-//! another status than the expected one), seconds, requests per second, and latencies in microseconds.
+//! little processor time as possible from the measured server. Prints one JSON object: requests, failures (responses
+//! with another status than the expected one), seconds, requests per second, and latencies in microseconds.
 
 mod answer;
 mod request;
@@ -27,9 +27,9 @@ use request::{Base, Requests};
 use tally::Tally;
 use template::Source;
 
-/// How long answers may be outstanding once the time is over.
+/// How long answers may arrive after the end of the measured time.
 const GRACE: Duration = Duration::from_secs(30);
-/// Bytes of a failed answer that are shown.
+/// The maximum number of bytes of a failed answer that are printed.
 const MAX_SHOWN: usize = 400;
 
 /// Sends requests over several connections for a while and prints how fast they were answered.
@@ -102,7 +102,7 @@ async fn run(arguments: Arguments) -> io::Result<()> {
     io::Write::write_all(&mut io::stdout(), format!("{line}\n").as_bytes())
 }
 
-/// Sends requests on `stream` until `end`, one after the other; those before `counted` are warm-up.
+/// Sends requests on `stream` until `end`, one after another; those before `counted` are warm-up.
 async fn send_requests(
     mut stream: TcpStream,
     requests: Rc<Requests>,

@@ -14,15 +14,15 @@ use crate::template::{Source, Template};
 struct Definition {
     #[serde(default = "get")]
     method: String,
-    /// Path and query, below the base URL's path. May hold placeholders.
+    /// Path and query, below the base URL's path. May contain placeholders.
     path: String,
     #[serde(default)]
     headers: BTreeMap<String, String>,
-    /// May hold placeholders.
+    /// May contain placeholders.
     body: Option<String>,
-    /// The status that the answer must have; any of 2xx when absent.
+    /// The status that the answer must have; any of 2xx if absent.
     status: Option<u16>,
-    /// How often this request is chosen, compared with the others.
+    /// How often this request is chosen, relative to the others.
     #[serde(default = "once")]
     weight: u32,
 }
@@ -38,7 +38,7 @@ const fn once() -> u32 {
 /// A request, ready to be written.
 #[derive(Debug)]
 pub(crate) struct Request {
-    /// Request line and headers, up to where a body's length would follow.
+    /// Request line and headers, up to the position of `Content-Length`.
     head: Template,
     body: Option<Template>,
     status: Option<u16>,
@@ -72,14 +72,14 @@ impl Request {
 /// All requests of a file.
 #[derive(Debug)]
 pub(crate) struct Requests {
-    /// With the sum of the weights up to and including each.
+    /// Each with the sum of the weights up to and including its own.
     requests: Vec<(u32, Request)>,
 }
 
 impl Requests {
     /// Parses a JSON array of requests to `base`.
     ///
-    /// Errors: if the JSON is invalid or has no request.
+    /// Errors: if the JSON is invalid or contains no request.
     pub(crate) fn parse(json: &str, base: &Base) -> io::Result<Self> {
         let definitions: Vec<Definition> = serde_json::from_str(json)?;
         let mut total = 0;
@@ -97,7 +97,7 @@ impl Requests {
         Ok(Self { requests })
     }
 
-    /// Returns a random request, by weight.
+    /// Returns a random request. The probability of each is proportional to its weight.
     pub(crate) fn choose(&self, source: &mut Source<'_>) -> &Request {
         let total = self.requests.last().map_or(1, |(sum, _)| *sum);
         let ticket = if self.requests.len() == 1 { 0 } else { source.random.random_range(0..total) };
@@ -122,7 +122,7 @@ impl Request {
     }
 }
 
-/// The URL that requests' paths are below.
+/// The URL that precedes the paths of requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Base {
     /// `host:port`.

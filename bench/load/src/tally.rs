@@ -36,7 +36,7 @@ pub(crate) struct Report {
 }
 
 impl Tally {
-    /// Counts an answer; without a latency if it is one of the warm-up.
+    /// Counts an answer; without a latency if it belongs to the warm-up.
     pub(crate) fn count(&mut self, latency: Option<Duration>) {
         self.answers += 1;
         self.latencies.extend(latency.map(|latency| u32::try_from(latency.as_micros()).unwrap_or(u32::MAX)));

@@ -1,7 +1,7 @@
 //! Texts with placeholders that are replaced for every request.
 //!
-//! `{1..20000}` becomes a random integer of that range, both ends included; `{uuid}` a random UUID; `{seq}` the next
-//! number of a sequence that all connections share. All other braces stay as they are: JSON and PostgREST's array
+//! `{1..20000}` becomes a random integer of that range, including both ends; `{uuid}` a random UUID; `{seq}` the next
+//! number of a sequence that all connections share. All other braces stay unchanged: JSON and PostgREST's array
 //! literals need them.
 
 use std::cell::Cell;
@@ -28,7 +28,7 @@ enum Piece {
 
 /// The source of the placeholders' values.
 pub(crate) struct Source<'a> {
-    /// Random numbers: fast ones, good enough to spread keys.
+    /// Random numbers: a fast generator, which is good enough to distribute keys.
     pub(crate) random: SmallRng,
     /// The next number of the shared sequence.
     pub(crate) sequence: &'a Cell<u64>,
@@ -68,7 +68,7 @@ impl Template {
         Self { pieces }
     }
 
-    /// Appends the text with its placeholders filled.
+    /// Appends the text with its placeholders replaced.
     pub(crate) fn render(&self, source: &mut Source<'_>, out: &mut Vec<u8>) {
         for piece in &self.pieces {
             match piece {

@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// The request lines and bodies that a server was sent.
+/// The request lines and bodies that a server has received.
 type Requests = Arc<Mutex<Vec<(String, String)>>>;
 
-/// Answers every request of every connection with `answer`, as long as the test runs.
+/// Answers every request of every connection with `answer` until the test ends.
 fn serve(answer: &'static str) -> (SocketAddr, Requests) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

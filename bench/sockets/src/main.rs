@@ -1,7 +1,7 @@
-//! A load generator for WebSockets: many sockets that listen, one that sends.
+//! A load generator for WebSockets: many sockets that receive, one that sends.
 //!
-//! It parses only as much as is needed to find the ends of frames, so that it takes as little processor time as possible
-//! from the measured server. Prints one JSON object.
+//! It parses only as much as is needed to find the ends of frames, so that it takes as little processor time as
+//! possible from the measured server. Prints one JSON object.
 
 mod socket;
 
@@ -17,11 +17,11 @@ use tokio::task::{JoinSet, LocalSet};
 
 use socket::{Address, Reader, Writer};
 
-/// Messages under way when they are sent as fast as possible.
+/// The number of messages that are in transit when messages are sent as fast as possible.
 const WINDOW: u64 = 8;
-/// Sockets that are opened at the same time.
+/// The number of sockets that are opened at the same time.
 const OPENING: usize = 64;
-/// How long messages may be outstanding once the time is over.
+/// How long messages may arrive after the end of the measured time.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Opens sockets, sends messages from one of them, and counts what all others receive.
@@ -67,7 +67,7 @@ impl Receipts {
     /// Counts a message.
     fn add(&self, payload: &[u8]) {
         self.messages.set(self.messages.get() + 1);
-        // One in sixteen is enough for percentiles.
+        // One message in sixteen is enough for percentiles.
         if self.messages.get().is_multiple_of(16)
             && let Some(sent) = time_in(payload)
         {
@@ -114,7 +114,7 @@ async fn run(arguments: Arguments) -> io::Result<()> {
     let readers = open(&arguments).await?;
     let joins_per_second = readers.len() as f64 / begun.elapsed().as_secs_f64();
     let receipts = Rc::new(Receipts::default());
-    // The sockets stay open as long as their writers live.
+    // The sockets stay open until their writers are dropped.
     let mut writers = Vec::new();
     for (reader, writer) in readers {
         let receipts = Rc::clone(&receipts);
@@ -128,7 +128,7 @@ async fn run(arguments: Arguments) -> io::Result<()> {
     }
 }
 
-/// Prints what was received since the last line of the standard input, at each line.
+/// Prints, for each line of the standard input, what was received since the previous line.
 async fn listen(joins_per_second: f64, receipts: &Receipts) -> io::Result<()> {
     print(&serde_json::json!({ "joins_per_second": joins_per_second }))?;
     while tokio::task::spawn_blocking(read_line).await.map_err(io::Error::other)?? {
@@ -141,7 +141,7 @@ async fn listen(joins_per_second: f64, receipts: &Receipts) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends messages, waits for those that are still under way, and prints the report.
+/// Sends messages, waits for those that have not arrived yet, and prints the report.
 async fn send(arguments: &Arguments, joins_per_second: f64, receipts: &Receipts) -> io::Result<()> {
     let url = arguments.sender.as_ref().unwrap_or(&arguments.url);
     let (_, mut sender) = socket::open(url, arguments.join.as_deref()).await?;
@@ -189,7 +189,7 @@ fn message(arguments: &Arguments) -> String {
     text.replace("{pad}", &"x".repeat(pad))
 }
 
-/// Opens the sockets that listen, some at the same time.
+/// Opens the receiving sockets, several at the same time.
 async fn open(arguments: &Arguments) -> io::Result<Vec<(Reader, Writer)>> {
     let (mut opened, mut opening) = (Vec::new(), JoinSet::new());
     for _ in 0..arguments.sockets {
@@ -217,7 +217,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_micros() as u64)
 }
 
-/// Returns the time in a message: the first sixteen digits in a row.
+/// Returns the time in a message: the first sixteen consecutive digits.
 fn time_in(payload: &[u8]) -> Option<u64> {
     let digits = payload.windows(16).find(|window| window.iter().all(u8::is_ascii_digit))?;
     std::str::from_utf8(digits).ok()?.parse().ok()

@@ -1,4 +1,4 @@
-//! A socket: just enough of RFC 6455 for a client that trusts its server.
+//! A socket: only the part of RFC 6455 that a client needs if it trusts its server.
 
 use std::io::{self, Cursor};
 use std::str::FromStr;

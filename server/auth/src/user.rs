@@ -49,7 +49,7 @@ pub(crate) struct User {
     pub(crate) reauthentication_sent_at: Option<String>,
     #[serde(default, deserialize_with = "timestamp")]
     pub(crate) last_sign_in_at: Option<String>,
-    /// Written by the server alone.
+    /// Written only by the server.
     #[serde(default, rename = "raw_app_meta_data", deserialize_with = "object")]
     pub(crate) app_metadata: Value,
     /// Written by the user.
@@ -83,7 +83,7 @@ impl User {
 pub(crate) struct Identity {
     #[serde(rename = "id")]
     pub(crate) identity_id: Uuid,
-    /// The provider's own id of the user.
+    /// The provider's id of the user.
     #[serde(rename = "provider_id")]
     pub(crate) id: String,
     pub(crate) user_id: Uuid,
@@ -118,14 +118,14 @@ pub(crate) struct Factor {
     /// Empty unless the type is `phone`.
     #[serde(default, deserialize_with = "or_empty")]
     pub(crate) phone: String,
-    /// Null if it was never challenged.
+    /// Null if it has never been challenged.
     #[serde(default, deserialize_with = "nullable_timestamp")]
     pub(crate) last_challenged_at: Nullable<String>,
-    /// The make of a security key.
+    /// The model of a security key.
     #[serde(default)]
     #[oai(skip_serializing_if_is_none)]
     pub(crate) web_authn_aaguid: Option<Uuid>,
-    /// What a security key has signed last.
+    /// The last challenge that a security key has signed.
     #[serde(default)]
     #[oai(skip_serializing_if_is_none)]
     pub(crate) last_webauthn_challenge_data: Option<Value>,

@@ -32,13 +32,13 @@ use connection::Connection;
 use request_line::RequestLineEncoder;
 use slots::{ConnectionSlot, ConnectionSlots};
 
-/// The most concurrent requests on one HTTP/2 connection.
+/// The maximum number of concurrent requests on one HTTP/2 connection.
 const MAX_STREAMS: u32 = 200;
 /// How often a silent HTTP/2 connection is pinged.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 /// How long a connection may take to end after it was told to (in HTTP/2, by a GOAWAY frame).
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
-/// The most concurrent connections, if the limit on open files allows as many.
+/// The maximum number of concurrent connections, if the limit on open files allows as many.
 const MAX_CONNECTIONS: u64 = 20_000;
 /// The open files that are reserved for Postgres, objects and the log.
 const OTHER_FILES: u64 = 256;
@@ -74,8 +74,8 @@ struct Server<E> {
     abort: CancellationToken,
 }
 
-/// Serves `routes` until `stop`. After that, no more connections are accepted, and running requests are completed; those
-/// that are still running after `limits.drain` are aborted.
+/// Serves `routes` until `stop`. After that, no more connections are accepted, and running requests are completed;
+/// those that are still running after `limits.drain` are aborted.
 ///
 /// Requests for which `must_finish` returns true are completed even if their client disconnects.
 pub(crate) async fn serve(
@@ -147,8 +147,9 @@ async fn serve_connection<E: Endpoint + 'static>(
         respond(request, guard, Arc::clone(&client), Arc::clone(&server))
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    // Activity::overdue limits the time of heads, since hyper's limit begins when the previous request was answered and,
-    // on a new connection, only once it is known not to be HTTP/2. A client that has closed its sending side may read.
+    // Activity::overdue limits the time of heads. hyper's own limit begins when the previous request was answered, and
+    // on a new connection only once it is known not to be HTTP/2. A client that has closed its sending side may still
+    // read.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None).half_close(true);
     builder
         .http2()
@@ -171,7 +172,7 @@ async fn serve_connection<E: Endpoint + 'static>(
             connection.as_mut().graceful_shutdown();
             match tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut connection).await {
                 Ok(ended) => ended,
-                // A request came at the last moment.
+                // A request has arrived at the last moment.
                 Err(_) if activity.is_busy() => connection.await,
                 Err(_) => return tracing::debug!("a connection was without a request for too long"),
             }
@@ -209,8 +210,8 @@ async fn respond<E: Endpoint + 'static>(
     Ok(response.map(|body| ResponseBody { body, _guard: guard }))
 }
 
-/// Answers `request` in a task of its own, which goes on if the connection ends. The connection's slot is occupied until
-/// then.
+/// Answers `request` in a task of its own, which continues if the connection ends. The connection's slot stays occupied
+/// until then.
 async fn respond_detached<E: Endpoint + 'static>(
     request: Request,
     client: &Client,
@@ -256,8 +257,8 @@ impl<B: Body + Unpin> Body for ResponseBody<B> {
     }
 }
 
-/// Raises the process's limit on open files to what connections need, as far as the administrator allows it: shells and
-/// service managers start processes with a lower limit.
+/// Raises the process's limit on open files to the number that connections need, if the administrator allows it: shells
+/// and service managers start processes with a lower limit.
 pub(crate) fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
@@ -269,7 +270,7 @@ pub(crate) fn raise_file_limit() {
     }
 }
 
-/// Returns the most concurrent connections.
+/// Returns the maximum number of concurrent connections.
 fn max_connections() -> usize {
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
     let connections = files.saturating_sub(OTHER_FILES).clamp(1, MAX_CONNECTIONS);

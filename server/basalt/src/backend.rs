@@ -64,7 +64,7 @@ impl Backend {
         Self::start(settings).await
     }
 
-    /// Runs `work` on the database that [`Self::attach_or_start`] returns, and stops that.
+    /// Runs `work` on the database that [`Self::attach_or_start`] returns, and then stops that database.
     pub(crate) async fn attached<T>(
         settings: &Settings,
         work: impl AsyncFnOnce(&Self) -> Result<T, Error>,
@@ -75,8 +75,8 @@ impl Backend {
         result
     }
 
-    /// Returns the database of `DATABASE_URL` or, without it, of the Basalt that is `running`. Does not start or wait for
-    /// anything.
+    /// Returns the database of `DATABASE_URL` or, without it, of the Basalt that is `running`. Does not start or wait
+    /// for anything.
     pub(crate) fn existing(settings: &Settings, running: Option<&RunningPostgres>) -> Option<Self> {
         let url = settings.database.url.clone();
         Some(Self { cluster: None, admin: url.or_else(|| running.map(RunningPostgres::login))? })
@@ -129,7 +129,7 @@ impl Backend {
         admin_of(self.admin.clone()).await
     }
 
-    /// Runs `work` on a pool as [`Self::admin`] returns it, and closes that.
+    /// Runs `work` on a pool that [`Self::admin`] returns, and then closes the pool.
     pub(crate) async fn with_admin<T>(
         &self,
         work: impl AsyncFnOnce(&Database) -> Result<T, Error>,
@@ -140,7 +140,7 @@ impl Backend {
         result
     }
 
-    /// Connects as the administrator, with a pool for a service that `adjust` gives its size.
+    /// Connects as the administrator, with a pool for a service; `adjust` sets its size.
     pub(crate) async fn admin_with(
         &self,
         adjust: impl FnOnce(database::Settings) -> database::Settings,

@@ -229,7 +229,8 @@ impl Arguments {
     }
 }
 
-/// Serves the project, or replaces the binary of PostgREST or Supabase Auth if the environment or a file is meant for it.
+/// Serves the project, or replaces the binary of PostgREST or Supabase Auth if the environment or a file is meant for
+/// it.
 fn serve(format: logging::Format, arguments: ServeArguments, invocation: Invocation) -> Result<(), Error> {
     if arguments.version {
         console::print(concat!("basalt ", env!("CARGO_PKG_VERSION")));

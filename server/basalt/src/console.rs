@@ -1,6 +1,5 @@
-//! Output for people. Results are written to standard output, everything else to standard error, so that
-//! `basalt gen types typescript > file` writes only the types. If the log's format is JSON, everything but results is
-//! logged.
+//! Output for people. Results are written to standard output, everything else to standard error, so that `basalt gen
+//! types typescript > file` writes only the types. If the log's format is JSON, everything except results is logged.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -11,7 +10,7 @@ use crate::logging;
 
 /// Prints a result.
 pub(crate) fn print(text: impl Display) {
-    // It fails if the reader has gone, which cannot be helped.
+    // It fails if nothing reads the output any more; there is no one left to report that to.
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
@@ -24,7 +23,7 @@ pub(crate) fn note(text: impl Display) {
     }
 }
 
-/// Prints that a step begins which may take long.
+/// Prints that a step begins, which may take long.
 pub(crate) fn step(text: impl Display) {
     let mark = if logging::is_json() { "" } else { "  · " };
     note(format_args!("{mark}{text}"));

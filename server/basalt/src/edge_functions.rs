@@ -39,7 +39,7 @@ impl EdgeFunctions {
         format!("{api_url}/functions/v1/<name> ({}; {changes})", self.count_text())
     }
 
-    /// Returns the number with its noun.
+    /// Returns the number with the noun: "1 function", for example.
     pub(crate) fn count_text(&self) -> String {
         if self.count == 1 { "1 function".to_owned() } else { format!("{} functions", self.count) }
     }

@@ -23,7 +23,7 @@ pub(crate) struct Instance {
     pub(crate) admin_url: String,
     /// The URL of the page with the mails that are kept instead of being sent.
     pub(crate) inbox_url: Option<String>,
-    /// Its publishable key, by which a command sees whether it has the same keys.
+    /// Its publishable key. A command compares it to check whether the server has the same keys.
     pub(crate) publishable_key: String,
 }
 

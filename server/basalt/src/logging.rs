@@ -1,4 +1,4 @@
-//! The log: its format, and what is logged.
+//! The log: its format, and its content.
 
 use std::io::IsTerminal as _;
 use std::sync::OnceLock;
@@ -19,12 +19,12 @@ pub(crate) enum Format {
     Json,
 }
 
-/// What is logged of dependencies whose own lines are not for operators. The database driver logs at `debug` each
-/// statement, also those that set passwords, and at `info` every notice of Postgres; `s3s` logs as an error every request
-/// that it refuses, and at `debug` the headers of all.
+/// The levels of dependencies whose lines are not meant for operators. The database driver logs each statement at
+/// `debug`, even those that set passwords, and every notice of Postgres at `info`; `s3s` logs every request that it
+/// refuses as an error, and the headers of all requests at `debug`.
 const DEPENDENCIES: [(&str, &str); 2] = [("tokio_postgres", "warn"), ("s3s", "off")];
 
-/// Returns `directives` with the dependencies limited to what is for operators, unless they name them.
+/// Returns `directives` with the levels of [`DEPENDENCIES`], unless `directives` name these dependencies.
 fn limit_dependencies(directives: &str) -> String {
     let limits = DEPENDENCIES.iter().filter(|(name, _)| !directives.contains(name));
     let limits = limits.map(|(name, level)| format!("{name}={level}"));
@@ -50,7 +50,7 @@ pub(crate) fn is_json() -> bool {
     FORMAT.get() == Some(&Format::Json)
 }
 
-/// Changes what is logged; empty before the log was started, and if the environment says what is logged.
+/// Changes what is logged; empty before the log was started, or if an environment variable determines what is logged.
 static FILTER: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
 
 fn filter(directives: &str) -> EnvFilter {
@@ -83,9 +83,9 @@ pub(crate) fn default_server_format() -> Format {
 /// Starts the log, which is written to standard error in `format`.
 ///
 /// `BASALT_LOG` (or `RUST_LOG`) selects what is logged, in the syntax of `tracing`'s `EnvFilter`. If a server replaces
-/// PostgREST, `level`, PostgREST's `log-level`, selects what is logged about requests; otherwise `PGRST_LOG_LEVEL` is the
-/// level of everything (`crit`, `error`, `warn`, `info`, `debug`). By default, the text format has warnings and errors;
-/// JSON has everything from `info` up, with one line per request.
+/// PostgREST, `level`, PostgREST's `log-level`, selects what is logged about requests; otherwise `PGRST_LOG_LEVEL` is
+/// the level of everything (`crit`, `error`, `warn`, `info`, `debug`). By default, the text format has warnings and
+/// errors; JSON has everything from `info` up, with one line per request.
 pub(crate) fn start(format: Format, level: Option<&str>, variables: &Variables) {
     let default = match format {
         Format::Text => "warn",
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_those_of_requests() {
+    fn the_level_applies_to_requests() {
         assert_eq!(request_directives("error"), "info,poem=warn,access=error");
         assert_eq!(request_directives("crit"), "info,poem=warn,access=off");
     }

@@ -16,7 +16,8 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-/// A request makes a hundred small allocations. With the system's allocator, a fifth of its instructions are spent there.
+/// A request makes a hundred small allocations. With the system's allocator, a fifth of its instructions are spent
+/// there.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -33,8 +34,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Disables transparent huge pages for this process and those that it starts: a buffer of some kilobytes would occupy two
-/// megabytes. Responses are as fast without them; see `docs/decisions/0025`.
+/// Disables transparent huge pages for this process and those that it starts: a buffer of some kilobytes would occupy
+/// two megabytes. Responses are as fast without them; see `docs/decisions/0025`.
 #[cfg(target_os = "linux")]
 fn disable_huge_pages() {
     // It fails on a kernel without huge pages.

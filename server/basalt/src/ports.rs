@@ -14,7 +14,8 @@ use crate::error::Error;
 /// How many ports from the configured one upwards are tried.
 const TRIES: u16 = 20;
 
-/// How many clients may wait to be accepted; the system may allow fewer. Clients beyond it retry after a second or more.
+/// How many clients may wait to be accepted; the system may allow fewer. Clients beyond it retry after a second or
+/// more.
 const BACKLOG: u32 = 1024;
 
 /// The pause after a connection could not be accepted.
@@ -74,7 +75,7 @@ impl Connections {
         Ok(Self { listener, address })
     }
 
-    /// Returns the address that is listened on.
+    /// Returns the address on which this listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }

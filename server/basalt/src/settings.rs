@@ -130,7 +130,8 @@ pub(crate) struct Settings {
     pub(crate) gateway: gateway::Settings,
     /// Settings of the services and which of them to run.
     pub(crate) services: Services,
-    /// The URL of the API for functions, if that is another server. It is not a setting: `basalt functions serve` sets it.
+    /// The URL of the API for functions, if another server serves it. It is not a setting: `basalt functions serve`
+    /// sets it.
     pub(crate) functions_api: Option<String>,
     /// What the operator should know about the settings; each is one sentence.
     pub(crate) warnings: Vec<String>,
@@ -270,8 +271,8 @@ impl Settings {
         }
     }
 
-    /// Returns the folder of mails that are kept instead of being sent, and the port of the page that shows them; `None`
-    /// if mails are sent or the page is disabled.
+    /// Returns the folder of mails that are kept instead of being sent, and the port of the page that shows them;
+    /// `None` if mails are sent or the page is disabled.
     pub(crate) fn inbox(&self) -> Option<(&Path, u16)> {
         let mail = &self.services.auth.as_ref()?.mail;
         let folder = mail.folder.as_deref().filter(|_| mail.smtp.is_none())?;

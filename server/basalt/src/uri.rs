@@ -18,8 +18,8 @@ const ORM_PARAMETERS: [&str; 9] = [
 
 /// Returns `server` with the login of another role.
 ///
-/// Poolers that serve many projects expect the project as a suffix of the role's name, `postgres.project`; the suffix of
-/// the current role is kept.
+/// Poolers that serve many projects expect the project as a suffix of the role's name, `postgres.project`; the suffix
+/// of the current role is kept.
 pub(crate) fn for_role(server: &Conninfo, role: &str, password: &str) -> Conninfo {
     let mut server = server.clone();
     let tenant = server.get("user").and_then(|user| user.split_once('.')).map(|(_, tenant)| tenant);
@@ -45,7 +45,7 @@ pub(crate) fn is_local_default(server: &Conninfo, ports: &[u16]) -> bool {
         && server.get("port").and_then(|port| port.parse().ok()).is_some_and(|port| ports.contains(&port))
 }
 
-/// Returns `server` without the parameters that object-relational mappers keep in theirs and that libpq does not know.
+/// Returns `server` without the parameters that object-relational mappers add and that libpq does not know.
 pub(crate) fn without_orm_parameters(server: &Conninfo) -> Conninfo {
     without(server, |name| ORM_PARAMETERS.contains(&name))
 }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_role_is_replaced_and_everything_else_kept() {
+    fn only_the_login_is_replaced() {
         for (given, expected) in [
             (
                 "postgresql://postgres:s%40crt@db.example:5432/app?sslmode=require",

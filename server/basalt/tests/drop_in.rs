@@ -41,7 +41,7 @@ fn launch(command: Command) -> Program {
     Program::start(command, "API server")
 }
 
-/// Waits until the server has ended without its database.
+/// Waits until the server has ended because it lost its database.
 fn wait_for_end(mut server: Program) {
     let deadline = std::time::Instant::now() + PATIENCE;
     let ended = loop {
@@ -51,9 +51,9 @@ fn wait_for_end(mut server: Program) {
         assert!(std::time::Instant::now() < deadline, "the server did not end without its database");
         std::thread::sleep(Duration::from_millis(50));
     };
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut server.log, &mut said).unwrap();
-    assert!(!ended.success() && said.contains("db-pool-automatic-recovery is off"), "{said}");
+    let mut printed = String::new();
+    std::io::Read::read_to_string(&mut server.log, &mut printed).unwrap();
+    assert!(!ended.success() && printed.contains("db-pool-automatic-recovery is off"), "{printed}");
 }
 
 /// Sends a request to the service and returns the answer.
@@ -108,7 +108,7 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
     assert!(ask_admin(&served, "GET /metrics").contains("pgrst_db_pool_max 10"));
     assert!(ask_admin(&served, "GET /config").contains("db-max-rows = 5"));
 
-    // What upstream does on SIGUSR1: the schema cache is read again without a notice from the database.
+    // As with upstream, SIGUSR1 makes the server read the schema cache again without a notification from the database.
     client
         .batch_execute("create table api.shops (id int); grant select on api.shops to web_anon")
         .await
@@ -130,7 +130,7 @@ async fn rest_is_served_at_the_root_of_a_plain_database() {
     let served = start(&uri, &[("PGRST_SERVER_UNIX_SOCKET", socket.to_str().unwrap())]);
     let goods = program::send(UnixStream::connect(&socket).unwrap(), "GET /goods", "", "");
     assert!(goods.ends_with("[{\"id\":1,\"name\":\"lamp\"}]"), "{goods}");
-    // The admin server looks at the socket that clients use.
+    // The admin server checks the socket that clients use.
     assert!(ask_admin(&served, "GET /live").starts_with("HTTP/1.1 200"));
     std::fs::rename(&socket, folder.path().join("away")).unwrap();
     assert!(ask_admin(&served, "GET /live").starts_with("HTTP/1.1 500"));
@@ -183,7 +183,8 @@ fn a_file_adds_to_the_variables(uri: &str) {
         succeeded && config.contains("db-schemas = \"api\"\n") && config.contains("db-pool = 10\n"),
         "{config}"
     );
-    // Printed for the operator, so that it can be a file again; what the admin server shows has no secrets.
+    // The output is for the operator and can be used as a file again. The configuration on the admin server has no
+    // secrets.
     let copy = folder.path().join("again.conf");
     std::fs::write(&copy, &config).unwrap();
     let mut command = basalt();
@@ -191,8 +192,8 @@ fn a_file_adds_to_the_variables(uri: &str) {
     assert_eq!(run(command).0, config);
     let (schema, _, succeeded) = run(with_file("--dump-schema"));
     assert!(succeeded && schema.contains("\"goods\""), "{schema}");
-    let (_, complaint, succeeded) = run(with_file("--ready"));
-    assert!(!succeeded && complaint.contains("not ready"), "{complaint}");
+    let (_, errors, succeeded) = run(with_file("--ready"));
+    assert!(!succeeded && errors.contains("not ready"), "{errors}");
 
     let served = launch(with_file(""));
     let (ready, _, succeeded) = run(with_file("--ready"));
@@ -212,12 +213,12 @@ fn a_file_adds_to_the_variables(uri: &str) {
     assert!(succeeded && example.contains("\ndb-pool = 10\n"), "{example}");
     let mut without = Command::new(env!("CARGO_BIN_EXE_basalt"));
     without.args(["serve", "--only", "rest", "--ready"]).env_clear();
-    let (_, complaint, succeeded) = run(without);
-    assert!(!succeeded && complaint.contains("PGRST_DB_URI"), "{complaint}");
+    let (_, errors, succeeded) = run(without);
+    assert!(!succeeded && errors.contains("PGRST_DB_URI"), "{errors}");
 }
 
-/// Sets only libpq's environment and upstream's own variables. The first of two hosts does not answer, and the password is
-/// in a file.
+/// Sets only libpq's environment and upstream's own variables. The first of two hosts does not answer, and the password
+/// is in a file.
 fn libpqs_variables_are_enough(postgres: &Cluster) {
     let uri = postgres.tcp_login("authenticator", "secret").unwrap().to_uri();
     let port = uri.rsplit_once(':').unwrap().1.split('/').next().unwrap();
@@ -264,13 +265,13 @@ fn a_secret_in_a_file_is_read_again(uri: &str) {
 }
 
 fn the_databases_refusal_is_reported(postgres: &Cluster, uri: &str) {
-    // A cluster for tests may trust whoever reaches it.
+    // Not the shared cluster of the tests, which may accept logins without checking the password.
     let mut refused = basalt();
     refused
         .env("PGRST_DB_URI", postgres.tcp_login("authenticator", "wrong").unwrap().to_uri())
         .env("PGRST_SERVER_PORT", "0");
-    let (_, complaint, succeeded) = run(refused);
-    assert!(!succeeded && complaint.contains("refuses the login"), "{complaint}");
+    let (_, errors, succeeded) = run(refused);
+    assert!(!succeeded && errors.contains("refuses the login"), "{errors}");
     let served = start(uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_SCHEMAS", "api,attic")]);
     let answer = ask(&served, "GET /goods", "");
     assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("PGRST002"), "{answer}");
@@ -312,9 +313,9 @@ fn settings_that_cannot_be_used_are_named_by_every_command() {
             let mut command = basalt();
             command.env("PGRST_DB_URI", "postgres://nobody@127.0.0.1:1/x").env(name, value);
             command.args(instead.split_whitespace());
-            let (_, complaint, succeeded) = run(command);
-            assert!(!succeeded && complaint.contains(&format!("{name}: expected")), "{instead}: {complaint}");
-            assert!(!complaint.contains("short"), "{complaint}");
+            let (_, errors, succeeded) = run(command);
+            assert!(!succeeded && errors.contains(&format!("{name}: expected")), "{instead}: {errors}");
+            assert!(!errors.contains("short"), "{errors}");
         }
     }
 }

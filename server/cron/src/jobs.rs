@@ -6,7 +6,7 @@ use database::{Error, Outcome};
 use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 
-/// The advisory lock of the node that runs the database's jobs. It ends with the connection.
+/// The advisory lock of the node that runs the database's jobs. It is released when the connection closes.
 const LOCK: i64 = 0x0062_6173_6372_6f6e;
 
 /// The state of the database.
@@ -35,7 +35,7 @@ pub(crate) struct Job {
 pub(crate) struct Minutes {
     /// The first minute for jobs at times of the day; may be after `last`.
     pub(crate) first: i64,
-    /// The first minute for frequent jobs.
+    /// The first minute for frequent jobs: those whose minute or hour begins with a star.
     pub(crate) first_frequent: i64,
     pub(crate) last: i64,
 }
@@ -65,7 +65,7 @@ pub(crate) async fn bound(client: &Client) -> Result<(), Error> {
 
 /// Ends the runs of an earlier leader, and marks them as failed.
 pub(crate) async fn clear(client: &Client) -> Result<(), Error> {
-    // A process that began after the run is another one with the same number.
+    // A process that began after the run is another one with the same process ID.
     let sql = "select pg_catalog.pg_terminate_backend(a.pid)
         from cron.job_run_details d join pg_catalog.pg_stat_activity a
           on a.pid = d.job_pid and a.backend_start <= d.start_time and a.datname = current_database()
@@ -104,7 +104,7 @@ pub(crate) async fn minute(client: &Client) -> Result<i64, Error> {
     Ok(client.query_typed_one(sql, &[]).await?.try_get(0)?)
 }
 
-/// Returns the jobs that are due in `minutes`, and how often each is.
+/// Returns the jobs that are due in `minutes`, and how many times each is due.
 pub(crate) async fn due(client: &Client, minutes: Minutes) -> Result<Vec<(i64, i64)>, Error> {
     let sql = "select jobid, count(*)
         from (select cron._timezone() as zone offset 0) as clock, cron.job, cron._times(schedule) as t,

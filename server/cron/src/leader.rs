@@ -20,17 +20,17 @@ const MAX_RUNS: usize = 16;
 /// How often the leader checks what is due.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How early a job may begin, so that a tick that comes a little early need not wait for the next one.
+/// How early a job may begin, so that a slightly early tick need not leave it to the next one.
 const SLACK: Duration = Duration::from_millis(100);
 
 /// How long runs may take to end when the server shuts down.
 const END_LIMIT: Duration = Duration::from_secs(3);
 
-/// If the clock goes forward by more than this many minutes at once, it was set, or the machine slept: frequent jobs
-/// are not made up for, as with cron.
+/// If the clock moves forward by more than this many minutes at once, it was set, or the machine was suspended: missed
+/// runs of frequent jobs are not made up for, as with cron.
 const JUMP: i64 = 5;
 
-/// If the clock changes by more than this many minutes, forward or back, no job is made up for.
+/// If the clock changes by more than this many minutes, forward or back, no missed run is made up for.
 const CHANGE: i64 = 180;
 
 /// The jobs and their runs.
@@ -88,7 +88,7 @@ impl Leader {
                     self.begin_pending();
                 }
                 tick = ticks.tick() => {
-                    // A lock on the jobs must not delay the shutdown.
+                    // Waiting for a lock on the jobs must not delay the shutdown.
                     match stop.run_until_cancelled(self.check(tick)).await {
                         Some(checked) => checked?,
                         None => break,
@@ -100,7 +100,7 @@ impl Leader {
         Ok(())
     }
 
-    /// Finds the jobs that are due, and begins as many runs as there may be.
+    /// Finds the jobs that are due, and begins as many runs as the limit allows.
     async fn check(&mut self, tick: Instant) -> Result<(), Error> {
         let client = &self.context.client;
         let (jobs, minute) = tokio::try_join!(jobs::list(client), jobs::minute(client))?;
@@ -126,7 +126,7 @@ impl Leader {
         Ok(())
     }
 
-    /// Replaces the jobs by the current ones. Ends the runs of jobs that are gone.
+    /// Replaces the jobs by the current ones. Ends the runs of jobs that no longer exist.
     fn renew(&mut self, jobs: Vec<Job>) {
         let mut known = std::mem::take(&mut self.tasks);
         for job in jobs {
@@ -141,12 +141,12 @@ impl Leader {
                 // A run that has just ended has dropped its receiver.
                 let _ = end.send("job canceled");
             }
-            // It stays until its run has ended, so that runs do not overlap if the job comes back.
+            // It stays until its run has ended, so that runs do not overlap if the job is activated again.
             self.tasks.insert(id, Task { pending: 0, due: None, ..task });
         }
     }
 
-    /// Begins the pending runs, as many as there may be.
+    /// Begins the pending runs, as many as the limit allows.
     fn begin_pending(&mut self) {
         for task in self.tasks.values_mut().filter(|task| task.pending > 0 && !task.is_running) {
             if self.runs.len() >= MAX_RUNS {
@@ -186,7 +186,7 @@ impl Task {
         let next = self.due.map(|due| due + Duration::from_secs(seconds));
         match next {
             Some(next) if next > tick + SLACK => false,
-            // A late run is not made up for by another one.
+            // A run that was missed is not made up for.
             _ => {
                 self.due = next.filter(|next| *next + TICK > tick).or(Some(tick));
                 true
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_missed_is_made_up_for_within_limits() {
+    fn missed_runs_are_made_up_for_within_limits() {
         let due = |previous, now| minutes(previous, now).map(|m| (m.first, m.first_frequent, m.last));
         for (passed, expected) in [
             (0, None),

@@ -1,11 +1,11 @@
 //! The worker of the extension pg_cron: runs the jobs that SQL schedules, and records their runs.
 //!
-//! The extension's tables and functions are Basalt's own (`schema/extensions`). They have the only parser of schedules,
-//! since SQL refuses an invalid one when a job is created; this crate calls it to find out which jobs are due. A server's
-//! original pg_cron, whose worker is part of Postgres, is left alone.
+//! The extension's tables and functions are Basalt's own (`schema/extensions`). They contain the only parser of
+//! schedules, since SQL refuses an invalid one when a job is created; this crate calls it to find out which jobs are
+//! due. If a server has the original pg_cron, whose worker is part of Postgres, this worker does nothing.
 //!
 //! Several nodes may serve one database: one of them leads ([`leader`]) and runs all jobs, the others wait to replace
-//! it. Jobs that were due while no node led are not made up for.
+//! it. Runs that were due while no node led are not made up for.
 
 mod jobs;
 mod leader;
@@ -20,10 +20,10 @@ use tokio_util::sync::CancellationToken;
 
 use leader::Leader;
 
-/// The pause between checks whether the extension exists and no node leads, and after a failure.
+/// The pause between checks whether the extension exists and whether no node leads, and after a failure.
 const PAUSE: Duration = Duration::from_secs(3);
 
-/// Runs the jobs of `database`, whose login must be a superuser, until `stop`. Ends the current runs then.
+/// Runs the jobs of `database`, whose login must be a superuser, until `stop`; then ends the current runs.
 pub async fn work(database: Database, stop: CancellationToken) {
     let mut known_start = None;
     let mut failed = false;
@@ -41,8 +41,8 @@ pub async fn work(database: Database, stop: CancellationToken) {
     }
 }
 
-/// Takes the lead, if no other node has it, and keeps it until an error. `known_start` is the last start of Postgres that
-/// this node has seen: a node that leads after a new start runs the jobs for Postgres' start.
+/// Takes the lead, if no other node has it, and keeps it until an error. `known_start` is the last start of Postgres
+/// that this node has seen: a node that leads after a new start runs the jobs for Postgres' start.
 async fn round(
     database: &Database,
     known_start: &mut Option<String>,
@@ -55,7 +55,7 @@ async fn round(
     if !state.is_ours || !jobs::lead(&client).await? {
         return Ok(());
     }
-    // The lock must end with this client, not wait for the next use in the pool.
+    // The lock must be released with this client, and not stay with a connection of the pool.
     let client = client.detach();
     Leader::new(database.clone(), client, is_start).await?.lead(stop).await
 }

@@ -1,10 +1,10 @@
 //! The logins that jobs are run with.
 //!
 //! A job's command is written by its user, so it must not run in a session of a superuser: such a session may become
-//! any role by `reset role` or `set session authorization`, whatever was set before. The password of the user is not
-//! known either. So each user of a job gets a companion role that can log in, with a random password that only this
-//! process has. It may become the user and no other role: a command that resets its role has no more rights than its
-//! user. A job of the role that the server itself logs in as uses the server's own login.
+//! any role by `reset role` or `set session authorization`, even if its role was set before. The password of the user
+//! is not known either. So each user of a job gets a companion role that can log in, with a random password that only
+//! this process has. It may become the user and no other role: a command that resets its role has no more rights than
+//! its user. A job of the role that the server itself logs in as uses the server's own login.
 
 use std::collections::HashMap;
 

@@ -27,8 +27,8 @@ use crate::{Answer, Error, Transaction};
 /// both directions while neither side reads, so it is written while answers are read.
 const MAX_BLOCKING_WRITE: usize = 32 * 1024;
 
-/// Undoes changes of the session by code of the database's users, as `DISCARD ALL` does, except that prepared statements
-/// stay. Source: PostgreSQL documentation, "DISCARD".
+/// Undoes changes of the session by code of the database's users, as `DISCARD ALL` does, except that prepared
+/// statements stay. Source: PostgreSQL documentation, "DISCARD".
 const RESET_SESSION: &str = "close all; set session authorization default; reset all; unlisten *; \
                              select pg_advisory_unlock_all(); discard temp; discard sequences";
 
@@ -78,7 +78,7 @@ enum FailurePoint {
 }
 
 impl Connection {
-    /// Takes over a connection that has logged in. `cache_size` is `None` if statements are to get no names.
+    /// Takes over a connection that has logged in. `cache_size` is `None` if statements get no names.
     pub(crate) fn new(session: Session, cache_size: Option<usize>) -> Self {
         let opened = session.opened;
         Self {
@@ -117,13 +117,14 @@ impl Connection {
     }
 
     /// Finishes a reset of the session, if one was begun, and reports whether the next caller may use the connection. A
-    /// connection that the server has closed, for example by a restart, is noticed here, before a request is sent on it.
+    /// connection that the server has closed, for example by a restart, is noticed here, before a request is sent on
+    /// it.
     pub(crate) async fn is_usable(&mut self) -> bool {
         if self.is_resetting { self.finish_reset().await.is_ok() } else { self.is_open() }
     }
 
-    /// Reads what the server has sent since the last batch, without waiting. Reports whether the connection is open,
-    /// and there was nothing but notices.
+    /// Reads what the server has sent since the last batch, without waiting. Reports whether the connection is open and
+    /// has received nothing except notices.
     fn is_open(&mut self) -> bool {
         match self.session.receive().now_or_never() {
             None => true,
@@ -219,7 +220,8 @@ impl Connection {
     async fn begin_reset(&mut self) -> Result<(), Error> {
         self.outbound.clear();
         frontend::query(RESET_SESSION, &mut self.outbound)?;
-        // A message that was written only in part makes the connection unusable, so it must not count as ready meanwhile.
+        // A message that was written only in part makes the connection unusable, so it must not count as ready
+        // meanwhile.
         self.in_flight = true;
         self.write().await?;
         self.in_flight = false;
@@ -309,7 +311,8 @@ impl Connection {
 
 /// Reports whether a changed catalog may be the reason why a statement that was prepared earlier fails with `code`:
 /// unsupported features (a result of another type), values read by an earlier definition of a type, names and types,
-/// and types that no longer exist. Missing privileges (42501) are none: Postgres checks them at each execution.
+/// and types that no longer exist. Missing privileges (42501) are not among them, since Postgres checks them at each
+/// execution.
 fn may_be_outdated(code: &str) -> bool {
     code != "42501" && ["0A", "22", "42", "XX"].iter().any(|class| code.starts_with(class))
 }

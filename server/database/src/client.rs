@@ -52,7 +52,7 @@ impl DerefMut for Client {
 
 pub(crate) struct Clients {
     pool: Pool,
-    /// Seconds that callers waited who had to.
+    /// The time in seconds that callers waited for a client. Callers that got one at once are not counted.
     pub(crate) waits: Histogram,
     statements: Statements,
     settings: Settings,

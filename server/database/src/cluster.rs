@@ -103,8 +103,8 @@ impl fmt::Display for Progress {
 pub struct Options {
     /// The folder of the cluster (`postgres/`), its password (`pgpass`), log (`logs/`) and lock.
     pub data_dir: PathBuf,
-    /// The port on 127.0.0.1 for `psql`. If it is not free, the next free one is used. 0 uses any free port; with `None`
-    /// Postgres does not listen on TCP. Default: 54322, as the Supabase CLI has it.
+    /// The port on 127.0.0.1 for `psql`. If it is not free, the next free one is used. 0 uses any free port; with
+    /// `None` Postgres does not listen on TCP. Default: 54322, as in the Supabase CLI.
     pub port: Option<u16>,
     /// The superuser's password, which must need no escaping in libpq's password file. Default: a random one, kept in
     /// `pgpass`.
@@ -154,10 +154,10 @@ impl Cluster {
         setup::start(options, false).await
     }
 
-    /// Upgrades the cluster of `options.data_dir`, made by an older major version, to the version that a start would use.
-    /// The programs of the older version are in `old`; without it they are searched on this machine. The old cluster
-    /// stays in place until the new one is complete; after that it is kept beside the new one. Must be called inside a
-    /// Tokio runtime.
+    /// Upgrades the cluster of `options.data_dir`, made by an older major version, to the version that a start would
+    /// use. The programs of the older version are in `old`; without it they are searched on this machine. The old
+    /// cluster stays in place until the new one is complete; after that it is kept next to the new one. Must be called
+    /// inside a Tokio runtime.
     ///
     /// Errors: see [`Error`]; each message says what to do. After an error, the data is unchanged.
     pub async fn upgrade(options: Options, old: Option<&Path>) -> Result<Upgrade, Error> {
@@ -169,7 +169,7 @@ impl Cluster {
     pub async fn ephemeral(search: Search, port: Option<u16>) -> Result<Self, Error> {
         let name = format!("basalt-ephemeral-{:016x}", rand::random::<u64>());
         let data_dir = std::env::temp_dir().join(name);
-        // Others may pass through it, so that the socket's folder can be in it and is removed with it.
+        // Other users may enter it, so that the socket's folder can be inside and is removed together with it.
         let created = std::fs::DirBuilder::new().mode(0o711).create(&data_dir);
         created.map_err(Error::io("create", &data_dir))?;
         setup::start(Options { port, search, ..Options::new(data_dir) }, true).await
@@ -226,9 +226,9 @@ impl Cluster {
         self.state.clone()
     }
 
-    /// Shuts Postgres down: ends all sessions and writes everything to disk. Returns when everything that was started has
-    /// ended, after at most 30 seconds, and reports whether everything was written. A second call returns the same at
-    /// once.
+    /// Shuts Postgres down: ends all sessions and writes everything to disk. Returns when all processes that were
+    /// started have ended, after at most 30 seconds, and reports whether everything was written. A second call returns
+    /// the same result at once.
     pub async fn stop(&self) -> bool {
         self.stop.cancel();
         if let Some(supervisor) = self.supervisor.lock().await.take() {

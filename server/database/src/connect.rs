@@ -116,7 +116,7 @@ impl Target {
     }
 
     /// Returns this target for logical replication, for which `options` override those of the connection string. Slots
-    /// belong to the primary, so no other server is taken unless the connection string asks for a standby.
+    /// belong to the primary, so only the primary is used unless the connection string requires a standby.
     pub(crate) fn for_replication(&self, options: &str) -> Self {
         let mut target = self.clone();
         let all =

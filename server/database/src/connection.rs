@@ -8,7 +8,7 @@ use crate::Error;
 use crate::connect::Session;
 use crate::error::ServerError;
 
-/// A connection of its own. The statements that it runs may change the session as they like, so it is never pooled.
+/// A connection outside the pools. Its statements may change the session in any way, so it is never pooled.
 pub struct Connection {
     session: Session,
 }
@@ -27,7 +27,7 @@ impl Connection {
         Self { session }
     }
 
-    /// Returns the process ID of the server process, as `pg_terminate_backend` takes it.
+    /// Returns the process ID of the server process, as `pg_terminate_backend` expects it.
     pub fn process_id(&self) -> i32 {
         self.session.cancel.process_id()
     }

@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use crate::Error;
 
-/// What is percent-encoded: everything but RFC 3986's unreserved characters.
+/// The characters that are percent-encoded: all except RFC 3986's unreserved characters.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The parameters that are accepted and have no effect here: libpq's parameters of TLS and Kerberos that are not
@@ -50,8 +50,8 @@ pub(crate) fn is_ignored(name: &str) -> bool {
 pub struct Conninfo(Vec<(String, String)>);
 
 impl Conninfo {
-    /// Returns the parameters of a login as `role` to `database` at `host`, which is a name, an address or the folder of a
-    /// Unix socket.
+    /// Returns the parameters of a login as `role` to `database` at `host`, which is a name, an address or the folder
+    /// of a Unix socket.
     pub fn login(host: &str, port: u16, role: &str, password: &str, database: &str) -> Self {
         let port = port.to_string();
         let parameters =
@@ -71,7 +71,8 @@ impl Conninfo {
         self.0.push((name.to_owned(), value.into()));
     }
 
-    /// Takes user, password and database of `other`, where the parameters name no user.
+    /// Copies user, password and database from `other` if the parameters name no user. An existing password or database
+    /// stays.
     pub fn log_in_as(&mut self, other: &Self) {
         if self.get("user").is_some() {
             return;
@@ -94,7 +95,7 @@ impl Conninfo {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Returns the hosts (`host`, or without it `hostaddr`) with their ports as a URI has them: `db:5433`, `[::1]`,
+    /// Returns the hosts (`host`, or without it `hostaddr`) with their ports in the form of a URI: `db:5433`, `[::1]`,
     /// `%2Frun%2Fpostgresql`. A single port applies to all hosts.
     pub fn host_ports(&self) -> Vec<String> {
         let Some(hosts) = self.get("host").or_else(|| self.get("hostaddr")) else { return Vec::new() };
@@ -113,8 +114,8 @@ impl Conninfo {
         hosts.split(',').enumerate().map(host_port).collect()
     }
 
-    /// Returns the URI that [`FromStr`] parses into these parameters. It contains the password, if there is one, and must
-    /// not be logged.
+    /// Returns the URI that [`FromStr`] parses into these parameters. It contains the password, if there is one, and
+    /// must not be logged.
     pub fn to_uri(&self) -> String {
         let mut uri = "postgresql://".to_owned();
         let has_host = self.get("host").is_some();
@@ -153,8 +154,8 @@ impl Conninfo {
 impl FromStr for Conninfo {
     type Err = Error;
 
-    /// Parses a URI or `key=value` pairs. If a name occurs twice, the last value counts. Hosts and ports of several servers
-    /// are separated by commas.
+    /// Parses a URI or `key=value` pairs. If a name occurs twice, the last value counts. Hosts and ports of several
+    /// servers are separated by commas.
     ///
     /// Errors: [`Error::Configuration`] for other texts; its message never contains a value.
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_survive_the_way_to_a_uri_and_back() {
+    fn parameters_are_the_same_after_conversion_to_a_uri_and_back() {
         for (text, uri) in [
             ("host=h port=5433 user=me password='p/w' dbname='a b'", "postgresql://me:p%2Fw@h:5433/a%20b"),
             ("host=::1,/run/pg port=5433", "postgresql://[::1]:5433,%2Frun%2Fpg:5433"),
@@ -359,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_is_taken_where_there_is_none() {
+    fn a_login_is_copied_if_there_is_none() {
         let parse = |text: &str| text.parse::<Conninfo>().unwrap();
         let primary = parse("postgres://u:p@h1/d");
         let logged_in = |text: &str| {

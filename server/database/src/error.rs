@@ -15,7 +15,7 @@ pub enum Error {
     /// Postgres cannot be reached, is starting or is shutting down. Trying again later may help.
     #[error("the database is not available: {0}")]
     Unavailable(String),
-    /// Postgres takes no more connections (53300). Trying again later may help.
+    /// Postgres accepts no more connections (53300). Trying again later may help.
     #[error("the database is not available: {0}")]
     TooManyConnections(String),
     /// No connection became free in this time.
@@ -41,7 +41,7 @@ impl Error {
         }
     }
 
-    /// Returns the SQLSTATE, or one word for an error that is not Postgres': what operators count errors by.
+    /// Returns the SQLSTATE, or one word for an error that is not from Postgres, for counting errors by kind.
     pub fn kind(&self) -> &str {
         match self {
             Self::Configuration(_) => "configuration",

@@ -3,20 +3,20 @@
 /// An extension of hosted Supabase that the Postgres in use may not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostedExtension {
-    /// The name that `create extension` takes.
+    /// The name for `create extension`.
     pub name: &'static str,
     source: Source,
 }
 
-/// Where it can be had from.
+/// Where the extension comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// Basalt, into the Postgres of the npm package.
+    /// Basalt installs it into the Postgres of the npm package.
     Basalt,
-    /// `make extensions`, also into that Postgres, on the platforms that it supports; elsewhere a package as of
-    /// [`Source::Package`], if there is one.
+    /// `make extensions` installs it into the same Postgres, on the platforms that it supports. For others there may be
+    /// a package, as with [`Source::Package`].
     Make(Option<&'static str>),
-    /// Debian and the PostgreSQL project's own repositories, as `postgresql-<major>-<name>`.
+    /// A package of Debian and of the PostgreSQL project's repositories, called `postgresql-<major>-<name>`.
     Package(&'static str),
     /// No common package contains it.
     Unpackaged,

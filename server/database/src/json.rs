@@ -17,7 +17,7 @@ const DATA_ROW: u8 = b'D';
 /// Bytes of a message's type and length.
 const HEADER: usize = 5;
 
-/// The most bytes that are added to a value: its quotes, `null`, or the minutes of a timestamp's zone.
+/// The maximum number of bytes that are added to a value: its quotes, `null`, or the minutes of a timestamp's zone.
 const MAX_ADDED_BYTES: usize = 8;
 
 /// The text between two rows.
@@ -37,7 +37,7 @@ pub struct JsonArray {
 enum Form {
     /// Unchanged: integers, `json`, `jsonb`.
     Verbatim,
-    /// Unchanged, but quoted where it is no JSON number: `NaN` and the infinities.
+    /// Unchanged, but quoted if it is not a JSON number: `NaN` and the infinities.
     Number,
     Boolean,
     /// Quoted. The two forms agree only if `DateStyle` is ISO.
@@ -53,8 +53,8 @@ enum Form {
 impl Form {
     /// Returns the form of the built-in type with this OID.
     ///
-    /// Arrays, composite types and types that are not built in are missing: some of them have a form, or a cast to
-    /// `json`, of their own.
+    /// Arrays, composite types and types that are not built in have none: some of them have another form in JSON, or a
+    /// cast to `json`.
     const fn of(type_oid: u32) -> Option<Self> {
         Some(match type_oid {
             // int8, int2, int4, json, jsonb
@@ -191,7 +191,7 @@ impl Writer {
     }
 }
 
-/// Appends `value`. Returns `false` if its text is not one that `form` is defined for.
+/// Appends `value`. Returns `false` if `form` is not defined for its text.
 fn write_value(text: &mut Vec<u8>, form: Form, value: &[u8]) -> bool {
     match form {
         Form::Verbatim => text.extend_from_slice(value),
@@ -208,8 +208,8 @@ fn is_finite(number: &[u8]) -> bool {
     number.last().is_some_and(u8::is_ascii_digit)
 }
 
-/// Appends a date or timestamp. Returns `false` unless it is `infinity`, `-infinity` or in ISO form, which begins with a
-/// year of four or more digits and a hyphen. No other `DateStyle` begins so.
+/// Appends a date or timestamp. Returns `false` unless it is `infinity`, `-infinity` or in ISO form, which begins with
+/// a year of four or more digits and a hyphen. No other `DateStyle` begins like that.
 fn write_date(text: &mut Vec<u8>, form: Form, value: &[u8]) -> bool {
     let year = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let is_iso = year >= 4 && value.get(year) == Some(&b'-');
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_have_minutes_and_eras_come_last() {
+    fn zones_have_minutes_and_eras_are_at_the_end() {
         let zoned = |value| written(1184, &[Some(value)]).unwrap();
         assert_eq!(zoned("2020-01-02 03:04:05.6+00"), r#"[{"v":"2020-01-02T03:04:05.6+00:00"}]"#);
         assert_eq!(zoned("2020-01-02 03:04:05-05:30"), r#"[{"v":"2020-01-02T03:04:05-05:30"}]"#);
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_found_wherever_they_stand() {
+    fn escapes_are_found_at_every_position() {
         for escaped in [0, 0x1f, b'"', b'\\'] {
             for at in 0..20 {
                 let mut text = [0xff, b' ', b'!', b'#', b'[', b']', 0x7f, 0x80].repeat(3);

@@ -1,4 +1,4 @@
-//! Everything that talks to Postgres.
+//! The communication with Postgres.
 //!
 //! A [`Database`] can be used in two ways. [`Database::run`] is the hot path: a [`Transaction`] (a role, its settings,
 //! its statements) is sent in one write and answered after one `Sync`, on a connection that speaks the wire protocol
@@ -80,8 +80,8 @@ impl Database {
     /// Prepares the pools for `settings.server`. Postgres need not be up: connections are opened on demand, and the
     /// listener (started if `settings.channel` is set) retries with a growing pause.
     ///
-    /// Errors: [`Error::Configuration`] for invalid parameters or unreadable certificates. Must be called inside a Tokio
-    /// runtime.
+    /// Errors: [`Error::Configuration`] for invalid parameters or unreadable certificates. Must be called inside a
+    /// Tokio runtime.
     pub async fn connect(settings: Settings) -> Result<Self, Error> {
         let target = Arc::new(connect::Target::new(&settings.server, &settings)?);
         let listener = match &settings.channel {
@@ -99,13 +99,14 @@ impl Database {
 
     /// Lends a `tokio-postgres` client for work that is not on the hot path. It returns to the pool when dropped.
     ///
-    /// Errors: [`Error::AcquireTimeout`] if none becomes free in time, [`Error::Unavailable`] if Postgres cannot be reached.
+    /// Errors: [`Error::AcquireTimeout`] if none becomes free in time, [`Error::Unavailable`] if Postgres cannot be
+    /// reached.
     pub async fn client(&self) -> Result<Client, Error> {
         self.inner.clients.get().await
     }
 
-    /// Opens a connection outside the pools, with `login` (a role and its password) or, without it, with the pools' role.
-    /// `application` is the name shown in `pg_stat_activity`. The connection is closed when dropped.
+    /// Opens a connection outside the pools, with `login` (a role and its password) or, without it, with the pools'
+    /// role. `application` is the name shown in `pg_stat_activity`. The connection is closed when dropped.
     ///
     /// Errors: [`Error::Unavailable`] if Postgres cannot be reached; [`Error::Postgres`] if the login is refused.
     pub async fn open(&self, login: Option<(&str, &str)>, application: &str) -> Result<Connection, Error> {
@@ -119,10 +120,10 @@ impl Database {
 
     /// Runs `transaction` in one network round trip and returns the rows of each of its statements.
     ///
-    /// The transaction is committed when this returns `Ok`. If it fails because the catalog has changed since one of its
-    /// statements was prepared, the statements are prepared again and the transaction is repeated; the caller does not
-    /// notice. A read-only transaction is repeated on a new connection if the pooled one turns out to be dead. Nothing
-    /// else is ever run twice.
+    /// The transaction is committed when this returns `Ok`. If it fails because the catalog has changed since one of
+    /// its statements was prepared, the statements are prepared again and the transaction is repeated; the caller does
+    /// not notice. A read-only transaction is repeated on a new connection if the pooled one turns out to be dead.
+    /// Nothing else is ever run twice.
     ///
     /// Isolation level and access mode do not depend on the session's defaults. What the transaction's code may have
     /// changed in the session is undone before the connection is used again, unless
@@ -130,13 +131,13 @@ impl Database {
     ///
     /// A read-only transaction is sent to one of the healthy replicas in turn, if there are any, unless it is
     /// [`Transaction::on_primary`], or has to see a write that they have not replayed ([`Transaction::sees`]). If they
-    /// cannot answer, the primary does; if the primary has no free connection in time, a replica that has replayed the
-    /// write meanwhile. While there is no primary, any healthy replica answers any read: no new write can be missing,
-    /// except those that the primary acknowledged in its last moment.
+    /// cannot answer, the primary does. If the primary has no free connection in time, a replica answers that has
+    /// replayed the write in the meantime. While there is no primary, any healthy replica answers any read: no new
+    /// write can be missing, except those that the primary acknowledged just before its end.
     ///
-    /// Errors: [`Error::Postgres`] with the server's whole error; [`Error::Timeout`] after [`Transaction::timeout`], in
-    /// which case the statement has been cancelled; [`Error::AcquireTimeout`]; [`Error::Unavailable`];
-    /// [`Error::TooManyConnections`].
+    /// Errors: [`Error::Postgres`] with the complete error of the server; [`Error::Timeout`] after
+    /// [`Transaction::timeout`], in which case the statement has been cancelled; [`Error::AcquireTimeout`];
+    /// [`Error::Unavailable`]; [`Error::TooManyConnections`].
     pub async fn run(&self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
         let statement = self.inner.statements.begin(|| transaction.sql());
         let answer = self.run_unwatched(transaction).await;
@@ -153,11 +154,11 @@ impl Database {
         let answer = self.inner.batches.run(transaction).await;
         let replicas = &self.inner.replicas;
         let other = match &answer {
-            // While there is no primary, nobody writes what a replica lacks.
+            // Without a primary there are no new writes that a replica could lack.
             Err(Error::Unavailable(_)) if transaction.is_read_only() => {
                 replicas.run(transaction, replication::Lsn(0)).await
             }
-            // A primary that is full, or hangs, may know what the replicas lack.
+            // A primary that is full or does not respond may have writes that the replicas lack.
             Err(Error::AcquireTimeout(_)) if transaction.may_run_on_replica() => {
                 replicas.run(transaction, transaction.must_see()).await
             }

@@ -10,7 +10,7 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use crate::Database;
 
-/// Upper bounds in seconds, from a hand-over within the process to a login that takes long.
+/// Upper bounds in seconds, from passing a connection on within the process to a slow login.
 const BUCKETS: [f64; 9] = [0.0005, 0.002, 0.008, 0.032, 0.128, 0.512, 1.0, 4.0, 16.0];
 
 /// The pool of the hot path: [`Database::run`].

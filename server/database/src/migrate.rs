@@ -1,16 +1,17 @@
 //! Migrations: the platform's own schema, a project's migrations, its seed files, and the login roles' passwords.
 //!
 //! A [`Migrator`] brings a database up to date. Each file is run in a transaction of its own, which also records it, so
-//! that it is applied completely or not at all. An advisory lock sees to it that it is applied only once, even if several
-//! nodes start at the same moment. A project's history is kept in `supabase_migrations`, in the format of the Supabase CLI; either
-//! tool can continue where the other stopped.
+//! that it is applied completely or not at all. An advisory lock ensures that it is applied only once, even if several
+//! nodes start at the same moment. A project's history is kept in `supabase_migrations`, in the format of the Supabase
+//! CLI; either tool can continue where the other stopped.
 //!
-//! A file is SQL as it runs on hosted Supabase, in a session with the settings of a new one. A file may create extensions
-//! that every hosted project has, and may be the output of `pg_dump`. If it commits before its last statement, or contains
-//! statements that Postgres does not run in a transaction, it is applied in several steps, and recorded with the last.
+//! A file is SQL as it runs on hosted Supabase, in a session with the settings of a new one. A file may create
+//! extensions that every hosted project has, and may be the output of `pg_dump`. If it commits before its last
+//! statement, or contains statements that Postgres does not run in a transaction, it is applied in several steps, and
+//! recorded with the last.
 //!
-//! A file that was changed after it had been applied is reported and not run again. A file that only `psql` could run is
-//! an error with file and line. See `docs/decisions/0036`.
+//! A file that was changed after it had been applied is reported and not run again. A file that only `psql` could run
+//! is an error with file and line. See `docs/decisions/0036`.
 
 mod age;
 mod apply;
@@ -65,8 +66,8 @@ pub struct Report {
 
 /// Brings a database up to date, over an administrator's connection (for the platform's schema, a superuser's).
 ///
-/// The connection may go through a pooler in transaction mode, unless there are files that are applied in several steps. It
-/// stays usable after an error, except after [`Error::TooSlow`] and [`Error::Database`].
+/// The connection may go through a pooler in transaction mode, unless there are files that are applied in several
+/// steps. It stays usable after an error, except after [`Error::TooSlow`] and [`Error::Database`].
 pub struct Migrator<'a> {
     client: &'a mut Client,
     limits: Limits,
@@ -92,8 +93,8 @@ impl<'a> Migrator<'a> {
 
     /// Applies the files of `schema/platform`, which are part of this binary. They create what hosted Supabase has.
     ///
-    /// Errors: [`Error::OutdatedSchemas`] if there is an [`Self::obstacle`]; [`Error::PlatformChanged`] if this binary's
-    /// files differ from those that were applied to the database; all errors of running a file.
+    /// Errors: [`Error::OutdatedSchemas`] if there is an [`Self::obstacle`]; [`Error::PlatformChanged`] if this
+    /// binary's files differ from those that were applied to the database; all errors of running a file.
     pub async fn platform(&mut self) -> Result<Report, Error> {
         if let Some(obstacle) = self.obstacle().await? {
             return Err(Error::OutdatedSchemas(obstacle));
@@ -114,8 +115,8 @@ impl<'a> Migrator<'a> {
     }
 
     /// Creates the tables of schema `auth` if they are missing, or updates those of an older release, as the role that
-    /// owns the schema. Nothing is written outside of it, and only Supabase Auth's own records are kept. Reports whether
-    /// there was anything to do.
+    /// owns the schema. Nothing is written outside of it, and only Supabase Auth's own records are kept. Reports
+    /// whether there was anything to do.
     ///
     /// Errors: [`Error::OutdatedSchemas`] for tables that are older than October 2022 and contain accounts, or that
     /// belong to another role; [`Error::Busy`], [`Error::Database`], [`Error::TooSlow`].
@@ -124,8 +125,8 @@ impl<'a> Migrator<'a> {
         apply::bounded("schema auth", &limits, auth_only::migrate(self.client, &limits)).await
     }
 
-    /// Applies the migrations of a project: the files `<version>_<name>.sql` of `folder`, in the order of their names. A
-    /// folder that does not exist has none.
+    /// Applies the migrations of a project: the files `<version>_<name>.sql` of `folder`, in the order of their names.
+    /// A folder that does not exist has none.
     ///
     /// A file that the Supabase CLI has applied counts as applied even if it has been changed since, because the CLI
     /// keeps no checksum. A file with an older version than the last applied one is applied, too, as happens when
@@ -187,8 +188,8 @@ impl<'a> Migrator<'a> {
         Ok(report)
     }
 
-    /// Says why [`Self::platform`] cannot update the schemas `auth` and `storage` of Supabase's own services, and what to
-    /// do; `None` if it can. Nothing is written.
+    /// Says why [`Self::platform`] cannot update the schemas `auth` and `storage` of Supabase's own services, and what
+    /// to do; `None` if it can. Nothing is written.
     pub async fn obstacle(&mut self) -> Result<Option<String>, Error> {
         Ok(age::Age::read(&*self.client).await?.obstacle())
     }
@@ -251,7 +252,7 @@ enum Outcome {
         missing_extensions: Vec<String>,
     },
     Adopted,
-    /// Another process was faster.
+    /// Another process has applied it in the meantime.
     AlreadyApplied,
 }
 

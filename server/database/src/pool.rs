@@ -12,10 +12,10 @@ use crate::batch::Connection;
 use crate::connect::Target;
 use crate::{Answer, Error, Renewal, Settings, Transaction, metrics};
 
-/// The most callers that may wait for a connection; the next one is refused at once.
+/// The maximum number of callers that wait for a connection; the next one is refused at once.
 const MAX_WAITING: usize = 4096;
 
-/// How often a transaction is tried at most if its prepared statements are missing on the connection, or exist already.
+/// The maximum number of attempts if prepared statements are missing on the connection, or exist already.
 const MAX_ATTEMPTS: u32 = 3;
 
 /// How long a cancelled statement may take to end before its connection is closed.
@@ -42,12 +42,12 @@ type Idle = Vec<Box<Connection>>;
 pub(crate) struct Pool {
     target: Arc<Target>,
     permits: Arc<Semaphore>,
-    /// The places of callers that wait.
+    /// A permit for each caller that may wait.
     queue: Semaphore,
     timeouts: AtomicU64,
-    /// Seconds that callers waited who had to.
+    /// The time in seconds that callers waited for a connection. Callers that got one at once are not counted.
     pub(crate) waits: Histogram,
-    /// Seconds that it took to open connections.
+    /// The time in seconds that opening a connection took.
     pub(crate) openings: Histogram,
     /// The most recently used connection is last and lent first, so that surplus connections stay idle and are closed.
     idle: Mutex<Idle>,
@@ -177,8 +177,8 @@ impl Pool {
         self.idle.lock().clear();
     }
 
-    /// Closes the idle connections that were opened before the last renewal. Others of that age are closed when they are
-    /// returned.
+    /// Closes the idle connections that were opened before the last renewal. Others of that age are closed when they
+    /// are returned.
     pub(crate) fn close_outdated(&self) {
         let is_outdated = |connection: &mut Box<Connection>| self.renewal.is_outdated(connection.opened);
         let outdated: Idle = self.idle.lock().extract_if(.., is_outdated).collect();

@@ -1,14 +1,15 @@
 //! The renewal of all connections at once.
 //!
 //! A session keeps state from its beginning: the settings of its role, prepared statements, the types of their
-//! parameters. After a change of the catalog this may be outdated, so connections that were opened before it are closed.
+//! parameters. After a change of the catalog this may be outdated, so connections that were opened before it are
+//! closed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// The time of the last renewal. Connections that were opened before it are outdated. Clones share it, so that databases
-/// with different login roles are renewed together.
+/// The time of the last renewal. Connections that were opened before it are outdated. Clones share it, so that
+/// databases with different login roles are renewed together.
 #[derive(Debug, Clone)]
 pub struct Renewal {
     start: Instant,

@@ -1,9 +1,9 @@
 //! Read replicas, and which of them may answer a read now.
 //!
-//! A replica is used while it is in recovery, answers, and lags behind the primary by less than a bound. Lag is measured
-//! with the clock of this process: each probe records the primary's write position, and a replica that has replayed up
-//! to a recorded position lags by that record's age. A read that has to see a certain write goes to a replica that had
-//! replayed it at its last probe.
+//! A replica is used while it is in recovery, answers, and lags behind the primary by less than a bound. Lag is
+//! measured with the clock of this process: each probe records the primary's write position, and a replica that has
+//! replayed up to a recorded position lags by that record's age. A read that has to see a certain write goes to a
+//! replica that had replayed it at its last probe.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -59,7 +59,7 @@ pub(crate) struct ReplicaState {
 impl Replicas {
     /// Prepares a pool for each of `settings.replicas` and begins to probe them.
     ///
-    /// Errors: [`Error::Configuration`] for parameters that cannot be understood.
+    /// Errors: [`Error::Configuration`] for invalid parameters.
     pub(crate) fn start(primary: &Arc<Pool>, settings: &Settings) -> Result<Self, Error> {
         let members = settings.replicas.iter().enumerate().map(|(index, server)| {
             let target = Arc::new(Target::new(server, settings)?);
@@ -82,8 +82,8 @@ impl Replicas {
         Ok(Self { members, next: AtomicUsize::new(0), stop })
     }
 
-    /// Runs a read on one of the healthy replicas that have replayed everything up to `position`, in turn. Returns `None` if
-    /// there is none, or if the chosen one failed for a reason that the primary does not have.
+    /// Runs a read on the next one of the healthy replicas that have replayed everything up to `position`. Returns
+    /// `None` if there is none, or if the chosen one failed for a reason that the primary does not have.
     pub(crate) async fn run(
         &self,
         transaction: &Transaction<'_>,
@@ -180,7 +180,7 @@ fn may_be_unreplayed(error: &Error) -> bool {
         .is_some_and(|error| error.code.starts_with("42") && error.code != "42501" && error.context.is_none())
 }
 
-/// Probes all servers, each without waiting for another: one that hangs must not make the others look old.
+/// Probes all servers concurrently: one that does not respond must not make the others seem outdated.
 async fn probe_periodically(
     primary: Weak<Pool>,
     members: Arc<[Replica]>,
@@ -189,11 +189,11 @@ async fn probe_periodically(
 ) {
     let positions = Mutex::new(PositionHistory::default());
     // Lag is not known before there is a position.
-    note_position(&primary, &positions).await;
+    record_position(&primary, &positions).await;
     let primary = async {
         while primary.strong_count() > 0 {
             sleep(interval).await;
-            note_position(&primary, &positions).await;
+            record_position(&primary, &positions).await;
         }
     };
     let replicas = members.iter().map(async |replica| {
@@ -209,8 +209,8 @@ async fn probe_periodically(
     let _: Either<_, _> = select(pin!(primary), join_all(replicas)).await;
 }
 
-/// Notes the position of the primary. If it does not answer, its last one stays: no replica can have more than that.
-async fn note_position(primary: &Weak<Pool>, positions: &Mutex<PositionHistory>) {
+/// Records the position of the primary. If it does not answer, its last one stays: no replica can have more than that.
+async fn record_position(primary: &Weak<Pool>, positions: &Mutex<PositionHistory>) {
     let Some(primary) = primary.upgrade() else { return };
     if let Ok(position) = query_position(&primary, "select pg_current_wal_lsn()::text").await {
         positions.lock().add(Instant::now(), position);

@@ -1,8 +1,8 @@
 //! Logical replication: committed changes of rows, in the order of their commits, from a replication slot.
 //!
 //! A slot ([`slot`]) is a position in the server's write-ahead log (WAL). A [`ReplicationStream`] sends the changes
-//! that were committed after this position, and moves it when its user confirms changes. Unconfirmed changes come again
-//! with the next stream: each change comes at least once, and none is lost.
+//! that were committed after this position, and moves it when its user confirms changes. Unconfirmed changes are
+//! sent again with the next stream: each change is sent at least once, and none is lost.
 //!
 //! Decision 56 says why no crate is used for this.
 
@@ -36,7 +36,7 @@ pub struct ReplicationSettings {
     /// The publications whose tables are streamed. They must be older than the changes: otherwise Postgres refuses the
     /// stream.
     pub publications: Vec<String>,
-    /// The server to connect to in place of the pools' one, for example if that is a PgBouncer, which does not relay
+    /// The server to connect to in place of the pools' server, for example if that is a PgBouncer, which does not relay
     /// replication.
     pub server: Option<Conninfo>,
     /// How often the confirmed position is sent to the server.
@@ -54,8 +54,8 @@ pub struct ReplicationSettings {
 pub struct ResumePoint {
     /// The server's identity, which its physical standbys share.
     pub system: u64,
-    /// The number that changes when a standby is promoted. Positions of another timeline mean nothing: what the old
-    /// primary had sent may not have reached the new one, which then has other changes there.
+    /// The number that changes when a standby is promoted. Positions of another timeline are meaningless: the new
+    /// primary may lack changes that the old one had sent, and have other changes at the same positions.
     pub timeline: u32,
     /// The confirmed position.
     pub position: Lsn,
@@ -79,7 +79,8 @@ impl ReplicationSettings {
     /// Source: PostgreSQL documentation, sections 55.4 (`START_REPLICATION`) and 55.5.1 (options of pgoutput).
     fn start_command(&self, start: Lsn) -> String {
         let names: Vec<String> = self.publications.iter().map(|name| quote_identifier(name)).collect();
-        // The grammar of these commands knows no escape strings (`E'…'`), and a backslash is an ordinary character.
+        // The grammar of these commands does not have escape strings (`E'…'`), and a backslash is an ordinary
+        // character.
         let names = names.join(",").replace('\'', "''");
         let slot = quote_identifier(&self.slot);
         format!(
@@ -89,9 +90,9 @@ impl ReplicationSettings {
 }
 
 impl Database {
-    /// Opens a connection for replication and begins to stream the changes of `settings.slot` from its confirmed position.
-    /// If the connection string names several servers, the primary is taken. The login role must have the attribute
-    /// `REPLICATION` or be a superuser.
+    /// Opens a connection for replication and begins to stream the changes of `settings.slot` from its confirmed
+    /// position. If the connection string names several servers, the primary is used. The login role must have the
+    /// attribute `REPLICATION` or be a superuser.
     ///
     /// Errors: [`Error::Unavailable`] if the server cannot be reached; [`Error::Postgres`] if it refuses, for example a
     /// slot that another connection uses ([`Error::is_slot_active`]); [`Error::Configuration`] for an invalid

@@ -79,7 +79,7 @@ impl SessionAttrs {
         }
     }
 
-    /// Returns the value of `tokio-postgres` that comes nearest.
+    /// Returns the nearest value of `tokio-postgres`.
     pub(crate) const fn for_driver(self) -> TargetSessionAttrs {
         match self {
             Self::Any | Self::PreferStandby => TargetSessionAttrs::Any,
@@ -145,9 +145,9 @@ pub(crate) fn servers(parameters: &Conninfo) -> Result<Vec<Server>, Error> {
     (0..count).map(server).collect()
 }
 
-/// Applies a parameter to `config`, which the hot path also takes its login from.
+/// Applies a parameter to `config`, from which the hot path also reads its login.
 ///
-/// Errors: [`Error::Configuration`] for an unknown parameter and for one that asks for something unsupported.
+/// Errors: [`Error::Configuration`] for an unknown parameter and for a value that is not supported.
 pub(crate) fn configure(config: &mut tokio_postgres::Config, name: &str, value: &str) -> Result<(), Error> {
     let refused = |why: &str| Err(Error::Configuration(format!("{name} in the database URI: {why}")));
     match name {

@@ -19,9 +19,9 @@ pub struct Settings {
     pub replica_max_lag: Duration,
     /// How often the standbys' health and lag are checked.
     pub replica_probe_interval: Duration,
-    /// The most connections of the hot path to each server. They are opened on demand.
+    /// The maximum number of connections of the hot path to each server. They are opened on demand.
     pub pool_size: usize,
-    /// The most connections lent by [`crate::Database::client`] at the same time.
+    /// The maximum number of connections lent by [`crate::Database::client`] at the same time.
     pub client_pool_size: usize,
     /// How long a caller waits for a free connection. PostgREST's `db-pool-acquisition-timeout`, 10 s.
     pub acquisition_timeout: Duration,
@@ -34,7 +34,7 @@ pub struct Settings {
     /// Whether prepared statements are named and reused. `false` is for connection poolers in transaction mode that do
     /// not support prepared statements. PostgREST's `db-prepared-statements`.
     pub prepared_statements: bool,
-    /// The most prepared statements that one connection keeps.
+    /// The maximum number of prepared statements that one connection keeps.
     pub statement_cache_size: usize,
     /// The channel whose notifications are counted; without one there is no listener. For the schema cache, PostgREST's
     /// `db-channel`, `pgrst`.
@@ -43,9 +43,9 @@ pub struct Settings {
     pub application_name: String,
     /// How long a transaction may take without a [`crate::Transaction::timeout`] of its own.
     pub transaction_timeout: Duration,
-    /// The time of the last renewal of the connections; databases that are to be renewed together share it.
+    /// The time of the last renewal of the connections; databases that are renewed together share it.
     pub renewal: Renewal,
-    /// Takes note of statements that take too long; databases that share a table of them share this.
+    /// Records statements that take too long; databases that share a table of them share this.
     pub slow: SlowStatements,
 }
 

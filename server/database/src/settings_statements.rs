@@ -14,8 +14,8 @@ pub(crate) struct SettingsStatements(Vec<(Vec<String>, bool, Arc<str>)>);
 
 impl SettingsStatements {
     /// Returns the statement that sets the settings of `transaction`, with a parameter for each value; `None` if it has
-    /// no settings. The statement also sets isolation level and access mode, unless the opening of an explicit block does
-    /// (`is_in_block`).
+    /// no settings. The statement also sets isolation level and access mode, unless the opening of an explicit block
+    /// does (`is_in_block`).
     pub(crate) fn get(&mut self, transaction: &Transaction<'_>, is_in_block: bool) -> Option<Arc<str>> {
         let names = || transaction.settings().iter().map(|(name, _)| *name);
         if transaction.settings().is_empty() {

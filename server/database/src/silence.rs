@@ -1,5 +1,5 @@
-//! Detection of a peer that is gone without closing the connection: TCP probes an idle connection, and gives up data
-//! that is not acknowledged.
+//! Detection of a peer that has gone without closing the connection: TCP probes an idle connection, and fails if data
+//! is not acknowledged.
 //!
 //! Source of the names: PostgreSQL documentation, section 34.1.2.
 
@@ -57,7 +57,7 @@ pub(crate) fn configure(config: &mut Config, parameters: &Conninfo) -> Result<()
 
 /// Applies `config` to the socket of a connection.
 ///
-/// Errors: those of the system, which may have limits of its own.
+/// Errors: those of the system, which may limit the values.
 pub(crate) fn apply(config: &Config, stream: &TcpStream) -> io::Result<()> {
     if config.get_keepalives() {
         sockopt::set_socket_keepalive(stream, true)?;
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn sockets_have_what_the_connection_string_says() {
+    async fn sockets_have_the_options_of_the_connection_string() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         for (parameters, expected) in [

@@ -27,7 +27,7 @@ pub(crate) struct PreparedStatement {
     pub(crate) name: Arc<str>,
     /// The columns of its rows.
     pub(crate) columns: Arc<[Column]>,
-    /// How its rows are written as JSON, if they are.
+    /// How its rows are written as JSON; `None` until that is needed.
     pub(crate) json: Option<Arc<Format>>,
 }
 
@@ -54,8 +54,8 @@ impl StatementCache {
         Self { entries: HashMap::default(), hasher: RandomState::default(), capacity, clock: 0 }
     }
 
-    /// Returns the hash of role and text. Two statements with the same hash evict each other, which costs a preparation
-    /// and nothing else.
+    /// Returns the hash of role and text. Two statements with the same hash evict each other, which only costs another
+    /// preparation.
     fn key(&self, role: &str, sql: &str) -> u64 {
         self.hasher.hash_one((role, sql))
     }

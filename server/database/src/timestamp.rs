@@ -1,8 +1,8 @@
-//! Times as clients read them.
+//! Times in the form that clients expect.
 
 use time::OffsetDateTime;
 
-/// Returns a time as JavaScript writes it: in UTC, with milliseconds.
+/// Returns a time in the format of JavaScript's `toISOString`: in UTC, with milliseconds.
 pub fn iso_milliseconds(time: OffsetDateTime) -> String {
     let time = time.to_offset(time::UtcOffset::UTC);
     let (date, millisecond) = (time.date(), time.millisecond());

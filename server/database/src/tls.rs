@@ -43,7 +43,7 @@ impl Mode {
         })
     }
 
-    /// Returns libpq's name of the mode; `None` for [`Self::Prefer`], which leaves it to the server whether to encrypt.
+    /// Returns libpq's name of the mode; `None` for [`Self::Prefer`], with which the server decides whether to encrypt.
     pub(crate) const fn strict_name(self) -> Option<&'static str> {
         match self {
             Self::Disable => Some("disable"),

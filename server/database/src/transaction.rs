@@ -103,22 +103,24 @@ impl<'a> Transaction<'a> {
         self.setting(READ_ONLY, "on")
     }
 
-    /// Runs a read-only transaction on the primary, as long as there is one, so that it sees what has just been written.
+    /// Runs a read-only transaction on the primary, as long as there is one, so that it sees what has just been
+    /// written.
     #[must_use]
     pub const fn on_primary(mut self) -> Self {
         self.on_primary = true;
         self
     }
 
-    /// Runs a read-only transaction where everything up to `position` of the write-ahead log is seen: on a replica that has
-    /// replayed it, else on the primary, as long as there is one.
+    /// Runs a read-only transaction where everything up to `position` of the write-ahead log is seen: on a replica that
+    /// has replayed it, else on the primary, as long as there is one.
     #[must_use]
     pub const fn sees(mut self, position: Lsn) -> Self {
         self.must_see = position;
         self
     }
 
-    /// Sets the isolation level. Without this call it is [`Isolation::ReadCommitted`], whatever the session's default is.
+    /// Sets the isolation level. Without this call it is [`Isolation::ReadCommitted`], even if the session's default
+    /// differs.
     #[must_use]
     pub const fn isolation(mut self, isolation: Isolation) -> Self {
         self.isolation = Some(isolation);
@@ -147,9 +149,9 @@ impl<'a> Transaction<'a> {
         self
     }
 
-    /// Declares that the transaction changes nothing in the session that outlives it, so that the session is not reset
-    /// afterwards. The caller guarantees that it runs no code of the database's users (triggers, policies, functions)
-    /// that could do so.
+    /// Declares that the transaction changes nothing in the session that remains after it, so that the session is not
+    /// reset afterwards. The caller guarantees that it runs no code of the database's users (triggers, policies,
+    /// functions) that could do so.
     #[must_use]
     pub const fn leaves_session_unchanged(mut self) -> Self {
         self.leaves_session_unchanged = true;
@@ -238,7 +240,8 @@ const READ_WRITE: &str = " or set_config('transaction_read_only', 'off', true) i
 /// Returns one statement that sets all of `names`: five statements cost 9 µs more than one.
 ///
 /// A select list would send every value back, claims and headers included, which costs 2 to 3 µs; conditions send no
-/// row. `set_config` returns the value it was given, never null, so all of them are evaluated, in the order of the text.
+/// row. `set_config` returns the value it was given, never null, so all of them are evaluated, in the order of the
+/// text.
 ///
 /// The statement also sets isolation level and access mode, unless the opening of an explicit block has
 /// (`is_in_block`).

@@ -27,18 +27,18 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Reads the secrets of `[db.vault]`. One that stands for a variable that is not set is left out.
+    /// Reads the secrets of `[db.vault]`. A secret whose value is a variable that is not set is left out.
     ///
-    /// Errors: [`Invalid`] for a value that is no text.
+    /// Errors: [`Invalid`] for a value that is not a text.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
         Ok(Self(reader.map_at(&["db", "vault"])?))
     }
 
-    /// Writes these secrets into the vault, replacing existing values; other secrets of the vault stay. Returns how many
-    /// were created or changed; `None` if the database has no vault.
+    /// Writes these secrets into the vault, replacing existing values; other secrets of the vault stay. Returns how
+    /// many were created or changed; `None` if the database has no vault.
     ///
-    /// Errors: [`Error::Configuration`] where the vault's key is not the one that a secret was encrypted with; those of its
-    /// statements. Nothing has been changed then.
+    /// Errors: [`Error::Configuration`] if the vault's key is not the one that a secret was encrypted with; those of
+    /// its statements. Nothing has been changed then.
     pub async fn store(&self, client: &mut Client) -> Result<Option<usize>, Error> {
         let transaction = client.transaction().await?;
         if !transaction.query_typed_one(VAULT_EXISTS, &[]).await?.get::<_, bool>(0) {
@@ -56,7 +56,7 @@ impl Secrets {
     }
 }
 
-/// Returns why secret `name` could not be written. 39000 is what pgsodium and supabase_vault say of a wrong key.
+/// Returns why secret `name` could not be written. 39000 is the error of pgsodium and supabase_vault for a wrong key.
 fn failure(name: &str, error: tokio_postgres::Error) -> Error {
     match error.code() {
         Some(&SqlState::EXTERNAL_ROUTINE_INVOCATION_EXCEPTION) => Error::Configuration(format!(

@@ -14,7 +14,7 @@ fn package() -> Option<&'static str> {
 }
 
 /// Returns the first Deno in: the npm package of one of `projects` or of its parents, then `path` (as in `PATH`). If
-/// `named` is set, only that file counts.
+/// `named` is set, only that file is considered.
 pub(crate) fn find(named: Option<&Path>, projects: &[PathBuf], path: &str) -> Option<PathBuf> {
     if let Some(named) = named {
         return named.is_file().then(|| named.to_owned());
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_project_wins_over_the_path_and_a_name_over_both() {
+    fn the_project_precedes_the_path_and_a_named_file_precedes_both() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str| {
             let path = folder.path().join(name);

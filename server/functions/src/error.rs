@@ -1,4 +1,4 @@
-//! The refusals of calls, and failures of functions.
+//! The refusals of calls, and the failures of functions.
 //!
 //! The body is `{code, message}`, and the code is in the header `sb-error-code`, too. `x-relay-error: true` makes
 //! functions-js raise a `FunctionsRelayError`, which distinguishes a failure of the platform from one of the function.
@@ -19,7 +19,7 @@ const X_RELAY_ERROR: HeaderName = HeaderName::from_static("x-relay-error");
 /// A refusal.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum Error {
-    /// The project has no such function, or it is disabled, or the path names none.
+    /// The project has no such function, or it is disabled, or the path has no function's name.
     #[error("Requested function was not found")]
     NotFound,
     /// Functions cannot be called with this method.
@@ -28,10 +28,10 @@ pub enum Error {
     /// The function needs a token, and the call has none.
     #[error("Missing authorization header")]
     NoAuthorization,
-    /// `Authorization` holds no token.
+    /// `Authorization` does not contain a token.
     #[error("Invalid JWT format")]
     TokenFormat,
-    /// The project does not sign with the token's algorithm.
+    /// The project has no key for the token's algorithm.
     #[error("Unsupported JWT algorithm {0}")]
     TokenAlgorithm(String),
     /// The token, signed with the shared secret, is not valid.
@@ -93,7 +93,7 @@ impl Error {
             Self::NoDeno | Self::Boot(_) | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Self::Worker => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Idle(_) => StatusCode::GATEWAY_TIMEOUT,
-            // A status of the hosted platform, which no standard has.
+            // A status of the hosted platform, which no standard defines.
             Self::Resources | Self::Busy => {
                 StatusCode::from_u16(546).unwrap_or(StatusCode::SERVICE_UNAVAILABLE)
             }

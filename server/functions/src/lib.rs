@@ -1,8 +1,8 @@
 //! Edge functions' interface: `/functions/v1/<name>` calls the function of that name.
 //!
-//! A call goes through `verify` (may the caller?), `worker` (the function's Deno process, started on demand and
-//! watched) and `relay` (the call to the process, its answer back). Functions written for the hosted platform run
-//! unchanged: what its runtime adds to Deno is in `worker/worker.js`.
+//! A call goes through `verify` (checks the caller's token), `worker` (the function's Deno process, started on demand
+//! and watched) and `relay` (sends the call to the process and returns its answer). Functions written for the hosted
+//! platform run unchanged: what its runtime adds to Deno is in `worker/worker.js`.
 
 mod deno;
 mod error;
@@ -59,18 +59,18 @@ pub struct Functions(Arc<Inner>);
 pub(crate) struct Inner {
     host: Arc<Host>,
     verifier: Verifier,
-    /// The functions that were called.
+    /// The functions that have been called.
     slots: RwLock<HashMap<String, Arc<Slot>>>,
-    /// Held because it stops watching when it is dropped.
+    /// Held because dropping it ends the watching.
     _watcher: Option<RecommendedWatcher>,
 }
 
 impl Functions {
-    /// Prepares to run functions, and starts those that are set to start ahead of their first call. `platform` holds
+    /// Prepares to run functions, and starts those that are configured to start before their first call. `platform` has
     /// the platform's variables for every function: `SUPABASE_URL`, keys and so on. `take_call` decides which of
-    /// several servers makes a scheduled call; without it this one does. Must be called inside a Tokio runtime.
+    /// several servers makes a scheduled call; without it this server makes all. Must be called inside a Tokio runtime.
     ///
-    /// Errors: when the folder for sockets cannot be made.
+    /// Errors: when the folder for sockets cannot be created.
     pub fn start(
         mut settings: Settings,
         platform: Secrets,
@@ -82,7 +82,7 @@ impl Functions {
         let script = sockets.join("worker.js");
         std::fs::write(&script, SCRIPT)?;
         std::fs::create_dir_all(&settings.cache)?;
-        // A semaphore counts no further; such a number means no limit.
+        // The maximum of a semaphore; such a number means no limit.
         for number in [&mut settings.limits.concurrency, &mut settings.limits.queue] {
             *number = (*number).min(Semaphore::MAX_PERMITS);
         }
@@ -110,7 +110,7 @@ impl Functions {
         });
         for name in &inner.host.settings.ahead {
             match inner.slot(name) {
-                // A failure is logged, and the first call tries again.
+                // A failure is logged, and the first call tries it again.
                 Ok(slot) => drop(tokio::spawn(async move { slot.start().await })),
                 Err(_) => tracing::warn!(function = name, "there is no such function to start ahead"),
             }
@@ -120,8 +120,8 @@ impl Functions {
     }
 
     /// Returns the service, with paths relative to its mount point (`/functions/v1`): the first segment names the
-    /// function. Expects a [`gateway::Caller`] in every request's extensions, and a face that leaves CORS to the
-    /// service.
+    /// function. Expects a [`gateway::Caller`] in every request's extensions, and a [`gateway::Face`] that leaves CORS
+    /// to the service.
     pub fn endpoint(&self) -> impl Endpoint<Output = Response> + use<> {
         let inner = Arc::clone(&self.0);
         endpoint::make(move |request| {
@@ -135,7 +135,7 @@ impl Functions {
         metrics::register(&self.0, registry);
     }
 
-    /// Ends all processes. Those with background work get a moment to finish it.
+    /// Ends all processes. Those with background work get a short time to finish it.
     pub async fn stop(&self) {
         let host = &self.0.host;
         host.stop.cancel();
@@ -195,7 +195,7 @@ impl Inner {
         {
             return Ok(slot);
         }
-        // While a function does not run it may have changed or been removed.
+        // While a function does not run, its settings may have been changed, or it may have been removed.
         let deployed = self.host.settings.find(name).filter(|deployed| deployed.function.enabled);
         let mut slots = self.slots.write();
         let Some(deployed) = deployed else {

@@ -1,4 +1,4 @@
-//! Sends a call to its function and returns the answer, both without waiting for the end of their bodies.
+//! Sends a call to its function and returns the answer, both without waiting for the complete bodies.
 
 mod answer;
 
@@ -37,7 +37,7 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// How long to wait for the end of a process that closed a connection. It may also go on.
+/// How long to wait for the end of a process that closed a connection. The process may also continue to run.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
 /// The caller of a function and the id of the call.
@@ -48,9 +48,9 @@ pub(crate) struct Origin<'a> {
     pub(crate) request_id: &'a HeaderValue,
 }
 
-/// Sends `request` to the process of `call`, and returns the answer as soon as its head has come.
+/// Sends `request` to the process of `call`, and returns the answer as soon as its head has arrived.
 ///
-/// Errors: [`Error::Idle`] when no answer comes in time; [`Error::Worker`] or [`Error::Resources`] when the process
+/// Errors: [`Error::Idle`] when no answer arrives in time; [`Error::Worker`] or [`Error::Resources`] when the process
 /// ends.
 pub(crate) async fn relay(
     request: poem::Request,
@@ -74,7 +74,7 @@ pub(crate) async fn relay(
     };
     remove_connection_headers(&mut head.headers);
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
-        // An upgrade that the caller did not ask for cannot be passed on.
+        // An upgrade that the caller has not requested cannot be passed on.
         return Ok(upgrade.ok_or(Error::Worker)?.open(head.headers, connection, call, begun, host));
     }
     if head.status.is_server_error() {
@@ -111,8 +111,8 @@ fn outgoing(mut request: poem::Request, origin: &Origin<'_>, is_upgrade: bool) -
     outgoing
 }
 
-/// Makes `headers` name exactly one host that is valid in a URL. HTTP/2 has it in the target, HTTP/1.0 may have none,
-/// and a host such as `a/b?` would change the path that the function reads from its URL.
+/// Makes `headers` contain exactly one host that is valid in a URL. HTTP/2 has it in the target, HTTP/1.0 may have
+/// none, and a host such as `a/b?` would change the path that the function reads from its URL.
 fn set_host(headers: &mut HeaderMap, target: &Uri) {
     let mut hosts = headers.get_all(HOST).iter();
     let is_usable = hosts.next().is_some_and(|host| Authority::try_from(host.as_bytes()).is_ok());
@@ -137,7 +137,7 @@ enum Upload {
 }
 
 impl Upload {
-    /// Chooses by the headers of the call.
+    /// Chooses it according to the headers of the call.
     fn of(headers: &HeaderMap, method: &Method, has_body: bool) -> Self {
         let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         match length {
@@ -152,7 +152,7 @@ impl Upload {
         }
     }
 
-    /// Sets the header for it. hyper needs one: with GET it sends no body of unknown length on its own.
+    /// Sets the corresponding header. hyper needs one: with GET it does not send a body of unknown length otherwise.
     fn announce(self, headers: &mut HeaderMap) {
         headers.remove(CONTENT_LENGTH);
         match self {
@@ -169,8 +169,9 @@ pub(crate) fn connection_options(headers: &HeaderMap) -> impl Iterator<Item = &s
     values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
-/// Removes the headers of the connection, and those that its `Connection` header names. Also removes a length beside a
-/// transfer encoding: it is to be ignored (RFC 9112, section 6.3), but would count once the encoding is removed.
+/// Removes the headers of the connection, and those that its `Connection` header lists. Also removes a length that
+/// accompanies a transfer encoding: it has to be ignored (RFC 9112, section 6.3), but would count once the encoding is
+/// removed.
 pub(crate) fn remove_connection_headers(headers: &mut HeaderMap) {
     // Most messages have none of them, and comparing their few names is cheaper than looking up each of ours.
     if !headers.keys().any(|name| HOP_BY_HOP.contains(name)) {
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_of_the_connection_stay_with_it() {
+    fn headers_of_the_connection_are_not_passed_on() {
         let mut headers = HeaderMap::new();
         for (name, value) in
             [("connection", "close, X-Hop"), ("x-hop", "1"), ("te", "trailers"), ("x-kept", "1")]
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_beside_chunks_does_not_go_on() {
+    fn a_length_is_removed_if_there_are_chunks() {
         for (encoding, kept) in [(None, true), (Some("chunked"), false)] {
             let mut headers = HeaderMap::from_iter([(CONTENT_LENGTH, HeaderValue::from_static("5"))]);
             headers.extend(encoding.map(|encoding| (TRANSFER_ENCODING, HeaderValue::from_static(encoding))));
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_go_on_as_they_come() {
+    fn bodies_are_passed_on_as_they_arrive() {
         let (get, post) = (Method::GET, Method::POST);
         for (method, given, has_body, expected) in [
             (&post, &[("content-length", "5")][..], true, Upload::Length(5)),

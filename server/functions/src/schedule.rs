@@ -14,12 +14,12 @@ use crate::relay::{self, Origin};
 use crate::{Error, Inner};
 
 /// Claims the next call of a function for this server, given the function's name and the interval of its calls. Returns
-/// false if another server of the project makes the call; an error if that cannot be found out.
+/// `false` if another server of the project makes the call; an error if that is not known.
 pub type TakeCall = Arc<dyn Fn(String, Duration) -> BoxFuture<'static, Result<bool, String>> + Send + Sync>;
 
 /// The body of a scheduled call.
 const BODY: &str = r#"{"type":"scheduled"}"#;
-/// Bytes of an answer that are read.
+/// The maximum number of bytes that are read of an answer.
 const LONGEST_ANSWER: usize = 1024 * 1024;
 
 /// Starts a task for each schedule in the settings, which makes its calls until the server stops. Without `take_call`
@@ -43,7 +43,7 @@ pub(crate) fn run(functions: &Arc<Inner>, take_call: Option<&TakeCall>) {
     }
 }
 
-/// Makes the call, unless another server does. Logs a failure, and leaves the rest to the next call.
+/// Makes the call, unless another server does. Logs a failure; the call is not repeated.
 async fn call_if_due(functions: &Inner, name: &str, every: Duration, take_call: Option<&TakeCall>) {
     if let Some(take_call) = take_call {
         match take_call(name.to_owned(), every).await {
@@ -76,7 +76,7 @@ async fn call(functions: &Inner, name: &str) -> Result<http::StatusCode, Error> 
     let call = slot.admit().await?;
     let response = relay::relay(request, origin, call, &functions.host).await?;
     let status = response.status();
-    // Read, so that the connection can be kept for another call.
+    // The answer is read to its end, so that the connection can be reused for another call.
     let _ = response.into_body().into_bytes_limit(LONGEST_ANSWER).await;
     Ok(status)
 }

@@ -1,4 +1,4 @@
-//! What an operator may decide about edge functions.
+//! Settings of edge functions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ::settings::{Bytes, Environment, Invalid, KnownKeys, Reader};
 
-/// What the service knows of names that no setting has.
+/// The names that the service knows although no setting has them.
 pub const KNOWN_KEYS: KnownKeys = KnownKeys {
     silent: &["edge_runtime.inspector_port", "edge_runtime.policy"],
     without_effect: &[(
@@ -18,7 +18,7 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
     ..KnownKeys::NONE
 };
 
-/// Files that a function may begin in, the first that is there.
+/// The possible names of a function's main file; the first one that exists is used.
 pub const ENTRY_POINTS: [&str; 4] = ["index.ts", "index.tsx", "index.js", "index.mjs"];
 
 /// Variables with this prefix are the platform's; secrets cannot have such names, as with the CLI.
@@ -120,11 +120,11 @@ fn at_least_one(number: usize) -> Result<usize, &'static str> {
 }
 
 impl Limits {
-    /// Bytes that Deno itself uses beside the heap: code, buffers, stacks.
+    /// Bytes that Deno itself uses in addition to the heap: code, buffers, stacks.
     pub const NATIVE: u64 = 128 * 1024 * 1024;
 }
 
-/// Environment variables by name, not for logs.
+/// Environment variables by name. Must not be logged.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secrets(pub BTreeMap<String, String>);
 
@@ -134,21 +134,21 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// A function that is there, with all that is known of it.
+/// A function whose files exist, with its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeployedFunction {
     /// Its name, which is that of its folder.
     pub name: String,
-    /// The file it begins in.
+    /// Its main file.
     pub entry_point: PathBuf,
-    /// What is set for it.
+    /// Its settings.
     pub function: Function,
 }
 
 impl Settings {
-    /// Reads all but the paths that are relative to a project, and the secrets.
+    /// Reads everything except the paths that are relative to a project, and the secrets.
     ///
-    /// Errors: [`Invalid`] for the first that cannot be used.
+    /// Errors: [`Invalid`] for the first invalid setting.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
         let mut settings: Self = reader.read()?;
         reader.apply_at(&["basalt", "functions"], &mut settings.limits)?;
@@ -161,15 +161,15 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Reads the variables that functions get to see: those of `env_file`, which stands in the place of `.env` in the
-    /// functions folder, of `[edge_runtime.secrets]` and of the `.env` files of `folders`, the stronger first. What the
-    /// project's files set for the server itself is not for functions, so this is read last, when all names are known
-    /// that the server asks for.
+    /// Reads the variables for functions. The sources, from the highest precedence to the lowest: `env_file`, which
+    /// replaces `.env` in the functions folder; `[edge_runtime.secrets]`; the `.env` files of `folders`. Variables of
+    /// the project's files that are for the server itself are left out. So this must be called last, when all names
+    /// that the server reads are known.
     ///
     /// Source: `supabase functions serve` of the Supabase CLI (`internal/functions/serve`, `internal/secrets/set`), to
     /// which the project's own `.env` is added.
     ///
-    /// Errors: [`Invalid`] for a file that cannot be read or understood.
+    /// Errors: [`Invalid`] for a file that cannot be read or parsed.
     pub fn read_secrets(
         &mut self,
         reader: &mut Reader<'_>,
@@ -203,9 +203,9 @@ impl Settings {
         Ok(())
     }
 
-    /// Returns the function `name`, if it has an entry point; whether it is enabled does not matter here.
+    /// Returns the function `name`, if it has an entry point, even if it is disabled.
     pub fn find(&self, name: &str) -> Option<DeployedFunction> {
-        // Names are what the CLI allows, and so never lead out of the folder.
+        // Only names that the CLI allows are valid, so a name cannot lead out of the folder.
         let is_valid = name.starts_with(|first: char| first.is_ascii_alphanumeric())
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
         if !is_valid {
@@ -219,7 +219,7 @@ impl Settings {
         Some(DeployedFunction { name: name.to_owned(), entry_point, function })
     }
 
-    /// Returns all functions, in the order of their names.
+    /// Returns all functions, sorted by name.
     pub fn list(&self) -> Vec<DeployedFunction> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut names: Vec<String> =
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_are_the_folders_that_begin_somewhere() {
+    fn functions_are_the_folders_with_an_entry_point() {
         let folder = tempfile::tempdir().unwrap();
         for file in ["hello/index.ts", "_shared/index.ts", "empty/notes.md", "plain/index.js"] {
             let path = folder.path().join(file);

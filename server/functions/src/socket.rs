@@ -1,11 +1,11 @@
 //! WebSockets of functions (`Deno.upgradeWebSocket`): the handshake goes to the function unchanged, and so do the
 //! frames in both directions.
 //!
-//! A socket counts as a call of its process for as long as it is open, and is closed when the wall clock of its call
-//! runs out, as on the hosted platform; there the connection breaks, here both ends get a close frame with the reason.
+//! A socket counts as a call of its process for as long as it is open. It is closed when the time limit of its call is
+//! reached, as on the hosted platform. There the connection breaks; here both ends get a close frame with the reason.
 
-mod carry;
 mod frames;
+mod transfer;
 
 use http::header::{CONNECTION, UPGRADE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
@@ -15,15 +15,15 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::relay::connection_options;
 use crate::worker::{Call, Connection, Host};
-use carry::{Close, carry};
+use transfer::{Close, transfer};
 
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 
-/// A call that is to become a WebSocket.
+/// A call that requests an upgrade to a WebSocket.
 pub(crate) struct UpgradeRequest(poem::OnUpgrade);
 
 impl UpgradeRequest {
-    /// Returns the upgrade that `request` asks for (RFC 6455, section 4.1); `None` for any other request.
+    /// Returns the upgrade that `request` contains (RFC 6455, section 4.1); `None` for any other request.
     pub(crate) fn of(request: &poem::Request) -> Option<Self> {
         let headers = request.headers();
         let is_upgrade = request.method() == Method::GET
@@ -36,7 +36,7 @@ impl UpgradeRequest {
         request.take_upgrade().ok().map(Self)
     }
 
-    /// Returns the answer to the caller, with the function's `headers`, and starts a task that carries the frames
+    /// Returns the answer to the caller, with the function's `headers`, and starts a task that transfers the frames
     /// between the caller and the function's `connection`.
     pub(crate) fn open(
         self,
@@ -58,7 +58,7 @@ impl UpgradeRequest {
                         () = sleep_until(deadline) => Close::LATE,
                     }
                 };
-                carry(caller, function, silence, ending).await;
+                transfer(caller, function, silence, ending).await;
             }
             drop(call);
         });
@@ -69,7 +69,7 @@ impl UpgradeRequest {
     }
 }
 
-/// Adds the headers of a handshake, in a request and in an answer alike.
+/// Adds the headers of a handshake. They are the same in requests and answers.
 pub(crate) fn insert_upgrade(headers: &mut HeaderMap) {
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     headers.insert(UPGRADE, WEBSOCKET);

@@ -9,7 +9,7 @@ use tokens::Verifier;
 
 use crate::Error;
 
-/// Checks that `Authorization` has a token that one of the project's keys signed. An API key is no token: one in
+/// Checks that `Authorization` has a token that one of the project's keys signed. An API key is not a token: one in
 /// `apikey` is ignored, and an opaque one in `Authorization` is refused, as on the hosted platform.
 ///
 /// Source: Supabase's guide "Authorization headers" of edge functions.
@@ -28,7 +28,7 @@ pub(crate) fn verify(headers: &HeaderMap, verifier: &Verifier) -> Result<(), Err
     Err(match algorithm.as_str() {
         "HS256" => Error::LegacyToken,
         "ES256" | "RS256" | "EdDSA" => Error::AsymmetricToken,
-        // The name comes from an untrusted token and goes into an answer, so it is cut short.
+        // The name comes from an untrusted token and becomes part of an answer, so it is truncated.
         _ => Error::TokenAlgorithm(algorithm.chars().take(32).collect()),
     })
 }

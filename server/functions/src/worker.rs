@@ -45,7 +45,7 @@ const LAST_WORK: Duration = Duration::from_secs(3);
         Cpu = "cpu",
         /// It was blocked for longer than a call may wait for its answer.
         Stuck = "stuck",
-        /// It ended by itself, as after an error that the function did not catch.
+        /// It ended by itself, for example after an error that the function did not catch.
         Crashed = "crashed",
     }
 }
@@ -74,7 +74,7 @@ pub(crate) struct Worker {
     ended: watch::Receiver<Option<End>>,
 }
 
-/// A process that has started, before calls are let in.
+/// A process that has started but does not get calls yet.
 struct BootedProcess {
     child: Child,
     /// Held because the process ends when its input is closed.
@@ -227,7 +227,7 @@ fn drain(worker: &Arc<Worker>) -> JoinHandle<()> {
 struct Ping {
     answer: JoinHandle<()>,
     sent: Instant,
-    /// The processor time that the process had used by then.
+    /// The processor time that the process had used when the ping was sent.
     cpu: Duration,
 }
 
@@ -240,9 +240,9 @@ struct Watchdog {
 impl Watchdog {
     /// Returns the reason to end the process; `None` if there is none.
     ///
-    /// Processor time counts only while the process does not answer a ping: while it answers, no call keeps the others
-    /// from running. Time in which other processes have the processor does not count, unless it is longer than a call
-    /// may wait for its answer: then no call of this process gets an answer any more.
+    /// Processor time counts only while the process does not answer a ping: while it answers, no call prevents the
+    /// others from running. Time in which it does not use the processor does not count, unless that is longer than a
+    /// call may wait for its answer: then no call of this process gets an answer any more.
     async fn check(&mut self, worker: &Arc<Worker>, is_draining: bool) -> Option<End> {
         let pid = worker.pid;
         let usage = tokio::task::spawn_blocking(move || Usage::of(pid)).await.ok()??;

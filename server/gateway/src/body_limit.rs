@@ -1,4 +1,4 @@
-//! Refuses bodies that are too large or come too slowly.
+//! Refuses bodies that are too large or arrive too slowly.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::response;
 /// How long a sender may pause. nginx's `client_body_timeout` allows the same.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// Bytes per second that a body must have on average, not counting one pause: less than the slowest connection in use
-/// today, but enough to stop a client that holds a connection open by sending a byte now and then.
+/// today, but enough to stop a client that holds a connection open by sending a byte from time to time.
 const MIN_RATE: u64 = 512;
 
 /// Nothing is wrong with the body so far.
@@ -30,8 +30,8 @@ const TOO_SLOW: u8 = 2;
 pub(crate) struct BodyWatch(Option<Arc<AtomicU8>>);
 
 impl BodyWatch {
-    /// Returns the refusal of a body that broke off for the service, because it was larger than `limit` bytes or came
-    /// too slowly; `None` if it did not.
+    /// Returns the refusal of a body that was cut off for the service, because it was larger than `limit` bytes or
+    /// arrived too slowly; `None` if it was not.
     pub(crate) fn refusal(&self, limit: u64) -> Option<Response> {
         match self.0.as_ref()?.load(Ordering::Relaxed) {
             TOO_LARGE => Some(too_large(limit)),
@@ -41,7 +41,7 @@ impl BodyWatch {
     }
 }
 
-/// The error of a body whose announced length is beyond the limit.
+/// The error for a body whose announced length exceeds the limit.
 pub(crate) struct TooLarge;
 
 /// Checks the announced length of the body, if there is one, and watches it while the service reads.
@@ -60,7 +60,7 @@ pub(crate) fn apply(request: &mut Request, limit: u64) -> Result<BodyWatch, TooL
         Some(Some(length)) if length <= limit => Ok(watch(request, limit)),
         Some(_) => Err(TooLarge),
         None if request.version() == Version::HTTP_2 => Ok(watch(request, limit)),
-        // Neither length nor encoding: there is no body (RFC 9112, section 6.3).
+        // There is neither a length nor an encoding, so there is no body (RFC 9112, section 6.3).
         None => Ok(BodyWatch(None)),
     }
 }
@@ -93,7 +93,7 @@ impl WatchedBody {
         let begun = *self.begun.get_or_insert(now);
         let deadline =
             (now + MAX_PAUSE).min(begun + MAX_PAUSE + Duration::from_secs(self.received / MIN_RATE));
-        // A chunk that has arrived is taken even after the deadline: then the service was slow, not the sender.
+        // A chunk that has arrived is accepted even after the deadline: then the service was slow, not the sender.
         let Ok(chunk) = tokio::time::timeout_at(deadline, self.chunks.next()).await else {
             return Some(Err(self.refuse(TOO_SLOW, "the request body comes too slowly")));
         };

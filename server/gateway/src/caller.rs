@@ -15,7 +15,8 @@ use crate::RequestId;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The sender of a request, as far as the gateway knows; in the extensions of every request behind a face.
+/// The sender of a request, as far as the gateway knows. It is in the extensions of every request behind a
+/// [`crate::Face`].
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// Identifies the request in logs and answers.
@@ -24,11 +25,11 @@ pub struct Caller {
     pub address: IpAddr,
     /// The kind of its API key. `None` on open paths without a key or with one that is unknown.
     pub api_key: Option<ApiKeyKind>,
-    /// The token for the service, not yet verified: the one in `Authorization`, unless that header is absent or holds
-    /// an opaque key; then the token that the API key is or stands for. `None` if there is neither, or if
+    /// The token for the service, not yet verified: the one in `Authorization`, unless that header is absent or
+    /// contains an opaque key; then the token that the API key is or stands for. `None` if there is neither, or if
     /// `Authorization` uses another scheme than Bearer; then the service reads that header itself.
     pub bearer: Option<Bearer>,
-    /// The source of `bearer`. An API key opens the project, but is no user's token.
+    /// The source of `bearer`. An API key gives access to the project, but is not a user's token.
     pub bearer_source: BearerSource,
 }
 
@@ -61,7 +62,7 @@ impl Bearer {
     }
 
     /// Returns the token of `Authorization: Bearer …` in `headers`; the scheme may be in upper or lower case (RFC 9110,
-    /// section 11.1). `None` without that header and for other schemes. A token that is no text is read as an empty
+    /// section 11.1). `None` without that header and for other schemes. A token that is not text is read as an empty
     /// one, which no service accepts.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let header = headers.get(AUTHORIZATION)?;
@@ -113,7 +114,7 @@ pub(crate) fn address(request: &Request, trusted_proxies: usize) -> IpAddr {
         let entries =
             values.iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
         let entries: Vec<&str> = entries.collect();
-        // Entries further left were there before the first trusted proxy saw the request, so any client may have
+        // Entries further left existed before the first trusted proxy received the request, so any client may have
         // written them.
         entries.iter().rev().nth(trusted_proxies - 1).and_then(|entry| parse_address(entry.trim()))
     };

@@ -3,8 +3,8 @@
 use http::HeaderMap;
 use http::header::ACCEPT_ENCODING;
 
-/// Reports whether `headers` name the content coding `coding` as one that the client accepts. A quality of 0 rules it
-/// out, and `x-gzip` is another name of `gzip` (section 8.4.1.3). `*` does not count: clients that accept gzip name it.
+/// Reports whether `headers` list the content coding `coding` as one that the client accepts. A quality of 0 excludes
+/// it, and `x-gzip` is another name of `gzip` (section 8.4.1.3). `*` does not count: clients that accept gzip list it.
 ///
 /// The crate `headers` has no type for `Accept-Encoding`.
 pub fn accepts_coding(headers: &HeaderMap, coding: &str) -> bool {
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clients_say_what_they_take() {
+    fn clients_list_the_codings_that_they_accept() {
         for (header, gzip, br) in [
             ("gzip, deflate, br, zstd", true, true),
             ("gzip;q=0.5, br;q=0", true, false),

@@ -1,5 +1,5 @@
 //! Cross-origin requests, which are allowed from every origin, as by Supabase's gateway: access depends on keys and
-//! tokens, never on cookies, so that no origin has to be kept out.
+//! tokens, never on cookies, so no origin has to be excluded.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -14,8 +14,8 @@ pub(crate) const ANY: HeaderValue = HeaderValue::from_static("*");
 /// Seconds that a browser may cache the answer: the same number as PostgREST's.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 
-/// Returns the answer to a preflight (Fetch standard, section 3.3.4), which allows all that it asks for; `None` for
-/// every other request.
+/// Returns the answer to a preflight (Fetch standard, section 3.3.4), which allows everything that it requests; `None`
+/// for every other request.
 pub fn preflight(request: &Request) -> Option<Response> {
     if request.method() != Method::OPTIONS {
         return None;
@@ -31,7 +31,7 @@ pub fn preflight(request: &Request) -> Option<Response> {
     answer.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
     answer.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
     if let Some(requested) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
-        // Echoed rather than listed: future clients may send headers that are not known today.
+        // Repeated from the request rather than listed: future clients may send headers that are not known today.
         answer.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
         answer.insert(VARY, HeaderValue::from(ACCESS_CONTROL_REQUEST_HEADERS));
     }

@@ -11,7 +11,7 @@ use crate::{Bearer, BearerSource, response};
 
 const API_KEY: HeaderName = HeaderName::from_static("apikey");
 
-/// All keys that open the project.
+/// All keys that give access to the project.
 pub(crate) struct Credentials {
     keys: Keys,
     verifier: Verifier,
@@ -24,7 +24,7 @@ pub(crate) enum KeyCheck {
     Missing,
     Unknown,
     Valid(ApiKeyKind),
-    /// The secret key, from a browser, where every visitor of the page can read it.
+    /// The secret key in a browser, where every visitor of the page can read it.
     InBrowser,
 }
 
@@ -45,7 +45,7 @@ impl Credentials {
         };
         let credential = match request.headers().contains_key(AUTHORIZATION) {
             false => key,
-            // An opaque key in `Authorization` is no token: the API key counts, or else that key itself.
+            // An opaque key in `Authorization` is not a token: the API key counts, or else that opaque key.
             true => match Bearer::of(request.headers()) {
                 Some(opaque) if ApiKeys::is_opaque(&opaque) => Some(key.unwrap_or(opaque)),
                 token => return (check, token, BearerSource::Authorization),
@@ -85,14 +85,14 @@ impl Credentials {
     }
 }
 
-/// Reports whether `request` comes from a browser, by `User-Agent`: that of browsers, and of hardly any other program,
-/// begins with `Mozilla/`. Supabase's gateway uses the same header (its guide "API keys").
+/// Reports whether `request` comes from a browser, according to `User-Agent`: it begins with `Mozilla/` for browsers
+/// and for hardly any other program. Supabase's gateway uses the same header (its guide "API keys").
 fn is_browser(request: &Request) -> bool {
     request.headers().get(USER_AGENT).is_some_and(|agent| agent.as_bytes().starts_with(b"Mozilla/"))
 }
 
-/// Returns the refusal of a request by `check`, in the words of Supabase's gateway; `None` if the request may pass.
-/// Unless `needs_key`, a missing or an unknown key lets it pass, too.
+/// Returns the refusal of a request by `check`, with the messages of Supabase's gateway; `None` if the request may
+/// pass. Without `needs_key`, a request with a missing or an unknown key may pass, too.
 pub(crate) fn refusal(check: &KeyCheck, needs_key: bool) -> Option<Response> {
     let (message, hint) = match check {
         KeyCheck::Valid(_) => return None,
@@ -122,8 +122,8 @@ pub(crate) fn api_key(request: &Request) -> Option<Bearer> {
     Bearer::from_token(&percent_decode_str(value).decode_utf8_lossy())
 }
 
-/// Removes the API key from the query of `request`: it is for the gateway alone, and a service would take it for a
-/// filter and repeat it in an error.
+/// Removes the API key from the query of `request`: it is only for the gateway. A service would treat it as a filter
+/// and repeat it in an error.
 pub(crate) fn hide_key(request: &mut Request) {
     let is_key = |parameter: &&str| parameter.starts_with("apikey=");
     let Some(query) = request.uri().query() else { return };

@@ -61,13 +61,13 @@ impl<E: Endpoint> Face<E> {
         }
     }
 
-    /// Allows bodies of up to `bytes`, in place of what the gateway's settings say.
+    /// Allows bodies of up to `bytes`, in place of the limit in the gateway's settings.
     pub fn body_limit(mut self, bytes: u64) -> Self {
         self.body_limit = bytes;
         self
     }
 
-    /// Leaves cross-origin requests to the service: it answers preflights, and its answers say who may read them.
+    /// Leaves cross-origin requests to the service: it answers preflights, and sets the CORS headers of its answers.
     pub fn without_cors(mut self) -> Self {
         self.owns_cors = true;
         self
@@ -80,7 +80,7 @@ impl<E: Endpoint> Face<E> {
         self
     }
 
-    /// Lets scripts of other origins read only the headers that `names` lists, separated by commas, in place of all.
+    /// Lets scripts of other origins read only the headers that `names` lists, separated by commas, instead of all.
     pub fn exposing(mut self, names: &'static str) -> Self {
         self.exposed = HeaderValue::from_static(names);
         self
@@ -147,7 +147,7 @@ impl<E: Endpoint> Face<E> {
     async fn call_service(&self, request: Request, record: RequestRecord<'_>) -> Response {
         let RequestRecord { request_id, uri, span } = record;
         let parent = span.map(RequestSpan::as_parent);
-        // Ends when it is dropped, at the end of this function.
+        // The span ends when it is dropped, at the end of this function.
         let service_span = parent.as_ref().and_then(|parent| parent.begin(self.service));
         let context = telemetry::Request {
             service: self.service,
@@ -158,7 +158,7 @@ impl<E: Endpoint> Face<E> {
             parent: service_span.as_ref().map(Span::as_parent).or(parent),
         };
         let answered = telemetry::answering(context, self.endpoint.call(request));
-        // Nothing is left in a broken state: the request is consumed, and the locks of the service survive a panic.
+        // A panic leaves no broken state: the request is consumed, and the locks of the service survive a panic.
         match AssertUnwindSafe(answered).catch_unwind().await {
             Ok(Ok(output)) => output.into_response(),
             Ok(Err(error)) => error.into_response(),
@@ -171,7 +171,7 @@ impl<E: Endpoint> Face<E> {
     }
 }
 
-/// What the log and the traces say of a request.
+/// The data of a request for the log and the traces.
 #[derive(Clone, Copy)]
 struct RequestRecord<'a> {
     request_id: &'a RequestId,
@@ -204,7 +204,7 @@ impl<E: Endpoint> Endpoint for Face<E> {
         let took = start.elapsed();
         self.metrics.record(&method, response.status(), took);
         let trace_id = span.and_then(|span| span.end(&response));
-        // The path alone: query strings may hold keys, tokens and search terms.
+        // Only the path: query strings may contain keys, tokens and search terms.
         tracing::info!(
             target: "access",
             %request_id,

@@ -1,9 +1,9 @@
-//! Headers that proxies add about a caller, which the caller may also have forged.
+//! Headers in which proxies describe a caller. The caller may also have forged them.
 
 use http::header::{FORWARDED, VIA};
 use http::{HeaderMap, HeaderName};
 
-/// Headers in which proxies and content networks describe the original request.
+/// Headers in which proxies and content delivery networks describe the original request.
 const HEADERS: [HeaderName; 15] = [
     FORWARDED,
     VIA,

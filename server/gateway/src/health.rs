@@ -12,8 +12,8 @@ use crate::response;
 /// How long the check of readiness may take before it counts as failed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Returns the endpoint of `/`, `/live` and `/ready` below the mount point: 200 `{"status":"ok"}`, or 503 while
-/// `ready` fails or takes longer than two seconds. The reason goes to the log, not to the caller.
+/// Returns the endpoint of `/`, `/live` and `/ready` below the mount point: 200 `{"status":"ok"}`, or 503 while `ready`
+/// fails or takes longer than two seconds. The reason is logged and not sent to the caller.
 pub fn health<F, Fut>(ready: F) -> impl Endpoint<Output = Response>
 where
     F: Fn() -> Fut + Send + Sync,

@@ -1,8 +1,8 @@
 //! What all HTTP services of Basalt share: the caller, API keys, CORS, limits, request ids, metrics, health.
 //!
-//! A service is a poem endpoint; [`Gateway::open`] and [`Gateway::guarded`] put a [`Face`] around it. The face
-//! does all of the above in one pass over the request, leaves a [`Caller`] in the request's extensions, and
-//! always answers with a response: errors and panics of the service become one.
+//! A service is a poem endpoint; [`Gateway::open`] and [`Gateway::guarded`] wrap it in a [`Face`]. The face does all of
+//! the above in one pass over the request, stores a [`Caller`] in the request's extensions, and always returns a
+//! response: errors and panics of the service become one.
 
 mod body_limit;
 mod caller;
@@ -50,29 +50,30 @@ use credentials::Credentials;
 use metrics::Metrics;
 use request_limits::RequestLimits;
 
-/// The shared part of all faces; cheap to clone.
+/// The state that all faces share; cheap to clone.
 #[derive(Clone)]
 pub struct Gateway(Arc<Inner>);
 
 struct Inner {
     settings: Settings,
-    /// `None` where requests need no API key.
+    /// `None` if requests need no API key.
     credentials: Option<Credentials>,
     metrics: Metrics,
     request_limits: Arc<RequestLimits>,
     nodes: Nodes,
-    /// `None` where requests are not traced.
+    /// `None` if requests are not traced.
     tracer: Option<Tracer>,
 }
 
 impl Gateway {
-    /// Returns a gateway that checks API keys against `keys`, and makes a span of each request if there is a `tracer`.
+    /// Returns a gateway that checks API keys against `keys`, and begins a span for each request if there is a
+    /// `tracer`.
     pub fn new(settings: Settings, keys: Keys, tracer: Option<Tracer>) -> Self {
         Self::with(settings, Some(Credentials::new(keys)), tracer)
     }
 
-    /// Returns a gateway for a server behind another gateway, which checks the API keys: a header `apikey` means
-    /// nothing, and `Authorization` reaches services as it is. For [`Gateway::open`] alone.
+    /// Returns a gateway for a server behind another gateway, which checks the API keys: a header `apikey` has no
+    /// meaning, and `Authorization` is passed to services unchanged. Only for [`Gateway::open`].
     pub fn without_keys(settings: Settings) -> Self {
         Self::with(settings, None, None)
     }
@@ -91,25 +92,25 @@ impl Gateway {
         &self.0.nodes
     }
 
-    /// Sends the other nodes the counted requests of addresses and keys, again and again until the future is dropped.
+    /// Sends the counted requests of addresses and keys to the other nodes, repeatedly until the future is dropped.
     pub async fn share_request_counts(&self) {
         self.0.request_limits.share(&self.0.nodes).await;
     }
 
-    /// Returns a face that opens `endpoint` to all requests, with or without an API key. `service` names it in logs and
-    /// metrics.
+    /// Returns a face that gives all requests access to `endpoint`, with or without an API key. `service` names it in
+    /// logs and metrics.
     pub fn open<E: Endpoint>(&self, service: &'static str, endpoint: E) -> Face<E> {
         Face::new(self.clone(), service, None, endpoint)
     }
 
-    /// Returns a face that opens `endpoint` to holders of an API key; others get 401 in the shape of Supabase's
-    /// gateway.
+    /// Returns a face that gives access to `endpoint` only with an API key; other requests are answered with 401 in the
+    /// format of Supabase's gateway.
     pub fn guarded<E: Endpoint>(&self, service: &'static str, endpoint: E) -> Face<E> {
         self.guarded_except(service, [], endpoint)
     }
 
     /// Returns a face as [`Gateway::guarded`] does, except that `keyless` paths (relative to the service's mount point)
-    /// need no key: they are for links and redirects, which cannot carry one. A path that ends in `/*` stands for all
+    /// need no key: they are for links and redirects, which cannot contain one. A path that ends in `/*` stands for all
     /// paths below it.
     pub fn guarded_except<E: Endpoint>(
         &self,
@@ -120,13 +121,13 @@ impl Gateway {
         Face::new(self.clone(), service, Some(keyless.into_iter().collect()), endpoint)
     }
 
-    /// Registers metrics of a service by `add`, beside those of the gateway.
+    /// Calls `add` to register metrics of a service, in addition to those of the gateway.
     pub fn register(&self, add: impl FnOnce(&mut prometheus_client::registry::Registry)) {
         self.0.metrics.register(add);
     }
 
     /// Returns all metrics in the text format that Prometheus scrapes (OpenMetrics 1.0). Mount it on a port that the
-    /// public cannot reach; a [`RemoteRequest`] is refused besides.
+    /// public cannot reach; in addition, a [`RemoteRequest`] is refused.
     pub fn metrics(&self) -> impl Endpoint<Output = Response> + use<> {
         metrics::endpoint(self.0.metrics.clone())
     }

@@ -1,7 +1,7 @@
 //! Pages that only programs on this machine may open.
 //!
-//! They listen on the loopback interface. That alone does not keep others out: a proxy on this machine can reach it,
-//! and so can any web page whose host name resolves to the loopback address (DNS rebinding).
+//! They listen on the loopback interface. That alone does not exclude others: a proxy on this machine can reach it, and
+//! so can any web page whose host name resolves to the loopback address (DNS rebinding).
 
 use http::header::{FORWARDED, HOST, VIA};
 use http::{HeaderName, StatusCode, Uri};

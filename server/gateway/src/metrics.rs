@@ -22,8 +22,8 @@ const PREFIX: &str = "basalt";
 
 type Labels<const N: usize> = [(&'static str, &'static str); N];
 
-/// Upper bounds in seconds: a request that only reads takes under a millisecond, a password hash a tenth of a
-/// second, an edge function a while.
+/// Upper bounds in seconds: a request that only reads takes less than a millisecond, a password hash a tenth of a
+/// second, an edge function possibly minutes.
 const BUCKETS: [f64; 14] =
     [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 4.096, 16.384];
 
@@ -62,7 +62,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Registers more metrics by `add`; their names get the prefix `basalt_`.
+    /// Calls `add` to register more metrics; their names get the prefix `basalt_`.
     pub(crate) fn register(&self, add: impl FnOnce(&mut Registry)) {
         let mut registry = self.0.registry.lock();
         add(registry.sub_registry_with_prefix(PREFIX));
@@ -79,7 +79,7 @@ impl Metrics {
         text
     }
 
-    /// Returns the metrics of one service, kept by its faces so that a request costs no look-up by label.
+    /// Returns the metrics of one service. Its faces keep them, so that requests need not look them up by label.
     pub(crate) fn service(&self, service: &'static str) -> Arc<ServiceMetrics> {
         let mut services = self.0.services.lock();
         let new = || {
@@ -103,7 +103,7 @@ pub(crate) struct ServiceMetrics {
 }
 
 impl ServiceMetrics {
-    /// Counts a request that was answered with `status` after it `took` so long.
+    /// Counts a request that was answered with `status` after the time `took`.
     pub(crate) fn record(&self, method: &Method, status: StatusCode, took: Duration) {
         let last = METHODS.len() - 1;
         let method = METHODS[..last].iter().position(|name| *name == method.as_str()).unwrap_or(last);

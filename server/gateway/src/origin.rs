@@ -12,8 +12,8 @@ pub fn origin(url: &str) -> Result<String, &'static str> {
     }
 }
 
-/// Reports whether `text` is a host, with or without a port, that is safe to put into a URL, a policy or a page: none
-/// of its characters has a meaning there.
+/// Reports whether `text` is a host, with or without a port, that is safe to insert into a URL, a policy or a page:
+/// none of its characters has a special meaning there.
 pub fn is_host(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 255

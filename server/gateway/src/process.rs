@@ -12,7 +12,7 @@ use telemetry::{Usage, gauge_of, write_metric};
 /// Ticks per second of the times in proc(5): `USER_HZ` is 100 on all of Linux.
 const TICKS: f64 = 100.0;
 
-/// Returns a collector of the kernel's figures about this process. On other systems than Linux the only one is the time
+/// Returns a collector of the kernel's figures about this process. On other systems than Linux, there is only the time
 /// of the start.
 pub(crate) fn collector() -> Box<dyn Collector> {
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -39,14 +39,14 @@ pub(crate) fn collector() -> Box<dyn Collector> {
 fn started() -> Option<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     let machine = std::fs::read_to_string("/proc/stat").ok()?;
-    // Field 22. The second field, the program's name, may hold blanks, so count from its end.
+    // Field 22. The second field, the program's name, may contain blanks, so fields are counted from its end.
     let ticks: f64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
     let boot: f64 = machine.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
     Duration::try_from_secs_f64(boot + ticks / TICKS).ok()
 }
 
 fn open_files() -> Option<u64> {
-    // One of them is the folder itself, open for this.
+    // One of them is the folder itself, which is open for this count.
     let files = std::fs::read_dir("/proc/self/fd").ok()?.count();
     u64::try_from(files).ok()?.checked_sub(1)
 }

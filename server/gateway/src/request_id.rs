@@ -46,7 +46,7 @@ impl RequestId {
     }
 }
 
-/// Reports whether `id` may be repeated in logs and answers: it must not be able to forge either.
+/// Reports whether `id` may be repeated in logs and answers: it must not be possible to forge parts of them with it.
 fn is_harmless(id: &[u8]) -> bool {
     (1..=64).contains(&id.len())
         && id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))

@@ -1,7 +1,8 @@
-//! How many requests an address and an API key may make in a minute, counted by all nodes together.
+//! Limits how many requests an address and an API key may make in a minute, counted by all nodes together.
 //!
-//! Each node counts in memory, and sends the others its new counts every half second. The count of the last sixty
-//! seconds is estimated from those of this minute and the one before, as if the latter had been evenly spread.
+//! Each node counts in memory, and sends its new counts to the others every half second. The count of the last sixty
+//! seconds is estimated from those of the current and the previous minute, as if the latter had been evenly
+//! distributed.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -16,17 +17,18 @@ use tokio::time::MissedTickBehavior;
 
 use crate::{Nodes, number_of};
 
-/// The subject of notes to the other nodes.
+/// The subject of messages to the other nodes.
 const SUBJECT: &str = "requests";
 /// How often new counts are sent to the other nodes.
 const SHARE_INTERVAL: Duration = Duration::from_millis(500);
 /// Seconds of a window.
 const WINDOW: u64 = 60;
-/// Addresses and keys that are counted at the same time, at most, some forty bytes each. Others are not limited.
+/// The maximum number of addresses and keys that are counted at the same time, some forty bytes each. Others are not
+/// limited.
 const MAX_COUNTERS: usize = 100_000;
-/// Counts in one note, at most.
+/// The maximum number of counts in one message.
 const MAX_ENTRIES: usize = 30_000;
-/// Bytes of a count in a note: the number of the address or key, and the count.
+/// The number of bytes of a count in a message: the number of the address or key, and the count.
 const ENTRY_SIZE: usize = 8 + 4;
 
 /// The limits and their counters.
@@ -38,7 +40,7 @@ pub(crate) struct RequestLimits {
 
 #[derive(Default)]
 struct Counters {
-    /// The number of the minute, since 1970.
+    /// The number of the minute, counted since 1970.
     window: u64,
     /// By [`number_of`] the address or key.
     counts: HashMap<u64, Count>,
@@ -48,7 +50,7 @@ struct Counters {
 struct Count {
     previous: u32,
     current: u32,
-    /// What the other nodes have not been sent.
+    /// The part that has not been sent to the other nodes.
     pending: u32,
 }
 
@@ -71,7 +73,7 @@ impl RequestLimits {
 
     /// Counts a request at `now`.
     ///
-    /// Errors: the number of seconds after which there is room again.
+    /// Errors: the number of seconds after which another request is allowed.
     fn take_at(&self, address: IpAddr, key: Option<&str>, now: Duration) -> Result<(), u64> {
         if address.is_loopback() || address.is_unspecified() {
             return Ok(());
@@ -97,38 +99,39 @@ impl RequestLimits {
     /// Adds the counts that other nodes send.
     pub(crate) fn listen_to(self: &Arc<Self>, nodes: &Nodes) {
         let limits = Arc::clone(self);
-        nodes.listen(SUBJECT, move |note| limits.add_remote(note));
+        nodes.listen(SUBJECT, move |message| limits.add_remote(message));
     }
 
-    /// Sends the other nodes what was counted, until the future is dropped.
+    /// Sends new counts to the other nodes, until the future is dropped.
     pub(crate) async fn share(&self, nodes: &Nodes) {
         let mut ticks = tokio::time::interval(SHARE_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while self.exist() {
             ticks.tick().await;
-            while let Some(note) = self.take_pending() {
-                nodes.send(SUBJECT, &note);
+            while let Some(message) = self.take_pending() {
+                nodes.send(SUBJECT, &message);
             }
         }
     }
 
-    /// Takes the counts that the other nodes have not been sent, as a note; `None` if there are none.
+    /// Returns the counts that have not been sent to the other nodes, as a message, and resets them; `None` if there
+    /// are none.
     fn take_pending(&self) -> Option<Vec<u8>> {
         let mut counters = self.counters.lock();
-        let mut note = Vec::new();
+        let mut message = Vec::new();
         let pending = counters.counts.iter_mut().filter(|(_, count)| count.pending > 0);
         for (id, count) in pending.take(MAX_ENTRIES) {
-            note.extend_from_slice(&id.to_be_bytes());
-            note.extend_from_slice(&std::mem::take(&mut count.pending).to_be_bytes());
+            message.extend_from_slice(&id.to_be_bytes());
+            message.extend_from_slice(&std::mem::take(&mut count.pending).to_be_bytes());
         }
-        (!note.is_empty()).then_some(note)
+        (!message.is_empty()).then_some(message)
     }
 
-    /// Adds the counts in a note of another node.
-    fn add_remote(&self, note: &[u8]) {
+    /// Adds the counts in a message from another node.
+    fn add_remote(&self, message: &[u8]) {
         let mut counters = self.counters.lock();
         counters.advance_to(since_1970().as_secs() / WINDOW);
-        for entry in note.chunks_exact(ENTRY_SIZE) {
+        for entry in message.chunks_exact(ENTRY_SIZE) {
             let Some((id, number)) = entry.split_first_chunk() else { return };
             let Ok(number) = number.try_into().map(u32::from_be_bytes) else { return };
             counters.add(u64::from_be_bytes(*id), number, 0);
@@ -167,21 +170,21 @@ impl Count {
     /// Errors: the number of seconds until it does.
     fn check(self, limit: u32, now: Duration) -> Result<(), u64> {
         let passed = now.as_secs() % WINDOW;
-        // The most that the minute before may contribute.
+        // The maximum that the previous minute may contribute.
         let room = limit.saturating_sub(self.current);
         if u64::from(self.previous) * (WINDOW - passed) < u64::from(room) * WINDOW {
             return Ok(());
         }
         let (previous, until_next) = (u64::from(self.previous), WINDOW - passed);
         let wait = (u64::from(room) * WINDOW).checked_div(previous).map_or(until_next + 1, |left| {
-            // Room comes when less than `left` seconds of the minute before still count.
+            // Another request is allowed when less than `left` seconds of the previous minute still count.
             if room == 0 { until_next + 1 } else { (until_next + 1).saturating_sub(left) }
         });
         Err(wait.clamp(1, WINDOW))
     }
 }
 
-/// Returns the refusal of a request beyond the limit, in the words of Supabase's gateway.
+/// Returns the refusal of a request beyond the limit, with the message of Supabase's gateway.
 fn too_many(wait: u64) -> Response {
     Response::builder()
         .status(StatusCode::TOO_MANY_REQUESTS)
@@ -190,7 +193,7 @@ fn too_many(wait: u64) -> Response {
         .body(r#"{"message":"API rate limit exceeded"}"#)
 }
 
-/// Returns `address` if it is of IPv4, or its network of IPv6: a customer gets at least 2^64 addresses there.
+/// Returns `address` if it is of IPv4, or its network if it is of IPv6: there, a customer has at least 2^64 addresses.
 pub fn network(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_string(),
@@ -223,7 +226,7 @@ mod tests {
         };
         assert_eq!(granted(0, 20), 10);
         assert_eq!(granted(59, 20), 0);
-        // At the end of the next minute half of the first one is over: half of the number flows back.
+        // Half a minute later, only half of the first minute still counts, so half of the number is available.
         assert_eq!(granted(90, 20), 5);
         assert_eq!(granted(240, 20), 10);
         let other = IpAddr::from([192, 0, 2, 8]);
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_is_as_long_as_it_takes() {
+    fn the_wait_ends_when_a_request_is_allowed() {
         let limits = RequestLimits::new(10, 0);
         let take = |seconds| limits.take_at(ADDRESS, None, at(seconds));
         assert!((0..10).all(|_| take(20).is_ok()));
@@ -250,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_count_whoever_has_them_and_networks_whole() {
+    fn keys_count_for_all_addresses_and_networks_as_one_address() {
         let limits = RequestLimits::new(0, 2);
         let take = |last: u8, key| limits.take_at(IpAddr::from([192, 0, 2, last]), key, at(0)).is_ok();
         assert!(take(1, Some("a")) && take(2, Some("a")) && !take(3, Some("a")));
@@ -269,7 +272,7 @@ mod tests {
         assert_eq!(one.take_pending(), None, "it is sent once");
         assert_eq!(other.take_pending(), None, "and not sent back");
         let granted = (0..20).filter(|_| other.refusal(ADDRESS, None).is_none()).count();
-        // The minute may end in between.
+        // The minute may end during the test.
         assert!((4..=5).contains(&granted), "{granted}");
         other.add_remote(b"rubbish");
         let refused = other.refusal(ADDRESS, None).unwrap();

@@ -7,7 +7,7 @@ use telemetry::SlowStatements;
 use crate::{local, response};
 
 /// Returns the endpoint that shows the table of `slow` statements as JSON. Mount it on a port that the public cannot
-/// reach; a [`RemoteRequest`](crate::RemoteRequest) is refused besides.
+/// reach; in addition, a [`RemoteRequest`](crate::RemoteRequest) is refused.
 pub fn slow_statements(slow: SlowStatements) -> impl Endpoint<Output = Response> {
     endpoint::make_sync(move |request| {
         local::refusal(&request, "slow statements")

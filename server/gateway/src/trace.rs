@@ -12,7 +12,7 @@ use telemetry::{Parent, Span, Tracer};
 
 use crate::{Names, RequestId};
 
-/// The methods that the conventions know; any other is [`OTHER`].
+/// The methods that the conventions list; any other is [`OTHER`].
 const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];
 const OTHER: &str = "_OTHER";
 
@@ -26,8 +26,8 @@ pub(crate) struct RequestSpan {
 }
 
 impl RequestSpan {
-    /// Begins the span of `request` to `service`, as a part of the trace that its headers name. The query string is
-    /// left out: it may hold keys, tokens and search terms.
+    /// Begins the span of `request` to `service`, as a part of the trace in its headers. The query string is left out:
+    /// it may contain keys, tokens and search terms.
     pub(crate) fn begin(
         tracer: &Tracer,
         request: &Request,

@@ -1,4 +1,4 @@
-//! Faces as their callers meet them.
+//! Tests of faces from a caller's view.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
@@ -50,7 +50,7 @@ fn get(uri: &str) -> RequestBuilder {
 }
 
 #[tokio::test]
-async fn a_guarded_service_wants_a_known_key() {
+async fn a_guarded_service_requires_a_known_key() {
     let keys = keys();
     let face = gateway(&keys).guarded_except("mirror", ["/open", "/open/below/*"], mirror());
     let (status, body) = ask(&face, get("/")).await;
@@ -136,7 +136,7 @@ async fn a_secret_key_is_refused_from_browsers() {
             assert_eq!(status, StatusCode::UNAUTHORIZED);
             assert_eq!(body["message"], "Forbidden use of secret API key in browser");
         }
-        // As on hosted Supabase, the legacy key of the same role is not.
+        // As on hosted Supabase, the legacy key of the same role is accepted.
         for key in [api.anon(), api.service_role()] {
             let request = from_browser(api.publishable(), &bearer(key));
             assert_eq!(ask(face, request).await.0, StatusCode::OK);
@@ -147,7 +147,7 @@ async fn a_secret_key_is_refused_from_browsers() {
 }
 
 #[tokio::test]
-async fn an_open_service_takes_anybody_and_trusts_nobody() {
+async fn an_open_service_accepts_all_callers_and_trusts_none() {
     let keys = keys();
     let face = gateway(&keys).open("mirror", mirror());
     let (status, body) = ask(&face, get("/")).await;
@@ -161,7 +161,7 @@ async fn an_open_service_takes_anybody_and_trusts_nobody() {
 }
 
 #[tokio::test]
-async fn behind_another_gateway_api_keys_mean_nothing() {
+async fn behind_another_gateway_api_keys_have_no_meaning() {
     let api = keys().api_keys().clone();
     let face = Gateway::without_keys(Settings::default()).open("mirror", mirror());
     let with_key = get("/?apikey=x").header("apikey", api.secret());
@@ -171,7 +171,7 @@ async fn behind_another_gateway_api_keys_mean_nothing() {
 }
 
 #[tokio::test]
-async fn a_preflight_is_answered_without_a_key_and_allows_what_was_asked() {
+async fn a_preflight_is_answered_without_a_key_and_allows_what_it_requests() {
     let face = gateway(&keys()).guarded("mirror", mirror());
     let request = Request::builder()
         .method(Method::OPTIONS)
@@ -232,7 +232,7 @@ async fn a_callers_own_request_id_is_kept_unless_it_could_forge_a_line() {
 }
 
 #[tokio::test]
-async fn bodies_beyond_the_limit_get_413_whether_they_say_so_or_not() {
+async fn bodies_beyond_the_limit_get_413_with_or_without_a_length() {
     let gateway = gateway(&keys());
     let reader = || {
         make(|mut request: Request| async move {
@@ -307,7 +307,7 @@ async fn a_key_in_the_query_stays_with_the_gateway() {
 }
 
 #[tokio::test]
-async fn health_tells_live_from_ready() {
+async fn health_distinguishes_live_and_ready() {
     let up = health(|| async { Ok(()) });
     let down = health(|| async { Err("password for postgres is wrong".to_owned()) });
     assert_eq!(ask(&up, get("/ready")).await, (StatusCode::OK, json!({ "status": "ok" })));
@@ -338,7 +338,7 @@ async fn metrics_count_by_service_method_and_class() {
 }
 
 #[tokio::test]
-async fn metrics_are_for_this_machine_alone() {
+async fn metrics_are_only_for_this_machine() {
     let metrics = gateway(&keys()).metrics();
     for refused in
         [get("/").header("host", "rebound.example"), get("/").header("host", "localhost").header("via", "x")]
@@ -350,7 +350,7 @@ async fn metrics_are_for_this_machine_alone() {
 }
 
 #[tokio::test]
-async fn what_strangers_note_about_themselves_can_be_hidden() {
+async fn untrusted_forwarding_headers_can_be_removed() {
     let echo = || {
         make_sync(|request: Request| {
             let names: Vec<&str> = request.headers().keys().map(http::HeaderName::as_str).collect();

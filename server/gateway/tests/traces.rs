@@ -74,7 +74,7 @@ async fn a_request_its_service_and_its_calls_are_one_trace() {
     assert!(request.parent_span_is_remote && !service.parent_span_is_remote);
     assert_eq!((&request.span_kind, &call.span_kind), (&SpanKind::Server, &SpanKind::Client));
     assert_eq!((&*request.name, &*service.name), ("GET /things/v1/{thing}", "things"));
-    let said = attributes(request);
+    let found = attributes(request);
     for (name, value) in [
         ("http.route", "/things/v1/{thing}"),
         ("url.path", "/things/v1/lamp"),
@@ -83,7 +83,7 @@ async fn a_request_its_service_and_its_calls_are_one_trace() {
         ("http.response.status_code", "200"),
         ("basalt.service", "things"),
     ] {
-        assert_eq!(said.get(name).map(String::as_str), Some(value), "{name} in {said:?}");
+        assert_eq!(found.get(name).map(String::as_str), Some(value), "{name} in {found:?}");
     }
     assert!(!format!("{spans:?}").contains("hunter2"));
 }
@@ -98,8 +98,8 @@ async fn routes_are_those_that_the_service_has_matched() {
     let spans = exporter.get_finished_spans().unwrap();
     let request = spans.last().unwrap();
     assert_eq!(request.name, "HTTP /users/{user_id}");
-    let said = attributes(request);
-    assert_eq!((&*said["http.request.method"], &*said["error.type"]), ("_OTHER", "500"));
+    let found = attributes(request);
+    assert_eq!((&*found["http.request.method"], &*found["error.type"]), ("_OTHER", "500"));
     assert!(matches!(request.status, Status::Error { .. }), "{:?}", request.status);
 }
 
@@ -120,7 +120,7 @@ async fn refusals_are_traced_too_and_unsampled_traces_are_not() {
 }
 
 #[tokio::test]
-async fn without_a_tracer_what_the_client_sent_goes_on() {
+async fn without_a_tracer_the_clients_trace_headers_are_passed_on() {
     let gateway = Gateway::without_keys(Settings::default());
     let face = gateway.open("things", caller(StatusCode::OK));
     for header in [format!("{PARENT}-01"), "rubbish".to_owned()] {

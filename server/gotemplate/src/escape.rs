@@ -1,7 +1,7 @@
-//! HTML that values cannot break out of, whatever they hold.
+//! Escapes values so that they cannot change the structure of the HTML around them, whatever they contain.
 //!
-//! The template's own text is followed through the states of an HTML reader, so that for each value it is known where
-//! it stands; the value is then escaped for that place and changes no state.
+//! The template's own text is parsed into the states of an HTML reader, so that the context of each value is known. The
+//! value is escaped for that context and does not change the state.
 //!
 //! Source: the documentation of Go's `html/template`, sections "Contexts" and "Security Model".
 
@@ -35,7 +35,7 @@ const URL_ATTRIBUTES: [&str; 17] = [
 /// Elements whose content is not HTML.
 const RAW_ELEMENTS: [&str; 4] = ["script", "style", "textarea", "title"];
 
-/// What an attribute's value means.
+/// The meaning of an attribute's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Plain,
@@ -44,12 +44,12 @@ enum Meaning {
     Script,
 }
 
-/// Which part of a URL has been reached.
+/// The part of a URL that has been reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UrlPart {
     Start,
     Path,
-    /// Behind `?` or `#`.
+    /// After `?` or `#`.
     Query,
 }
 
@@ -63,9 +63,9 @@ enum State {
     Tag,
     /// In the name of an attribute.
     Name,
-    /// Behind an attribute's name.
+    /// After an attribute's name.
     AfterName,
-    /// Behind the equals sign.
+    /// After the equals sign.
     BeforeValue,
     /// In an attribute's value; without a quote, white space ends it.
     Attribute {
@@ -75,7 +75,7 @@ enum State {
     Raw(&'static str),
 }
 
-/// Takes the template's text and values and writes HTML.
+/// Writes HTML from the template's text and values.
 pub(super) struct Escaper {
     output: String,
     state: State,
@@ -134,7 +134,8 @@ impl Escaper {
         }
     }
 
-    /// Returns how much of `rest` is content of `element`; what follows begins with its closing tag.
+    /// Returns the number of bytes of `rest` that are content of `element`; the rest after them begins with its closing
+    /// tag.
     fn raw(&mut self, rest: &str, element: &str) -> usize {
         let closes =
             |tag: &str| tag.get(2..2 + element.len()).is_some_and(|name| name.eq_ignore_ascii_case(element));
@@ -214,7 +215,7 @@ impl Escaper {
         }
     }
 
-    /// Appends a value. Errors with a reason where none may stand.
+    /// Appends a value. Errors: the reason why no value is allowed here.
     pub(super) fn value(&mut self, value: &Value) -> Result<(), &'static str> {
         const SCRIPTS: &str = "values inside scripts are not supported: no mail program runs them";
         let text = if *value == Value::Nil { String::new() } else { sprint(std::slice::from_ref(value)) };
@@ -274,7 +275,7 @@ fn meaning(attribute: &str) -> Meaning {
     }
 }
 
-/// Returns whether a URL is relative or of a scheme that runs nothing.
+/// Returns whether a URL is relative or has a scheme that does not run code.
 fn is_safe_url(url: &str) -> bool {
     match url.split_once(':') {
         Some((scheme, _)) if !scheme.contains('/') => {
@@ -284,7 +285,7 @@ fn is_safe_url(url: &str) -> bool {
     }
 }
 
-/// Encodes `text` as part of a URL; with `whole`, what separates a URL's parts stays.
+/// Encodes `text` as part of a URL; with `whole`, the characters that separate a URL's parts stay unchanged.
 fn percent_encoded(text: &str, whole: bool) -> String {
     let bytes = text.as_bytes();
     let mut encoded = String::with_capacity(text.len());
@@ -307,7 +308,7 @@ fn percent_encoded(text: &str, whole: bool) -> String {
     encoded
 }
 
-/// Returns `text` as a value in CSS: words, numbers and colours, nothing with a meaning of its own.
+/// Returns `text` as a value in CSS: words, numbers and colours, without characters that have a meaning in CSS.
 fn style(text: &str) -> String {
     let safe =
         |c: char| c.is_alphanumeric() || matches!(c, ' ' | '#' | '.' | ',' | '%' | '-' | '_' | '+' | '!');
@@ -316,7 +317,7 @@ fn style(text: &str) -> String {
     if active || !text.chars().all(safe) { REFUSED.to_owned() } else { text.to_owned() }
 }
 
-/// Returns `text` with the characters replaced that mean something in HTML.
+/// Returns `text` with the characters replaced that have a meaning in HTML.
 pub(super) fn html(text: &str) -> String {
     replace(text, |character| match character {
         '\0' => Some("\u{fffd}"),

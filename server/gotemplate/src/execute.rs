@@ -1,4 +1,4 @@
-//! Values into text.
+//! Executes templates: replaces actions by values.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use super::escape::Escaper;
 use super::parser::{Node, Operand, Pipeline};
 use super::{Format, MAX_OUTPUT, Template, TemplateError, Value, functions};
 
-/// How deep templates may use each other.
+/// The maximum depth of templates that use each other.
 const MAX_DEPTH: usize = 20;
-/// The most nodes that are executed, which limits the time of nested loops.
+/// The maximum number of executed nodes, which limits the time of nested loops.
 const MAX_STEPS: usize = 100_000;
 
-/// Fills `template` in with `data`.
+/// Executes `template` with `data`.
 pub(super) fn render(template: &Template, data: &Value) -> Result<String, TemplateError> {
     let output = match template.format {
         Format::Text => Output::Text(String::new()),
@@ -40,7 +40,7 @@ impl Output {
     }
 }
 
-/// What to do after a piece.
+/// What follows after a node.
 #[derive(PartialEq)]
 enum Flow {
     On,
@@ -51,7 +51,7 @@ enum Flow {
 struct Run<'t> {
     defined: &'t BTreeMap<String, Vec<Node>>,
     output: Output,
-    /// By name, the innermost last. The first, without a name, is the data.
+    /// Names and values; the innermost variable is the last. The first has no name and is the data.
     variables: Vec<(String, Value)>,
     depth: usize,
     steps: usize,
@@ -183,7 +183,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns the value of `pipeline`, which its variables get too.
+    /// Returns the value of `pipeline`, and assigns it to the pipeline's variables.
     fn pipeline(&mut self, pipeline: &Pipeline, dot: &Value) -> Result<Value, TemplateError> {
         let value = self.commands(pipeline, dot)?;
         for name in &pipeline.variables {
@@ -230,7 +230,7 @@ impl Run<'_> {
         let mut arguments = Vec::with_capacity(operands.len() + 1);
         for operand in operands {
             let value = self.operand(operand, dot, line)?;
-            // `and` and `or` look no further than they must.
+            // `and` and `or` evaluate only as many arguments as they need.
             if (name == "and" && !value.is_true()) || (name == "or" && value.is_true()) {
                 return Ok(value);
             }

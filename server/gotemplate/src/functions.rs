@@ -1,4 +1,4 @@
-//! The functions that every template has.
+//! The functions that are available in every template.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -10,7 +10,7 @@ const NAMES: [&str; 18] = [
     "printf", "html", "js", "urlquery",
 ];
 
-/// The characters, besides letters and digits, that Go's `url.QueryEscape` does not escape.
+/// The characters, in addition to letters and digits, that Go's `url.QueryEscape` does not escape.
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// Returns whether there is a function `name`.
@@ -18,11 +18,11 @@ pub(super) fn exists(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// Calls function `name`. Errors with a reason.
+/// Calls function `name`. Errors: the reason.
 pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, String> {
     let text = || sprint(arguments);
     Ok(match name {
-        // That no earlier argument decided is the caller's doing.
+        // The caller returns the first argument that decides. If none does, the last argument is the result.
         "and" | "or" => arguments.last().cloned().ok_or("expected at least one argument")?,
         "not" => Value::Bool(!one(arguments)?.is_true()),
         "len" => length(one(arguments)?)?,
@@ -47,7 +47,7 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Result<Value, String> {
     })
 }
 
-/// Does what Go's `fmt.Sprint` does: blanks only between two arguments neither of which is a text.
+/// Does the same as Go's `fmt.Sprint`: blanks only between two arguments neither of which is a text.
 pub(super) fn sprint(arguments: &[Value]) -> String {
     let mut text = String::new();
     for (position, argument) in arguments.iter().enumerate() {
@@ -149,7 +149,7 @@ fn compare(name: &str, arguments: &[Value]) -> Result<bool, String> {
     })
 }
 
-/// Does what Go's `template.JSEscapeString` does.
+/// Does the same as Go's `template.JSEscapeString`.
 fn javascript(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,8 +1,8 @@
-//! Text and actions as tokens.
+//! Splits a template into tokens.
 
 use super::TemplateError;
 
-/// The least part of a template that means something.
+/// The smallest part of a template with a meaning.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
     /// The text between actions.
@@ -17,7 +17,7 @@ pub(super) enum Token {
     Dot,
     /// `.name`
     Field(String),
-    /// `$name`, or `$`, whose name is empty.
+    /// `$name`; the name of `$` alone is empty.
     Variable(String),
     /// A keyword, a function, `true`, `false` or `nil`.
     Word(String),
@@ -100,7 +100,7 @@ impl<'s> Lexer<'s> {
         TemplateError::new(self.line(), reason)
     }
 
-    /// Reads up to and with `}}`. Returns whether the text after it loses its leading white space.
+    /// Reads up to and including `}}`. Returns whether the text after it loses its leading white space.
     fn action(&mut self) -> Result<bool, TemplateError> {
         if self.rest().trim_start().starts_with("/*") {
             return self.comment();
@@ -116,7 +116,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Returns whether an action ends here, and if so, whether it trims.
+    /// Returns whether an action ends here, and if so, whether it trims the text after it.
     fn closing(&self) -> Option<bool> {
         let rest = self.rest();
         let trimmed = rest.trim_start();
@@ -202,7 +202,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Returns the text from a quote to the next one, with Go's escapes resolved, and how many bytes it takes.
+    /// Returns the text from a quote to the next one, with Go's escapes resolved, and its length in the source.
     fn unescape(&self, rest: &str, quote: char) -> Result<(String, usize), TemplateError> {
         let mut text = String::new();
         let mut characters = rest.char_indices().skip(1);
@@ -234,7 +234,7 @@ impl<'s> Lexer<'s> {
     }
 }
 
-/// Returns the letters, digits and underscores that `text` begins with.
+/// Returns the letters, digits and underscores at the beginning of `text`.
 fn word(text: &str) -> &str {
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
     &text[..end.unwrap_or(text.len())]

@@ -1,5 +1,5 @@
-//! Templates in the syntax of Go's [`text/template`] and [`html/template`], which Supabase's mails and text messages are
-//! written in.
+//! Templates in the syntax of Go's [`text/template`] and [`html/template`], in which Supabase's mails and text messages
+//! are written.
 //!
 //! ```
 //! use gotemplate::{Format, Template, Value};
@@ -10,12 +10,12 @@
 //! # Ok::<(), gotemplate::TemplateError>(())
 //! ```
 //!
-//! A template goes through `lexer` (tokens), `parser` (a tree) and `execute` (values into text). In [`Format::Html`],
-//! `escape` follows the HTML and escapes each value for its context: in text, an attribute, a URL or a style.
+//! A template is processed by `lexer` (tokens), `parser` (a tree) and `execute` (output). In [`Format::Html`], `escape`
+//! parses the HTML and escapes each value for its context: in text, an attribute, a URL or a style.
 //!
-//! All functions that Go defines for every template are there, except `call`; so are `if`, `range`, `with`, `define`,
-//! `template` and `block`. Methods and `call` are left out, because they need Go values, and values inside scripts are
-//! refused, because no mail program runs scripts. Output is limited to 4 MiB.
+//! All functions that Go defines for every template are supported, except `call`; so are `if`, `range`, `with`,
+//! `define`, `template` and `block`. Methods and `call` are not supported, because they need Go values. Values inside
+//! scripts are refused, because no mail program runs scripts. Output is limited to 4 MiB.
 //!
 //! [`text/template`]: https://pkg.go.dev/text/template
 //! [`html/template`]: https://pkg.go.dev/html/template
@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use parser::Node;
 pub use value::Value;
 
-/// Most bytes that a template may become.
+/// The maximum number of bytes of a template's output.
 const MAX_OUTPUT: usize = 4 << 20;
 
 /// Why a template cannot be parsed or executed; for the log.
@@ -50,16 +50,16 @@ impl TemplateError {
     }
 }
 
-/// What a template makes, which decides how values are escaped.
+/// The format of a template's output, which decides how values are escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Values stay as they are (`text/template`).
+    /// Values stay unchanged (`text/template`).
     Text,
     /// Values are escaped for their context (`html/template`).
     Html,
 }
 
-/// A template that can be filled in.
+/// A parsed template.
 #[derive(Debug, Clone)]
 pub struct Template {
     format: Format,
@@ -68,18 +68,18 @@ pub struct Template {
 }
 
 impl Template {
-    /// Reads `source`.
+    /// Parses `source`.
     ///
-    /// Errors: [`TemplateError`] with the line where the syntax is broken or an unknown function is named.
+    /// Errors: [`TemplateError`] with the line of a syntax error or of an unknown function.
     pub fn parse(source: &str, format: Format) -> Result<Self, TemplateError> {
         let parsed = parser::parse(lexer::tokens(source)?)?;
         Ok(Self { format, nodes: parsed.nodes, defined: parsed.defined })
     }
 
-    /// Returns the template with `data` as its dot.
+    /// Executes the template with `data` as its dot, and returns the output.
     ///
-    /// Errors: [`TemplateError`] for a field of something that has none, wrong arguments, a value inside a script, and
-    /// output of more than 4 MiB.
+    /// Errors: [`TemplateError`] for a field of a value that has no fields, wrong arguments, a value inside a script,
+    /// and output of more than 4 MiB.
     pub fn render(&self, data: &Value) -> Result<String, TemplateError> {
         execute::render(self, data)
     }

@@ -1,4 +1,4 @@
-//! Tokens as a tree.
+//! Parses tokens into a tree.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -7,13 +7,13 @@ use std::vec::IntoIter;
 use super::lexer::{LocatedToken, Token};
 use super::{TemplateError, Value, functions};
 
-/// How deep blocks and parentheses may be nested.
+/// The maximum depth of nested blocks and parentheses.
 const MAX_DEPTH: usize = 50;
 
-/// A piece of a template.
+/// A node of a template's tree.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
-    /// Goes out as it is.
+    /// Written unchanged.
     Text(String),
     /// `{{ … }}`
     Action(Pipeline),
@@ -31,18 +31,18 @@ pub(super) enum Node {
     Continue,
 }
 
-/// Commands, each of which gets the value of the one before as its last argument.
+/// Commands, each of which gets the value of the previous one as its last argument.
 #[derive(Debug, Clone)]
 pub(super) struct Pipeline {
     pub(super) line: usize,
-    /// Variables that get the value.
+    /// Variables that the value is assigned to.
     pub(super) variables: Vec<String>,
     /// Whether the variables are new.
     pub(super) declares: bool,
     pub(super) commands: Vec<Vec<Operand>>,
 }
 
-/// What a command is made of.
+/// An operand of a command.
 #[derive(Debug, Clone)]
 pub(super) enum Operand {
     /// The dot, and fields of it.
@@ -57,13 +57,13 @@ pub(super) enum Operand {
     Literal(Value),
 }
 
-/// A template's tree, and those of the templates that it defines.
+/// The tree of a template, and those of the templates that it defines.
 pub(super) struct ParsedTemplate {
     pub(super) nodes: Vec<Node>,
     pub(super) defined: BTreeMap<String, Vec<Node>>,
 }
 
-/// Reads the tree of `tokens`.
+/// Parses `tokens` into a tree.
 pub(super) fn parse(tokens: Vec<LocatedToken>) -> Result<ParsedTemplate, TemplateError> {
     let mut parser =
         Parser { tokens: tokens.into_iter().peekable(), line: 1, depth: 0, defined: BTreeMap::new() };
@@ -74,7 +74,7 @@ pub(super) fn parse(tokens: Vec<LocatedToken>) -> Result<ParsedTemplate, Templat
     }
 }
 
-/// What a list of nodes ends with.
+/// The end of a list of nodes.
 enum End {
     Source,
     Closed,
@@ -237,7 +237,8 @@ impl Parser {
         Ok(Node::Template { name, data, line })
     }
 
-    /// Reads a definition; with `used`, one that is filled in where it stands, which is then returned.
+    /// Parses a definition. If `used` is set, the definition is also executed at its place, and the node for that is
+    /// returned.
     fn define(&mut self, used: bool) -> Result<Option<Node>, TemplateError> {
         let (name, line) = (self.name()?, self.line);
         self.skip_space();
@@ -255,7 +256,7 @@ impl Parser {
         Ok(used.then_some(Node::Template { name, data, line }))
     }
 
-    /// Reads up to and with `end`.
+    /// Parses a pipeline up to and including `end`.
     fn pipeline(&mut self, end: &Token) -> Result<Pipeline, TemplateError> {
         self.skip_space();
         let (variables, declares, first) = self.assignment()?;
@@ -287,8 +288,8 @@ impl Parser {
         }
     }
 
-    /// Parses `$a :=`, `$a =` or `$a, $b :=` at the beginning of a pipeline. Returns the variable itself as an operand
-    /// where it turns out to be one.
+    /// Parses `$a :=`, `$a =` or `$a, $b :=` at the beginning of a pipeline. If a variable there is not assigned to, it
+    /// is returned as an operand.
     fn assignment(&mut self) -> Result<(Vec<String>, bool, Option<Operand>), TemplateError> {
         let mut variables = Vec::new();
         while let Some(Token::Variable(name)) = self.peek().cloned() {
@@ -356,7 +357,7 @@ impl Parser {
     }
 }
 
-/// What an action turns out to be.
+/// The result of parsing an action.
 enum Block {
     Node(Node),
     Nothing,

@@ -1,4 +1,4 @@
-//! Go's `fmt.Sprintf`, as far as templates use it.
+//! The part of Go's `fmt.Sprintf` that templates use.
 
 use super::Value;
 
@@ -12,10 +12,10 @@ struct Verb {
     precision: Option<usize>,
 }
 
-/// The largest width and precision that are accepted.
+/// The maximum width and precision.
 const MAX_WIDTH: usize = 1000;
 
-/// Returns the first argument with its verbs replaced by the others. Errors with a reason.
+/// Returns the first argument with its verbs replaced by the other arguments. Errors: the reason.
 pub(super) fn printf(arguments: &[Value]) -> Result<String, String> {
     let Some((Value::String(format), arguments)) = arguments.split_first() else {
         return Err("the first argument must be a text".to_owned());
@@ -45,7 +45,7 @@ pub(super) fn printf(arguments: &[Value]) -> Result<String, String> {
 }
 
 impl Verb {
-    /// Reads what follows a `%`: the verb, its letter, the rest.
+    /// Parses the text after a `%`: the verb, its letter, the rest.
     fn parse(text: &str) -> Result<(Self, char, &str), String> {
         let mut verb = Self::default();
         let flags = text.len() - text.trim_start_matches(['-', '+', '0', ' ', '#']).len();
@@ -140,7 +140,7 @@ fn exponent(text: &str) -> String {
     }
 }
 
-/// Does what Go's `strconv.Quote` does.
+/// Does the same as Go's `strconv.Quote`.
 fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {

@@ -25,7 +25,7 @@ fn text(source: &str) -> String {
 }
 
 #[test]
-fn values_are_escaped_for_the_place_where_they_stand() {
+fn values_are_escaped_for_their_context() {
     for (source, expected) in [
         ("{{.T}}", "a&#43;b &lt;&#34;&#39;&gt; `="),
         (
@@ -112,7 +112,7 @@ fn functions_and_pipelines_compute() {
 }
 
 #[test]
-fn mistakes_name_their_line() {
+fn errors_have_their_line() {
     for (source, line, reason) in [
         ("a\n{{if .Yes}}", 2, "not closed"),
         ("{{.Name", 1, "not closed"),
@@ -135,7 +135,7 @@ fn mistakes_name_their_line() {
 }
 
 #[test]
-fn runaway_templates_are_stopped() {
+fn endless_templates_are_stopped() {
     let nested = "{{range $.Items}}".repeat(20) + "x" + &"{{end}}".repeat(20);
     assert!(render(&nested, Format::Text).unwrap_err().reason.contains("too much"));
     let recursive = "{{define \"a\"}}{{template \"a\" .}}{{end}}{{template \"a\" .}}";

@@ -1,4 +1,4 @@
-//! What templates compute with, and how Go prints it.
+//! The values of templates, and their text form in Go.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ impl Value {
         Self::Map(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
-    /// Returns whether `if` takes it for true: anything but nothing, `false`, zero and what is empty.
+    /// Returns whether `if` considers it true: all values except nothing, `false`, zero and empty ones.
     pub(super) fn is_true(&self) -> bool {
         match self {
             Self::Nil => false,
@@ -43,7 +43,7 @@ impl Value {
         }
     }
 
-    /// Returns the field `name`; nothing for a key that is missing. Errors with the kind of a value that has no fields.
+    /// Returns the field `name`; nothing if the key is missing. Errors: the kind of a value that has no fields.
     pub(super) fn field(&self, name: &str) -> Result<Self, &'static str> {
         match self {
             Self::Map(fields) => Ok(fields.get(name).cloned().unwrap_or_default()),
@@ -64,7 +64,7 @@ impl Value {
         }
     }
 
-    /// Returns how two values of one basic kind are ordered; none where they cannot be compared.
+    /// Returns the order of two values of one basic kind; `None` if they cannot be compared.
     pub(super) fn order(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Int(a), Self::Int(b)) => Some(a.cmp(b)),
@@ -73,7 +73,7 @@ impl Value {
         }
     }
 
-    /// Returns whether two values are the same; none where they cannot be compared.
+    /// Returns whether two values are equal; `None` if they cannot be compared.
     pub(super) fn equals(&self, other: &Self) -> Option<bool> {
         match (self, other) {
             (Self::Bool(a), Self::Bool(b)) => Some(a == b),
@@ -85,7 +85,7 @@ impl Value {
     /// Returns the value as a number, whole or not.
     pub(super) fn number(&self) -> Option<f64> {
         match self {
-            // Beyond 2^53 neighbours fall together, as they do in JSON.
+            // Beyond 2^53, adjacent integers become equal, as in JSON.
             Self::Int(number) => Some(*number as f64),
             Self::Float(number) => Some(*number),
             _ => None,
@@ -114,7 +114,7 @@ impl From<&serde_json::Value> for Value {
     }
 }
 
-/// As Go's `fmt.Sprint` prints it.
+/// The text that Go's `fmt.Sprint` prints.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -141,8 +141,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// Writes a floating-point number as Go's `%v` does: the fewest digits that mean it, with an exponent below 1e-4 and
-/// from 1e6 on.
+/// Writes a floating-point number as Go's `%v` does: the fewest digits that identify it, with an exponent below 1e-4
+/// and from 1e6 on.
 fn shortest(number: f64) -> String {
     if !number.is_finite() {
         let sign = if number < 0.0 { "-" } else { "+" };

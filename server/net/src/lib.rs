@@ -1,9 +1,9 @@
 //! The worker of the extension pg_net: sends the HTTP requests that SQL queues, once their transactions have committed,
 //! and records the answers.
 //!
-//! The extension's tables and functions are Basalt's own (`schema/extensions`). A server's original pg_net, whose
-//! worker is part of Postgres, is left alone. Several nodes may work on one queue: each request is taken once. A
-//! request that a node has taken is lost if the node ends before the answer, as with the original.
+//! The extension's tables and functions are Basalt's own (`schema/extensions`). If a server has the original pg_net,
+//! whose worker is part of Postgres, this worker does nothing. Several nodes may work on one queue: each request is
+//! taken once. A request that a node has taken is lost if the node ends before the answer, as with the original.
 
 mod queue;
 mod request;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use request::Sender;
 
-/// How many requests there may be at the same time.
+/// The maximum number of concurrent requests.
 const MAX_CONCURRENT: usize = 50;
 
 /// The pause between reads of the queue.
@@ -29,8 +29,8 @@ const LONG_PAUSE: Duration = Duration::from_secs(3);
 /// How often old answers are removed.
 const EXPIRY_PAUSE: Duration = Duration::from_secs(60);
 
-/// Works on the queue of `database`, whose login must be able to read it, until `stop`. `api` is the URL of this server,
-/// which stands in for the gateway of the Supabase CLI's containers.
+/// Works on the queue of `database`, whose login must be able to read it, until `stop`. `api` is the URL of this
+/// server, which replaces the gateway of the Supabase CLI's containers.
 ///
 /// Errors: a sentence when TLS cannot be set up.
 pub async fn work(database: Database, api: &str, stop: CancellationToken) -> Result<(), String> {
@@ -70,7 +70,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Begins to send the queued requests, as many as there may be.
+    /// Begins to send queued requests, as many as the limit allows.
     async fn round(&mut self) -> Result<(), Error> {
         if !self.is_ours {
             self.is_ours = queue::is_ours(&self.database).await?;

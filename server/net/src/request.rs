@@ -8,10 +8,10 @@ use reqwest::{Client, Url};
 use serde_json::{Map, Value};
 use tokio::net::lookup_host;
 
-/// The longest time limit of a request.
+/// The maximum time limit of a request.
 const MAX_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Bytes that an answer may have.
+/// The maximum number of bytes of an answer.
 const CONTENT_LIMIT: usize = 10 << 20;
 
 /// A queued request.
@@ -40,7 +40,7 @@ pub(crate) struct Outcome {
 const GATEWAY_HOSTS: [&str; 2] = ["kong", "api.supabase.internal"];
 const GATEWAY_PORT: u16 = 8000;
 
-/// The host of the machine for its containers.
+/// The host name by which containers reach their machine.
 const CONTAINERS_HOST: &str = "host.docker.internal";
 
 /// An HTTP client that trusts the machine's certificate authorities. Cheap to clone.
@@ -78,7 +78,8 @@ impl Sender {
         }
     }
 
-    /// Returns `url` with the address of this server or machine in place of a host that only the CLI's containers know.
+    /// Returns `url` with the address of this server or machine in place of a host that only the CLI's containers can
+    /// resolve.
     async fn reachable(&self, url: &str) -> Result<Url, String> {
         let mut url = Url::parse(url).map_err(|error| format!("not a URL: {error}"))?;
         let host = url.host_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What SQL queues is sent, and what came back is written down.
+//! Requests that SQL queues are sent, and their answers are recorded.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
@@ -11,14 +11,14 @@ use tokio::sync::mpsc;
 use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
-/// The longest that anything here may take on a busy machine.
+/// The maximum time that any step may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An API that no test asks.
+/// The URL of an API that no test calls.
 const UNREACHABLE: &str = "http://127.0.0.1:1";
 
-/// Starts a server that passes on the requests it got and answers each with 201 and a header; `/slow` is never
-/// answered.
+/// Starts a server that returns the requests that it has received, and answers each with 201 and a header; `/slow` is
+/// never answered.
 async fn listen() -> (String, mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -57,13 +57,13 @@ async fn listen() -> (String, mpsc::UnboundedReceiver<String>) {
     (origin, requests)
 }
 
-/// Returns the next request that the server got.
+/// Returns the next request that the server has received.
 async fn next(requests: &mut mpsc::UnboundedReceiver<String>) -> String {
     tokio::time::timeout(PATIENCE, requests.recv()).await.unwrap().unwrap()
 }
 
-/// Returns a database with the extension and a worker of the server `api`, and its administrator's connection; `None` if
-/// the environment says that there is no such extension.
+/// Returns a database with the extension and a worker of the server `api`, and its administrator's connection; `None`
+/// if the environment says that there is no such extension.
 async fn working(api: &str) -> Option<(testkit::Database, Client, CancellationToken)> {
     if !testkit::has_extension("pg_net").await {
         return None;
@@ -145,7 +145,7 @@ async fn requests_are_sent_after_the_commit_and_answers_kept() {
 }
 
 #[tokio::test]
-async fn what_fails_is_told_and_holds_up_nothing() {
+async fn failures_are_recorded_and_delay_nothing() {
     let Some((_database, client, stop)) = working(UNREACHABLE).await else { return };
     let (origin, _requests) = listen().await;
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
@@ -177,7 +177,7 @@ async fn what_fails_is_told_and_holds_up_nothing() {
 }
 
 #[tokio::test]
-async fn only_the_administrator_and_the_service_see_what_is_queued() {
+async fn only_the_administrator_and_the_service_see_the_queue() {
     let Some((_database, client, stop)) = working(UNREACHABLE).await else { return };
     client.batch_execute("create role outsider; set role outsider").await.unwrap();
     let refused = client.batch_execute("select net.http_get('http://127.0.0.1:1')").await.unwrap_err();
@@ -195,7 +195,7 @@ async fn only_the_administrator_and_the_service_see_what_is_queued() {
 }
 
 #[tokio::test]
-async fn requests_name_the_request_to_the_api_that_they_are_part_of() {
+async fn requests_have_the_trace_of_the_request_to_the_api() {
     let Some((_database, client, stop)) = working(UNREACHABLE).await else { return };
     let (origin, mut requests) = listen().await;
     let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -221,7 +221,7 @@ async fn requests_name_the_request_to_the_api_that_they_are_part_of() {
 }
 
 #[tokio::test]
-async fn names_that_only_containers_have_lead_here() {
+async fn hosts_that_only_containers_know_lead_here() {
     let (origin, mut requests) = listen().await;
     let Some((_database, client, stop)) = working(&origin).await else { return };
     let port = origin.rsplit(':').next().unwrap();
@@ -238,7 +238,7 @@ async fn names_that_only_containers_have_lead_here() {
 }
 
 #[tokio::test]
-async fn webhooks_of_the_dashboard_tell_of_rows() {
+async fn webhooks_of_the_dashboard_send_rows() {
     let (origin, mut requests) = listen().await;
     let Some((_database, client, stop)) = working(&origin).await else { return };
     let sql = format!(

@@ -15,9 +15,9 @@ use url::Url;
 
 use crate::settings::{Compression, Target};
 
-/// The least pause between two warnings of failures.
+/// The minimum pause between two warnings of failures.
 const WARNING_PAUSE: Duration = Duration::from_secs(60);
-/// Bytes of an answer that are read at most.
+/// The maximum number of bytes that are read of an answer.
 const ANSWER_LIMIT: usize = 64 * 1024;
 
 /// A collector and its client.
@@ -45,7 +45,7 @@ impl Collector {
     }
 
     /// Sends `message`, which has `count` `things`; reports whether the collector has accepted it. A failed message is
-    /// not sent again; a warning is logged now and then.
+    /// not sent again; a warning is logged, but not for every failure.
     pub(crate) async fn send(&self, message: &impl Message, count: usize, things: &'static str) -> bool {
         let sent = self.post(message.encode_to_vec()).await;
         if let Err(reason) = &sent
@@ -72,7 +72,7 @@ impl Collector {
         if !answer.status().is_success() {
             return Err(format!("it answered {}", answer.status()));
         }
-        // Read to its end, so that the connection can be used again.
+        // The answer is read to its end, so that the connection can be reused.
         let mut read = 0;
         while read < ANSWER_LIMIT
             && let Some(chunk) = answer.chunk().await.map_err(tls::describe)?

@@ -45,7 +45,8 @@ pub struct Export {
 }
 
 impl Export {
-    /// Starts the export that `settings` configure; `None` if they configure none. Must be called inside a Tokio runtime.
+    /// Starts the export that `settings` configure; `None` if they configure none. Must be called inside a Tokio
+    /// runtime.
     ///
     /// Errors: a sentence when TLS cannot be set up.
     pub fn start(settings: &Settings) -> Result<Option<Self>, String> {

@@ -40,7 +40,7 @@ impl Reporter {
     pub(crate) async fn run(self, metrics: impl Fn() -> String, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(self.interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // The first tick comes at once, when there is nothing to send yet.
+        // The first tick is immediate, when there is nothing to send yet.
         ticks.tick().await;
         let mut is_running = true;
         while is_running {

@@ -1,7 +1,7 @@
 //! Parses metrics in the text format of OpenMetrics 1.0, as this program writes them.
 //!
-//! The encoder of `prometheus_client` is closed: it writes this text, or protobuf with a feature that needs a protobuf
-//! compiler at build time. So the values are parsed from the text.
+//! The encoder of `prometheus_client` cannot be replaced: it writes this text, or protobuf with a feature that needs a
+//! protobuf compiler at build time. So the values are parsed from the text.
 
 /// Metrics of one name.
 #[derive(Debug, Default, PartialEq)]
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_metrics_are_parsed() {
         let mut registry = Registry::with_prefix("shop");
         let sold: Labelled<[(String, String); 2], Counter> = Labelled::default();
         let labels =

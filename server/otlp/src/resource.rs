@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_is_the_strongest_that_is_set() {
+    fn the_name_with_the_highest_precedence_is_used() {
         let name = |service_name: Option<&str>, resource_attributes: &str| {
             let settings = Settings {
                 service_name: service_name.map(str::to_owned),

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_made_of_the_common_one_or_are_their_own() {
+    fn addresses_derive_from_the_common_one_or_are_set_separately() {
         let settings = read(&[
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318/base/"),
             ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "https://metrics.example/otlp?tenant=1"),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_the_switches_switches_off() {
+    fn each_switch_disables_its_part() {
         let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318");
         for (switch, sends_traces, sends_metrics) in [
             (("OTEL_SDK_DISABLED", "true"), false, false),
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_refused_and_headers_are_not_repeated() {
+    fn invalid_values_are_refused_and_headers_are_not_repeated() {
         for (name, value) in [
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317"),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),

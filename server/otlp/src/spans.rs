@@ -45,14 +45,14 @@ pub(crate) fn metrics(counts: Arc<SpanCounts>) -> Box<dyn prometheus_client::col
     })
 }
 
-/// The entrance of the queue. Adding a span does not wait.
+/// The sending end of the queue. Adding a span does not wait.
 #[derive(Debug)]
 pub(crate) struct Queue {
     sender: Sender<SpanData>,
     counts: Arc<SpanCounts>,
 }
 
-/// The exit of the queue.
+/// The receiving end of the queue.
 pub(crate) struct Spans {
     receiver: Receiver<SpanData>,
     counts: Arc<SpanCounts>,
@@ -108,7 +108,7 @@ impl Spans {
     }
 
     /// Returns the next batch of up to `most` spans: waits for the first one, and then for others at most as long as
-    /// `delay`. Returns `None` when there will be no more.
+    /// `delay`. Returns `None` when there will be no more spans.
     async fn next(
         &mut self,
         most: usize,

@@ -1,4 +1,4 @@
-//! Spans on their way to a collector, and where there is none.
+//! The export of spans to a collector, and without one.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Path, headers and body of a request.
 type Post = (String, HeaderMap, Vec<u8>);
 
-/// A collector, and what it got.
+/// A collector and the requests that it has received.
 #[derive(Clone, Default)]
 struct Collector(Arc<Mutex<Vec<Post>>>);
 
@@ -84,7 +84,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns what `/metrics` shows of the spans that came to `outcome`.
+/// Returns the number of spans with `outcome` according to `/metrics`.
 fn count(export: &Export, outcome: &str) -> u64 {
     let mut registry = Registry::default();
     export.register(&mut registry);
@@ -134,8 +134,11 @@ async fn spans_reach_the_collector_as_parts_of_the_clients_trace() {
     assert_eq!(headers["content-type"], "application/x-protobuf");
     let resource =
         ExportTraceServiceRequest::decode(&**body).unwrap().resource_spans.remove(0).resource.unwrap();
-    let said = format!("{resource:?}");
-    assert!(said.contains("\"shop\"") && said.contains("deployment.environment.name"), "{said}");
+    let debug_text = format!("{resource:?}");
+    assert!(
+        debug_text.contains("\"shop\"") && debug_text.contains("deployment.environment.name"),
+        "{debug_text}"
+    );
 }
 
 #[tokio::test]
@@ -190,12 +193,12 @@ async fn a_part_of_the_traces_is_recorded() {
     }
     export.stop().await;
     let recorded = collector.spans().len();
-    // Of a thousand, 250 are expected with a standard deviation of 14.
+    // Of a thousand traces, 250 are expected, with a standard deviation of 14.
     assert!((150..350).contains(&recorded), "{recorded}");
 }
 
 #[tokio::test]
-async fn what_waits_is_sent_at_the_end() {
+async fn waiting_spans_are_sent_at_the_end() {
     let (collector, endpoint) = Collector::listen().await;
     let settings = Settings { schedule_delay: 600_000, batch_size: 7, ..settings(&endpoint) };
     let export = Export::start(&settings).unwrap().unwrap();
@@ -216,7 +219,7 @@ async fn what_waits_is_sent_at_the_end() {
 }
 
 #[tokio::test]
-async fn a_collector_that_never_answers_costs_spans_and_nobodys_time() {
+async fn a_collector_that_never_answers_loses_spans_but_delays_no_request() {
     let silent = Silent::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", silent.local_addr().unwrap());
     let settings = Settings { queue_size: 100, batch_size: 10, schedule_delay: 0, ..settings(&endpoint) };
@@ -226,7 +229,7 @@ async fn a_collector_that_never_answers_costs_spans_and_nobodys_time() {
     for _ in 0..10_000 {
         drop(tracer.begin_request(&HeaderMap::new(), "GET /"));
     }
-    // Far less than one waits for the collector.
+    // Far less than the time limit for the collector.
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     let dropped = count(&export, "dropped");
     assert!(dropped >= 10_000 - 100 - 10, "{dropped}");
@@ -268,15 +271,17 @@ async fn metrics_are_sent_at_intervals_and_at_the_end() {
     export.stop().await;
     let metric = sent().remove(0).resource_metrics.remove(0).scope_metrics.remove(0).metrics.remove(0);
     assert_eq!((metric.name.as_str(), metric.description.as_str()), ("shop_sold", "Things sold."));
-    let said = format!("{:?}", metric.data);
+    let debug_text = format!("{:?}", metric.data);
     assert!(
-        said.contains("is_monotonic: true") && said.contains("AsDouble(7.0)") && said.contains("lamp"),
-        "{said}"
+        debug_text.contains("is_monotonic: true")
+            && debug_text.contains("AsDouble(7.0)")
+            && debug_text.contains("lamp"),
+        "{debug_text}"
     );
 }
 
 #[tokio::test]
-async fn nothing_is_started_unless_it_is_asked_for() {
+async fn nothing_is_started_unless_it_is_configured() {
     assert!(Export::start(&Settings::default()).unwrap().is_none());
     let settings = Settings { disabled: true, ..settings("http://127.0.0.1:1") };
     assert!(Export::start(&settings).unwrap().is_none());

@@ -151,7 +151,7 @@ mod tests {
         let (nodes, other_nodes) = (Nodes::default(), Nodes::default());
         one.share_with(&nodes);
         another.share_with(&other_nodes);
-        let mut carried = nodes.carry().unwrap();
+        let mut carried = nodes.outgoing().unwrap();
         one.note(ADA, Lsn(7));
         other_nodes.receive(&carried.try_recv().unwrap());
         assert_eq!(another.of(ADA, &HeaderMap::new()), Lsn(7));

@@ -11,10 +11,10 @@ use super::{ServiceProvider, moment};
 
 pub(super) const HTTP_ARTIFACT: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Artifact";
 
-/// A signed message that asks an identity provider's server for a response.
+/// A signed message that requests a response from an identity provider's server.
 #[derive(Debug)]
 pub struct ArtifactResolve {
-    /// The id of the message, which the answer has to name.
+    /// The id of the message, which the answer must contain.
     pub id: String,
     /// The URL that the message is posted to.
     pub url: String,
@@ -23,9 +23,9 @@ pub struct ArtifactResolve {
 }
 
 impl ServiceProvider {
-    /// Writes the message that asks `provider` for what `artifact` refers to.
+    /// Writes the message that requests from `provider` the response that `artifact` refers to.
     ///
-    /// Errors: [`Refusal`] for a provider that resolves no artifacts.
+    /// Errors: [`Refusal`] for a provider that does not resolve artifacts.
     pub fn artifact_resolve(
         &self,
         provider: &IdentityProvider,
@@ -44,7 +44,7 @@ impl ServiceProvider {
     }
 }
 
-/// Returns the message, with the outline of its signature.
+/// Returns the message, with the template of its signature.
 fn message(service: &ServiceProvider, id: &str, artifact: &str, now: OffsetDateTime) -> String {
     format!(
         "<soapenv:Envelope xmlns:soapenv=\"{soap}\"><soapenv:Body><samlp:ArtifactResolve xmlns:saml=\"{assertion}\" \

@@ -1,11 +1,11 @@
-//! What an identity provider asserts of a user.
+//! The assertions of an identity provider about a user.
 
 use time::OffsetDateTime;
 
 use super::moment;
 use super::xml::{Element, ns};
 
-/// The attribute that identifies a user for good (SAML V2.0 Subject Identifier Attributes Profile, section 3.3).
+/// The attribute that identifies a user permanently (SAML V2.0 Subject Identifier Attributes Profile, section 3.3).
 const SUBJECT_ID: &str = "urn:oasis:names:tc:SAML:attribute:subject-id";
 
 /// Attributes that are used as the e-mail address if no mapping names one, the best one first.
@@ -22,7 +22,7 @@ const EMAILS: [&str; 6] = [
 pub mod name_id_format {
     /// An e-mail address.
     pub const EMAIL: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
-    /// An opaque name that the provider keeps for one user and one service.
+    /// An opaque name that stays the same for one user and one service.
     pub const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
     /// A name for one session.
     pub const TRANSIENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
@@ -30,7 +30,7 @@ pub mod name_id_format {
     pub const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
 }
 
-/// An assertion that was verified.
+/// A verified assertion.
 #[derive(Debug, Clone)]
 pub struct Assertion {
     id: String,
@@ -79,12 +79,13 @@ impl Assertion {
         }
     }
 
-    /// Returns the provider's name of this assertion, which it gives once.
+    /// Returns the provider's id of this assertion, which it uses only once.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Returns all values of the attribute whose name or friendly name is `name`; upper and lower case are the same.
+    /// Returns all values of the attribute whose name or friendly name is `name`, without regard to upper and lower
+    /// case.
     pub fn values(&self, name: &str) -> Vec<&str> {
         let name = name.to_lowercase();
         let is_named = |attribute: &&Attribute| {
@@ -93,7 +94,7 @@ impl Assertion {
         self.attributes.iter().filter(is_named).flat_map(|found| &found.values).map(String::as_str).collect()
     }
 
-    /// Returns what identifies the user at the provider for good; empty if nothing does.
+    /// Returns the permanent identifier of the user at the provider; empty if there is none.
     pub fn user_id(&self) -> String {
         if let Some(subject) = self.values(SUBJECT_ID).first() {
             return (*subject).to_owned();
@@ -105,7 +106,7 @@ impl Assertion {
         }
     }
 
-    /// Returns the best guess at the user's e-mail address; empty if there is none.
+    /// Returns the attribute that is most likely the user's e-mail address; empty if there is none.
     pub fn email(&self) -> &str {
         let attributes = EMAILS.iter().flat_map(|name| self.values(name));
         let name = self
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn users_are_identified_by_what_does_not_change() {
+    fn users_are_identified_by_permanent_identifiers() {
         let subject = attributes(&[("URN:oasis:names:tc:SAML:attribute:subject-id", "", "42@idp")]);
         for (content, expected) in [
             (named(name_id_format::PERSISTENT, "p-1"), "p-1"),
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_found_where_providers_put_them() {
+    fn addresses_are_found_in_the_attributes_of_providers() {
         let email = |content: &str| assertion(content).email().to_owned();
         assert_eq!(
             email(&attributes(&[("x", "MAIL", ""), ("y", "email", "b@x"), ("z", "mail", "a@x")])),

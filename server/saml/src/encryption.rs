@@ -9,8 +9,9 @@ use bergshamra::crypto::keytransport::{self, OaepParams};
 
 use super::xml::{Element, ns};
 
-/// AES with keys of all lengths. Without authentication, too, which most identity providers use: the signature within
-/// is verified all the same, and whoever tries to learn something from failures gets the same answer to all of them.
+/// AES with keys of all lengths, including modes without authentication, which most identity providers use. This is
+/// safe: the signature inside is always verified, and all failures have the same answer, so an attacker learns nothing
+/// from them.
 const CIPHERS: [&str; 6] = [
     algorithm::AES128_GCM,
     algorithm::AES192_GCM,
@@ -21,10 +22,10 @@ const CIPHERS: [&str; 6] = [
 ];
 
 /// Returns the text of the assertion in `encrypted`, an `EncryptedAssertion`. Its key is encrypted with RSA-OAEP for
-/// `key`, and is beside the data or within its key info. RSA with PKCS#1 v1.5 padding is not taken: it lets who can ask
-/// often enough decrypt (Bleichenbacher), and this service's metadata does not offer it.
+/// `key`, and is either next to the data or in its key info. RSA with PKCS#1 v1.5 padding is not accepted: an attacker
+/// who can send enough messages could decrypt with it (Bleichenbacher), and this service's metadata does not offer it.
 ///
-/// Errors: a sentence that is only for the log.
+/// Errors: a sentence, for the log only.
 pub(super) fn decrypt(encrypted: Element<'_>, key: &SoftwareKey) -> Result<String, String> {
     let data = encrypted.only(ns::ENC, "EncryptedData").ok_or("no EncryptedData")?;
     let method = data.only(ns::ENC, "EncryptionMethod").ok_or("no EncryptionMethod of the data")?;
@@ -72,7 +73,7 @@ fn unwrap(encrypted_key: Element<'_>, key: &SoftwareKey) -> Result<Vec<u8>, Stri
     transport.decrypt(key, &cipher_value(encrypted_key)?).map_err(|error| error.to_string())
 }
 
-/// Returns what is encrypted, which must be in the document itself.
+/// Returns the encrypted bytes, which must be in the document itself.
 fn cipher_value(element: Element<'_>) -> Result<Vec<u8>, String> {
     let value = element.only(ns::ENC, "CipherData").and_then(|data| data.only(ns::ENC, "CipherValue"));
     let value = value.ok_or("no CipherValue")?;

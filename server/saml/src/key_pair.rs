@@ -1,4 +1,4 @@
-//! The service provider's RSA key and the certificate that carries it to identity providers.
+//! The service provider's RSA key and the certificate with which identity providers receive it.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
 const SHA256_WITH_RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.11");
 
-/// Fewest bits of a modulus.
+/// The minimum number of bits of a modulus.
 const MIN_BITS: usize = 2048;
 /// The only accepted public exponent.
 const EXPONENT: [u8; 3] = [1, 0, 1];
@@ -41,16 +41,16 @@ pub struct InvalidKey(String);
 /// An RSA key and its certificate.
 pub struct KeyPair {
     key: Key,
-    /// The same, as signatures and decryption want it.
+    /// The same key, in the type that signatures and decryption need.
     private: SoftwareKey,
     /// DER in base64.
     certificate: String,
 }
 
 impl KeyPair {
-    /// Reads a private key, PKCS#1 DER in base64, and makes the certificate of the key and `host`. The certificate is
-    /// byte by byte the one that Supabase Auth makes of them, so that identity providers that have stored it know the
-    /// service again; `decrypts` says whether it also allows encryption.
+    /// Reads a private key, PKCS#1 DER in base64, and creates the certificate of the key and `host`. The certificate is
+    /// byte for byte the one that Supabase Auth creates from them, so that identity providers that have stored it
+    /// recognize the service; `decrypts` says whether it also allows encryption.
     ///
     /// Errors: [`InvalidKey`].
     pub fn new(private_key: &str, host: &str, decrypts: bool) -> Result<Self, InvalidKey> {
@@ -93,7 +93,7 @@ impl KeyPair {
         sign::from_uri(algorithm::RSA_SHA256)?.sign(&self.private, data)
     }
 
-    /// Makes the signature that `template` has the outline of.
+    /// Returns the document `template` with its signature filled in.
     pub(super) fn sign_document(&self, template: &str) -> Result<String, bergshamra::Error> {
         let mut keys = KeysManager::new();
         keys.add_key(self.key.clone());
@@ -116,8 +116,7 @@ fn load(der: &[u8]) -> Result<Key, bergshamra::Error> {
     bergshamra::keys::loader::load_rsa_private_pem(pem.as_bytes())
 }
 
-/// Returns a certificate of the key, signed by itself. Nobody judges it by anything but its key; its members are
-/// upstream's.
+/// Returns a self-signed certificate of the key. Identity providers only use its key; the other fields are upstream's.
 fn certify(
     key: &SoftwareKey,
     public: &[u8],
@@ -179,12 +178,12 @@ mod tests {
 
     use super::*;
 
-    /// A key that was made for tests and protects nothing.
+    /// A key that was generated for tests and protects nothing.
     const KEY: &str = include_str!("../tests/service_provider.b64");
 
     #[test]
     fn the_certificate_is_the_one_that_upstream_makes() {
-        // What Go's crypto/x509 makes of upstream's template with the same key and host.
+        // The output of Go's crypto/x509 for upstream's template with the same key and host.
         for (decrypts, expected) in [
             (false, "5d5e1a5134d3ee17c96d26309dff11c7feca82843268673656517a53c30c15d3"),
             (true, "6a44034d241c706058c0650ba6acf0e019b76928581f683e99c910224905ad8f"),
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_no_printable_string_is_certified_too() {
+    fn a_host_that_is_not_a_printable_string_is_certified_too() {
         assert!(KeyPair::new(KEY, "my_host", false).is_ok());
     }
 }

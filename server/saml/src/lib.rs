@@ -1,12 +1,11 @@
 //! A service provider of SAML 2.0 for single sign-on in a browser.
 //!
-//! [`ServiceProvider`] publishes its own metadata, writes the signed requests that users are sent to an identity provider
-//! with ([`ServiceProvider::request`]), and decides whether a response counts ([`ServiceProvider::accept`]). Identity
-//! providers are read from their metadata ([`IdentityProvider::parse`]).
+//! [`ServiceProvider`] publishes its own metadata, writes the signed requests with which users are sent to an identity
+//! provider ([`ServiceProvider::request`]), and decides whether a response is valid ([`ServiceProvider::accept`]).
+//! Identity providers are read from their metadata ([`IdentityProvider::parse`]).
 //!
 //! The crate does no I/O and keeps no state: documents, keys and the time are passed in. The caller fetches metadata,
-//! sends users and messages on their way, and remembers requests and the assertions that were used
-//! ([`LONGEST_USE`]).
+//! redirects users, sends messages, and stores requests and used assertions ([`LONGEST_USE`]).
 //!
 //! Sources: SAML 2.0 Core, Bindings, Profiles and Metadata (OASIS, March 2005).
 

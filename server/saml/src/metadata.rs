@@ -1,4 +1,4 @@
-//! What an identity provider publishes of itself (SAML 2.0 Metadata).
+//! The metadata that an identity provider publishes (SAML 2.0 Metadata).
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::xml::{self, Element, ns};
 const SOAP: &str = "urn:oasis:names:tc:SAML:2.0:bindings:SOAP";
 const HTTP_REDIRECT: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";
 
-/// How long metadata is valid if it does not say so itself.
+/// How long metadata is valid if it does not contain a time limit.
 const USUAL_LIFE: Duration = Duration::from_secs(24 * 3600);
 
 /// Why a document is not the metadata of one identity provider.
@@ -22,20 +22,21 @@ pub struct InvalidMetadata(String);
 #[derive(Debug, Clone)]
 pub struct IdentityProvider {
     entity_id: String,
-    /// When the metadata ends.
+    /// When the metadata expires.
     valid_until: Option<OffsetDateTime>,
     /// How long the metadata may be kept.
     cache_duration: Option<Duration>,
-    /// Where users are sent; empty if they cannot be sent there by redirect.
+    /// The URL that users are redirected to; empty if redirects are not supported.
     location: String,
-    /// Where references to responses are resolved; empty if nowhere.
+    /// The URL where references to responses are resolved; empty if there is none.
     artifact_location: String,
-    /// What signatures are verified with: certificates, DER in base64.
+    /// The certificates that signatures are verified with, DER in base64.
     certificates: Vec<String>,
 }
 
 impl IdentityProvider {
-    /// Reads a document: an `EntityDescriptor`, or the first one of an identity provider within an `EntitiesDescriptor`.
+    /// Reads a document: an `EntityDescriptor`, or the first one of an identity provider within an
+    /// `EntitiesDescriptor`.
     ///
     /// Errors: [`InvalidMetadata`].
     pub fn parse(text: &str) -> Result<Self, InvalidMetadata> {
@@ -72,12 +73,12 @@ impl IdentityProvider {
         &self.entity_id
     }
 
-    /// Returns where users are sent by redirect; empty if nowhere.
+    /// Returns the URL that users are redirected to; empty if there is none.
     pub(super) fn location(&self) -> &str {
         &self.location
     }
 
-    /// Returns where references to responses are resolved; empty if nowhere.
+    /// Returns the URL where references to responses are resolved; empty if there is none.
     pub(super) fn artifact_location(&self) -> &str {
         &self.artifact_location
     }
@@ -87,8 +88,8 @@ impl IdentityProvider {
         &self.certificates
     }
 
-    /// Returns whether metadata that was stored `age` ago should be fetched again at `now`: when its own word for how
-    /// long it holds is over, else after 24 hours.
+    /// Returns whether metadata that was stored `age` ago should be fetched again at `now`: when its own time limits
+    /// are reached, or without any after 24 hours.
     pub fn is_stale(&self, age: Duration, now: OffsetDateTime) -> bool {
         let over = self.valid_until.is_some_and(|end| now > end);
         let longest = match (self.cache_duration, self.valid_until) {
@@ -99,7 +100,7 @@ impl IdentityProvider {
         over || longest.is_some_and(|longest| age > longest)
     }
 
-    /// Returns what remains until the metadata ends at `now`, negative if it has.
+    /// Returns the time from `now` until the metadata expires; negative if it has expired.
     pub fn remaining(&self, now: OffsetDateTime) -> Option<time::Duration> {
         self.valid_until.map(|end| end - now)
     }
@@ -121,14 +122,14 @@ fn entity(root: Element<'_>) -> Result<Element<'_>, InvalidMetadata> {
     found.ok_or_else(|| invalid("does not contain any entity with an IDPSSODescriptor"))
 }
 
-/// Returns where the first service of this name is that is reached by `binding`; empty if there is none.
+/// Returns the URL of the first service of this name with the binding `binding`; empty if there is none.
 fn location<'d>(role: Element<'d>, name: &'d str, binding: &str) -> &'d str {
     let mut services = role.children_named(ns::METADATA, name);
     let found = services.find(|service| service.attribute("Binding") == Some(binding));
     found.and_then(|service| service.attribute("Location")).unwrap_or_default()
 }
 
-/// Returns the certificates for signatures, and those for everything.
+/// Returns the certificates for signatures, and those for all uses.
 fn certificates(role: Element<'_>) -> Vec<String> {
     role.children_named(ns::METADATA, "KeyDescriptor")
         .filter(|key| matches!(key.attribute("use").unwrap_or_default(), "" | "signing"))
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_provider_is_refused() {
+    fn invalid_providers_are_refused() {
         let id = "entityID='https://idp.example'";
         for text in [
             "not XML".to_owned(),
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_goes_stale_by_its_own_word_or_after_a_day() {
+    fn metadata_becomes_stale_by_its_own_limits_or_after_a_day() {
         let now = moment::parse("2026-01-02T00:00:00Z").unwrap();
         let stale = |attributes: &str, age: Duration| {
             let text = entity(&format!("entityID='x' {attributes}"), ROLE);

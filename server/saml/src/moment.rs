@@ -1,4 +1,4 @@
-//! Points in time and spans of it, as XML Schema writes them.
+//! Points in time and durations in the formats of XML Schema.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use time::{OffsetDateTime, PrimitiveDateTime, UtcOffset};
 
 const DAY: u64 = 24 * 3600;
 
-/// Parses `xs:dateTime`; in UTC if it names no offset (SAML 2.0 Core, section 1.3.3).
+/// Parses `xs:dateTime`; without an offset it is UTC (SAML 2.0 Core, section 1.3.3).
 pub(super) fn parse(text: &str) -> Option<OffsetDateTime> {
     let text = text.trim();
     if let Ok(moment) = OffsetDateTime::parse(text, &Rfc3339) {
@@ -20,7 +20,7 @@ pub(super) fn parse(text: &str) -> Option<OffsetDateTime> {
 /// Returns a moment in UTC, to the second.
 pub(super) fn format(moment: OffsetDateTime) -> String {
     let moment = moment.to_offset(UtcOffset::UTC);
-    // Years of four digits, which all that come from the clock have, can be written.
+    // Years of four digits, which all times of the clock have, can be formatted.
     moment.replace_nanosecond(0).unwrap_or(moment).format(&Rfc3339).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! What this service publishes of itself (SAML 2.0 Metadata), for identity providers to be set up with.
+//! The metadata that this service publishes (SAML 2.0 Metadata), with which identity providers are configured.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ const LIFE: Duration = Duration::days(2);
 /// The validity of downloaded metadata, which is meant to be stored.
 const DOWNLOAD_LIFE: Duration = Duration::days(5 * 365);
 
-/// What the assertions of identity providers may be encrypted with.
+/// The algorithms that identity providers may encrypt assertions with.
 const ENCRYPTION_METHODS: [&str; 7] = [
     "http://www.w3.org/2009/xmlenc11#aes128-gcm",
     "http://www.w3.org/2009/xmlenc11#aes192-gcm",
@@ -37,7 +37,7 @@ impl ServiceProvider {
                 describe(&mut keys, pair, "encryption", &encryption_methods());
             }
         }
-        // While the key is about to change, the metadata must not be stored for long.
+        // Before the key is replaced, the metadata must not be cached for long.
         let cache = if self.next_key.is_some() { " cacheDuration=\"PT1H\"" } else { "" };
         format!(
             "<EntityDescriptor xmlns=\"{metadata}\" validUntil=\"{entity_until}\"{cache} entityID=\"{entity}\">\

@@ -1,4 +1,4 @@
-//! Requests that users are sent to an identity provider with (SAML 2.0 Bindings, section 3.4).
+//! Requests with which users are sent to an identity provider (SAML 2.0 Bindings, section 3.4).
 
 use std::io::Write;
 
@@ -23,10 +23,10 @@ pub(super) const ENTITY: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:entit
 /// Why there is no request.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
-    /// Users cannot be sent to the provider.
+    /// The provider has no URL that users can be redirected to.
     #[error("The identity provider's metadata has no SingleSignOnService for HTTP-Redirect")]
     NoLocation,
-    /// The request cannot be written or signed.
+    /// The request could not be written or signed.
     #[error("{0}")]
     Unsigned(String),
 }
@@ -34,15 +34,15 @@ pub enum RequestError {
 /// A request that is ready to be sent.
 #[derive(Debug)]
 pub struct AuthnRequest {
-    /// What the response will refer to.
+    /// The id of the request, which the response must refer to.
     pub id: String,
-    /// Where the user is sent.
+    /// The URL that the user is sent to.
     pub url: String,
 }
 
 impl ServiceProvider {
-    /// Returns a signed request to `provider`, from which the user comes back with `relay_state`. `name_format` is the
-    /// kind of name that is asked for; a persistent one if it is `None`.
+    /// Returns a signed request to `provider`, which sends the user back with `relay_state`. `name_format` is the
+    /// requested kind of name; a persistent one if it is `None`.
     ///
     /// Errors: [`RequestError`].
     pub fn request(
@@ -71,7 +71,7 @@ impl ServiceProvider {
         );
         let unsigned = |error: &dyn std::fmt::Display| RequestError::Unsigned(error.to_string());
         let deflated = deflate(&document).map_err(|error| unsigned(&error))?;
-        // The order is the one that is signed.
+        // The parameters are signed in this order.
         let signed = Serializer::new(String::new())
             .append_pair("SAMLRequest", &STANDARD.encode(deflated))
             .append_pair("RelayState", relay_state)

@@ -1,6 +1,6 @@
-//! Responses of identity providers: from the form that a browser posts to a valid assertion.
+//! Responses of identity providers: from the form that a browser posts to a verified assertion.
 //!
-//! What must hold is SAML's Web Browser SSO Profile (section 4.1.4), with upstream's time limits.
+//! The conditions are those of SAML's Web Browser SSO Profile (section 4.1.4), with upstream's time limits.
 
 use time::{Duration, OffsetDateTime};
 
@@ -18,43 +18,43 @@ const BEARER: &str = "urn:oasis:names:tc:SAML:2.0:cm:bearer";
 const MAX_AGE: Duration = Duration::seconds(90);
 /// The accepted difference of clocks.
 const MAX_SKEW: Duration = Duration::seconds(180);
-/// For how long an assertion that was used has to be remembered: none counts longer than this.
+/// How long a used assertion has to be remembered: no assertion is valid for longer.
 pub const LONGEST_USE: std::time::Duration = std::time::Duration::from_secs(90 + 180 + 60);
 
-/// What a response is held against.
+/// The expected values that a response is compared with.
 pub(super) struct ValidationContext<'a> {
     pub(super) provider: &'a IdentityProvider,
-    /// The id of the request that it answers; `None` if the identity provider has begun.
+    /// The id of the request that it answers; `None` if the identity provider has started the sign-in.
     pub(super) request_id: Option<&'a str>,
-    /// The id of the message that it was resolved with; `None` if a browser posts it.
+    /// The id of the message that requested it; `None` if a browser posts it.
     pub(super) resolve_id: Option<&'a str>,
-    /// Where responses are posted to.
+    /// The URL that responses are posted to.
     pub(super) consumer: &'a str,
     /// The id of this service.
     pub(super) audience: &'a str,
-    /// What assertions may be encrypted for; empty if none may.
+    /// The keys that assertions may be encrypted for; empty if encryption is not allowed.
     pub(super) keys: Vec<&'a KeyPair>,
     pub(super) now: OffsetDateTime,
 }
 
-/// Why a response does not count or cannot be had: a sentence for the log. It may quote the response.
+/// Why a response is not valid or could not be fetched: a sentence for the log. It may quote the response.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Refusal(pub(super) String);
 
-/// Returns who claims to have sent the response `text`, before anything of it is verified; empty if it does not say, and
-/// `None` for what is no response.
+/// Returns the issuer that the response `text` names, before anything in it is verified; empty if it names none, and
+/// `None` if `text` is not a response.
 pub fn issuer(text: &str) -> Option<String> {
     let document = xml::parse(text).ok()?;
     let root = Element::root(&document).filter(|root| root.is(ns::PROTOCOL, "Response"))?;
     Some(root.child(ns::ASSERTION, "Issuer").map(Element::text).unwrap_or_default())
 }
 
-/// Returns the assertion in a response that counts: signed itself, or within a signed response, by one of the
-/// provider's keys, meant for this service, now, and for the request that it answers.
+/// Returns the assertion in a valid response: signed itself, or inside a signed response, with one of the provider's
+/// keys, for this service, this time, and the request that it answers.
 ///
-/// A response with more than one assertion is refused, and so is one with an assertion or a signature anywhere else than
-/// where they belong: it is what forged responses are made of (signature wrapping), and no provider sends such.
+/// A response with more than one assertion is refused, and so is one with an assertion or a signature in an unexpected
+/// place: forged responses have that form (signature wrapping), and no provider sends such responses.
 pub(super) fn accept(text: &str, context: &ValidationContext<'_>) -> Result<Assertion, String> {
     let document = xml::parse(text)?;
     let root = Element::root(&document).ok_or("an empty document")?;
@@ -87,7 +87,7 @@ pub(super) fn accept(text: &str, context: &ValidationContext<'_>) -> Result<Asse
     accept_encrypted(element, any_signed, &trusted, context)
 }
 
-/// Returns what a server has answered message `id` with, within its envelope.
+/// Returns the server's answer to message `id`, from its envelope.
 fn artifact_response<'d>(
     root: Element<'d>,
     id: &str,
@@ -104,7 +104,7 @@ fn artifact_response<'d>(
     Ok(answer)
 }
 
-/// Decrypts and judges an assertion. `response_signed` says whether the response around it is signed.
+/// Decrypts and verifies an assertion. `response_signed` says whether the response around it is signed.
 fn accept_encrypted(
     element: Element<'_>,
     response_signed: bool,
@@ -146,7 +146,7 @@ fn check_response(root: Element<'_>, signed: bool, context: &ValidationContext<'
     check_answer(root, "response", context)
 }
 
-/// Checks what responses of all kinds have in common.
+/// Checks the parts that responses of all kinds have in common.
 fn check_answer(element: Element<'_>, what: &str, context: &ValidationContext<'_>) -> Result<(), String> {
     check_age(element, what, context.now)?;
     if let Some(issuer) = element.child(ns::ASSERTION, "Issuer") {
@@ -261,7 +261,7 @@ mod tests {
         );
         IdentityProvider::parse(&metadata).unwrap()
     });
-    /// A response that counts, signed as a whole.
+    /// A valid response, signed as a whole.
     static RESPONSE: LazyLock<String> = LazyLock::new(|| {
         let template = format!(
             "<p:Response xmlns:p='{protocol}' xmlns='{assertion}' ID='r' IssueInstant='{NOW}' Destination='{CONSUMER}' \
@@ -286,7 +286,7 @@ mod tests {
         PAIR.sign_document(&template).unwrap()
     });
 
-    /// Returns the id of the assertion, the user and the address in `text`, if it counts.
+    /// Returns the id of the assertion, the user and the address in `text`, if it is valid.
     fn judge(text: &str) -> Result<(String, String, String), String> {
         let context = ValidationContext {
             provider: &PROVIDER,
@@ -306,24 +306,24 @@ mod tests {
     }
 
     #[test]
-    fn what_the_provider_has_signed_counts() {
+    fn a_response_that_the_provider_has_signed_is_valid() {
         assert_eq!(judge(&RESPONSE), Ok(genuine()));
     }
 
     proptest! {
         #[test]
-        fn nobody_changes_what_a_response_says(place in any::<prop::sample::Index>(), new in "[ -~\\n]{0,3}", cut in 0usize..4) {
+        fn changed_responses_are_refused_or_have_the_same_content(place in any::<prop::sample::Index>(), new in "[ -~\\n]{0,3}", cut in 0usize..4) {
             let text = RESPONSE.as_str();
             let start = place.index(text.len());
             let end = (start + cut).min(text.len());
             let changed = format!("{}{new}{}", &text[..start], &text[end..]);
-            if let Ok(said) = judge(&changed) {
-                prop_assert_eq!(said, genuine());
+            if let Ok(accepted) = judge(&changed) {
+                prop_assert_eq!(accepted, genuine());
             }
         }
 
         #[test]
-        fn whatever_is_posted_is_judged(text in "(<(/?[a-z:]{1,3}|[!?]{1,2})( [a-zA-Z:]{1,5}=['\"][^<]{0,5}['\"])?/?>|[^\\x00]{0,5}){0,12}") {
+        fn arbitrary_posted_text_is_refused_without_a_panic(text in "(<(/?[a-z:]{1,3}|[!?]{1,2})( [a-zA-Z:]{1,5}=['\"][^<]{0,5}['\"])?/?>|[^\\x00]{0,5}){0,12}") {
             let _ = issuer(&text);
             let _ = IdentityProvider::parse(&text);
             prop_assert!(judge(&text).is_err());

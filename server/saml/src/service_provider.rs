@@ -1,4 +1,4 @@
-//! The service provider: its addresses and keys, and the check of a response.
+//! The service provider: its URLs and keys, and the verification of a response.
 
 use time::OffsetDateTime;
 
@@ -21,24 +21,24 @@ pub struct ServiceProvider {
     pub allow_encrypted_assertions: bool,
 }
 
-/// A response, as a browser or an identity provider's server has delivered it.
+/// A response that a browser or an identity provider's server has delivered.
 #[derive(Debug)]
 pub struct Response {
     /// The document.
     pub xml: String,
-    /// The id of the message that a server has answered with it; `None` if a browser posts it.
+    /// The id of the message that the server has answered with it; `None` if a browser posts it.
     pub resolve_id: Option<String>,
     /// The identity provider that it should come from.
     pub provider: IdentityProvider,
-    /// The id of the request that it should answer; `None` if the identity provider has begun.
+    /// The id of the request that it should answer; `None` if the identity provider has started the sign-in.
     pub request_id: Option<String>,
 }
 
 impl ServiceProvider {
-    /// Returns the assertion in `response` if it counts at `now`. Verifying signatures and decryption take some
-    /// milliseconds of a processor.
+    /// Returns the assertion in `response` if it is valid at `now`. Verifying signatures and decryption take some
+    /// milliseconds of processor time.
     ///
-    /// Errors: [`Refusal`] for everything that [SAML's Web Browser SSO Profile] does not let count.
+    /// Errors: [`Refusal`] for a response that is not valid according to [SAML's Web Browser SSO Profile].
     ///
     /// [SAML's Web Browser SSO Profile]: https://docs.oasis-open.org/security/saml/v2.0/saml-profiles-2.0-os.pdf
     pub fn accept(&self, response: &Response, now: OffsetDateTime) -> Result<Assertion, Refusal> {

@@ -1,8 +1,8 @@
 //! The verification of signatures in responses.
 //!
-//! A signature counts for the one element that it stands in, as SAML wants it (Core, section 5.4): it refers to that
-//! element by its id, and to nothing else. What it says of itself is judged before it is verified, so that nobody makes
-//! this service run transforms, read files or take algorithms that no identity provider uses.
+//! A signature only covers the element that contains it, as SAML requires (Core, section 5.4): it refers to that
+//! element by its id, and to nothing else. Its description is checked before it is verified, so that a forged one
+//! cannot make this service run transforms, read files or use algorithms that no identity provider uses.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,8 +16,8 @@ use x509_cert::der::Decode;
 
 use super::xml::{Element, ns};
 
-/// What upstream takes: RSA and ECDSA with SHA-1 and SHA-2. No keyed hashes, whose key an identity provider would have
-/// to publish.
+/// The algorithms that upstream accepts: RSA and ECDSA with SHA-1 and SHA-2. Keyed hashes are not accepted, since an
+/// identity provider would have to publish the key.
 const METHODS: [&str; 8] = [
     algorithm::RSA_SHA1,
     algorithm::RSA_SHA256,
@@ -60,15 +60,16 @@ impl TrustedKeys {
             let reasons = reasons.join(", ");
             return Err(format!("the provider's metadata has no certificate that counts now ({reasons})"));
         }
-        // Keys of the manager only, and strict about what is signed: the library's default, which this relies on.
+        // Only keys of the manager, and strict checks of what is signed: the library's default, on which this module
+        // relies.
         let context = DsigContext::new(manager).with_trusted_keys_only(true).with_strict_verification(true);
         Ok(Self(context))
     }
 
-    /// Verifies all signatures in `document`, which was parsed from `text`: they must be those of `elements`, which may
-    /// be signed or not. Returns for each of them whether it is.
+    /// Verifies all signatures in `document`, which was parsed from `text`: each must belong to one of `elements`,
+    /// which need not be signed. Returns for each element whether it is signed.
     ///
-    /// Errors: a sentence for the log, if any signature is not valid, stands elsewhere, or covers anything else.
+    /// Errors: a sentence for the log, if a signature is not valid, is in another place, or covers anything else.
     pub(super) fn verify(
         &self,
         text: &str,
@@ -124,7 +125,7 @@ fn of<'d>(element: Element<'d>) -> Result<Option<Element<'d>>, String> {
     Ok(first)
 }
 
-/// Checks that `signature` is one of `element`, by nothing but the usual algorithms.
+/// Checks that `signature` covers only `element`, and uses only the usual algorithms.
 fn check_form(element: Element<'_>, signature: Element<'_>) -> Result<(), String> {
     let one = |parent: Element<'_>, name: &'static str| {
         parent

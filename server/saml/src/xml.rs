@@ -1,5 +1,5 @@
-//! XML as far as SAML needs it: a parser that refuses what attacks are made of, a view of elements, and text that is
-//! put into XML.
+//! The part of XML that SAML needs: a parser that refuses the constructs of known attacks, a view of elements, and the
+//! escaping of text.
 
 use uppsala::{Document, NodeId, Parser};
 
@@ -12,11 +12,11 @@ pub(super) mod ns {
     pub(crate) use bergshamra::core::ns::{DSIG, ENC, ENC11};
 }
 
-/// Deepest nesting of elements; those of SAML need about a dozen levels.
+/// The maximum nesting of elements; those of SAML need about a dozen levels.
 const MAX_DEPTH: u32 = 64;
 
-/// Parses a document. No document type declaration is taken (SAML needs none), so that there are no entities to expand
-/// and no files to read.
+/// Parses a document. Document type declarations are refused (SAML needs none), so there are no entities to expand and
+/// no files to read.
 ///
 /// Errors: a sentence for the log.
 pub(super) fn parse(text: &str) -> Result<Document<'_>, String> {
@@ -45,7 +45,7 @@ impl<'d> Element<'d> {
         self.document.element(self.node).is_some_and(|element| element.matches_name_ns(namespace, name))
     }
 
-    /// Returns an attribute in no namespace, which all of SAML's are.
+    /// Returns an attribute without a namespace, as all of SAML's are.
     pub(super) fn attribute(self, name: &str) -> Option<&'d str> {
         let attributes = &self.document.element(self.node)?.attributes;
         let plain = |namespace: Option<&str>| namespace.unwrap_or_default().is_empty();
@@ -89,13 +89,13 @@ impl<'d> Element<'d> {
         own.filter(|node| Element { document: self.document, node: *node }.is(namespace, name)).count()
     }
 
-    /// Returns all text in it. Comments do not cut it in two: they are not signed, so that anybody could put one into a
-    /// name.
+    /// Returns all text in it. A comment does not divide the text: comments are not signed, so anyone could insert one
+    /// into a name.
     pub(super) fn text(self) -> String {
         self.document.text_content_deep(self.node)
     }
 
-    /// Returns the text without any white space, as base64 is decoded.
+    /// Returns the text without any white space, as the decoder of base64 needs it.
     pub(super) fn compact_text(self) -> String {
         let mut text = self.text();
         text.retain(|character| !character.is_whitespace());
@@ -112,7 +112,7 @@ pub(super) fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // An attribute's value would be read with spaces in their place.
+            // In an attribute's value, parsers replace these characters by spaces.
             '\t' => escaped.push_str("&#x9;"),
             '\n' => escaped.push_str("&#xA;"),
             '\r' => escaped.push_str("&#xD;"),
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_declared_expanded_or_nested_endlessly() {
+    fn declarations_entities_and_endless_nesting_are_refused() {
         assert!(parse("<a/>").is_ok());
         for text in [
             "<!DOCTYPE a><a/>",
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_escaped_is_read_as_it_was() {
+    fn escaped_text_is_read_unchanged() {
         let text = "a<b>&\"c'\t\n\r";
         let written = format!("<a b=\"{}\"/>", escape(text));
         let document = parse(&written).unwrap();

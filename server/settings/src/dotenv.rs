@@ -1,15 +1,16 @@
 //! The text of `.env` files, read as the Supabase CLI reads it.
 //!
 //! Source: `parser.go` of github.com/joho/godotenv 1.5.1, which the CLI is built with, with three corrections of later
-//! versions: hyphens in names, an escaped backslash before the closing quote, and comments that contain another `#`. Two
-//! differences are this module's own: a byte order mark is skipped, and a quoted value may end with an escaped quote.
+//! versions: hyphens in names, an escaped backslash before the closing quote, and comments that contain another `#`.
+//! Two differences are this module's own: a byte order mark is skipped, and a quoted value may end with an escaped
+//! quote.
 
 use std::collections::BTreeMap;
 
 /// The prefix with which shells export a variable.
 const EXPORT: &str = "export";
 
-/// The reason why a text cannot be parsed. It contains nothing of the text, which may hold secrets.
+/// The reason why a text cannot be parsed. It contains no part of the text, which may contain secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} in line {line}")]
 pub(crate) struct SyntaxError {
@@ -18,9 +19,9 @@ pub(crate) struct SyntaxError {
     line: usize,
 }
 
-/// Parses the variables of `text`. If several have one name, the last counts.
+/// Parses the variables of `text`. If a name occurs several times, the last value counts.
 ///
-/// Errors: [`SyntaxError`] for a character that no name has, and for a quote that is not closed.
+/// Errors: [`SyntaxError`] for a character that is not allowed in names, and for a quote that is not closed.
 pub(crate) fn parse(text: &str) -> Result<BTreeMap<String, String>, SyntaxError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
     let error_at = |what, rest: &str| {
@@ -42,7 +43,7 @@ pub(crate) fn parse(text: &str) -> Result<BTreeMap<String, String>, SyntaxError>
     Ok(values)
 }
 
-/// Skips white space and lines of comment.
+/// Skips white space and comment lines.
 fn statement(text: &str) -> &str {
     let mut rest = text.trim_start();
     while rest.starts_with('#') {
@@ -66,8 +67,8 @@ fn name(text: &str) -> Result<(&str, &str), &str> {
     Ok((name.trim_end(), after.trim_start_matches(is_blank)))
 }
 
-/// Returns the value that `text` begins with, and what follows it; `None` for a quote that is not closed. `values` has the
-/// variables that the value may name.
+/// Returns the value that `text` begins with, and what follows it; `None` for a quote that is not closed. `values` has
+/// the variables that the value may refer to.
 fn value<'t>(text: &'t str, values: &BTreeMap<String, String>) -> Option<(String, &'t str)> {
     if let Some(text) = text.strip_prefix('\'') {
         let (quoted, rest) = up_to_quote(text, '\'')?;
@@ -83,7 +84,7 @@ fn value<'t>(text: &'t str, values: &BTreeMap<String, String>) -> Option<(String
     Some((expanded(value.trim_matches(is_blank), values), rest))
 }
 
-/// Splits `text` at the first `quote` that no backslash escapes.
+/// Splits `text` at the first `quote` that is not escaped by a backslash.
 fn up_to_quote(text: &str, quote: char) -> Option<(&str, &str)> {
     let mut is_escaped = false;
     let end = text.find(|char| {
@@ -111,9 +112,9 @@ fn unescaped(text: &str) -> String {
     unescaped
 }
 
-/// Replaces `$NAME` and `${NAME}` by the values of the variables, or by nothing if there is none. A name has capital
-/// letters, digits and underscores. A dollar sign without a name, or after a backslash, stands for itself. As in the
-/// source, braces need not be paired, and `(` may stand before a name.
+/// Replaces `$NAME` and `${NAME}` by the values of the variables, or by nothing if there is none. A name consists of
+/// capital letters, digits and underscores. A dollar sign without a name, or after a backslash, stays unchanged. As in
+/// the source, braces need not be paired, and `(` may precede a name.
 fn expanded(text: &str, values: &BTreeMap<String, String>) -> String {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
@@ -136,7 +137,8 @@ fn expanded(text: &str, values: &BTreeMap<String, String>) -> String {
     expanded
 }
 
-/// Reports whether `char` is white space within a line. A carriage return without a newline is, before a value.
+/// Reports whether `char` is white space within a line. Before a value, that includes a carriage return without a
+/// newline.
 fn is_blank(char: char) -> bool {
     matches!(char, '\t' | '\u{b}' | '\u{c}' | '\r' | ' ' | '\u{85}' | '\u{a0}')
 }
@@ -150,7 +152,7 @@ mod tests {
         parse(text).unwrap_or_else(|error| panic!("{text:?}: {error}")).into_iter().collect()
     }
 
-    /// Fails unless each text sets `A` to the value beside it, and nothing else.
+    /// Checks that each text sets `A` to the value next to it, and nothing else.
     fn check(cases: &[(&str, &str)]) {
         for (text, value) in cases {
             assert_eq!(pairs(text), [("A".to_owned(), (*value).to_owned())], "{text:?}");
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_values_have_their_quotes_taken_off() {
+    fn quotes_of_quoted_values_are_removed() {
         check(&[
             (r#"A="b c""#, "b c"),
             ("A=' b '", " b "),
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn double_quotes_know_escapes() {
+    fn double_quotes_support_escapes() {
         check(&[
             (r#"A="b\nc\rd\te""#, "b\nc\rdte"),
             (r#"A="b\\nc""#, r"b\nc"),
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_the_lines_above_are_put_in() {
+    fn variables_of_earlier_lines_are_inserted() {
         let value = |text: &str| parse(&format!("B=b\nB_1='$B'\n{text}\nD=d")).unwrap().remove("A").unwrap();
         for (text, expected) in [
             ("A=$B", "b"),

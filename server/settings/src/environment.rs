@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Invalid, dotenv};
 
-/// Files read from a project's folder, the stronger first.
+/// Files read from a project's folder; earlier ones take precedence.
 const FILES: [&str; 2] = [".env.local", ".env"];
 
 /// The suffix of a variable that names a file: the file contains the value of the variable without the suffix.
@@ -22,21 +22,22 @@ pub fn process_variables() -> Variables {
         .collect()
 }
 
-/// Variables of a process and of files. Those of the process win over those of files.
+/// Variables of a process and of files. Those of the process take precedence over those of files.
 ///
 /// The variables of files are not written into the process's environment: it is not safe to change that while other
 /// threads run, and child processes should not get the project's secrets.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     values: Variables,
-    /// The files that values were read from; those of the process have none.
+    /// The files that values were read from. Values of the process have none.
     files: BTreeMap<String, PathBuf>,
 }
 
 impl Environment {
-    /// Returns the variables of the `process`, then those of `.env.local` and `.env` in each of `folders`.
+    /// Returns the variables of `process`, and those of `.env.local` and `.env` in each of `folders`. Earlier sources
+    /// take precedence.
     ///
-    /// Errors: [`Invalid`] for a file that exists but cannot be read or understood.
+    /// Errors: [`Invalid`] for a file that exists but cannot be read or parsed.
     pub fn load<'a>(
         process: Variables,
         folders: impl IntoIterator<Item = &'a Path>,
@@ -50,9 +51,9 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Returns the variables of `files`, the stronger first; files that are not there have none.
+    /// Returns the variables of `files`; earlier files take precedence, and files that do not exist have none.
     ///
-    /// Errors: [`Invalid`] for a file that exists but cannot be read or understood.
+    /// Errors: [`Invalid`] for a file that exists but cannot be read or parsed.
     pub fn of_files<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Self, Invalid> {
         let mut environment = Self::default();
         for file in files {
@@ -62,7 +63,7 @@ impl Environment {
     }
 
     /// Returns an environment of exactly these variables. An empty value counts as not set: compose files pass on
-    /// variables that the host may not have.
+    /// variables that may not be set on the host.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         let values = pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         Self { values, files: BTreeMap::new() }
@@ -87,8 +88,8 @@ impl Environment {
         Ok(())
     }
 
-    /// Returns the value of `name`, or the contents of the file that `<name>_FILE` names, without the end of the last
-    /// line: containers and service managers pass secrets in files. Returns `None` if there is none or it is empty.
+    /// Returns the value of `name`, or the contents of the file that `<name>_FILE` names, without the last line end:
+    /// containers and service managers pass secrets in files. Returns `None` if there is no value or it is empty.
     ///
     /// Errors: [`Invalid`] for a file that cannot be read, and if both variables are set.
     pub fn text(&self, name: &str) -> Result<Option<Cow<'_, str>>, Invalid> {
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn files_fill_what_is_not_set() {
+    fn files_set_only_missing_variables() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(".env"), "A=file\nB=\"b c\"\nEMPTY=\n").unwrap();
         std::fs::write(folder.path().join(".env.local"), "B=local\n").unwrap();

@@ -1,28 +1,28 @@
-//! Names that are not settings and cause no warning, or a warning of their own.
+//! Names that are not settings and cause no warning, or a specific warning.
 //!
 //! In patterns `*` stands for one name, a trailing `**` for any depth.
 
 /// Keys of `config.toml` and variables that one crate knows without reading them.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownKeys {
-    /// Keys that mean nothing here.
+    /// Keys that have no meaning here.
     pub silent: &'static [&'static str],
-    /// Keys of features that are missing: each with the value that disables the feature, if there is one, and the reason
-    /// why any other value has no effect.
+    /// Keys of features that are missing: each with the value that disables the feature, if there is one, and the
+    /// reason why any other value has no effect.
     pub without_effect: &'static [(&'static str, &'static str, &'static str)],
     /// Sections that are off unless they have `enabled = true`.
     pub off_by_default: &'static [&'static str],
-    /// Keys whose value stays the text `env(NAME)` if the variable is not set: a provider that is enabled needs the value,
-    /// and refuses the text. Every other key counts as absent then.
+    /// Keys whose value stays the text `env(NAME)` if the variable is not set: a provider that is enabled needs the
+    /// value, and refuses that text. All other keys count as absent in this case.
     pub kept_references: &'static [&'static str],
     /// The prefixes of the crate's environment variables. Other variables belong to other programs.
     pub prefixes: &'static [&'static str],
-    /// The prefixes of those among them that are not read as settings.
+    /// The prefixes of those variables that are not read as settings.
     pub read_elsewhere: &'static [&'static str],
 }
 
 impl KnownKeys {
-    /// No names at all.
+    /// No names.
     pub const NONE: Self = Self {
         silent: &[],
         without_effect: &[],
@@ -38,13 +38,13 @@ impl KnownKeys {
         (value.to_string() != *nothing).then_some(*reason)
     }
 
-    /// Reports whether the key at `path` means nothing here.
+    /// Reports whether the key at `path` has no meaning here.
     pub fn is_silent(&self, path: &[&str]) -> bool {
         self.silent.iter().any(|pattern| fits(pattern, path))
             && !self.without_effect.iter().any(|(pattern, ..)| fits(pattern, path))
     }
 
-    /// Reports whether the section at `path` is off if it does not say whether it is.
+    /// Reports whether the section at `path` is disabled unless it is enabled explicitly.
     pub(crate) fn is_off_by_default(&self, path: &[&str]) -> bool {
         self.off_by_default.iter().any(|pattern| fits(pattern, path))
     }
@@ -59,7 +59,7 @@ impl KnownKeys {
         self.patterns().any(|pattern| fits(pattern, path))
     }
 
-    /// Returns the keys without wildcards, which may be what an unknown key was meant to be.
+    /// Returns the keys without wildcards, one of which may have been meant by an unknown key.
     pub(crate) fn exact(&self) -> impl Iterator<Item = &str> {
         self.patterns().filter(|pattern| !pattern.contains('*'))
     }
@@ -69,7 +69,8 @@ impl KnownKeys {
         self.prefixes.iter().any(|prefix| name.starts_with(prefix))
     }
 
-    /// Reports whether the environment variable `name` has one of the crate's prefixes and should be a setting.
+    /// Reports whether the environment variable `name` has one of the crate's prefixes and must be the name of a
+    /// setting.
     pub(crate) fn is_to_be_read(&self, name: &str) -> bool {
         self.is_ours(name) && !self.read_elsewhere.iter().any(|known| name.starts_with(known))
     }

@@ -1,8 +1,9 @@
 //! Tables of settings, and the sources that they are read from: the environment, `.env` files, `config.toml`.
 //!
-//! A service declares its settings with [`settings!`]: a struct whose fields say under which names operators set them.
-//! From such a table come the struct's `Default`, the reading of all sources ([`Reader::apply`]), setting by name
-//! ([`set`]), the text of a configuration file ([`shown`]) and the reference for operators ([`reference`]).
+//! A service declares its settings with [`settings!`]: a struct whose fields have the names under which operators set
+//! them. From such a table the crate derives the struct's `Default`, the reading of all sources ([`Reader::apply`]),
+//! setting by name ([`set`]), the text of a configuration file ([`shown`]) and the reference for operators
+//! ([`reference`]).
 
 mod dotenv;
 mod environment;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::environment::file_variable;
 use crate::{Environment, Invalid, KnownKeys, RawValue, Setting, Table, Value};
 
-/// The least similarity of an unknown name to the known one that is suggested (0 = nothing in common, 1 = the same).
+/// The minimum similarity of an unknown name to the known one that is suggested (0 = nothing in common, 1 = the same).
 const SIMILAR: f64 = 0.8;
 
 /// Reads the settings of one project.
@@ -25,9 +25,9 @@ pub struct Reader<'a> {
 /// A variable that is not set.
 struct MissingVariable {
     variable: String,
-    /// The consequence, for a message.
+    /// The consequence, for the warning.
     effect: String,
-    /// Whether the operator has to know.
+    /// Whether the operator has to be warned.
     is_missed: bool,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the value of the first of the environment variables `names` that is set, else that of `key` (dotted) in
-    /// `config.toml`; `None` where neither is.
+    /// `config.toml`; `None` if neither is set.
     ///
     /// Errors: [`Invalid`] for a value that is not a `T`.
     pub fn get<T: Value>(&mut self, key: &str, names: &[&str]) -> Result<Option<T>, Invalid> {
@@ -54,7 +54,8 @@ impl<'a> Reader<'a> {
         self.get_at(&path, names)
     }
 
-    /// Returns what [`Self::get`] returns, for a path whose parts may hold dots, as names of buckets and functions may.
+    /// Returns what [`Self::get`] returns, for a path whose parts may contain dots, as names of buckets and functions
+    /// may.
     pub fn get_at<T: Value>(&mut self, path: &[&str], names: &[&str]) -> Result<Option<T>, Invalid> {
         let mut value = None;
         self.find(path, names, |found| {
@@ -64,16 +65,17 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// Returns the settings of `T`, with the defaults of those that the sources have no value for.
+    /// Returns the settings of `T`. Those without a value in the sources have their defaults.
     ///
-    /// Errors: [`Invalid`] for the first value that cannot be used.
+    /// Errors: [`Invalid`] for the first invalid value.
     pub fn read<T: Table>(&mut self) -> Result<T, Invalid> {
         let mut settings = T::default();
         self.apply(&mut settings)?;
         Ok(settings)
     }
 
-    /// Returns what the table at `path` of `config.toml` has, by name; without what stands for a variable that is not set.
+    /// Returns the values in the table at `path` of `config.toml` by name, without those that refer to a variable that
+    /// is not set.
     ///
     /// Errors: [`Invalid`] for the first value that is not a `T`.
     pub fn map_at<T: Value>(&mut self, path: &[&str]) -> Result<BTreeMap<String, T>, Invalid> {
@@ -86,23 +88,23 @@ impl<'a> Reader<'a> {
         Ok(map)
     }
 
-    /// Sets everything of `settings` that the sources have a value for.
+    /// Sets the fields of `settings` that have a value in the sources.
     ///
-    /// Errors: [`Invalid`] for the first value that cannot be used.
+    /// Errors: [`Invalid`] for the first invalid value.
     pub fn apply<T: Table>(&mut self, settings: &mut T) -> Result<(), Invalid> {
         self.apply_at(&[], settings)
     }
 
-    /// Does what [`Self::apply`] does, where the keys of `settings` are below `path`.
+    /// Does what [`Self::apply`] does for settings whose keys are below `path`.
     ///
-    /// Errors: as there.
+    /// Errors: those of [`Self::apply`].
     pub fn apply_at<T: Table>(&mut self, path: &[&str], settings: &mut T) -> Result<(), Invalid> {
         self.apply_where(path, settings, |_| true)
     }
 
-    /// Does what [`Self::apply_at`] does, for the settings that are `wanted`.
+    /// Does what [`Self::apply_at`] does for the settings for which `wanted` returns true.
     ///
-    /// Errors: as there.
+    /// Errors: those of [`Self::apply`].
     pub fn apply_where<T: Table>(
         &mut self,
         path: &[&str],
@@ -119,9 +121,9 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Passes to `read` what the first of the variables `names` or the key at `path` has.
+    /// Calls `read` with the value of the first of the variables `names` that is set, or of the key at `path`.
     ///
-    /// Errors: [`Invalid`] with what `read` expected.
+    /// Errors: [`Invalid`] with the error of `read`.
     fn find(
         &mut self,
         path: &[&str],
@@ -142,9 +144,9 @@ impl<'a> Reader<'a> {
         read(RawValue::Toml(&value)).map_err(|expected| Invalid::of_value(&key, expected, &displayed(&value)))
     }
 
-    /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file, in the `value` of `key`, also in lists
-    /// and tables. If the variable is not set, the value counts as absent or, for [kept references], stays the text; the
-    /// operator is told of it, unless the section is switched off.
+    /// Replaces `env(NAME)`, the Supabase CLI's way to keep secrets out of the file, in the `value` of `key`, also in
+    /// lists and tables. If the variable is not set, the value counts as absent or, for [kept references], stays the
+    /// text. The operator is warned about it, unless the section is disabled.
     ///
     /// [kept references]: KnownKeys::kept_references
     ///
@@ -185,13 +187,13 @@ impl<'a> Reader<'a> {
             false => format!("{key} is ignored"),
         };
         let unset = MissingVariable { variable: name.to_owned(), effect, is_missed: !self.is_off(path) };
-        // If it was read before, its effect is known.
+        // If it was read before, its consequence is known.
         self.unset.entry(key.to_owned()).or_insert(unset);
         Ok(is_kept.then(|| value.clone()))
     }
 
-    /// Returns the variable that the value of `key` refers to, if it is not set, and sets the consequence that the operator
-    /// is told to `effect`.
+    /// Returns the variable that the value of `key` refers to, if it is not set, and sets the consequence in the
+    /// warning to `effect`.
     pub fn unset(&mut self, key: &str, effect: &str) -> Option<&str> {
         let unset = self.unset.get_mut(key)?;
         effect.clone_into(&mut unset.effect);
@@ -199,7 +201,7 @@ impl<'a> Reader<'a> {
         Some(&unset.variable)
     }
 
-    /// Returns what [`Environment::text`] returns, and remembers the variables that it has read.
+    /// Returns what [`Environment::text`] returns, and records that these variables were read.
     fn text(&mut self, name: &str) -> Result<Option<Cow<'a, str>>, Invalid> {
         let of_file = file_variable(name);
         if self.environment.get(&of_file).is_some() {
@@ -208,13 +210,13 @@ impl<'a> Reader<'a> {
         self.environment.text(name)
     }
 
-    /// Reports whether `path` leads into a section of `config.toml` that is switched off, and not to its switch.
+    /// Reports whether `path` is in a section of `config.toml` that is disabled, and is not the key that disables it.
     fn is_off(&self, path: &[&str]) -> bool {
         let sections = path.len() - usize::from(path.last() == Some(&"enabled"));
         (1..sections).any(|depth| self.is_section_off(&path[..depth]))
     }
 
-    /// Reports whether the section at `path` is switched off itself.
+    /// Reports whether the section at `path` itself is disabled.
     fn is_section_off(&self, path: &[&str]) -> bool {
         let switch = find(self.config, path).and_then(|section| section.get("enabled"));
         let text = switch.and_then(variable).and_then(|name| self.environment.get(name));
@@ -224,7 +226,7 @@ impl<'a> Reader<'a> {
 
     /// Returns the text at `path` in `config.toml`, where `env(NAME)` of a variable that is not set counts as absent.
     ///
-    /// Errors: [`Invalid`] for a value that is no text; those of [`Environment::text`].
+    /// Errors: [`Invalid`] for a value that is not a text; those of [`Environment::text`].
     pub fn optional_at(&mut self, path: &[&str]) -> Result<Option<String>, Invalid> {
         self.read_keys.insert(path.join("."));
         match find(self.config, path).and_then(variable) {
@@ -233,8 +235,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports whether the environment variable `name` is for the server itself: one that it reads, or that `config.toml`
-    /// refers to, except for the secrets of functions.
+    /// Reports whether the environment variable `name` is for the server itself: one that it reads, or that
+    /// `config.toml` refers to, except for the secrets of functions.
     pub fn is_ours(&self, name: &str) -> bool {
         let mut paths = Vec::new();
         leaves(self.config, &mut Vec::new(), &mut paths);
@@ -252,7 +254,7 @@ impl<'a> Reader<'a> {
         self.read_names.contains(name)
     }
 
-    /// Returns the names of everything in the table at `path` of `config.toml`.
+    /// Returns all names in the table at `path` of `config.toml`.
     pub fn names(&self, path: &[&str]) -> Vec<String> {
         match find(self.config, path) {
             Some(toml::Value::Table(table)) => table.keys().cloned().collect(),
@@ -265,7 +267,7 @@ impl<'a> Reader<'a> {
         find(self.config, path).is_some()
     }
 
-    /// Returns what follows `prefix` in the names of environment variables, and their values.
+    /// Returns the environment variables whose names begin with `prefix`: the rest of the name, and the value.
     pub fn prefixed(&mut self, prefix: &str) -> Vec<(&'a str, &'a str)> {
         let own = |(name, value): (&'a str, &'a str)| Some((name.strip_prefix(prefix)?, value));
         let found: Vec<_> = self.environment.pairs().filter_map(own).collect();
@@ -278,7 +280,7 @@ impl<'a> Reader<'a> {
         self.environment.is_set(name)
     }
 
-    /// Returns the file that the environment variable `name` was read from; `None` for one of the process's own.
+    /// Returns the file that the environment variable `name` was read from; `None` for a variable of the process.
     pub fn file_of(&self, name: &str) -> Option<PathBuf> {
         self.environment.file(name).map(Path::to_owned)
     }
@@ -288,7 +290,7 @@ impl<'a> Reader<'a> {
         self.warnings.push(warning);
     }
 
-    /// Reports whether there is a `config.toml` with anything in it.
+    /// Reports whether there is a `config.toml` that is not empty.
     pub fn has_config(&self) -> bool {
         !self.config.is_empty()
     }
@@ -303,7 +305,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns all warnings, among them those of variables that are not set, and of unknown names.
+    /// Returns all warnings, including those about variables that are not set, and about unknown names.
     pub fn finish(mut self) -> Vec<String> {
         let missed = self.unset.iter().filter(|(_, unset)| unset.is_missed);
         let missed = missed.map(|(key, MissingVariable { variable, effect, .. })| {
@@ -347,7 +349,7 @@ fn variable(value: &toml::Value) -> Option<&str> {
     value.as_str()?.strip_prefix("env(")?.strip_suffix(')')
 }
 
-/// Reports whether `value` is `env(<name>)` or a list with that.
+/// Reports whether `value` is `env(<name>)` or a list that contains it.
 fn refers(value: &toml::Value, name: &str) -> bool {
     match value {
         toml::Value::Array(items) => items.iter().any(|item| refers(item, name)),
@@ -373,7 +375,7 @@ fn leaves<'t>(table: &'t toml::Table, path: &mut Vec<&'t str>, into: &mut Vec<Ve
     }
 }
 
-/// Returns the warning of an unknown `name`, which suggests the most similar of the `known` ones.
+/// Returns the warning about an unknown `name`, which suggests the most similar of the `known` ones.
 pub fn unknown<'k>(what: &str, name: &str, known: impl Iterator<Item = &'k str>) -> String {
     let nearest = known
         .map(|known| (strsim::jaro_winkler(name, known), known))
@@ -404,12 +406,12 @@ mod tests {
     const KNOWN: &[KnownKeys] =
         &[KnownKeys { off_by_default: &["a.*"], kept_references: &["a.*.secret"], ..KnownKeys::NONE }];
 
-    /// Returns what `key` has in `config`, where the variable `SET` is set, and the warnings.
+    /// Returns the value of `key` in `config`, where the variable `SET` is set, and the warnings.
     fn get<T: Value>(config: &str, key: &str) -> (Option<T>, Vec<String>) {
         let environment = Environment::from_pairs([("SET".to_owned(), "value".to_owned())]);
         let config = config.parse().unwrap();
         let mut reader = Reader::new(&environment, &config, KNOWN);
-        // A variable that is missing twice causes one warning.
+        // A missing variable that is read twice causes one warning.
         reader.get::<T>(key, &[]).unwrap();
         let value = reader.get(key, &[]).unwrap();
         reader.read_keys.extend(["a.b.enabled".to_owned()]);
@@ -437,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_keeps_its_reference() {
+    fn required_values_keep_their_reference() {
         let secret = |config| get::<String>(config, "a.b.secret");
         let (value, warnings) = secret("[a.b]\nenabled = true\nsecret = 'env(NONE)'");
         assert_eq!(value.as_deref(), Some("env(NONE)"));

@@ -10,7 +10,7 @@ pub fn reference<T: Table>(heading: &str, prefix: &str) -> String {
     reference_of(heading, prefix, &T::default())
 }
 
-/// Returns what [`reference`] returns, where other defaults hold than those of the table.
+/// Returns what [`reference`] returns, with other defaults than those of the table.
 pub fn reference_of<T: Table>(heading: &str, prefix: &str, defaults: &T) -> String {
     let mut text =
         format!("## {heading}\n\n| Setting | Value | Default | Meaning |\n| --- | --- | --- | --- |\n");
@@ -48,7 +48,7 @@ fn code(text: &str) -> String {
     format!("`{}`", cell(text))
 }
 
-/// Returns `text` as it stands in a cell of a table.
+/// Returns `text` in the form for a cell of a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

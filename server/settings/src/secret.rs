@@ -10,14 +10,14 @@ use crate::Value;
 pub struct Secret<T = String>(T);
 
 impl<T: Deref> Secret<T> {
-    /// Returns the text or the bytes. Not for logs.
+    /// Returns the text or the bytes, which must not be logged.
     pub fn expose(&self) -> &T::Target {
         &self.0
     }
 }
 
 impl<T: AsRef<[u8]>> Secret<T> {
-    /// Reports whether there is none.
+    /// Reports whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.as_ref().is_empty()
     }

@@ -17,19 +17,19 @@ pub struct Setting<T> {
     pub documentation: &'static [&'static str],
     /// Its name in `config.toml`, with dots between tables; empty if it has none.
     pub key: &'static str,
-    /// The environment variables that set it, the strongest first.
+    /// The environment variables that set it; earlier ones take precedence.
     pub variables: &'static [&'static str],
-    /// A description of the values that can be used.
+    /// A description of the valid values.
     pub expected: &'static str,
-    /// Whether a configuration file has it without quotes.
+    /// Whether a configuration file contains its value without quotes.
     pub is_bare: bool,
     /// Whether it can be read again while the server runs.
     pub is_reread: bool,
-    /// Whether an empty text is a value, and not the same as none.
+    /// Whether an empty text is a valid value. Otherwise it counts as not set.
     pub may_be_empty: bool,
-    /// Whether only a server that runs its service alone has it.
+    /// Whether it exists only in a server that runs its service alone.
     pub is_standalone: bool,
-    /// Sets it; the error is what was expected.
+    /// Sets it. Errors: what was expected.
     pub read: fn(&mut T, RawValue<'_>) -> Result<(), &'static str>,
     /// Returns its value as the text of a variable; `None` if it has none.
     pub show: fn(&T) -> Option<String>,
@@ -48,7 +48,7 @@ impl<T> Setting<T> {
         Self { may_be_empty: true, ..self }
     }
 
-    /// Marks it as one that only a server has that runs its service alone.
+    /// Marks it as one that exists only in a server that runs its service alone.
     #[must_use]
     pub const fn standalone(self) -> Self {
         Self { is_standalone: true, ..self }
@@ -57,7 +57,7 @@ impl<T> Setting<T> {
 
 /// A struct that was declared with [`settings!`](crate::settings).
 pub trait Table: Default + 'static {
-    /// Its fields, in the order of their declaration; `None` for those that are set by other means.
+    /// Its fields, in the order of their declaration; `None` for those that are not set by operators.
     const FIELDS: &'static [Option<Setting<Self>>];
 
     /// Returns its settings.
@@ -66,11 +66,11 @@ pub trait Table: Default + 'static {
     }
 }
 
-/// Sets what the environment variable `variable` sets, and returns whether the table has such a setting. An empty text
-/// is no value and changes nothing, unless the setting says otherwise.
+/// Sets the setting of the environment variable `variable`, and returns whether the table has such a setting. An empty
+/// text changes nothing, unless [`Setting::may_be_empty`].
 ///
-/// Errors: [`Invalid`] for a value that the setting does not take; nothing is changed then. What was found is not
-/// repeated where it may be a secret.
+/// Errors: [`Invalid`] for an invalid value; nothing is changed then. The error does not repeat a value that may be a
+/// secret.
 pub fn set<T: Table>(table: &mut T, variable: &str, text: &str) -> Result<bool, Invalid> {
     let Some(setting) = T::settings().find(|setting| setting.variables.contains(&variable)) else {
         return Ok(false);
@@ -82,15 +82,16 @@ pub fn set<T: Table>(table: &mut T, variable: &str, text: &str) -> Result<bool, 
     Ok(true)
 }
 
-/// Returns the settings of `table` with their values as a variable has them, or `None` for those that have none.
+/// Returns the settings of `table` with their values in the form of a variable, or `None` for those without a value.
 pub fn text_values<T: Table>(table: &T) -> impl Iterator<Item = (&'static Setting<T>, Option<String>)> + '_ {
     T::settings().map(|setting| (setting, (setting.show)(table)))
 }
 
 impl Invalid {
-    /// Returns the refusal of a value that was `found` for `name`, which is not repeated where it may be a secret.
+    /// Returns the error for an invalid value that was `found` for `name`. It does not repeat a value that may be a
+    /// secret.
     pub(crate) fn of_value(name: &str, expected: &str, found: &str) -> Self {
-        // The letters of `uri` are in `security`, too.
+        // `security` contains the letters `uri`.
         let lower = name.to_ascii_lowercase().replace("security", "");
         let may_be_secret =
             ["secret", "key", "password", "url", "uri"].iter().any(|word| lower.contains(word));
@@ -109,12 +110,12 @@ pub fn read<V: Value>(found: RawValue<'_>) -> Result<V, &'static str> {
     value.ok_or(V::EXPECTED)
 }
 
-/// Declares a struct of settings: each field has a default, and says under which names operators set it.
+/// Declares a struct of settings: each field has a default, and the names under which operators set it.
 ///
-/// `variables` are environment variables, the strongest first; `key` is the name in `config.toml`; `check` is a
-/// function that takes the value as it was read and returns the one to use, or what was expected. After a
-/// semicolon come the marks [`reread`](Setting::reread), [`may_be_empty`](Setting::may_be_empty) and
-/// [`standalone`](Setting::standalone). A field without `#[setting]` is set by other means.
+/// `variables` are environment variables, of which earlier ones take precedence; `key` is the name in `config.toml`;
+/// `check` is a function that takes the parsed value and returns the one to use, or what was expected. The marks
+/// [`reread`](Setting::reread), [`may_be_empty`](Setting::may_be_empty) and [`standalone`](Setting::standalone) follow
+/// a semicolon. A field without `#[setting]` is not set by operators.
 ///
 /// ```
 /// settings::settings! {
@@ -160,7 +161,7 @@ macro_rules! settings {
     };
 }
 
-/// One entry of a table. For [`settings!`](crate::settings).
+/// One entry of a table. Used by [`settings!`](crate::settings).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! setting {

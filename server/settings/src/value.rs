@@ -1,16 +1,16 @@
-//! How a setting's value is written, in `config.toml` and in the environment.
+//! The text forms of a setting's value, in `config.toml` and in the environment.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A type that settings have.
+/// A type of settings.
 pub trait Value: Sized {
-    /// A description of the values that can be used, for the message that refuses another one.
+    /// A description of the valid values, for the error about an invalid one.
     const EXPECTED: &'static str;
 
-    /// Whether a configuration file has it without quotes.
+    /// Whether a configuration file contains it without quotes.
     const IS_BARE: bool = false;
 
     /// Reads an environment variable or a string of `config.toml`.
@@ -25,7 +25,8 @@ pub trait Value: Sized {
         }
     }
 
-    /// Returns the text that [`Self::from_text`] parses into it, with secrets hidden; `None` for no value at all.
+    /// Returns the text that [`Self::from_text`] parses into this value, with secrets hidden; `None` if there is no
+    /// value.
     fn show(&self) -> Option<String>;
 }
 
@@ -67,7 +68,7 @@ impl Value for bool {
     const EXPECTED: &'static str = "true or false";
     const IS_BARE: Self = true;
 
-    /// Parses the usual words; any number above 0 is true, too, as in PostgREST.
+    /// Parses the usual words; any number above 0 also counts as true, as in PostgREST.
     fn from_text(text: &str) -> Option<Self> {
         match text.trim().to_ascii_lowercase().as_str() {
             "true" | "t" | "yes" | "on" => Some(true),
@@ -213,7 +214,7 @@ impl Value for Bytes {
             return whole.checked_mul(1 << shift).map(Self);
         }
         let bytes = number.parse::<f64>().ok()? * f64::from(shift).exp2();
-        // Below 2^53 the conversion is exact, and nobody writes fractions of petabytes.
+        // Below 2^53 the conversion is exact; fractions of petabytes do not occur in practice.
         (bytes.is_finite() && bytes < 2_f64.powi(53)).then_some(Self(bytes as u64))
     }
 
@@ -222,7 +223,7 @@ impl Value for Bytes {
     }
 }
 
-/// A span of time, as Go's `time.ParseDuration` reads it, or a number of seconds.
+/// A span of time, in the format of Go's `time.ParseDuration`, or a number of seconds.
 impl Value for Duration {
     const IS_BARE: bool = true;
     const EXPECTED: &'static str =

@@ -1,6 +1,6 @@
 //! Enums whose variants are words.
 
-/// Declares an enum whose variants are words, with `ALL` variants, the `name` of each and the variant `of_name`.
+/// Declares an enum whose variants are words, with the constant `ALL` and the functions `name` and `of_name`.
 ///
 /// ```
 /// settings::words! {
@@ -16,8 +16,8 @@
 /// assert_eq!((Side::of_name("tails"), Side::of_name("Tails")), (Some(Side::Tails), None));
 /// ```
 ///
-/// With a text that tells what is expected, the enum is a [`Value`](crate::Value) too. A setting has to be a name as it
-/// stands, or `after` a method of `str` such as `trim`.
+/// With a text that describes the valid values, the enum is also a [`Value`](crate::Value). A setting has to be exactly
+/// one of the names, or `after` a method of `str` such as `trim`.
 ///
 /// ```
 /// use settings::Value as _;

@@ -10,7 +10,7 @@ use rust_embed::RustEmbed;
 
 use crate::Encoding;
 
-/// The files that the build script put into the binary; none in debug builds.
+/// The files that the build script has embedded into the binary; none in debug builds.
 #[derive(RustEmbed)]
 #[folder = "$OUT_DIR/site"]
 struct EmbeddedFiles;
@@ -36,7 +36,7 @@ pub(crate) struct File {
     pub(crate) content_type: String,
 }
 
-/// The place of the client's files.
+/// The location of the client's files.
 pub(crate) enum Assets {
     /// In the binary.
     Embedded,
@@ -45,7 +45,7 @@ pub(crate) enum Assets {
 }
 
 impl File {
-    /// Returns a file of text that was generated for a request.
+    /// Returns a text file that was generated for a request.
     pub(crate) fn generated(content_type: String, body: String) -> Self {
         let mut hasher = DefaultHasher::new();
         body.hash(&mut hasher);
@@ -55,7 +55,8 @@ impl File {
 }
 
 impl Assets {
-    /// Returns the files of `folder`; without one, those in the binary, or in a debug build those of [`WORKSPACE_BUILD`].
+    /// Returns the files of `folder`; without one, those in the binary, or in a debug build those of
+    /// [`WORKSPACE_BUILD`].
     pub(crate) fn choose(folder: Option<&Path>) -> Self {
         match folder {
             Some(folder) => Self::Folder(folder.to_owned()),
@@ -72,7 +73,7 @@ impl Assets {
         }
     }
 
-    /// Returns the place of the files, for messages.
+    /// Returns the location of the files, for messages.
     pub(crate) fn place(&self) -> String {
         match self {
             Self::Embedded => "in this binary".to_owned(),

@@ -26,7 +26,7 @@ impl Encoding {
         }
     }
 
-    /// Returns this encoding and then identity, for files that the build has not compressed. Gzip is no fallback for
+    /// Returns this encoding and then identity, for files that the build has not compressed. Gzip is not a fallback for
     /// Brotli, since the build creates either both or neither.
     pub(crate) fn down_to_identity(self) -> impl Iterator<Item = Self> {
         let compressed = (self != Self::Identity).then_some(self);
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_accepted_encoding_is_taken() {
+    fn the_best_accepted_encoding_is_used() {
         let accepted = |header: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, header.parse().unwrap());

@@ -10,7 +10,7 @@ use poem::http::header::{
 use poem::http::uri::Scheme;
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 
-/// The origin by which a browser reaches the site.
+/// The origin with which a browser has reached the site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
     host: String,
@@ -18,8 +18,8 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// Returns the origin of `request`: its `Host`, and `https` if it came over TLS or a proxy says so.
-    /// A missing or malformed host counts as `localhost`.
+    /// Returns the origin of `request`: its `Host`, and `https` if it came over TLS or a proxy says that it did. A
+    /// missing or malformed host counts as `localhost`.
     pub(crate) fn of(request: &Request) -> Self {
         let host =
             request.header(HOST).or_else(|| request.uri().authority().map(|authority| authority.as_str()));
@@ -39,8 +39,8 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Returns the Content-Security-Policy of a page: it may only use its own files, and call the API and `connect_src`.
-/// Source: Content Security Policy Level 3.
+/// Returns the Content-Security-Policy of a page: it may only use its own files, and call the API and the origins in
+/// `connect_src`. Source: Content Security Policy Level 3.
 pub(crate) fn content_security_policy(
     origin: &Origin,
     api_url: Option<&str>,
@@ -48,7 +48,7 @@ pub(crate) fn content_security_policy(
 ) -> String {
     let page = origin.to_string();
     let api = api_url.unwrap_or(&page);
-    // Older Safari does not count ws: under 'self'.
+    // Older versions of Safari do not include ws: in 'self'.
     let socket = api.replacen("http", "ws", 1);
     let foreign = if api == page { String::new() } else { format!(" {api}") };
     let others: String = connect_src.iter().map(|origin| format!(" {origin}")).collect();
@@ -60,7 +60,7 @@ pub(crate) fn content_security_policy(
     )
 }
 
-/// Adds the security headers of an answer. `policy` is its Content-Security-Policy.
+/// Adds the security headers to an answer. `policy` is its Content-Security-Policy.
 pub(crate) fn secure(headers: &mut HeaderMap, origin: &Origin, policy: Option<&str>) {
     let fixed = |value| HeaderValue::from_static(value);
     headers.insert(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"));
@@ -75,7 +75,7 @@ pub(crate) fn secure(headers: &mut HeaderMap, origin: &Origin, policy: Option<&s
         headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     if origin.secure {
-        // Browsers ignore it over plain HTTP, where it would promise TLS that may not exist.
+        // Browsers ignore this header over plain HTTP; there, it would also require TLS, which may not exist.
         headers.insert(STRICT_TRANSPORT_SECURITY, fixed("max-age=31536000"));
     }
 }

@@ -27,13 +27,13 @@ use rows::{Limits, Rows};
 use scope::{Answers, Scope};
 use template::escape;
 
-/// The address of a page that a request asks for.
+/// The address of a requested page.
 pub(crate) struct Location<'a> {
     /// The origin of the request.
     pub(crate) origin: &'a str,
     /// The URL of the storage's public files.
     pub(crate) storage: &'a str,
-    /// The URL of the public pictures in the width that a query asks for.
+    /// The URL of the public pictures in the width that a query string specifies.
     pub(crate) images: &'a str,
     /// The page's path, without slashes at its end.
     pub(crate) path: &'a str,

@@ -36,13 +36,13 @@ pub struct Site {
     dev: Option<dev::Proxy>,
 }
 
-/// The server that the site's pages and scripts talk to.
+/// The server that the site's pages and scripts use.
 pub struct Server {
     /// The URL of the API for scripts; `None` for the page's origin.
     pub url: Option<String>,
     /// The API key of scripts.
     pub key: String,
-    /// Whether scripts get changes through channels.
+    /// Whether scripts are notified of changes through channels.
     pub has_channels: bool,
     /// Whether the storage resizes pictures.
     pub has_images: bool,
@@ -75,7 +75,7 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
 }
 
 impl Site {
-    /// Returns the site of `settings`, in front of `server`.
+    /// Returns the site of `settings`, whose API is `server`.
     ///
     /// Errors: [`Error::Dev`].
     pub fn open(settings: Settings, server: Server) -> Result<Self, Error> {
@@ -135,7 +135,7 @@ impl Site {
             return respond(request.headers(), file, cache_control(name), StatusCode::OK);
         }
         if name.starts_with("assets/") {
-            // A page in place of a missing script would only make the browser complain about its type.
+            // If a page were returned in place of a missing script, the browser would report its type as the error.
             let missing = Response::builder().status(StatusCode::NOT_FOUND).content_type("text/plain");
             return missing.body("There is no such file.");
         }

@@ -10,16 +10,17 @@ use parking_lot::Mutex;
 use crate::heads::Head;
 use crate::{Encoding, File};
 
-/// Rendered pages in the cache. There is one per path, origin and encoding; only invented `Host`s and paths cause more.
+/// The maximum number of rendered pages in the cache. There is one per path, origin and encoding; only invented values
+/// of `Host` and paths cause more.
 const CACHE_SIZE: usize = 256;
 
-/// The element that receives the settings.
+/// The attribute of the element that receives the settings.
 const MARKER: &str = "id=\"basalt-config\"";
 
 /// The marks around the default head in the page.
 const HEAD: (&str, &str) = ("<!--head-->", "<!--/head-->");
 
-/// The mark that the first screen replaces, which the page shows until its scripts run.
+/// The mark that is replaced by the first screen, which the page shows until its scripts run.
 const SCREEN: &str = "<!--screen-->";
 
 /// The page, with a cache of rendered results.
@@ -79,7 +80,7 @@ impl Page {
     }
 }
 
-/// Replaces the head and the first screen in `html`; `None` if the page has no marks.
+/// Replaces the head and the first screen in `html`; `None` if the page does not have the marks.
 fn with_head(html: &str, head: &Head) -> Option<String> {
     let (before, rest) = html.split_once(HEAD.0)?;
     let (_, after) = rest.split_once(HEAD.1)?;

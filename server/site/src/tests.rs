@@ -1,4 +1,4 @@
-//! What a browser gets.
+//! Tests of the answers that a browser receives.
 
 use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, Request, Response};
@@ -103,7 +103,7 @@ async fn a_fresh_copy_is_not_sent_a_second_time() {
 }
 
 #[tokio::test]
-async fn files_outside_are_out_of_reach() {
+async fn files_outside_of_the_folder_cannot_be_read() {
     let built = built();
     for path in ["/../Cargo.toml", "/..%2fCargo.toml", "/assets/../index.html"] {
         let body = text(get(&built, path, &[]).await).await;
@@ -123,7 +123,7 @@ async fn the_compressed_page_is_the_same_page() {
     assert_eq!(unpacked, plain);
 }
 
-/// Lays a description of one page's head beside the page, and marks where it goes.
+/// Writes a description of one page's head next to the page, and the marks into the page.
 fn describe(built: &BuiltSite, description: &str) {
     let write = |name: &str, text: &str| std::fs::write(built.folder.path().join(name), text).unwrap();
     write(".heads.json", description);
@@ -145,7 +145,7 @@ async fn each_page_has_its_own_head() {
     let page = text(get(&built, "/", &[]).await).await;
     assert!(page.contains("<html><title>http://site.example:8080 &amp; co</title><script"), "{page}");
     assert!(page.contains("<div><h1>http://site.example:8080</h1></div>"), "{page}");
-    // The description knows the pages; the setting `routes` is for clients without one.
+    // The description lists the pages; the setting `routes` is for clients without a description.
     let gone = get(&built, "/about", &[]).await;
     assert_eq!(gone.status(), StatusCode::NOT_FOUND);
     let gone = text(gone).await;
@@ -154,7 +154,7 @@ async fn each_page_has_its_own_head() {
 }
 
 #[tokio::test]
-async fn files_for_machines_are_made_and_revalidated() {
+async fn files_for_machines_are_generated_and_revalidated() {
     let built = built();
     describe(&built, DESCRIPTION);
     let manifest = get(&built, "/app.webmanifest", &[]).await;
@@ -168,7 +168,7 @@ async fn files_for_machines_are_made_and_revalidated() {
 }
 
 #[tokio::test]
-async fn a_description_that_cannot_be_read_leaves_the_page_as_it_is() {
+async fn an_invalid_description_leaves_the_page_unchanged() {
     let built = built();
     describe(&built, "{");
     let page = get(&built, "/about", &[]).await;
@@ -177,7 +177,7 @@ async fn a_description_that_cannot_be_read_leaves_the_page_as_it_is() {
 }
 
 #[test]
-fn a_missing_build_is_said_with_what_to_do() {
+fn a_missing_build_is_reported_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let path = Some(folder.path().to_owned());
     let error = super::check(&Settings { enabled: true, path, ..Settings::default() });

@@ -2,7 +2,7 @@
 //!
 //! The gateway sets the [`Request`] that a task answers. Everything in the task that is measured (a statement, a call
 //! to another server) finds it here, so that services need not pass it on. Without a [`Tracer`] there are no spans. The
-//! crate `otlp` sends spans to a collector. A [`collector`] shows metrics whose values are stored elsewhere.
+//! crate `otlp` sends spans to a collector. A [`collector`] returns metrics whose values are stored elsewhere.
 
 mod process;
 mod request;

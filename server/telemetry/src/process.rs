@@ -15,7 +15,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Returns the usage of process `pid`; `None` if the process is gone, or the kernel has no such files (not Linux).
+    /// Returns the usage of process `pid`; `None` if the process has ended, or if the kernel has no such files (not
+    /// Linux).
     pub fn of(pid: u32) -> Option<Self> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_knows_its_request_until_it_is_answered() {
+    async fn a_task_has_its_request_until_the_answer() {
         let path = || current(|request| request.uri.path().to_owned());
         assert_eq!(path(), None);
         let inner = async {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{Span, request, sql};
 
-/// Statements that the table may have. The one with the least total time is replaced.
+/// The maximum number of statements in the table. If it is full, the one with the least total time is replaced.
 const MAX_ENTRIES: usize = 100;
 /// The longest shape of a request, in bytes.
 const LONGEST_SHAPE: usize = 1000;
@@ -31,7 +31,7 @@ struct Table {
     entries: HashMap<Key, Entry>,
 }
 
-/// The key of statements that are slow for the same reason.
+/// The key of the table. Statements with the same key are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 struct Key {
     service: &'static str,
@@ -50,13 +50,13 @@ struct Entry {
 }
 
 impl SlowStatements {
-    /// Returns a record of statements that take `threshold` or longer; of none if that is zero.
+    /// Returns a record of statements that take `threshold` or longer; nothing is recorded if that is zero.
     pub fn new(threshold: Duration) -> Self {
         let inner = || Arc::new(Inner { threshold, table: Mutex::default() });
         Self((!threshold.is_zero()).then(inner))
     }
 
-    /// Records the SQL `text` if it `took` too long.
+    /// Records the SQL `text` if the time `took` is too long.
     pub(crate) fn record<'t>(
         &self,
         took: Duration,
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_is_slow_is_noted_and_by_its_shape() {
+    async fn only_slow_statements_are_recorded_by_their_shape() {
         let slow = SlowStatements::new(SECOND);
         note(&slow, "/goods?id=1", SECOND / 2, "select 1").await;
         note(&slow, "/goods?id=1", SECOND, "select * from goods where id = 1").await;
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn zero_switches_it_off() {
+    async fn zero_disables_it() {
         let slow = SlowStatements::new(Duration::ZERO);
         note(&slow, "/", SECOND * 1000, "select").await;
         assert_eq!((slow.count(), &slow.to_json()["statements"]), (0, &json!([])));

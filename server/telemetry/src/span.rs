@@ -96,7 +96,7 @@ impl Span {
         self.span.update_name(name);
     }
 
-    /// Marks the span as failed; `kind` is one of few words, such as a status or an SQLSTATE.
+    /// Marks the span as failed; `kind` must be one of a few words, such as a status or an SQLSTATE.
     pub fn fail(&mut self, kind: impl Into<Cow<'static, str>>) {
         let kind: Cow<'static, str> = kind.into();
         self.set("error.type", kind.into_owned());

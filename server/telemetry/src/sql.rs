@@ -1,11 +1,12 @@
 //! SQL for operators: without values, and as a short summary.
 
-/// The longest text that is shown, in bytes.
+/// The maximum length of an SQL text for operators, in bytes.
 const LONGEST: usize = 2000;
-/// The longest summary (OpenTelemetry's semantic conventions, "Database client spans").
+/// The maximum length of a summary (OpenTelemetry's semantic conventions, "Database client spans").
 const LONGEST_SUMMARY: usize = 255;
 
-/// Returns `sql` with `?` in place of strings and numbers, on one line and without comments. Placeholders and names stay.
+/// Returns `sql` with `?` in place of strings and numbers, on one line and without comments. Placeholders and names
+/// stay.
 pub(crate) fn without_values(sql: &str) -> String {
     let mut text = String::with_capacity(sql.len().min(LONGEST));
     let mut rest = sql;
@@ -28,7 +29,7 @@ pub(crate) fn without_values(sql: &str) -> String {
     text
 }
 
-/// Shortens `text` to `longest` bytes at most, and appends `…` then.
+/// Shortens `text` to `longest` bytes at most; if it is shortened, appends `…`.
 pub(crate) fn truncate(text: &mut String, longest: usize) {
     if text.len() > longest {
         text.truncate(text.floor_char_boundary(longest));
@@ -46,7 +47,7 @@ fn next(sql: &str, before: Option<char>) -> (&str, bool) {
     let follows_name = before.is_some_and(|before| before.is_alphanumeric() || "_$".contains(before));
     let (length, is_value) = match bytes[0] {
         b'\'' => (quoted(bytes, b'\'', false), true),
-        // A text with escapes, unless the letter ends a name.
+        // A string with escapes, unless the letter is the end of a name.
         b'e' | b'E' if bytes.get(1) == Some(&b'\'') && !follows_name => {
             (1 + quoted(&bytes[1..], b'\'', true), true)
         }
@@ -72,8 +73,8 @@ fn run(bytes: &[u8], belongs: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| belongs(**byte)).count()
 }
 
-/// Returns the length of a token that begins with `quote`. A doubled quote does not end it, nor, with escapes, one
-/// after a backslash.
+/// Returns the length of a token that begins with `quote`. It does not end at a doubled quote or, with escapes, at a
+/// quote after a backslash.
 fn quoted(bytes: &[u8], quote: u8, has_escapes: bool) -> usize {
     let mut at = 1;
     while let Some(&byte) = bytes.get(at) {
@@ -87,7 +88,7 @@ fn quoted(bytes: &[u8], quote: u8, has_escapes: bool) -> usize {
     bytes.len()
 }
 
-/// Returns the length of `$tag$…$tag$`; `None` if `sql` begins otherwise.
+/// Returns the length of `$tag$…$tag$`; `None` if `sql` begins with something else.
 fn dollar_quoted(sql: &str) -> Option<usize> {
     let tag = sql[1..].find('$').map(|end| &sql[..end + 2])?;
     let is_name = |name: &str| {
@@ -98,7 +99,7 @@ fn dollar_quoted(sql: &str) -> Option<usize> {
     Some(body.find(tag).map_or(sql.len(), |end| end + 2 * tag.len()))
 }
 
-/// Returns the length of a comment, which may contain others.
+/// Returns the length of a comment, which may contain other comments.
 fn comment(bytes: &[u8]) -> usize {
     let (mut at, mut depth) = (0, 0_usize);
     while at < bytes.len() {
@@ -112,12 +113,12 @@ fn comment(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// Returns the operation and the table of a statement, such as `INSERT public.goods`. `sql` has no values any more.
+/// Returns the operation and the table of a statement, such as `INSERT public.goods`. `sql` must have no values.
 pub(crate) fn summary(sql: &str) -> String {
     let words: Vec<&str> = words(sql).collect();
     let is = |at: usize, word: &str| words.get(at).is_some_and(|found| found.eq_ignore_ascii_case(word));
     let is_change = |at: &usize| {
-        // Not the word in `for update` and `on conflict do update`.
+        // Unlike the word in `for update` and `on conflict do update`.
         let is_clause = *at > 0 && ["for", "key", "do", "on"].iter().any(|before| is(*at - 1, before));
         ["insert", "update", "delete", "merge"].iter().any(|change| is(*at, change)) && !is_clause
     };
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_name_what_is_done_to_which_table() {
+    fn summaries_have_the_operation_and_the_table() {
         for (sql, expected) in [
             (
                 "SELECT count(*) FROM (SELECT a FROM \"public\".\"play ers\" AS p) AS x",

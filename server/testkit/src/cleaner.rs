@@ -1,11 +1,11 @@
-//! Drops the databases of tests that have ended, beside the tests that still run.
+//! Drops the databases of tests that have ended, while other tests still run.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use crate::connect;
 
-/// How many databases may wait to be dropped. One more stays until the cluster ends.
+/// The maximum number of databases that wait to be dropped. Further ones stay until the cluster ends.
 const WAITING: usize = 1024;
 
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct Cleaner {
 }
 
 impl Cleaner {
-    /// Starts the thread that drops; `uri` is the superuser's.
+    /// Starts the thread that drops databases; `uri` is the superuser's.
     pub(crate) fn start(uri: String) -> Self {
         let (names, queue) = sync_channel(WAITING);
         thread::spawn(move || work(&uri, &queue));
@@ -22,7 +22,7 @@ impl Cleaner {
     }
 
     pub(crate) fn discard(&self, name: &str) {
-        // What cannot be queued goes when the cluster does.
+        // A database that does not fit into the queue is removed with the cluster.
         let _ = self.names.try_send(name.to_owned());
     }
 }

@@ -1,20 +1,21 @@
-//! Which extensions of Postgres the tests may count on.
+//! The extensions of Postgres that the tests need.
 
 use std::env;
 
 use crate::{connect, server};
 
-/// The extensions that the tests' Postgres has, separated by commas. `make test` sets it to what it has installed.
+/// The extensions that the tests' Postgres has, separated by commas. `make test` sets it to those that it has
+/// installed.
 const EXTENSIONS_VARIABLE: &str = "BASALT_TEST_EXTENSIONS";
 
-/// Returns whether a test that needs the extension `name` is to run; says so on stderr when it is skipped.
+/// Returns whether a test that needs the extension `name` should run; prints on stderr if it is skipped.
 ///
-/// The environment decides, not the database, so that no test passes in silence where an extension went missing: only
-/// one that `BASALT_TEST_EXTENSIONS` does not name is skipped. Without that variable, each extension is demanded.
+/// The environment decides, not the database, so that a missing extension is always noticed: a test is only skipped if
+/// `BASALT_TEST_EXTENSIONS` does not list its extension. Without that variable, every extension is required.
 ///
 /// # Panics
 ///
-/// When the extension is demanded and the tests' Postgres does not have it.
+/// When the extension is required and the tests' Postgres does not have it.
 #[expect(clippy::print_stderr, reason = "who runs the tests should know that one was skipped")]
 pub async fn has_extension(name: &str) -> bool {
     let installed = env::var(EXTENSIONS_VARIABLE).ok();

@@ -1,10 +1,10 @@
-//! A real Postgres for the server's tests: one cluster per test run, a database of its own for each test.
+//! A real Postgres for the server's tests: one cluster for each test run, a database of its own for each test.
 //!
-//! `make test` starts the cluster (`with-cluster`) and names it in `BASALT_TEST_DATABASE_URL`. Without that variable,
-//! as under a plain `cargo test`, each test process starts its own, which ends with the process.
+//! `make test` starts the cluster (`with-cluster`) and passes its URL in `BASALT_TEST_DATABASE_URL`. Without that
+//! variable, as with a plain `cargo test`, each test process starts its own cluster, which ends with the process.
 //! `BASALT_TEST_POSTGRES_BIN`, else `POSTGRES_BIN`, chooses the version of Postgres.
 //!
-//! Whatever fails here panics: a test that has no database cannot go on.
+//! All failures here are panics: a test without a database cannot continue.
 
 // Only tests call this crate, and a test fails by panicking.
 #![expect(clippy::expect_used, clippy::panic, reason = "a test without its database can only fail")]
@@ -25,13 +25,13 @@ use server::Server;
 pub use skip::skip;
 use template::Template;
 
-/// The password that every login role has in a test's database, but for the superuser.
+/// The password of every login role in a test's database, except the superuser.
 pub const ROLE_PASSWORD: &str = "testkit";
 
 /// The superuser's URL of the cluster that tests share.
 pub const DATABASE_URL_VARIABLE: &str = "BASALT_TEST_DATABASE_URL";
 
-/// Returns the Postgres that tests run on, as a `make test` of this repository finds it.
+/// Returns where to look for the tests' Postgres, as `make test` of this repository does.
 pub fn search() -> Search {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let folder = ["BASALT_TEST_POSTGRES_BIN", "POSTGRES_BIN"].into_iter().find_map(set).map(PathBuf::from);
@@ -43,7 +43,7 @@ pub(crate) fn repository() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// A database of its own for one test. Dropped in the background when this value is.
+/// A separate database for one test. It is dropped in the background when this value is.
 #[derive(Debug)]
 pub struct Database {
     server: &'static Server,
@@ -56,13 +56,13 @@ impl Database {
         Self::clone_of(Template::Platform).await
     }
 
-    /// Returns a database with the platform's schema and the site's, seeded.
+    /// Returns a database with the platform's schema, and the site's schema and rows.
     pub async fn with_site() -> Self {
         Self::clone_of(Template::Site).await
     }
 
-    /// Returns a database as `create database` makes it, for tests of migrations. The roles are the cluster's, so those
-    /// of the platform may be there already.
+    /// Returns a database as `create database` creates it, for tests of migrations. Roles belong to the cluster, so
+    /// those of the platform may exist already.
     pub async fn empty() -> Self {
         Self::clone_of(Template::Empty).await
     }

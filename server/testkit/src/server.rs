@@ -16,7 +16,7 @@ use crate::{DATABASE_URL_VARIABLE, search};
 
 static SHARED: OnceCell<Server> = OnceCell::const_new();
 
-/// A cluster, and the way in as its superuser.
+/// A cluster, and the login of its superuser.
 #[derive(Debug)]
 pub(crate) struct Server {
     host: String,
@@ -26,7 +26,7 @@ pub(crate) struct Server {
     cleaner: Cleaner,
 }
 
-/// Returns the cluster named in the environment, else one of this process's own.
+/// Returns the cluster in the environment variable, else one that only this process uses.
 pub(crate) async fn shared() -> &'static Server {
     SHARED
         .get_or_init(|| async {
@@ -44,7 +44,7 @@ pub(crate) async fn shared() -> &'static Server {
 
 /// Starts a cluster that ends with this process, and returns the superuser's URL.
 ///
-/// It lives on a thread of its own: each test has its own runtime, and the first to end must not end the cluster.
+/// It runs on a separate thread: each test has its own runtime, and the end of the first one must not end the cluster.
 fn start_own() -> String {
     let (sender, receiver) = mpsc::sync_channel(1);
     thread::spawn(move || {

@@ -1,8 +1,8 @@
-//! Tests that need more than every machine has, such as root.
+//! Tests with requirements that not every machine meets, such as root.
 
 use std::env;
 
-/// Says on stderr that a test is skipped, and why.
+/// Prints on stderr that a test is skipped, and why.
 ///
 /// # Panics
 ///

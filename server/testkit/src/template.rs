@@ -11,11 +11,11 @@ use tokio_postgres::Client;
 use crate::server::Server;
 use crate::{ROLE_PASSWORD, connect, repository};
 
-/// Processes that share the cluster take turns under this advisory lock: to clone a database, Postgres must find
-/// nobody else at work in it.
+/// Processes that share the cluster hold this advisory lock one after another: Postgres clones a database only while no
+/// one else is connected to it.
 const LOCK: i64 = 0x0062_6173_616c_7400;
 
-/// What a test's database begins with.
+/// The initial content of a test's database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Template {
     Empty,
@@ -23,16 +23,16 @@ pub(crate) enum Template {
     Site,
 }
 
-/// Makes the database `name` from `template`, which is made first where it is missing.
+/// Creates the database `name` from `template`, which is created first if it does not exist.
 pub(crate) async fn clone(server: &Server, template: Template, name: &str) {
     let mut client = connect(&server.uri("postgres")).await;
     client.execute("select pg_advisory_lock($1)", &[&LOCK]).await.expect("the cluster's lock can be taken");
     let source = prepare(server, &mut client, template).await;
     create(&client, name, &source).await;
-    // The lock ends with the session.
+    // The lock is released with the session.
 }
 
-/// Returns the name of the database to clone, once it is there.
+/// Returns the name of the database to clone. Creates that database if it does not exist.
 async fn prepare(server: &Server, client: &mut Client, template: Template) -> String {
     let name = match template {
         Template::Empty => return "template0".to_owned(),
@@ -47,7 +47,7 @@ async fn prepare(server: &Server, client: &mut Client, template: Template) -> St
         Template::Site => Box::pin(prepare(server, client, Template::Platform)).await,
         Template::Empty | Template::Platform => "template0".to_owned(),
     };
-    // Under another name until it is whole, for the case that the test run is killed half-way.
+    // It has another name until it is complete, in case the test run is killed in the meantime.
     let draft = format!("draft_{:016x}", rand::random::<u64>());
     create(client, &draft, &parent).await;
     fill(&server.uri(&draft), template).await;
@@ -75,11 +75,11 @@ async fn fill(uri: &str, template: Template) {
         },
     };
     filled.unwrap_or_else(|error| panic!("the test template cannot be filled: {error}"));
-    // Its connection must be gone before the database can be renamed and cloned; Postgres waits for that.
+    // This connection must have ended before the database can be renamed and cloned; Postgres waits for that.
     drop(client);
 }
 
-/// Gives each login role but the superuser the password that tests know.
+/// Sets the password of each login role, except the superuser, to the one that tests use.
 async fn set_passwords(client: &mut Client) {
     let logins =
         client.query("select rolname from pg_roles where rolcanlogin and rolname <> current_user", &[]).await;
@@ -107,7 +107,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Distinguishes templates of changed files from those of the files as they were.
+/// Returns a hash that differs if the files have changed.
 fn fingerprint(folders: &[PathBuf]) -> String {
     let mut hash = Sha256::new();
     hash.update(platform_checksum());

@@ -1,4 +1,4 @@
-//! What tests of other crates rely on.
+//! The guarantees that tests of other crates rely on.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,7 +9,7 @@ async fn count(database: &Database, sql: &str) -> i64 {
 }
 
 #[tokio::test]
-async fn each_test_has_a_database_of_its_own() {
+async fn each_test_has_a_separate_database() {
     let (one, other) = tokio::join!(Database::create(), Database::create());
     one.client().await.batch_execute("create table public.mine (id int)").await.unwrap();
     let tables = "select count(*) from pg_tables where tablename = 'mine'";
@@ -18,7 +18,7 @@ async fn each_test_has_a_database_of_its_own() {
 }
 
 #[tokio::test]
-async fn the_platforms_schema_is_there() {
+async fn the_platforms_schema_exists() {
     let database = Database::create().await;
     let tables = "select count(*) from pg_tables where (schemaname, tablename) in (('auth', 'users'), ('storage', 'objects'))";
     assert_eq!(count(&database, tables).await, 2);

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use reqwest::{Client, ClientBuilder};
 use rustls::{ClientConfig, RootCertStore, crypto};
 
-/// Returns the configuration of a client that trusts the machine's certificate authorities (`SSL_CERT_FILE` names others).
+/// Returns the configuration of a client that trusts the machine's certificate authorities (`SSL_CERT_FILE` names
+/// others).
 ///
 /// Errors: a sentence if the cryptography supports no version of TLS.
 pub fn client_config() -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
-    // A machine without certificates may start, too: the client works for http then, but for no https.
+    // A machine without certificates may start, too: the client then works for http, but not for https.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let builder = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -26,7 +27,7 @@ pub fn client_builder() -> Result<ClientBuilder, String> {
     Ok(Client::builder().tls_backend_preconfigured(client_config()?))
 }
 
-/// Returns the text of an error with its causes, without the URL, whose parameters may hold a secret.
+/// Returns the text of an error with its causes, without the URL, whose parameters may contain a secret.
 pub fn describe(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();

@@ -52,7 +52,7 @@ impl ApiKeys {
         &self.secret
     }
 
-    /// Returns which of the four keys `presented` is, if any, in a time that does not depend on how much of it is right.
+    /// Returns which of the four keys `presented` is, if any, in a time that does not depend on how much of it matches.
     pub fn identify(&self, presented: &str) -> Option<ApiKeyKind> {
         let candidates = [
             (&self.anon, ApiKeyKind::Anon),
@@ -79,8 +79,8 @@ impl ApiKeys {
     }
 }
 
-/// Reports whether two texts are equal, in a time that depends only on their lengths. All differences are collected before
-/// a single comparison, so that many bytes are processed at a time.
+/// Reports whether two texts are equal, in a time that depends only on their lengths. All differences are collected
+/// before a single comparison, so that many bytes are processed at a time.
 fn are_equal(one: &str, other: &str) -> bool {
     let pairs = one.bytes().zip(other.bytes());
     let differences = pairs.fold(0, |found: u8, (a, b)| found | (a ^ b));
@@ -93,8 +93,8 @@ impl fmt::Debug for ApiKeys {
     }
 }
 
-/// Returns an opaque key in Supabase's format: `prefix`, 22 characters of base64url of `entropy`, and a checksum of eight
-/// characters over the project's reference and the rest, by which secret scanners recognize it.
+/// Returns an opaque key in Supabase's format: `prefix`, 22 characters of base64url of `entropy`, and a checksum of
+/// eight characters over the project's reference and the rest, by which secret scanners recognize it.
 pub(crate) fn opaque(prefix: &str, entropy: &[u8; 32], project: &str) -> String {
     let mut random = URL_SAFE_NO_PAD.encode(entropy);
     random.truncate(22);

@@ -10,7 +10,7 @@ use sec1::EcPrivateKey;
 
 /// secp256r1 (RFC 5480, section 2.1.1.1).
 pub(crate) const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
-/// secp384r1 (ditto).
+/// secp384r1 (same section).
 pub(crate) const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
 /// id-ecPublicKey (RFC 5480, section 2.1.1).
 const ELLIPTIC_CURVE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
@@ -58,9 +58,9 @@ mod tests {
 
     use super::*;
 
-    /// Compares with documents that openssl writes without the public part.
+    /// Compares with the documents that openssl writes without the public part.
     #[test]
-    fn documents_are_those_of_the_standards() {
+    fn documents_have_the_standard_form() {
         for (document, before, number) in [
             (ed25519_key(&[7; 32]), "302e020100300506032b657004220420", [7; 32].as_slice()),
             (

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-/// Why a token was refused. The texts are the ones that PostgREST's clients match on
-/// (`docs/references/errors.rst` of PostgREST, codes PGRST301 and PGRST303).
+/// Why a token was refused. The texts are those that PostgREST's clients compare with (`docs/references/errors.rst` of
+/// PostgREST, codes PGRST301 and PGRST303).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The credential is present but has no token.
+    /// The credential is present but contains no token.
     #[error("Empty JWT is sent in Authorization header")]
     Empty,
     /// A signed token has three dot-separated parts (RFC 7515, section 7.1); this one has as many as stated.
@@ -15,14 +15,14 @@ pub enum Error {
     /// The named part is not base64url-encoded JSON of the right shape.
     #[error("JWT cryptographic operation failed")]
     Malformed(&'static str),
-    /// `alg` is `none`, unknown, or missing. Holds the name as the token gives it.
+    /// `alg` is `none`, unknown, or missing. Holds the name in the token.
     #[error("Wrong or unsupported encoding algorithm")]
     UnsupportedAlgorithm(String),
     /// No key fits both the token's `kid` and its `alg`, such as a key of one type with an algorithm of another (RFC
     /// 8725, section 3.1).
     #[error("No suitable key or wrong key type")]
     NoSuitableKey,
-    /// The signature is not one of ours.
+    /// The signature was not made with one of the project's keys.
     #[error("JWT cryptographic operation failed")]
     Signature,
     /// The payload is not a JSON object.
@@ -37,7 +37,7 @@ pub enum Error {
     /// `iat` is in the future by more than the leeway.
     #[error("JWT issued at future")]
     IssuedInFuture,
-    /// `aud` names others only.
+    /// `aud` contains only other audiences.
     #[error("JWT not in audience")]
     Audience,
     /// The named claim has a type that RFC 7519, section 4.1 does not allow.
@@ -46,8 +46,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns whether the token itself is genuine and only its claims refuse it (PostgREST's PGRST303, as opposed to
-    /// PGRST301 for tokens that cannot be trusted at all).
+    /// Returns whether the token itself is genuine and only its claims are the reason of the refusal (PostgREST's
+    /// PGRST303, in contrast to PGRST301 for tokens that cannot be trusted at all).
     pub fn is_about_claims(&self) -> bool {
         matches!(
             self,
@@ -92,7 +92,7 @@ pub enum KeyError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The key file exists but is not one of ours.
+    /// The key file exists but its content is not that of a key file.
     #[error(
         "the key file {path} is damaged: {reason}; restore it from a backup, or move it away to start with new keys \
          (which ends every session and changes the API keys)"
@@ -103,15 +103,15 @@ pub enum KeyError {
         /// What was expected there.
         reason: String,
     },
-    /// A setting holds a key that cannot be used.
+    /// A setting contains a key that cannot be used.
     #[error("{setting}: {reason}")]
     Setting {
-        /// The setting's name as its documentation has it.
+        /// The setting's name in its documentation.
         setting: &'static str,
         /// What was expected and what was found.
         reason: String,
     },
-    /// The claims could not be turned into JSON, or the key refused to sign.
+    /// The claims could not be converted to JSON, or the key could not sign.
     #[error("cannot sign a token: {0}")]
     Sign(String),
 }

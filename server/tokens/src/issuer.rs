@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::jwk::{self, Key};
 
-/// Another issuer whose tokens are accepted, such as a hosted identity provider. Its keys may change; clones share them.
+/// Another issuer whose tokens are accepted, such as a hosted identity provider. Its keys may change; clones share
+/// them.
 #[derive(Clone)]
 pub struct Issuer(Arc<Inner>);
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::der;
 use crate::signature::{PublicNumbers, Signature};
 
-/// Algorithms of a shared secret whose JWK names none.
+/// Algorithms of a shared secret whose JWK does not name an algorithm.
 const HMAC: &[Algorithm] = &[Algorithm::HS256, Algorithm::HS384, Algorithm::HS512];
 const RSA: &[Algorithm] = &[
     Algorithm::RS256,
@@ -23,8 +23,8 @@ const RSA: &[Algorithm] = &[
 #[derive(Clone)]
 pub(crate) struct Key {
     pub(crate) id: Option<String>,
-    /// The algorithms that this key may be used with: its JWK's `alg`, or all that fit its type. A token that
-    /// names any other is refused, whatever its signature (RFC 8725, section 3.1).
+    /// The algorithms that this key may be used with: its JWK's `alg`, or all that fit its type. A token with any other
+    /// algorithm is refused, even if its signature is valid (RFC 8725, section 3.1).
     pub(crate) algorithms: Vec<Algorithm>,
     pub(crate) decoding: DecodingKey,
     /// The key for faster verification, for the types that most tokens are signed with.
@@ -101,7 +101,7 @@ impl Key {
         Ok(())
     }
 
-    /// Adds the members to the public JWK that GoTrue's JWKS endpoint adds.
+    /// Adds to the public JWK the members that GoTrue's JWKS endpoint adds.
     fn publish(&mut self) {
         let algorithm = format!("{:?}", self.algorithm());
         let Some(Value::Object(public)) = &mut self.public else { return };
@@ -139,7 +139,7 @@ impl Jwk<'_> {
         self.0.contains_key("d")
     }
 
-    /// Returns a member of `length` bytes.
+    /// Returns a member that must have `length` bytes.
     fn sized(&self, member: &str, length: usize) -> Result<Vec<u8>, String> {
         let bytes = self.bytes(member)?;
         if bytes.len() == length {

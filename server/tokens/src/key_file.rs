@@ -25,13 +25,13 @@ pub(crate) struct KeyFile {
     pub(crate) jwt_secret: String,
     /// The ES256 key as a private JWK.
     pub(crate) signing_key: Value,
-    /// `iat` of the API keys that are tokens, so that they stay the same from start to start.
+    /// `iat` of the API keys that are tokens, so that they are the same after each start.
     pub(crate) issued_at: i64,
 }
 
 impl KeyFile {
-    /// Reads the file, or creates it with new keys. If several processes start in one folder at once, one creates the
-    /// file and the others read it.
+    /// Reads the file, or creates it with new keys. If several processes start in one folder at the same time, one
+    /// creates the file and the others read it.
     pub(crate) fn load_or_create(path: &Path) -> Result<Self, KeyError> {
         let at = |source| KeyError::File { path: path.to_owned(), source };
         if let Some(file) = read(path)? {
@@ -83,7 +83,7 @@ fn read(path: &Path) -> Result<Option<KeyFile>, KeyError> {
         fs::set_permissions(path, fs::Permissions::from_mode(PRIVATE)).map_err(at)?;
     }
     let damaged = |error: serde_json::Error| {
-        // Only the position of the error: serde's own text may quote the value.
+        // Only the position of the error: serde's own message may quote the value.
         let reason = format!("line {}, column {}", error.line(), error.column());
         KeyError::Damaged { path: path.to_owned(), reason }
     };
@@ -98,7 +98,7 @@ fn create_private(path: &Path, contents: &[u8]) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let draft = folder.join(format!(".keys-{}.tmp", Uuid::new_v4()));
     let written = write_draft(&draft, contents)
-        // Unlike a rename, a link never replaces the file of a faster process.
+        // Unlike a rename, a link never replaces a file that another process has created in the meantime.
         .and_then(|()| fs::hard_link(&draft, path))
         .and_then(|()| File::open(folder)?.sync_all());
     let removed = fs::remove_file(&draft);

@@ -22,7 +22,7 @@ use crate::{KeyError, Verifier};
 /// The names of the signing keys in messages: of a variable's keys, and of those in the CLI's file.
 const SIGNING_KEYS: &str = "GOTRUE_JWT_KEYS";
 const SIGNING_FILE: &str = "auth.signing_keys_path";
-/// Shorter secrets can be guessed (RFC 7518, section 3.2); PostgREST refuses them, too.
+/// Shorter secrets can be guessed (RFC 7518, section 3.2); PostgREST also refuses them.
 const SHORTEST_SECRET: usize = 32;
 /// The lifetime in seconds of API keys that are tokens: ten years, as in hosted Supabase.
 const API_KEY_LIFE: i64 = 10 * 365 * 24 * 3600;
@@ -34,7 +34,7 @@ settings::settings! {
     /// - with [`jwt_keys`](Self::jwt_keys): the one whose `key_ops` contain `sign`;
     /// - else with [`signing_keys`](Self::signing_keys): the first;
     /// - else with [`jwt_secret`](Self::jwt_secret): that secret (HS256), as GoTrue does, because other services and
-    ///   nodes may know nothing but the secret;
+    ///   nodes may know only the secret;
     /// - else the generated ES256 key, as new hosted projects do. The generated secret signs the API keys.
     #[derive(Clone)]
     pub struct KeyOverrides {
@@ -78,8 +78,8 @@ settings::settings! {
 }
 
 impl KeyOverrides {
-    /// Reads the keys that settings name. `resolve` returns where the file of a path in `config.toml` is. As in the Supabase
-    /// CLI, the file of signing keys may be missing if auth is switched off.
+    /// Reads the keys that settings name. `resolve` returns where the file of a path in `config.toml` is. As in the
+    /// Supabase CLI, the file of signing keys may be missing if auth is switched off.
     ///
     /// Errors: [`Invalid`] for a setting or a file that cannot be read.
     pub fn read(reader: &mut Reader<'_>, resolve: impl FnOnce(&Path) -> PathBuf) -> Result<Self, Invalid> {
@@ -116,8 +116,8 @@ struct Inner {
 }
 
 impl Keys {
-    /// Loads the key file at `path`, creating it (mode 0600) with a new HS256 secret and ES256 key on first start.
-    /// Keys of `overrides` take precedence; if there are all, the file is not used.
+    /// Loads the key file at `path`; creates it (mode 0600) with a new HS256 secret and ES256 key at the first start.
+    /// Keys of `overrides` take precedence; if all keys are among them, the file is not used.
     ///
     /// The opaque API keys are derived from the secret, so nodes that share `JWT_SECRET` share them.
     ///
@@ -131,7 +131,7 @@ impl Keys {
     }
 
     /// Returns the keys of settings with at least the shared secret, without a file. Missing API keys are derived from
-    /// the secret, and nobody uses them.
+    /// the secret, but are not used.
     ///
     /// Errors: as [`load_or_create`](Self::load_or_create).
     pub fn from_settings(settings: KeyOverrides) -> Result<Self, KeyError> {
@@ -180,17 +180,17 @@ impl Keys {
         Ok(Self(Arc::new(Inner { secret_text, shared, signing, derivation, jwks, api_keys, verifier })))
     }
 
-    /// Signs `claims` with the current signing key; the header carries its `alg` and `kid`.
+    /// Signs `claims` with the current signing key; the header contains its `alg` and `kid`.
     pub fn sign<C: Serialize>(&self, claims: &C) -> Result<String, KeyError> {
         sign(&self.0.signing, claims)
     }
 
-    /// Reports whether [`sign`](Self::sign) uses a key of [`jwks`](Self::jwks), and not a shared secret.
+    /// Reports whether [`sign`](Self::sign) uses one of the keys in [`jwks`](Self::jwks), and not a shared secret.
     pub fn signs_publicly(&self) -> bool {
         self.0.signing.public.is_some()
     }
 
-    /// Signs `claims` with the shared HS256 secret, for parties that know no other key: signed storage URLs, edge
+    /// Signs `claims` with the shared HS256 secret, for receivers that know no other key: signed storage URLs, edge
     /// functions.
     pub fn sign_with_secret<C: Serialize>(&self, claims: &C) -> Result<String, KeyError> {
         sign(&self.0.shared, claims)
@@ -238,7 +238,7 @@ impl fmt::Debug for Keys {
 struct KeySettings {
     secret: Option<(String, Vec<u8>)>,
     signing: Option<Key>,
-    /// Keys of `GOTRUE_JWT_KEYS` that do not sign, or no longer.
+    /// Keys of `GOTRUE_JWT_KEYS` that do not sign, or no longer do.
     published: Vec<Key>,
     verifying: Vec<Key>,
 }
@@ -313,7 +313,7 @@ const fn is_json(value: &[u8]) -> bool {
     matches!(value, [b'{' | b'[', ..])
 }
 
-/// Decodes base64 in any alphabet. A period may stand for padding, as upstream.
+/// Decodes base64 in any alphabet. A period may replace padding, as upstream.
 fn decoded(value: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(value).ok()?.trim();
     let alphabet = text.replace('-', "+").replace('_', "/");
@@ -365,7 +365,7 @@ fn generated_key(path: &Path, jwk: &Value) -> Result<Key, KeyError> {
     Ok(key)
 }
 
-/// Checks that the private and the public part belong together: otherwise nobody could verify the tokens.
+/// Checks that the private and the public part belong together; otherwise no one could verify the tokens.
 fn check_pair(setting: &'static str, key: &Key) -> Result<(), KeyError> {
     let reason = "its private and public parts do not belong together";
     let message: &[u8] = b"basalt";
@@ -391,7 +391,7 @@ fn derived(derivation: &Hmac<Sha256>, purpose: &str) -> [u8; 32] {
     derivation.clone().chain_update(purpose).finalize().into_bytes().into()
 }
 
-/// The factory of missing API keys.
+/// Creates the missing API keys.
 struct ApiKeyMaker<'a> {
     shared: &'a Key,
     derivation: &'a Hmac<Sha256>,

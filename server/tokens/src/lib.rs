@@ -1,10 +1,10 @@
 //! Signing keys, JSON Web Tokens and API keys.
 //!
-//! - [`Keys`] has the keys that sign and verify: the shared HS256 secret, and the ES256 key that the first start generates,
-//!   or the keys of the settings. It also has the project's [`ApiKeys`].
+//! - [`Keys`] has the keys that sign and verify: the shared HS256 secret, and the ES256 key that the first start
+//!   generates, or the keys of the settings. It also has the project's [`ApiKeys`].
 //! - [`Verifier`] checks tokens (RFC 7519, RFC 8725) and has a bounded cache of valid ones.
 //!
-//! The crate knows nothing of HTTP: each service maps an [`Error`] to a status itself.
+//! The crate does not depend on HTTP: each service maps an [`Error`] to a status itself.
 
 mod api_keys;
 mod der;

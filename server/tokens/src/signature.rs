@@ -29,7 +29,7 @@ impl PublicNumbers {
         MODULI.contains(&n.len()).then_some(Self::Rsa { n, e })
     }
 
-    /// Reports whether the key made `signature` of `message`; `None` for an algorithm that is left to jsonwebtoken.
+    /// Reports whether the key made `signature` of `message`; `None` for an algorithm that jsonwebtoken has to verify.
     pub(crate) fn verify(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> Option<bool> {
         let outcome = match (self, algorithm) {
             (Self::P256(point), Algorithm::ES256) => {

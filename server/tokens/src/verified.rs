@@ -9,7 +9,7 @@ use crate::Error;
 /// Seconds by which clocks may differ (PostgREST's `jwt` checks allow the same).
 const LEEWAY: i64 = 30;
 
-/// A token whose signature one of our keys made.
+/// A token with a valid signature.
 pub struct Verified {
     /// The payload.
     pub claims: Map<String, Value>,
@@ -37,7 +37,7 @@ impl Verified {
     }
 
     /// Checks whether the token is valid at `now` (Unix seconds) for a service with the audience `expected`. A service
-    /// without one accepts every audience, and a token whose `aud` is an empty array is for every service. With
+    /// without an audience accepts every audience, and a token whose `aud` is an empty array is for every service. With
     /// `ignores_beginning`, `nbf` and `iat` are ignored.
     pub(crate) fn check(
         &self,
@@ -96,7 +96,7 @@ impl Verified {
 
 impl fmt::Debug for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The other claims hold addresses and names of people.
+        // The other claims contain addresses and names of people.
         f.debug_struct("Verified")
             .field("role", &self.role())
             .field("sub", &self.subject())

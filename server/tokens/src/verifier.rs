@@ -17,7 +17,7 @@ use crate::{Error, Issuer, KeyError, Verified};
 
 /// Bytes of tokens and claims that the cache may hold.
 const CACHE_BYTES: u64 = 16 << 20;
-/// The approximate size of a user's token with a few own claims; sizes the cache's table.
+/// The approximate size of a user's token with a few additional claims. It determines the size of the cache's table.
 const TYPICAL_ENTRY: u64 = 2048;
 /// Longer tokens are verified every time, so that a few of them cannot evict all others.
 const LONGEST_CACHED: usize = 8 << 10;
@@ -81,7 +81,7 @@ struct Bytes;
 
 impl Weighter<Box<str>, Arc<Verified>> for Bytes {
     fn weight(&self, token: &Box<str>, verified: &Arc<Verified>) -> u64 {
-        // The parsed claims take about as much again as their text, with a map node for each.
+        // The parsed claims take about as much memory as their text, with a map node for each.
         (token.len() + 3 * verified.json.len() + 256) as u64
     }
 }
@@ -110,15 +110,15 @@ impl Verifier {
         Ok(Self::new(crate::keys::read_secret("jwt-secret", secret, is_base64)?))
     }
 
-    /// Returns a verifier for the tokens of an issuer that publishes `jwks` (RFC 7517, section 5). Keys that are not for
-    /// signatures, or of an unknown type, are skipped. It caches no tokens.
+    /// Returns a verifier for the tokens of an issuer that publishes `jwks` (RFC 7517, section 5). Keys that are not
+    /// for signatures, or of an unknown type, are skipped. It caches no tokens.
     pub fn from_published(jwks: &serde_json::Value) -> Self {
         let cache = TokenCache::new(0);
         let keys = crate::jwk::published(jwks).into();
         Self { keys, issuers: Arc::default(), cache, audience: None, ignores_beginning: false }
     }
 
-    /// Returns the same verifier with a cache of its own for a service that accepts only some algorithms: those of
+    /// Returns the same verifier with a separate cache for a service that accepts only some algorithms: those of
     /// `methods` that fit the key (GoTrue's `JWT_VALID_METHODS`), or without `methods` the one that the key signs with.
     pub fn with_methods(&self, methods: &[String]) -> Self {
         let restricted = self.keys.iter().cloned().map(|mut key| {
@@ -132,14 +132,14 @@ impl Verifier {
         Self { keys: restricted.collect(), cache: TokenCache::new(CACHE_BYTES), ..self.clone() }
     }
 
-    /// Returns the same verifier with a cache of its own for `entries` tokens of the usual size, or none for 0
+    /// Returns the same verifier with a separate cache for `entries` tokens of the usual size, or without a cache for 0
     /// (PostgREST's `jwt-cache-max-entries`).
     pub fn with_cache_of(&self, entries: usize) -> Self {
         let bytes = (entries as u64).saturating_mul(TYPICAL_ENTRY).min(CACHE_BYTES);
         Self { cache: TokenCache::new(bytes), ..self.clone() }
     }
 
-    /// Returns the same verifier with a cache of its own for a service that also accepts the tokens of `issuers`. An
+    /// Returns the same verifier with a separate cache for a service that also accepts the tokens of `issuers`. An
     /// issuer's key is only used for tokens that name this issuer: some issuers sign for all their customers with the
     /// same keys.
     pub fn with_issuers(&self, issuers: impl Into<Arc<[Issuer]>>) -> Self {
@@ -156,12 +156,12 @@ impl Verifier {
         }
     }
 
-    /// Returns the same verifier for a service that only takes tokens meant for `audience` (PostgREST's `jwt-aud`).
+    /// Returns the same verifier for a service that only accepts tokens for `audience` (PostgREST's `jwt-aud`).
     pub fn with_audience(&self, audience: impl Into<Arc<str>>) -> Self {
         Self { audience: Some(audience.into()), ..self.clone() }
     }
 
-    /// Returns the same verifier for a service that ignores when a token's validity begins (`nbf`, `iat`).
+    /// Returns the same verifier for a service that ignores the beginning of a token's validity (`nbf`, `iat`).
     pub fn ignoring_beginning(&self) -> Self {
         Self { ignores_beginning: true, ..self.clone() }
     }
@@ -196,7 +196,7 @@ impl Verifier {
         let message = &token.as_bytes()[..header.len() + 1 + payload.len()];
         let header: Header =
             serde_json::from_slice(&decode(header, "header")?).map_err(|_| Error::Malformed("header"))?;
-        // RFC 7515, section 4.1.11: an extension that must be understood and is not makes the token invalid.
+        // RFC 7515, section 4.1.11: a token with a critical extension that is not supported is invalid.
         if header.crit.is_some() {
             return Err(Error::Malformed("crit"));
         }
@@ -227,8 +227,8 @@ impl Verifier {
 }
 
 /// Returns those of `keys` whose type and `alg` allow `algorithm` and whose id does not contradict the token's `id`. If
-/// one of `keys` has this id, all others are left out. If none has it, shared secrets and keys without an id fit, as in
-/// GoTrue, whose old tokens name no id or one that has changed since.
+/// one of `keys` has this id, only keys with this id are returned. If none has it, shared secrets and keys without an
+/// id fit, as in GoTrue, whose old tokens have no id or one that has changed since.
 fn fitting<'k>(keys: &'k [Key], algorithm: Algorithm, id: Option<&str>) -> impl Iterator<Item = &'k Key> {
     let is_known = id.is_some_and(|id| keys.iter().any(|key| key.id.as_deref() == Some(id)));
     let id_fits = move |key: &Key| match (id, &key.id) {
@@ -266,7 +266,7 @@ fn algorithm(name: Option<String>) -> Result<Algorithm, Error> {
     // RFC 9864 names the curve in place of the family.
     let known = if name == "Ed25519" { "EdDSA" } else { &name };
     known.parse().map_err(|_| {
-        // It comes from an untrusted token and becomes part of an answer, so it is shortened.
+        // The name comes from an untrusted token and becomes part of an answer, so it is truncated.
         Error::UnsupportedAlgorithm(name.chars().take(32).collect())
     })
 }
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remembered_token_still_expires() {
+    fn a_cached_token_still_expires() {
         let verifier = verifier();
         let token = token(&json!({ "exp": 1_000 }));
         let first = verifier.verify_at(&token, 1_030).unwrap();
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn published_keys_verify_whatever_else_is_published_beside_them() {
+    fn published_keys_verify_despite_other_published_keys() {
         let secret = URL_SAFE_NO_PAD.encode(SECRET);
         let jwks = json!({ "keys": [
             { "kty": "oct", "k": secret },
@@ -339,13 +339,13 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_may_stand_for_its_family() {
+    fn the_name_of_a_curve_is_accepted_in_place_of_its_family() {
         assert_eq!(algorithm(Some("Ed25519".to_owned())), Ok(Algorithm::EdDSA));
         assert!(algorithm(Some("ed25519".to_owned())).is_err());
     }
 
     #[test]
-    fn an_issuers_keys_are_good_for_its_own_tokens_alone() {
+    fn an_issuers_keys_verify_only_its_own_tokens() {
         let folder = tempfile::tempdir().unwrap();
         let keys =
             |name: &str| crate::Keys::load_or_create(&folder.path().join(name), Default::default()).unwrap();
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_stays_within_its_bound_and_takes_no_refused_tokens() {
+    fn the_cache_stays_within_its_bound_and_keeps_no_refused_tokens() {
         let verifier = verifier();
         let filler = "x".repeat(4_000);
         for number in 0..2_000 {

@@ -1,4 +1,4 @@
-//! Which keys a project ends up with: generated, kept and overridden ones.
+//! Which keys a project has: generated, kept and overridden ones.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
@@ -27,7 +27,7 @@ fn refusal(overrides: KeyOverrides) -> String {
 }
 
 #[test]
-fn first_start_makes_keys_that_the_second_start_finds() {
+fn the_second_start_finds_the_keys_of_the_first() {
     let (_folder, path) = folder();
     let first = Keys::load_or_create(&path, KeyOverrides::default()).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -61,7 +61,7 @@ fn generated_projects_sign_users_with_es256_and_api_keys_with_the_secret() {
 }
 
 #[test]
-fn many_first_starts_at_once_agree() {
+fn simultaneous_first_starts_have_the_same_keys() {
     let (_folder, path) = folder();
     let starts: Vec<_> = (0..8)
         .map(|_| {
@@ -76,7 +76,7 @@ fn many_first_starts_at_once_agree() {
 }
 
 #[test]
-fn a_file_open_to_others_is_closed() {
+fn a_file_that_others_can_read_is_made_private() {
     let (_folder, path) = folder();
     Keys::load_or_create(&path, KeyOverrides::default()).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
@@ -109,7 +109,7 @@ fn a_secret_from_the_settings_signs_as_upstream_does_and_is_the_same_everywhere(
 #[test]
 fn a_file_of_the_supabase_cli_signs_with_its_first_key_and_publishes_all() {
     let fixtures: Value = serde_json::from_str(include_str!("fixtures/private_keys.json")).unwrap();
-    // As `gen signing-key --append` leaves it: every key can sign.
+    // As `gen signing-key --append` writes it: every key can sign.
     let file = ["rsa", "ed25519"].map(|name| {
         let mut key = fixtures[name].clone();
         key["key_ops"] = json!(["sign", "verify"]);
@@ -134,13 +134,13 @@ fn a_file_of_the_supabase_cli_signs_with_its_first_key_and_publishes_all() {
         (json!([{ "kty": "oct", "k": "c2VjcmV0" }]).to_string(), "private keys"),
         ("no JSON".to_owned(), "not JSON"),
     ] {
-        let said = refusal(KeyOverrides { signing_keys: Some(file), ..Default::default() });
-        assert!(said.contains("auth.signing_keys_path") && said.contains(reason), "{said}");
+        let message = refusal(KeyOverrides { signing_keys: Some(file), ..Default::default() });
+        assert!(message.contains("auth.signing_keys_path") && message.contains(reason), "{message}");
     }
 }
 
 #[test]
-fn postgrests_key_set_verifies_and_lends_its_secret() {
+fn postgrests_key_set_verifies_and_its_secret_signs() {
     let issuer = load(KeyOverrides::default()).unwrap();
     let mut set = issuer.jwks().clone();
     let shared =
@@ -170,7 +170,7 @@ fn unusable_settings_are_refused_by_name_without_quoting_them() {
 }
 
 #[test]
-fn a_private_key_that_does_not_fit_its_public_half_is_refused() {
+fn a_private_key_that_does_not_match_its_public_part_is_refused() {
     let (one, other) = (load(KeyOverrides::default()).unwrap(), folder());
     Keys::load_or_create(&other.1, KeyOverrides::default()).unwrap();
     let file: Value = serde_json::from_slice(&fs::read(&other.1).unwrap()).unwrap();
@@ -182,7 +182,7 @@ fn a_private_key_that_does_not_fit_its_public_half_is_refused() {
 }
 
 #[test]
-fn each_api_key_is_recognised_and_stands_for_a_token() {
+fn each_api_key_is_recognised_and_has_a_token() {
     let keys = load(KeyOverrides::default()).unwrap();
     let api = keys.api_keys();
     for (key, kind, token) in [

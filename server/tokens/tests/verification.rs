@@ -1,4 +1,4 @@
-//! Tokens as a client may send them: genuine, stale, forged and malformed.
+//! Tokens that a client may send: genuine, expired, forged and malformed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
@@ -42,7 +42,7 @@ fn part(value: &Value) -> String {
 }
 
 #[test]
-fn a_genuine_token_tells_who_calls() {
+fn a_genuine_token_identifies_the_caller() {
     let claims = json!({ "sub": "u1", "role": "authenticated", "session_id": "s1", "exp": now() + 60 });
     let verified = keys().verifier().verify(&hs256(&claims)).unwrap();
     assert_eq!(verified.role(), Some("authenticated"));
@@ -68,7 +68,7 @@ fn times_are_checked_with_half_a_minute_of_leeway() {
 }
 
 #[test]
-fn an_audience_is_demanded_only_by_services_that_have_a_name() {
+fn an_audience_is_required_only_by_services_that_have_one() {
     let verifier = keys().verifier();
     let picky = verifier.with_audience("authenticated");
     for (aud, accepted) in [
@@ -85,7 +85,7 @@ fn an_audience_is_demanded_only_by_services_that_have_a_name() {
 }
 
 #[test]
-fn unsigned_tokens_are_refused_however_they_spell_none() {
+fn unsigned_tokens_are_refused_for_every_spelling_of_none() {
     let verifier = keys().verifier();
     for name in ["none", "None", "NONE", "", "HS255"] {
         let token =
@@ -97,7 +97,7 @@ fn unsigned_tokens_are_refused_however_they_spell_none() {
 }
 
 #[test]
-fn a_public_key_is_never_taken_for_a_shared_secret() {
+fn a_public_key_is_never_used_as_a_shared_secret() {
     let rsa = fixture("rsa");
     let keys = keys_with(KeyOverrides {
         verification_keys: Some(
@@ -114,7 +114,7 @@ fn a_public_key_is_never_taken_for_a_shared_secret() {
         &EncodingKey::from_secret(&modulus),
     )
     .unwrap();
-    // The key id belongs to the RSA key alone, so there is not even a key to try.
+    // The key id belongs to the RSA key only, so no key is even tried.
     assert_eq!(keys.verifier().verify(&forged).unwrap_err(), Error::NoSuitableKey);
     let only_rsa = fixture("rsa");
     let signing = keys_with(KeyOverrides {
@@ -129,7 +129,7 @@ fn a_public_key_is_never_taken_for_a_shared_secret() {
 }
 
 #[test]
-fn a_key_id_that_is_known_leaves_no_other_key() {
+fn a_known_key_id_excludes_other_keys() {
     let rsa = fixture("rsa");
     let public = json!({ "kty": "RSA", "kid": "rsa", "n": rsa["n"], "e": rsa["e"] });
     let keys = keys_with(KeyOverrides {
@@ -189,7 +189,7 @@ fn every_supported_type_of_key_signs_what_it_verifies() {
 }
 
 #[test]
-fn a_key_bound_to_one_algorithm_refuses_its_siblings() {
+fn a_key_for_one_algorithm_refuses_related_ones() {
     let jwt_keys = json!([with_sign(fixture("rsa"))]).to_string();
     let keys = keys_with(KeyOverrides { jwt_keys: Some(jwt_keys), ..Default::default() });
     let token = keys.sign(&json!({})).unwrap();
@@ -245,7 +245,7 @@ fn signatures_of_every_type_are_of_this_text_and_this_key_alone() {
 }
 
 #[test]
-fn a_payload_that_is_no_object_or_asks_for_extensions_is_refused() {
+fn a_payload_that_is_not_an_object_or_needs_extensions_is_refused() {
     let verifier = keys().verifier();
     assert_eq!(verifier.verify(&hs256(&json!([1]))).unwrap_err(), Error::Claims);
     let token = format!("{}.{}.AA", part(&json!({ "alg": "HS256", "crit": ["b64"] })), part(&json!({})));
@@ -265,7 +265,7 @@ fn base64_secrets_verify_in_either_alphabet() {
 }
 
 #[test]
-fn nothing_printable_holds_a_secret() {
+fn printed_values_contain_no_secret() {
     let keys = keys();
     let token = hs256(&json!({ "email": "ada@example.com" }));
     let verified = keys.verifier().verify(&token).unwrap();

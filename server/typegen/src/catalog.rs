@@ -32,11 +32,11 @@ pub(crate) struct Relation {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Column {
     pub(crate) name: String,
-    /// The type's internal name; that of a domain's base type.
+    /// The type's internal name; for a domain, that of its base type.
     pub(crate) format: String,
     pub(crate) is_nullable: bool,
     has_default: bool,
-    /// `a` always, `d` by default, empty.
+    /// `a` for always, `d` for by default, else empty.
     identity: String,
     pub(crate) is_updatable: bool,
 }
@@ -70,9 +70,9 @@ pub(crate) struct Type {
     pub(crate) name: String,
     /// The name in SQL.
     pub(crate) format: String,
-    /// Of an enum.
+    /// The labels of an enum.
     pub(crate) labels: Vec<String>,
-    /// Of a composite type.
+    /// The attributes of a composite type.
     pub(crate) attributes: Vec<Attribute>,
     /// Whether it is the row type of a relation or a composite type.
     pub(crate) is_row: bool,
@@ -95,7 +95,7 @@ impl Column {
         self.identity == "a"
     }
 
-    /// Reports whether an insert may leave it out.
+    /// Reports whether an insert need not contain it.
     pub(crate) fn is_optional(&self) -> bool {
         self.is_nullable || self.has_default || !self.identity.is_empty()
     }
@@ -159,8 +159,8 @@ impl Catalog {
     }
 }
 
-/// Returns the order of names that JavaScript's `localeCompare` gives: punctuation before digits before letters,
-/// letters without regard to case unless all else is equal, then lower case first. Source: Unicode Technical Standard
+/// Compares names in the order of JavaScript's `localeCompare`: punctuation before digits before letters; letters
+/// without regard to case unless everything else is equal, then lower case first. Source: Unicode Technical Standard
 /// 10, root collation, for the characters of ASCII.
 fn collate(a: &str, b: &str) -> Ordering {
     let weight = |c: char| {

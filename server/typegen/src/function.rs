@@ -38,7 +38,7 @@ fn is_callable(view: &View<'_>, function: &Function) -> bool {
     all_named || defaults() || single()
 }
 
-/// Returns the row type that an argument has.
+/// Returns the row type of an argument; `None` if it has another type.
 fn row_type<'a>(view: &'a View<'_>, argument: &Argument) -> Option<&'a crate::catalog::Type> {
     view.catalog.type_of(argument.type_id).filter(|t| t.is_row)
 }
@@ -118,7 +118,7 @@ fn returned_relation(view: &View<'_>, function: &Function) -> Option<String> {
     relation.or_else(|| view.catalog.type_of(function.return_type_id).map(|t| t.name.clone()))
 }
 
-/// Returns the options by which a client selects within the rows that a function returns, or embeds them.
+/// Returns the options with which a client selects from the rows that a function returns, or embeds them.
 fn set_options(view: &View<'_>, function: &Function) -> Option<Ts> {
     let to = returned_relation(view, function)?;
     let argument = match function.arguments.as_slice() {
@@ -137,8 +137,8 @@ fn set_options(view: &View<'_>, function: &Function) -> Option<Ts> {
     Some(Ts::Object { properties, suffix: String::new(), expanded: true })
 }
 
-/// Returns the error for a function of a row that returns a plain value: it is a computed field, and called by itself
-/// it is not found.
+/// Returns the error for a function of a row that returns a plain value: it is a computed field, and cannot be called
+/// directly.
 fn not_embeddable(view: &View<'_>, function: &Function, inputs: &[&Argument]) -> Option<String> {
     match inputs {
         [only] if only.name.is_empty() && row_type(view, only).is_some() => {
@@ -154,7 +154,7 @@ fn not_embeddable(view: &View<'_>, function: &Function, inputs: &[&Argument]) ->
     }
 }
 
-/// Returns the error for overloads that a call with named arguments cannot tell apart (PostgREST's PGRST203).
+/// Returns the error for overloads that a call with named arguments cannot distinguish (PostgREST's PGRST203).
 fn conflict(
     view: &View<'_>,
     group: &[&Function],

@@ -1,5 +1,5 @@
-//! The generic types and constants after the `Database` type. Clients' code names them, so their names, parameters
-//! and order are part of the format.
+//! The generic types and constants after the `Database` type. Clients' code uses their names, so their names,
+//! parameters and order are part of the format.
 
 use crate::catalog::Catalog;
 use crate::layout::{Layout, key, string};

@@ -1,4 +1,4 @@
--- Everything that the generated types speak of, as one JSON document. $1: names of the schemas.
+-- Everything that the generated types contain, as one JSON document. $1: names of the schemas.
 with relations as (
   select c.oid, n.nspname, c.relname, c.relkind, c.reltype
   from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -28,7 +28,7 @@ functions as (
         'name', coalesce(p.proargnames[arg.ord], ''),
         'mode', coalesce(p.proargmodes[arg.ord], 'i'),
         'type_id', arg.type::int8,
-        -- Defaults belong to the last ones of the arguments that go in.
+        -- Defaults belong to the last ones of the input arguments.
         'has_default', arg.inputs > p.pronargs - p.pronargdefaults and arg.is_input
       ) order by arg.ord), '[]')
       from (

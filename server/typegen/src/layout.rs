@@ -1,6 +1,6 @@
 //! The layout of types: that of Prettier (no semicolons, 80 columns), as in the Supabase CLI's output.
 
-/// Columns of a line.
+/// The maximum number of columns of a line.
 const WIDTH: usize = 80;
 
 /// A type that may have to be broken into lines.
@@ -77,7 +77,7 @@ impl Layout {
         self.text.push('\n');
     }
 
-    /// Writes `open`, what `inner` writes one step deeper, and `close`.
+    /// Writes `open`, the output of `inner` one step deeper, and `close`.
     pub(crate) fn block(&mut self, open: &str, close: &str, inner: impl FnOnce(&mut Self)) {
         self.line(open);
         self.depth += 1;
@@ -114,7 +114,7 @@ impl Layout {
         }
     }
 
-    /// Writes a member of a broken union. An object's properties stand two steps deeper, beside the bar.
+    /// Writes a member of a broken union. An object's properties are two steps deeper, after the bar.
     fn member(&mut self, ts: &Ts) {
         let fits = ts.flat().filter(|flat| self.depth * 2 + 2 + flat.chars().count() <= WIDTH);
         match (fits, ts) {

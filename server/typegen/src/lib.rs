@@ -1,5 +1,5 @@
-//! The output of `basalt gen types`: the types of a database's schemas, for typed clients, in the format of the Supabase
-//! CLI's `gen types typescript`, so that either tool's output can replace the other's.
+//! The output of `basalt gen types`: the types of a database's schemas, for typed clients, in the format of the
+//! Supabase CLI's `gen types typescript`, so that either tool's output can replace the other's.
 //!
 //! [`generate`] reads the system catalogs (`catalog`, `references`), converts their contents to TypeScript (`schema`,
 //! `function`, `helpers`) and formats it as Prettier would (`layout`).
@@ -16,7 +16,7 @@ use catalog::Catalog;
 use database::Database;
 use view::View;
 
-/// The version in the types. supabase-js chooses features of the server by the major version, and knows none above 14.
+/// The version in the types. supabase-js selects features of the server by the major version, and knows none above 14.
 const POSTGREST_VERSION: &str = "14.17";
 
 const INTROSPECT: &str = include_str!("introspect.sql");
@@ -26,7 +26,7 @@ const INTROSPECT: &str = include_str!("introspect.sql");
 pub struct Options {
     /// The schemas to describe; those that do not exist are left out.
     pub schemas: Vec<String>,
-    /// Whether references say if they are one to one, which PostgREST 9 and older do not know.
+    /// Whether references contain whether they are one to one, which PostgREST 9 and older do not support.
     pub one_to_one: bool,
 }
 
@@ -42,7 +42,7 @@ pub async fn generate(database: &Database, options: &Options) -> Result<String, 
     Ok(module(&catalog, &schemas, options.one_to_one))
 }
 
-/// Returns those of `schemas` that exist, each once and in order.
+/// Returns those of `schemas` that exist, in their order and without duplicates.
 async fn existing(database: &Database, schemas: &[String]) -> Result<Vec<String>, database::Error> {
     const EXISTING: &str = "select nspname::text from pg_catalog.pg_namespace where nspname = any ($1)";
     let rows = database.client().await?.query(EXISTING, &[&schemas]).await?;

@@ -1,5 +1,5 @@
-//! References by foreign keys, as the REST service embeds them: views have the keys of the tables that their columns come
-//! from.
+//! References by foreign keys, as the REST service embeds them: views have the keys of the tables that their columns
+//! come from.
 
 use database::Database;
 use rest::schema_cache::{Cardinality, Relationship, SchemaCache};

@@ -1,4 +1,4 @@
-//! The whole module for a schema that has one of everything.
+//! Tests with the complete module for a schema that contains every kind of object.
 
 use database::{Database, Settings};
 
@@ -59,7 +59,7 @@ async fn everything_is_described_as_the_supabase_cli_describes_it() {
 }
 
 #[tokio::test]
-async fn an_empty_schema_is_said_to_be_empty() {
+async fn an_empty_schema_has_empty_types() {
     let database = testkit::Database::create().await;
     database.client().await.batch_execute("create schema hollow").await.unwrap();
     let pool = Database::connect(Settings::new(database.uri().parse().unwrap())).await.unwrap();
@@ -68,7 +68,7 @@ async fn an_empty_schema_is_said_to_be_empty() {
     assert!(module.contains("    Enums: {},\n"), "{module}");
 }
 
-/// What is not there is left out, as by the CLI, and references have their older form where that is asked for.
+/// Schemas that do not exist are left out, as by the CLI, and references have their older form if that is requested.
 #[tokio::test]
 async fn schemas_and_references_are_the_requested_ones() {
     let database = testkit::Database::create().await;
@@ -77,6 +77,6 @@ async fn schemas_and_references_are_the_requested_ones() {
     let options = Options { one_to_one: false, ..of(&["public", "public", "nowhere"]) };
     let module = generate(&pool, &options).await.unwrap();
     assert!(!module.contains("nowhere") && module.matches("  public: {\n").count() == 2, "{module}");
-    // Functions say it, too, with another indentation.
+    // Functions have this property, too, with another indentation.
     assert!(module.contains("foreignKeyName") && !module.contains("\n            isOneToOne"), "{module}");
 }

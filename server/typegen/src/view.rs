@@ -3,13 +3,13 @@
 use crate::catalog::{Catalog, Column, Type};
 use crate::layout::{Ts, string};
 
-/// A schema and the catalog around it.
+/// A schema and the catalog that contains it.
 pub(crate) struct View<'a> {
     pub(crate) catalog: &'a Catalog,
     /// All schemas in the module, which types may refer to.
     pub(crate) schemas: &'a [String],
     pub(crate) schema: &'a str,
-    /// Whether references say if they are one to one.
+    /// Whether references contain whether they are one to one.
     pub(crate) one_to_one: bool,
 }
 

@@ -23,11 +23,11 @@ impl AdminAuditApi {
     async fn entries(
         &self,
         request: &Request,
-        /// `author:…`, `action:…` or `type:…`: only entries in which that contains the text.
+        /// `author:…`, `action:…` or `type:…`: returns only entries whose author, action or type contains the text.
         query: Query<Option<String>>,
-        /// From 1.
+        /// The number of the page, from 1.
         page: Query<Option<String>>,
-        /// Default 50.
+        /// Entries on a page. Default: 50.
         per_page: Query<Option<String>>,
     ) -> Result<Response<Json<Vec<Entry>>>, Error> {
         request::admin(&self.auth, request).await?;

@@ -24,11 +24,11 @@ pub(super) struct AdminFactorsApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// What is to change of a factor; what is missing or empty stays.
+/// Changes of a factor; missing and empty fields are not changed.
 #[derive(Object, Deserialize)]
 struct FactorFields {
     friendly_name: Option<String>,
-    /// Of phone factors, with its country code.
+    /// The number of a phone factor, with its country code.
     phone: Option<String>,
 }
 
@@ -107,9 +107,9 @@ impl AdminFactorsApi {
 }
 
 impl AdminFactorsApi {
-    /// Returns the user of an id in a path.
+    /// Returns the user with the id in a path.
     ///
-    /// Errors: `validation_failed` (404) for what is no UUID, `user_not_found`.
+    /// Errors: `validation_failed` (404) for text that is not a UUID, `user_not_found`.
     async fn user(&self, id: &str) -> Result<User, Error> {
         Ok(flows::admin::find(&self.auth.database, id).await?.user)
     }

@@ -1,4 +1,4 @@
-//! Links of mails, for administrators.
+//! Links for mails, for administrators.
 
 use std::sync::Arc;
 
@@ -20,45 +20,45 @@ pub(super) struct AdminLinksApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// A link that is wished for.
+/// The link to create.
 #[derive(Object, Deserialize)]
 struct LinkFields {
     /// `signup`, `invite`, `magiclink`, `recovery`, `email_change_current` or `email_change_new`.
     #[oai(rename = "type")]
     #[serde(rename = "type")]
     kind: Option<String>,
-    /// Whom the link is for.
+    /// The address of the user that the link is for.
     email: Option<String>,
-    /// Of changes of the address: the new one.
+    /// For changes of the address: the new address.
     new_email: Option<String>,
-    /// Of sign-ups: the new user's.
+    /// For sign-ups: the password of the new user.
     password: Option<String>,
-    /// An object that becomes a new user's own metadata.
+    /// An object that becomes the metadata of a new user.
     data: Option<Value>,
-    /// Where the link leads in the end.
+    /// The URL that the link finally redirects to.
     redirect_to: Option<String>,
 }
 
-/// A user, and a link for them.
+/// A user, and a link for that user.
 #[derive(Object)]
 struct GeneratedLink {
     #[oai(flatten)]
     user: User,
     /// The link.
     action_link: String,
-    /// The code that may be typed instead.
+    /// The code that can be entered instead.
     email_otp: String,
-    /// The hash that the link carries.
+    /// The hash in the link.
     hashed_token: String,
-    /// What the link does, which for unknown users may be another thing than what was wished for.
+    /// The kind of the link. For unknown users, it may differ from the requested one.
     verification_type: String,
-    /// Where the link leads in the end.
+    /// The URL that the link finally redirects to.
     redirect_to: String,
 }
 
 #[OpenApi]
 impl AdminLinksApi {
-    /// Makes a link, and mails nothing.
+    /// Creates a link without sending a mail.
     #[oai(path = "/admin/generate_link", method = "post")]
     async fn generate(
         &self,

@@ -19,31 +19,31 @@ pub(super) struct AdminSsoApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// A provider as an administrator defines it.
+/// The definition of a provider.
 #[derive(Object, Deserialize)]
 struct SsoProviderFields {
     /// `saml`.
     #[oai(rename = "type")]
     #[serde(rename = "type")]
     kind: Option<String>,
-    /// Where its metadata is; over `https`.
+    /// The URL of its metadata; over `https`.
     metadata_url: Option<String>,
-    /// Its metadata itself.
+    /// Its metadata as a document.
     metadata_xml: Option<String>,
-    /// E-mail domains whose users sign in there.
+    /// The e-mail domains whose users sign in with it.
     domains: Option<Vec<String>>,
-    /// Which of its attributes become which claims.
+    /// The claims that its attributes are mapped to.
     attribute_mapping: Option<AttributeMapping>,
-    /// The kind of name that it is asked for (SAML 2.0 Core, section 8.3). Default persistent.
+    /// The requested kind of name (SAML 2.0 Core, section 8.3). Default: persistent.
     name_id_format: Option<String>,
-    /// A name of one's own.
+    /// An id that the administrator chooses.
     resource_id: Option<String>,
-    /// Lets nobody sign in there. Default false.
+    /// Disables sign-in with this provider. Default: false.
     disabled: Option<bool>,
 }
 
 impl SsoProviderFields {
-    /// Returns the fields in the form that flows take.
+    /// Returns the fields in the type that flows use.
     ///
     /// Errors: `validation_failed` for text with a NUL, which Postgres cannot store.
     fn definition(self) -> Result<Definition, Error> {
@@ -67,7 +67,7 @@ impl SsoProviderFields {
     }
 }
 
-/// Providers, without their metadata.
+/// Identity providers, without their metadata.
 #[derive(Object)]
 struct SsoProviders {
     items: Vec<SsoProvider>,
@@ -86,9 +86,9 @@ impl AdminSsoApi {
     async fn list(
         &self,
         request: &Request,
-        /// Only the one with this resource id.
+        /// Returns only the provider with this resource id.
         resource_id: Query<Option<String>>,
-        /// Only those whose resource id begins with this.
+        /// Returns only providers whose resource id begins with this text.
         resource_id_prefix: Query<Option<String>>,
     ) -> Result<Json<SsoProviders>, Error> {
         request::admin(&self.auth, request).await?;
@@ -110,7 +110,7 @@ impl AdminSsoApi {
         Ok(CreationResponse::Provider(Json(provider)))
     }
 
-    /// Returns an identity provider, named by its id or by `resource_` and its resource id. For administrators.
+    /// Returns an identity provider by its id, or by `resource_` followed by its resource id. For administrators.
     #[oai(path = "/admin/sso/providers/:idp_id", method = "get")]
     async fn get(&self, request: &Request, idp_id: Path<String>) -> Result<Json<SsoProvider>, Error> {
         request::admin(&self.auth, request).await?;

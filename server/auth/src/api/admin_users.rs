@@ -14,6 +14,7 @@ use super::fields::object;
 use super::listed_user::ListedUser;
 use super::paging::{self, Cursor, Page, non_empty};
 use super::request;
+use super::response::Empty;
 use crate::flows::admin;
 use crate::flows::admin::UserFields;
 use crate::store::users::{self, Selection};
@@ -24,30 +25,30 @@ pub(super) struct AdminUsersApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// What an administrator says of a user; what is missing or empty stays, or gets its default.
+/// The fields of a user that administrators can set; missing and empty fields are not changed, or get their defaults.
 #[derive(Object, Deserialize)]
 struct AdminUserFields {
-    /// Of new users alone.
+    /// Only for new users.
     id: Option<String>,
-    /// Of new users alone.
+    /// Only for new users.
     aud: Option<String>,
     /// The Postgres role of the user's requests.
     role: Option<String>,
     email: Option<String>,
-    /// With its country code.
+    /// The phone number, with its country code.
     phone: Option<String>,
     password: Option<String>,
-    /// Of new users alone, in place of the password: its hash, of bcrypt, argon2i, argon2id or fbscrypt.
+    /// Only for new users, in place of the password: its hash, of bcrypt, argon2i, argon2id or fbscrypt.
     password_hash: Option<String>,
-    /// Whether the address is known to be the user's.
+    /// Whether the e-mail address is confirmed.
     email_confirm: Option<bool>,
-    /// Whether the number is known to be the user's.
+    /// Whether the phone number is confirmed.
     phone_confirm: Option<bool>,
-    /// An object that is merged into the user's own metadata; members that are null go.
+    /// An object that is merged into the user's own metadata; members that are null are removed.
     user_metadata: Option<Value>,
-    /// An object that is merged into the service's metadata; members that are null go.
+    /// An object that is merged into the service's metadata; members that are null are removed.
     app_metadata: Option<Value>,
-    /// How long the user may not sign in, such as `24h`; `none` lifts the ban.
+    /// How long the user is banned from signing in, such as `24h`; `none` ends the ban.
     ban_duration: Option<String>,
 }
 
@@ -71,10 +72,10 @@ impl AdminUserFields {
     }
 }
 
-/// How a user is deleted.
+/// Options of a deletion.
 #[derive(Object, Deserialize, Default)]
 struct DeleteFields {
-    /// Whether the row stays, without anything that tells of the person.
+    /// Whether the row is kept, without any personal data.
     should_soft_delete: Option<bool>,
 }
 
@@ -84,23 +85,18 @@ struct DeleteFields {
 struct Users {
     users: Vec<ListedUser>,
     aud: String,
-    /// Of pages that cursors lead to.
+    /// Only with pages by cursor.
     pagination: Option<Pagination>,
 }
 
-/// What follows a page.
+/// The position of the next page.
 #[derive(Object)]
 #[oai(skip_serializing_if_is_none)]
 struct Pagination {
-    /// Leads to the next page, if there is one.
+    /// The cursor of the next page, if there is one.
     next_cursor: Option<String>,
     has_more: bool,
 }
-
-/// Nothing.
-#[derive(Object)]
-#[oai(rename = "Nothing")]
-struct Empty {}
 
 #[OpenApi]
 impl AdminUsersApi {
@@ -110,17 +106,17 @@ impl AdminUsersApi {
     async fn list(
         &self,
         request: &Request,
-        /// From 1.
+        /// The number of the page, from 1.
         page: Query<Option<String>>,
-        /// Default 50.
+        /// Users on a page. Default: 50.
         per_page: Query<Option<String>>,
-        /// `created_at`, with `asc` or `desc` after a blank.
+        /// `created_at`, optionally followed by a blank and `asc` or `desc`.
         sort: Query<Option<String>>,
-        /// What addresses or full names contain.
+        /// Returns only users whose address or full name contains this text.
         filter: Query<Option<String>>,
-        /// Where settings offer cursors: users of a page, at most 1000; default 50.
+        /// If the settings enable cursors: users on a page, at most 1000. Default: 50.
         limit: Query<Option<String>>,
-        /// Where settings offer cursors: what the page before has answered.
+        /// If the settings enable cursors: the cursor that the previous page has returned.
         cursor: Query<Option<String>>,
     ) -> Result<Response<Json<Users>>, Error> {
         request::admin(&self.auth, request).await?;
@@ -163,7 +159,7 @@ impl AdminUsersApi {
         Ok(Json(admin::find(&self.auth.database, &user_id).await?.user))
     }
 
-    /// Changes a user at once: nothing has to be confirmed. A new password ends all sessions.
+    /// Changes a user. Nothing has to be confirmed. A new password ends all sessions.
     #[oai(path = "/admin/users/:user_id", method = "put")]
     async fn update(
         &self,
@@ -206,7 +202,7 @@ impl AdminUsersApi {
         let limit = paging::cursor_limit(limit)?;
         let cursor = cursor.map(Cursor::parse).transpose()?;
         let last = cursor.as_ref().map(Cursor::position);
-        // One more tells whether there is another page.
+        // One more user shows whether there is another page.
         let more = i64::try_from(limit + 1).map_err(|error| Error::Internal(error.to_string()))?;
         let mut found = users::after(&self.auth.database, selection, more, last).await?;
         let has_more = found.len() > limit;
@@ -231,7 +227,7 @@ fn answer(
     Response::new(Json(Users { users, aud: selection.audience.to_owned(), pagination }))
 }
 
-/// Returns the direction of query parameter `sort`; descending if it tells none.
+/// Returns the direction in query parameter `sort`; descending if it contains none.
 ///
 /// Errors: `validation_failed` for another field than `created_at` and an unknown direction.
 fn is_ascending(sort: Option<&str>) -> Result<bool, Error> {

@@ -1,4 +1,4 @@
-//! Responses of errors, in their two formats.
+//! Responses to errors, in their two formats.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{Code, Error};
 const API_VERSION: HeaderName = HeaderName::from_static("x-supabase-api-version");
 const ERROR_CODE: HeaderName = HeaderName::from_static("x-sb-error-code");
 
-/// The version of the interface that a client asks for in header `X-Supabase-Api-Version`.
+/// The version of the interface that a client requests in header `X-Supabase-Api-Version`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ApiVersion {
     Initial,
@@ -24,7 +24,7 @@ enum ApiVersion {
 }
 
 impl ApiVersion {
-    /// Returns the newest version that is not newer than the date asked for; the initial one for anything else.
+    /// Returns the newest version that is not newer than the requested date; the initial one for anything else.
     fn of(request: &Request) -> Self {
         let date = request.headers().get(API_VERSION).map_or(&b""[..], HeaderValue::as_bytes);
         let shape = b"dddd-dd-dd";
@@ -76,7 +76,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for Answers<E> {
     }
 }
 
-/// Logs an error of the server, for responses that [`Answers`] does not make.
+/// Logs an error of the server, for responses that [`Answers`] does not create.
 pub(super) fn log(error: &Error, request: &Request) {
     let id = request.extensions().get::<Caller>().map(|caller| caller.request_id.to_string());
     log_as(error, id.as_deref());

@@ -18,32 +18,32 @@ use super::request;
 use crate::error::refusals;
 use crate::{Code, Error};
 
-/// Largest body in bytes.
+/// The maximum size of a body in bytes.
 const LIMIT: usize = 1 << 20;
 
-/// A body with the fields of `T` in format `F`. It is not parsed at extraction but by the endpoint, after that has
-/// identified the caller and the kind of request, or never.
+/// A body with the fields of `T` in format `F`. It is not parsed at extraction. The endpoint parses it after it has
+/// identified the caller and the kind of request, or does not parse it at all.
 ///
 /// Errors of the extraction: `request_entity_too_large` beyond 1 MiB, `bad_json` for a body that breaks off.
 pub(super) struct RequestFields<T, F> {
     bytes: Bytes,
-    /// Whether the content type says so.
+    /// Whether the content type is JSON.
     is_json: bool,
     shape: PhantomData<fn() -> (T, F)>,
 }
 
-/// JSON, whatever its content type says.
+/// JSON, even if the content type is another one.
 pub(super) type Body<T> = RequestFields<T, JsonOnly>;
-/// A form, whatever its content type says: what providers post back.
+/// A form, even if the content type is another one: the body that providers post back.
 pub(super) type FormFields<T> = RequestFields<T, FormOnly>;
-/// JSON if its content type says so, else a form: what OAuth clients post.
+/// JSON if the content type is JSON, else a form: the body that OAuth clients post.
 pub(super) type FormOrJson<T> = RequestFields<T, JsonOrForm>;
 
-/// How a body is written.
+/// A format of bodies.
 pub(super) trait Format: 'static {
-    /// Whether there must be a body, as the OpenAPI document says.
+    /// Whether a body is required, according to the OpenAPI document.
     const IS_REQUIRED: bool;
-    /// The content types that the OpenAPI document names.
+    /// The content types in the OpenAPI document.
     const CONTENT_TYPES: &'static [&'static str];
 }
 
@@ -70,7 +70,7 @@ impl Format for JsonOrForm {
 }
 
 impl<T> RequestFields<T, JsonOnly> {
-    /// Returns some fields alone. Errors: as [`read`](Self::read).
+    /// Returns only some fields. Errors: as [`read`](Self::read).
     pub(super) fn read_as<U: DeserializeOwned>(&self) -> Result<U, Error> {
         let fields: Result<Map<String, Value>, _> = serde_json::from_slice(&self.bytes);
         fields.and_then(|fields| U::deserialize(Value::Object(fields))).map_err(refusals::bad_json)
@@ -78,14 +78,14 @@ impl<T> RequestFields<T, JsonOnly> {
 }
 
 impl<T: DeserializeOwned> RequestFields<T, JsonOnly> {
-    /// Reads the body.
+    /// Parses the body.
     ///
-    /// Errors: `bad_json` for no JSON, an empty body and fields of a wrong type.
+    /// Errors: `bad_json` for text that is not JSON, an empty body and fields of a wrong type.
     pub(super) fn read(&self) -> Result<T, Error> {
         self.read_as()
     }
 
-    /// Reads the body like [`read`](Self::read), but an empty one has no fields.
+    /// Parses the body like [`read`](Self::read), but an empty one has no fields.
     pub(super) fn read_or_default(&self) -> Result<T, Error>
     where
         T: Default,
@@ -110,8 +110,8 @@ impl<T> RequestFields<T, FormOnly> {
 }
 
 impl<T: DeserializeOwned> RequestFields<T, JsonOrForm> {
-    /// Returns the fields; `None` for what is no JSON, or of another shape. Of a form's fields of one name the first
-    /// counts.
+    /// Returns the fields; `None` for a body that is not JSON, or has another structure. If a form has several fields
+    /// of one name, the first is used.
     pub(super) fn read(&self) -> Option<T> {
         let fields: Map<String, Value> = if self.is_json {
             serde_json::from_slice(&self.bytes).ok()?

@@ -21,7 +21,6 @@ pub(super) struct CustomProvidersApi {
 
 /// All custom providers.
 #[derive(Object)]
-#[oai(rename = "Listed")]
 struct CustomProviders {
     providers: Vec<Value>,
 }
@@ -39,7 +38,7 @@ impl CustomProvidersApi {
     async fn list(
         &self,
         request: &Request,
-        /// `oauth2` or `oidc`: only those.
+        /// Returns only providers of this type: `oauth2` or `oidc`.
         #[oai(name = "type")]
         kind: Query<Option<String>>,
     ) -> Result<Json<CustomProviders>, Error> {

@@ -7,37 +7,37 @@ use poem_openapi::{ApiResponse, Object, Union};
 
 use crate::Error;
 
-/// An error as clients of API version 2024-01-01 get it, or as the project's own SQL has raised it.
+/// An error for clients with API version 2024-01-01, or an error that the project's own SQL has raised.
 #[derive(Object)]
 struct ErrorBody {
-    /// What programs tell errors apart by; the SQLSTATE of what SQL has raised.
+    /// The code that identifies the error; for errors of SQL, the SQLSTATE.
     code: String,
-    /// What went wrong, for people.
+    /// A description of the error for people.
     message: String,
-    /// What a password lacks.
+    /// The requirements that a password does not meet.
     weak_password: Option<WeakPasswordBody>,
-    /// What SQL says to do about it.
+    /// The hint of an error of SQL.
     hint: Option<String>,
-    /// What SQL says besides.
+    /// The detail of an error of SQL.
     detail: Option<String>,
 }
 
-/// An error as clients get it that ask for no API version.
+/// An error for clients that request no API version.
 #[derive(Object)]
 struct InitialErrorBody {
     /// The HTTP status.
     code: u16,
-    /// What programs tell errors apart by.
+    /// The code that identifies the error.
     error_code: String,
-    /// What went wrong, for people.
+    /// A description of the error for people.
     msg: String,
-    /// What the log names the request, if the server failed.
+    /// The id of the request in the log, if the server failed.
     error_id: Option<String>,
-    /// What a password lacks.
+    /// The requirements that a password does not meet.
     weak_password: Option<WeakPasswordBody>,
 }
 
-/// What a password lacks.
+/// The requirements that a password does not meet.
 #[derive(Object)]
 struct WeakPasswordBody {
     /// `length`, `characters`, `pwned`.
@@ -49,11 +49,11 @@ struct WeakPasswordBody {
 struct OauthErrorBody {
     /// The standard's error code.
     error: String,
-    /// What a developer should know.
+    /// A description of the error for developers.
     error_description: Option<String>,
 }
 
-/// The shapes that errors have.
+/// The formats of errors.
 #[derive(Union)]
 enum AnyErrorBody {
     Current(ErrorBody),

@@ -9,7 +9,7 @@ use poem_openapi::{Object, OpenApi};
 use crate::flows::oauth_server::{require_enabled, scopes};
 use crate::{Auth, Error};
 
-/// What ID tokens may say, in upstream's order.
+/// The claims that ID tokens may contain, in upstream's order.
 const CLAIMS: [&str; 15] = [
     "sub",
     "aud",
@@ -32,7 +32,7 @@ pub(super) struct DiscoveryApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// Where everything is, and what it can do.
+/// The URLs of the endpoints, and the supported features.
 #[derive(Object)]
 #[oai(skip_serializing_if_is_none)]
 struct Metadata {
@@ -41,7 +41,7 @@ struct Metadata {
     token_endpoint: String,
     jwks_uri: String,
     userinfo_endpoint: String,
-    /// Only where clients may register themselves.
+    /// Only if clients may register themselves.
     registration_endpoint: Option<String>,
     scopes_supported: Vec<String>,
     response_types_supported: Vec<String>,
@@ -54,18 +54,18 @@ struct Metadata {
     code_challenge_methods_supported: Vec<String>,
 }
 
-/// Paths that need no API key: everybody may know what is there (RFC 8615).
+/// Paths that need no API key: the metadata is public (RFC 8615).
 pub(super) const KEYLESS: &[&str] = &["/.well-known/*"];
 
 #[OpenApi]
 impl DiscoveryApi {
-    /// Describes this service as an OpenID provider.
+    /// Returns the metadata of this service as an OpenID provider.
     #[oai(path = "/.well-known/openid-configuration", method = "get")]
     async fn openid_configuration(&self) -> Response<Json<Metadata>> {
         self.metadata()
     }
 
-    /// Describes this service as an OAuth server: the same document, while it is one.
+    /// Returns the metadata of this service as an OAuth server: the same document, if the OAuth server is enabled.
     #[oai(path = "/.well-known/oauth-authorization-server", method = "get")]
     async fn oauth_authorization_server(&self) -> Result<Response<Json<Metadata>>, Error> {
         require_enabled(&self.auth.settings)?;

@@ -1,4 +1,4 @@
-//! Sign-in at external providers.
+//! Sign-in with external providers.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::flows::external::{self, AuthorizeRequest, ProviderCallback};
 use crate::flows::pkce::Challenge;
 use crate::{Auth, Error};
 
-/// Parameters that are meant for this service and that no provider gets to see.
+/// Parameters for this service, which are not passed on to the provider.
 const OWN: [&str; 5] = ["provider", "scopes", "invite_token", "apikey", "skip_http_redirect"];
 
 pub(super) struct ExternalApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// What a provider posts back.
+/// The form that a provider posts back.
 #[derive(Object)]
 struct CallbackFields {
     state: Option<String>,
@@ -32,25 +32,25 @@ struct CallbackFields {
     user: Option<String>,
 }
 
-/// Paths that need no API key: browsers open them, led there by links and by other sites.
+/// Paths that need no API key: browsers open them from links and from other sites.
 pub(super) const KEYLESS: &[&str] = &["/authorize", "/callback"];
 
 #[OpenApi]
 impl ExternalApi {
-    /// Sends the user to an external provider. Parameters that are not described here are handed on to it.
+    /// Redirects the user to an external provider. Parameters that are not described here are passed on to it.
     #[oai(path = "/authorize", method = "get")]
     #[expect(clippy::too_many_arguments, reason = "one for each parameter of the interface")]
     async fn authorize(
         &self,
         request: &Request,
-        /// The provider's name; `custom:…` for one that an administrator has defined.
+        /// The provider's name; `custom:…` for a provider that an administrator has defined.
         provider: Query<Option<String>>,
-        /// Where the user is sent in the end.
+        /// The URL that the user is finally redirected to.
         #[expect(unused_variables, reason = "read with the header of the same name")]
         redirect_to: Query<Option<String>>,
         /// Further scopes, separated by commas.
         scopes: Query<Option<String>>,
-        /// Makes the end a code, to be exchanged with the verifier (RFC 7636).
+        /// PKCE (RFC 7636): the sign-in ends with a code, which is exchanged with the verifier.
         code_challenge: Query<Option<String>>,
         /// `s256` or `plain`.
         code_challenge_method: Query<Option<String>>,
@@ -70,13 +70,14 @@ impl ExternalApi {
         external::authorize(&context, authorize).await.map(Redirect::Found)
     }
 
-    /// Receives users whom providers send back, and sends them on.
+    /// Receives users from providers, and redirects them to the client.
     #[oai(path = "/callback", method = "get")]
     async fn callback(&self, request: &Request) -> Result<Redirect, Error> {
         self.handle_callback(request, &callback(|name| request::parameter(request, name))).await
     }
 
-    /// Receives users whom providers send back with a form (OAuth 2.0 Form Post Response Mode), and sends them on.
+    /// Receives users from providers that post a form (OAuth 2.0 Form Post Response Mode), and redirects them to the
+    /// client.
     #[oai(path = "/callback", method = "post")]
     async fn callback_form(
         &self,
@@ -113,14 +114,14 @@ fn callback(field: impl Fn(&str) -> String) -> ProviderCallback {
     }
 }
 
-/// Returns the parameters that a provider gets: the first of each name, without those that are this service's business.
-/// A `nonce` is the client's.
+/// Returns the parameters for a provider: the first of each name, without those that are only for this service. A
+/// `nonce` is the client's.
 pub(super) fn forwarded_parameters(request: &Request) -> Vec<(String, String)> {
     let mut parameters: Vec<(String, String)> = Vec::new();
     for (name, value) in request::query(request) {
         let lowercase = name.to_lowercase();
         let reserved = lowercase != "nonce" && RESERVED.contains(&lowercase.as_str());
-        // WorkOS calls its own providers so.
+        // WorkOS uses this name for its own providers.
         let name = if name == "workos_provider" { "provider".to_owned() } else { name };
         let is_own = OWN.contains(&name.as_str()) && lowercase != "workos_provider";
         if !reserved && !is_own && !parameters.iter().any(|(known, _)| *known == name) {

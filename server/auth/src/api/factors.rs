@@ -24,20 +24,20 @@ pub(super) struct FactorsApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// A factor that is to be enrolled.
+/// The factor to enroll.
 #[derive(Object, Deserialize)]
 struct EnrollmentFields {
     /// `totp`, `phone` or `webauthn`.
     factor_type: Option<String>,
-    /// What its owner calls it; no two factors of a user are called the same.
+    /// The name that its owner has chosen; it must be unique among the factors of a user.
     friendly_name: Option<String>,
-    /// What a TOTP app calls this site. Default: the site's host.
+    /// The name of this site in a TOTP app. Default: the site's host.
     issuer: Option<String>,
     /// The number of a phone factor, with its country code.
     phone: Option<String>,
 }
 
-/// A factor that was enrolled and is to be verified.
+/// A factor that has been enrolled and has to be verified.
 #[derive(Object)]
 #[oai(skip_serializing_if_is_none)]
 struct EnrolledFactor {
@@ -46,31 +46,31 @@ struct EnrolledFactor {
     #[oai(rename = "type")]
     factor_type: String,
     friendly_name: String,
-    /// What sets up an authenticator app.
+    /// The data for an authenticator app.
     totp: Option<TotpSetup>,
-    /// As it was given.
+    /// The phone number as it was sent.
     phone: Option<String>,
 }
 
-/// What sets up an authenticator app.
+/// The data for an authenticator app.
 #[derive(Object)]
 struct TotpSetup {
     /// An SVG document.
     qr_code: String,
     /// In base32.
     secret: String,
-    /// What the QR code says.
+    /// The content of the QR code.
     uri: String,
 }
 
-/// How a factor is challenged.
+/// Options of a challenge.
 #[derive(Object, Deserialize)]
 struct ChallengeFields {
-    /// `sms`, the default, or `whatsapp`; of phone factors.
+    /// `sms` (the default) or `whatsapp`; for phone factors.
     channel: Option<String>,
 }
 
-/// What is to be answered.
+/// A challenge that has to be answered.
 #[derive(Object)]
 #[oai(skip_serializing_if_is_none)]
 struct ChallengeAnswer {
@@ -78,13 +78,13 @@ struct ChallengeAnswer {
     /// `totp`, `phone` or `webauthn`.
     #[oai(rename = "type")]
     factor_type: String,
-    /// Until when, in Unix seconds.
+    /// When the challenge expires, in Unix seconds.
     expires_at: i64,
-    /// What a browser is to do with a security key.
+    /// The WebAuthn ceremony that the browser has to perform.
     webauthn: Option<WebauthnCeremony>,
 }
 
-/// What a browser is to do with a security key.
+/// The WebAuthn ceremony that the browser has to perform.
 #[derive(Object)]
 struct WebauthnCeremony {
     /// `create` or `request`.
@@ -104,24 +104,24 @@ struct CredentialOptions {
 #[derive(Object, Deserialize)]
 struct VerificationFields {
     challenge_id: Option<Uuid>,
-    /// Of TOTP and phone factors.
+    /// For TOTP and phone factors.
     code: Option<String>,
-    /// Of security keys.
+    /// For security keys.
     webauthn: Option<WebauthnFields>,
 }
 
-/// What a browser has got from a security key.
+/// The result of the browser's WebAuthn ceremony.
 #[derive(Object, Deserialize)]
 struct WebauthnFields {
     /// `create` or `request`.
     #[serde(rename = "type")]
     #[oai(rename = "type")]
     ceremony: Option<String>,
-    /// The credential as its `toJSON` writes it.
+    /// The credential in the JSON format of its method `toJSON`.
     credential_response: Option<Value>,
 }
 
-/// A factor that is no more.
+/// A factor that has been removed.
 #[derive(Object)]
 struct UnenrolledFactor {
     id: Uuid,
@@ -129,7 +129,7 @@ struct UnenrolledFactor {
 
 #[OpenApi]
 impl FactorsApi {
-    /// Enrols a second factor, which counts once it is verified.
+    /// Enrolls a second factor, which has to be verified before it is used.
     #[oai(path = "/factors", method = "post")]
     async fn enroll(
         &self,
@@ -156,7 +156,7 @@ impl FactorsApi {
         }))
     }
 
-    /// Challenges the caller to show a factor.
+    /// Creates a challenge for a factor of the caller.
     #[oai(path = "/factors/:factor_id/challenge", method = "post")]
     async fn challenge(
         &self,
@@ -192,7 +192,7 @@ impl FactorsApi {
         }))
     }
 
-    /// Answers a challenge; the caller's session rises to aal2.
+    /// Answers a challenge. The caller's session then has the level aal2.
     #[oai(path = "/factors/:factor_id/verify", method = "post")]
     async fn verify(
         &self,

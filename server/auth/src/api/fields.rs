@@ -1,4 +1,4 @@
-//! Fields that several endpoints take.
+//! Fields that several endpoints use.
 
 use poem_openapi::Object;
 use serde::Deserialize;
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use crate::Error;
 use crate::error::refusals;
 
-/// Proof of being human.
+/// The data of a captcha.
 #[derive(Object, Deserialize, Default)]
 pub(super) struct Security {
-    /// What the captcha's provider has given the page.
+    /// The token that the captcha's provider has given to the page.
     captcha_token: Option<String>,
 }
 
-/// The field of a body that [`Security`] is in.
+/// The field of a body that contains [`Security`].
 #[derive(Deserialize)]
 pub(super) struct SecurityField {
     gotrue_meta_security: Option<Security>,
@@ -29,7 +29,7 @@ impl SecurityField {
 
 /// Returns the members of an object; none if the field is missing.
 ///
-/// Errors: `bad_json` for anything else; `validation_failed` for text with a NUL, which Postgres cannot store.
+/// Errors: `bad_json` for any other value; `validation_failed` for text with a NUL, which Postgres cannot store.
 pub(super) fn object(field: &str, value: Option<Value>) -> Result<Map<String, Value>, Error> {
     match value {
         None | Some(Value::Null) => Ok(Map::new()),
@@ -43,7 +43,7 @@ pub(super) fn object(field: &str, value: Option<Value>) -> Result<Map<String, Va
     }
 }
 
-/// Returns whether any text in `value` has a NUL.
+/// Returns whether any text in `value` contains a NUL.
 pub(super) fn has_nul(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),
@@ -53,16 +53,16 @@ pub(super) fn has_nul(value: &Value) -> bool {
     }
 }
 
-/// Nothing, or the id of the text message that went out.
+/// The answer to a request that sends a message. It has an id only if a text message was sent.
 #[derive(Object)]
-#[oai(rename = "Sent", skip_serializing_if_is_none)]
+#[oai(skip_serializing_if_is_none)]
 pub(super) struct SendAnswer {
     /// The message's id at its provider.
     message_id: Option<String>,
 }
 
 impl SendAnswer {
-    /// Makes the answer to a request that has sent a message; `message_id` may be empty.
+    /// Returns the answer to a request that has sent a message; `message_id` may be empty.
     pub(super) fn new(message_id: String) -> Self {
         Self { message_id: Some(message_id).filter(|id| !id.is_empty()) }
     }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::external::forwarded_parameters;
 use super::request;
+use super::response::Empty;
 use crate::error::refusals;
 use crate::flows::external::{self, AuthorizeRequest};
 use crate::flows::identities;
@@ -20,17 +21,13 @@ pub(super) struct IdentitiesApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// Where to send the user.
+/// The URL that the user has to open.
 #[derive(Object)]
 struct Destination {
     url: String,
 }
 
-/// Nothing to tell.
-#[derive(Object)]
-struct Empty {}
-
-/// The way to a provider: by redirect, or as an address for clients that do not follow redirects.
+/// A redirect to a provider, or its URL for clients that do not follow redirects.
 #[derive(ApiResponse)]
 enum ProviderLink {
     #[oai(status = 200)]
@@ -41,7 +38,7 @@ enum ProviderLink {
 
 #[OpenApi]
 impl IdentitiesApi {
-    /// Sends the caller to an external provider, whose identity is then linked to the caller's account.
+    /// Redirects the caller to an external provider, whose identity is then linked to the caller's account.
     #[oai(path = "/user/identities/authorize", method = "get")]
     #[expect(clippy::too_many_arguments, reason = "one for each parameter of the interface")]
     async fn authorize(
@@ -49,16 +46,16 @@ impl IdentitiesApi {
         request: &Request,
         /// The provider's name.
         provider: Query<Option<String>>,
-        /// Where the user is sent in the end.
+        /// The URL that the user is finally redirected to.
         #[expect(unused_variables, reason = "read with the header of the same name")]
         redirect_to: Query<Option<String>>,
         /// Further scopes, separated by commas.
         scopes: Query<Option<String>>,
-        /// Makes the end a code, to be exchanged with the verifier (RFC 7636).
+        /// PKCE (RFC 7636): the sign-in ends with a code, which is exchanged with the verifier.
         code_challenge: Query<Option<String>>,
         /// `s256` or `plain`.
         code_challenge_method: Query<Option<String>>,
-        /// `true` answers with the address instead of a redirect.
+        /// `true` returns the URL instead of a redirect.
         skip_http_redirect: Query<Option<String>>,
     ) -> Result<ProviderLink, Error> {
         let bearer = request::bearer(&self.auth, request).await?;

@@ -1,4 +1,4 @@
-//! Users as lists of users show them.
+//! Users in lists of users.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::user::User;
 
-/// A user in a list: as everywhere, but that member `identities` is null.
+/// A user in a list: as in other answers, except that member `identities` is null.
 #[derive(Debug)]
 pub(super) struct ListedUser(pub(super) User);
 

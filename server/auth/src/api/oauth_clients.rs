@@ -25,22 +25,22 @@ pub(super) struct OauthClientsApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// A client as it is registered (RFC 7591, section 2).
+/// The fields of a client at its registration (RFC 7591, section 2).
 #[derive(Object, Deserialize)]
 struct ClientFields {
-    /// Where codes may be sent to, compared exactly; one to ten.
+    /// The URLs that codes may be sent to, compared exactly; one to ten.
     redirect_uris: Option<Vec<String>>,
-    /// `public` or `confidential`; follows from the method if it is missing.
+    /// `public` or `confidential`; derived from the method if it is missing.
     client_type: Option<String>,
-    /// `none`, `client_secret_basic` or `client_secret_post`; follows from the type if it is missing.
+    /// `none`, `client_secret_basic` or `client_secret_post`; derived from the type if it is missing.
     token_endpoint_auth_method: Option<String>,
-    /// `authorization_code`, `refresh_token`; default both.
+    /// `authorization_code`, `refresh_token`. Default: both.
     grant_types: Option<Vec<String>>,
-    /// What people call it.
+    /// The client's name for people.
     client_name: Option<String>,
-    /// Where it tells of itself.
+    /// The URL of a page about the client.
     client_uri: Option<String>,
-    /// Where its picture is.
+    /// The URL of the client's logo.
     logo_uri: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl ClientFields {
 #[oai(skip_serializing_if_is_none)]
 struct Client {
     client_id: Uuid,
-    /// Told when it is made, and never again.
+    /// Only returned when it is created.
     client_secret: Option<String>,
     client_type: String,
     redirect_uris: Vec<String>,
@@ -124,7 +124,7 @@ pub(super) const KEYLESS: &[&str] = &["/oauth/clients/register"];
 
 #[OpenApi]
 impl OauthClientsApi {
-    /// Registers the client that asks for it. Open to everybody where the settings allow it.
+    /// Registers a client. Available to all callers, if the settings allow it.
     #[oai(path = "/oauth/clients/register", method = "post")]
     async fn register(&self, request: &Request, body: Body<ClientFields>) -> Result<CreationResponse, Error> {
         require_enabled(&self.auth.settings)?;
@@ -149,9 +149,9 @@ impl OauthClientsApi {
     async fn list(
         &self,
         request: &Request,
-        /// From 1. Without it and the next, all clients are listed.
+        /// The number of the page, from 1. Without this and `per_page`, all clients are returned.
         page: Query<Option<String>>,
-        /// Default 50.
+        /// Clients on a page. Default: 50.
         per_page: Query<Option<String>>,
     ) -> Result<Response<Json<Clients>>, Error> {
         self.admit(request).await?;
@@ -189,7 +189,7 @@ impl OauthClientsApi {
         Ok(Json(flow::update(&self.auth.database, &client, body.read()?).await?.into()))
     }
 
-    /// Deletes a client: it gets no tokens any more. For administrators.
+    /// Deletes a client. It cannot get tokens any more. For administrators.
     #[oai(path = "/admin/oauth/clients/:client_id", method = "delete")]
     async fn delete(&self, request: &Request, client_id: Path<String>) -> Result<Done, Error> {
         self.admit(request).await?;
@@ -198,7 +198,7 @@ impl OauthClientsApi {
         Ok(Done::NoContent)
     }
 
-    /// Gives a confidential client a new secret. For administrators.
+    /// Creates a new secret for a confidential client. For administrators.
     #[oai(path = "/admin/oauth/clients/:client_id/regenerate_secret", method = "post")]
     async fn regenerate_secret(
         &self,

@@ -1,4 +1,4 @@
-//! The OAuth clients that the caller has given access to.
+//! The OAuth clients that the caller has granted access to.
 
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ pub(super) struct OauthGrantsApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// A client as its users see it.
+/// The description of a client for its users.
 #[derive(Object)]
 #[oai(skip_serializing_if_is_none)]
 pub(super) struct ClientDetails {
     id: Uuid,
     name: Option<String>,
-    /// Where it tells of itself.
+    /// The URL of a page about the client.
     uri: Option<String>,
-    /// Where its picture is.
+    /// The URL of the client's logo.
     logo_uri: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl From<OauthClient> for ClientDetails {
     }
 }
 
-/// What a client was granted.
+/// The access that a client was granted.
 #[derive(Object)]
 struct GrantAnswer {
     client: ClientDetails,
@@ -62,7 +62,7 @@ impl From<Grant> for GrantAnswer {
 
 #[OpenApi]
 impl OauthGrantsApi {
-    /// Returns the clients that the caller has admitted, the latest first.
+    /// Returns the clients that the caller has granted access to, the latest first.
     #[oai(path = "/user/oauth/grants", method = "get")]
     async fn list(&self, request: &Request) -> Result<Json<Vec<GrantAnswer>>, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
@@ -71,7 +71,7 @@ impl OauthGrantsApi {
         Ok(Json(grants.into_iter().map(GrantAnswer::from).collect()))
     }
 
-    /// Takes back what the caller has granted to a client, and ends its sessions.
+    /// Revokes the access that the caller has granted to a client, and ends the client's sessions.
     #[oai(path = "/user/oauth/grants", method = "delete")]
     async fn revoke(&self, request: &Request, client_id: Query<Option<String>>) -> Result<Done, Error> {
         let auth = &self.auth;

@@ -1,4 +1,4 @@
-//! This service as an OAuth server: requests for access, the consent page's questions, tokens.
+//! This service as an OAuth server: authorization requests, the user's consent, tokens.
 
 use std::sync::Arc;
 
@@ -27,96 +27,95 @@ pub(super) struct OauthServerApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// What a client asks for, for the consent page to show.
+/// An authorization request, for the consent page.
 #[derive(Object)]
 struct Details {
     authorization_id: String,
-    /// Where the client gets its answer.
+    /// The URL that the answer is sent to.
     redirect_uri: String,
     client: ClientDetails,
     user: ConsentingUser,
-    /// Separated by blanks.
+    /// Scopes, separated by blanks.
     scope: String,
 }
 
-/// The user who is asked.
+/// The user whose consent is requested.
 #[derive(Object)]
-#[oai(rename = "Asked", skip_serializing_if_is_none)]
+#[oai(skip_serializing_if_is_none)]
 struct ConsentingUser {
     id: Uuid,
     email: Option<String>,
 }
 
-/// Where the browser goes on.
+/// The URL to which the browser is redirected.
 #[derive(Object)]
-#[oai(rename = "Onward")]
 struct RedirectUrl {
     redirect_url: String,
 }
 
-/// What a client asks for; or, if as much was granted before, where the browser goes on.
+/// An authorization request; or, if the user has granted the same access before, the URL to which the browser is
+/// redirected.
 #[derive(Union)]
-#[oai(rename = "DetailsOrOnward")]
 enum DetailsOrRedirect {
     Details(Details),
     RedirectUrl(RedirectUrl),
 }
 
-/// How the user decides.
+/// The user's decision.
 #[derive(Object, Deserialize)]
 struct ConsentFields {
     /// `approve` or `deny`.
     action: Option<String>,
 }
 
-/// What a client exchanges for tokens.
+/// The fields of a token request.
 #[derive(Object, Deserialize)]
 struct TokenFields {
     /// `authorization_code` or `refresh_token`.
     grant_type: Option<String>,
     /// authorization_code: the code.
     code: Option<String>,
-    /// authorization_code: where the code was sent to.
+    /// authorization_code: the URL that the code was sent to.
     redirect_uri: Option<String>,
-    /// authorization_code: what the challenge was made of (RFC 7636).
+    /// authorization_code: the verifier of the challenge (RFC 7636).
     code_verifier: Option<String>,
-    /// authorization_code: what the token is meant for (RFC 8707).
+    /// authorization_code: the resource that the token is for (RFC 8707).
     resource: Option<String>,
     /// refresh_token: the token.
     refresh_token: Option<String>,
-    /// Unless header `Authorization` tells it.
+    /// Required unless it is in header `Authorization`.
     client_id: Option<String>,
-    /// Of clients that send it in the body.
+    /// For clients that send it in the body.
     client_secret: Option<String>,
 }
 
-/// Paths that need no API key: OAuth clients have keys of their own.
+/// Paths that need no API key: OAuth clients have their own credentials.
 pub(super) const KEYLESS: &[&str] = &["/oauth/authorize", "/oauth/token", "/oauth/userinfo"];
 
 #[OpenApi]
 impl OauthServerApi {
-    /// Takes a client's request for access to a user's account, and leads the browser to the consent page.
+    /// Receives the authorization request of a client, and redirects the browser to the consent page.
     #[oai(path = "/oauth/authorize", method = "get")]
     #[expect(clippy::too_many_arguments, reason = "the parameters of the interface")]
     async fn authorize(
         &self,
         /// The client's id.
         client_id: Query<Option<String>>,
-        /// Where the client gets its answer: one of those that are registered.
+        /// The URL that the answer is sent to; must be a registered one.
         redirect_uri: Query<Option<String>>,
-        /// `code`, the default.
+        /// `code` (the default).
         response_type: Query<Option<String>>,
-        /// Of `openid`, `profile`, `email`, `phone`, `offline_access`, separated by blanks.
+        /// `openid`, `profile`, `email`, `phone` or `offline_access`; several are separated by blanks.
         scope: Query<Option<String>>,
-        /// Comes back with the answer.
+        /// Returned unchanged with the answer.
         state: Query<Option<String>>,
-        /// What the token is meant for (RFC 8707).
+        /// The resource that the token is for (RFC 8707).
         resource: Query<Option<String>>,
         /// Required (RFC 7636).
         code_challenge: Query<Option<String>>,
         /// `S256` or `plain`.
         code_challenge_method: Query<Option<String>>,
-        /// Comes back in the ID token.
+        /// Returned unchanged in the ID token.
         nonce: Query<Option<String>>,
     ) -> Result<Redirect, Error> {
         let Auth { database, settings, .. } = &*self.auth;
@@ -135,7 +134,7 @@ impl OauthServerApi {
         authorize::begin(database, settings, &access_request).await.map(Redirect::Found)
     }
 
-    /// Returns what a request for access is about. The first user who looks at it is the one who is asked.
+    /// Returns an authorization request. It then belongs to the first user who requests it.
     #[oai(path = "/oauth/authorizations/:authorization_id", method = "get")]
     async fn view(
         &self,
@@ -163,7 +162,7 @@ impl OauthServerApi {
         Ok(Json(answer))
     }
 
-    /// Tells how the user decides on a request for access.
+    /// Sends the user's decision about an authorization request.
     #[oai(path = "/oauth/authorizations/:authorization_id/consent", method = "post")]
     async fn decide(
         &self,
@@ -180,7 +179,7 @@ impl OauthServerApi {
         Ok(Json(RedirectUrl { redirect_url }))
     }
 
-    /// Exchanges a code or a refresh token for tokens of the client, who proves who it is as it is registered.
+    /// Exchanges a code or a refresh token for tokens. The client authenticates with its registered method.
     #[oai(path = "/oauth/token", method = "post")]
     async fn token(
         &self,
@@ -220,7 +219,8 @@ impl OauthServerApi {
         Ok(session_answer::wrap(exchanged.session, |session| session.into_client_tokens(id_token)))
     }
 
-    /// Returns who the user of an access token is, as far as the client may know (OpenID Connect Core, section 5.3).
+    /// Returns the claims about the user of an access token that the client may know (OpenID Connect Core, section
+    /// 5.3).
     #[oai(path = "/oauth/userinfo", method = "get")]
     async fn user_info(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
         self.user_info_answer(request).await
@@ -242,11 +242,11 @@ impl OauthServerApi {
 }
 
 fn origin(request: &Request) -> Option<&str> {
-    // What is no text is no page of the site.
+    // An origin that is not text does not belong to the site.
     request.headers().get(ORIGIN).map(|origin| origin.to_str().unwrap_or("null"))
 }
 
-/// Returns what follows the scheme in `Authorization: Basic …` (RFC 7617).
+/// Returns the text after the scheme in `Authorization: Basic …` (RFC 7617).
 fn basic(request: &Request) -> Option<&str> {
     let (scheme, encoded) = request.headers().get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("basic").then_some(encoded)

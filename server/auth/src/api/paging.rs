@@ -1,4 +1,4 @@
-//! Pages of long lists, by number or by cursor, and the links that lead from one to another (RFC 8288).
+//! Pages of long lists, by number or by cursor, and the links from one page to another (RFC 8288).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,12 +11,12 @@ use uuid::Uuid;
 
 use crate::Error;
 
-/// Elements of a page, unless the request sets a number.
+/// The number of elements on a page, unless the request sets it.
 const SIZE: u64 = 50;
-/// Most elements of a page that a cursor leads to.
+/// The maximum number of elements on a page by cursor.
 const LONGEST: u64 = 1000;
 
-/// A page that has a number.
+/// A page by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Page {
     /// From 1.
@@ -27,7 +27,7 @@ pub(super) struct Page {
 impl Page {
     /// Returns the page of query parameters `page` and `per_page`; empty ones count as missing.
     ///
-    /// Errors: `validation_failed` for what is no whole number, and for pages without elements.
+    /// Errors: `validation_failed` for text that is not a whole number, and for pages without elements.
     pub(super) fn parse(number: Option<&str>, size: Option<&str>) -> Result<Self, Error> {
         let number = whole_number("page", number)?.unwrap_or(1).max(1);
         Ok(Self { number, size: positive("per_page", size)?.unwrap_or(SIZE) })
@@ -41,8 +41,8 @@ impl Page {
         i64::try_from((self.number - 1).saturating_mul(self.size)).unwrap_or(i64::MAX)
     }
 
-    /// Returns header `Link` of the page if the list has `total` elements: to the next page, if there is one, and the
-    /// last.
+    /// Returns the header `Link` of the page if the list has `total` elements: with links to the next page, if there is
+    /// one, and to the last page.
     pub(super) fn links(self, request: &Request, total: u64) -> String {
         let last = total.div_ceil(self.size);
         let page = |number: u64| with_parameter(request, "page", &number.to_string());
@@ -55,7 +55,7 @@ impl Page {
     }
 }
 
-/// The end of a page: the element that the next page begins after. To clients it is opaque text.
+/// The end of a page: the element after which the next page begins. For clients, it is opaque text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cursor {
     /// RFC 3339, or `-infinity` for an element without a time.
@@ -70,7 +70,7 @@ impl Cursor {
 
     /// Parses a cursor.
     ///
-    /// Errors: `validation_failed` for text that is not of [`encode`](Self::encode).
+    /// Errors: `validation_failed` for text that was not created by [`encode`](Self::encode).
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
         let cursor = URL_SAFE_NO_PAD.decode(text).ok().and_then(|json| serde_json::from_slice(&json).ok());
         let is_time = |text: &str| text == "-infinity" || OffsetDateTime::parse(text, &Rfc3339).is_ok();
@@ -84,21 +84,21 @@ impl Cursor {
         Ok(URL_SAFE_NO_PAD.encode(json))
     }
 
-    /// Returns when the element was created, and its id.
+    /// Returns the time at which the element was created, and its id.
     pub(super) fn position(&self) -> (&str, Uuid) {
         (&self.created_at, self.id)
     }
 }
 
-/// Reads query parameter `limit`, the number of elements on a page that a cursor leads to; at most a thousand.
+/// Parses query parameter `limit`, the number of elements on a page by cursor; at most a thousand.
 ///
-/// Errors: `validation_failed` for what is no whole number above zero.
+/// Errors: `validation_failed` for text that is not a whole number above zero.
 pub(super) fn cursor_limit(limit: Option<&str>) -> Result<usize, Error> {
     let limit = positive("limit", limit)?.unwrap_or(SIZE).min(LONGEST);
     usize::try_from(limit).map_err(|error| Error::Internal(error.to_string()))
 }
 
-/// Returns header `Link` to the page that begins after `cursor`.
+/// Returns the header `Link` to the page that begins after `cursor`.
 pub(super) fn cursor_link(request: &Request, cursor: &str) -> String {
     format!("<{}>; rel=\"next\"", with_parameter(request, "cursor", cursor))
 }
@@ -108,7 +108,7 @@ pub(super) fn non_empty(parameter: &Option<String>) -> Option<&str> {
     parameter.as_deref().filter(|text| !text.is_empty())
 }
 
-/// Returns path and query of `request` with this value of the parameter `name`; parameters in the order of their names.
+/// Returns path and query of `request` with this value of the parameter `name`; parameters are sorted by name.
 fn with_parameter(request: &Request, name: &str, value: &str) -> String {
     let uri = request.uri();
     let query = uri.query().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Passkeys: how users sign in with them and manage their own.
+//! Passkeys: sign-in with them, and their management by users.
 
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ pub(super) struct PasskeysApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// A ceremony that has begun.
+/// A WebAuthn ceremony that has begun.
 #[derive(Object)]
 struct Ceremony {
     challenge_id: Uuid,
     /// The `publicKey` of `navigator.credentials.create` or `.get`.
     options: Value,
-    /// Until when it may be ended, in Unix seconds.
+    /// When the ceremony expires, in Unix seconds.
     expires_at: i64,
 }
 
@@ -41,11 +41,11 @@ impl From<StartedCeremony> for Ceremony {
     }
 }
 
-/// What ends a ceremony.
+/// The result of a ceremony.
 #[derive(Object, Deserialize)]
 struct CeremonyFields {
     challenge_id: Option<String>,
-    /// The credential as its `toJSON` writes it.
+    /// The credential in the JSON format of its method `toJSON`.
     credential: Option<Value>,
 }
 
@@ -55,7 +55,7 @@ impl CeremonyFields {
     }
 }
 
-/// A sign-in that is to begin.
+/// The fields that begin a sign-in.
 #[derive(Object, Deserialize, Default)]
 struct AuthenticationFields {
     gotrue_meta_security: Option<Security>,
@@ -66,10 +66,10 @@ struct AuthenticationFields {
 #[oai(skip_serializing_if_is_none)]
 pub(super) struct PasskeyItem {
     id: Uuid,
-    /// What its owner or its maker calls it.
+    /// The name that its owner or its manufacturer has chosen.
     friendly_name: Option<String>,
     created_at: String,
-    /// Absent if it was never used.
+    /// Absent if it has never been used.
     last_used_at: Option<String>,
 }
 
@@ -84,10 +84,10 @@ impl From<store::passkeys::Passkey> for PasskeyItem {
     }
 }
 
-/// What is to change of a passkey.
+/// Changes of a passkey.
 #[derive(Object, Deserialize)]
 struct PasskeyFields {
-    /// 1 to 120 characters.
+    /// The new name, 1 to 120 characters.
     friendly_name: Option<String>,
 }
 
@@ -101,7 +101,7 @@ impl PasskeysApi {
         Ok(Json(passkeys::start_registration(&context, &bearer).await?.into()))
     }
 
-    /// Ends the registration of a passkey.
+    /// Completes the registration of a passkey.
     #[oai(path = "/passkeys/registration/verify", method = "post")]
     async fn registration_verify(
         &self,
@@ -129,7 +129,7 @@ impl PasskeysApi {
         Ok(Json(passkeys::start_authentication(&context).await?.into()))
     }
 
-    /// Ends a sign-in with a passkey.
+    /// Completes a sign-in with a passkey.
     #[oai(path = "/passkeys/authentication/verify", method = "post")]
     async fn authentication_verify(
         &self,
@@ -152,7 +152,7 @@ impl PasskeysApi {
         Ok(Json(list.into_iter().map(PasskeyItem::from).collect()))
     }
 
-    /// Gives a passkey of the caller another name.
+    /// Changes the name of a passkey of the caller.
     #[oai(path = "/passkeys/:passkey_id", method = "patch")]
     async fn update(
         &self,

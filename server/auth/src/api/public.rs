@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::{Auth, SmsProvider};
 
-/// Providers that `/settings` tells of, in upstream's order.
+/// The providers in `/settings`, in upstream's order.
 const PROVIDERS: [&str; 26] = [
     "anonymous_users",
     "apple",
@@ -43,19 +43,19 @@ pub(super) struct PublicApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// Who answers here.
+/// The service and its version.
 #[derive(Object)]
 struct Health {
     version: String,
-    /// Always `GoTrue`: the interface's name, which clients know.
+    /// Always `GoTrue`: the name of the interface, which clients know.
     name: String,
     description: String,
 }
 
-/// Which ways of signing in are open.
+/// The enabled ways of signing in.
 #[derive(Object)]
 struct PublicSettings {
-    /// Whether each provider is on, by name.
+    /// Whether each provider is enabled, by name.
     external: Value,
     disable_signup: bool,
     mailer_autoconfirm: bool,
@@ -66,12 +66,12 @@ struct PublicSettings {
     passkeys_enabled: bool,
 }
 
-/// Paths that need no API key: everybody may verify signatures.
+/// Paths that need no API key: the keys for verifying signatures are public.
 pub(super) const KEYLESS: &[&str] = &["/.well-known/jwks.json"];
 
 #[OpenApi]
 impl PublicApi {
-    /// Tells that the service runs.
+    /// Returns the name and the version of the service, which shows that it runs.
     #[oai(path = "/health", method = "get")]
     async fn health(&self) -> Json<Health> {
         Json(Health {
@@ -81,7 +81,7 @@ impl PublicApi {
         })
     }
 
-    /// Tells which ways of signing in are open.
+    /// Returns which ways of signing in are enabled.
     #[oai(path = "/settings", method = "get")]
     async fn settings(&self) -> Json<PublicSettings> {
         let settings = &self.auth.settings;

@@ -17,7 +17,7 @@ use crate::{Auth, Error};
 const AUDIENCE: HeaderName = HeaderName::from_static("x-jwt-aud");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-/// Most characters that the column of `auth.users` holds.
+/// The maximum number of characters in the column of `auth.users`.
 const LONGEST_AUDIENCE: usize = 255;
 const REDIRECT_TO: &str = "redirect_to";
 
@@ -28,7 +28,7 @@ fn caller(request: &Request) -> Result<&Caller, Error> {
         .ok_or_else(|| Error::Internal("there is no gateway in front of auth".to_owned()))
 }
 
-/// Returns where the request comes from.
+/// Returns the client that has sent the request.
 pub(super) fn client(request: &Request) -> Result<Client<'_>, Error> {
     let headers = request.headers();
     let user_agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
@@ -39,10 +39,10 @@ pub(super) fn client(request: &Request) -> Result<Client<'_>, Error> {
     Ok(Client { user_agent, address: caller(request)?.address, requested_host })
 }
 
-/// Returns the user whose access token the request carries; errors as [`bearer::authenticate`].
+/// Returns the user whose access token is in the request; errors as [`bearer::authenticate`].
 pub(super) async fn bearer(auth: &Auth, request: &Request) -> Result<Bearer, Error> {
     let caller = caller(request)?;
-    // An API key names the project, never a user.
+    // An API key identifies the project, never a user.
     let token = match caller.bearer_source {
         BearerSource::Authorization => authorization(request, caller),
         BearerSource::LegacyKey | BearerSource::OpaqueKey => None,
@@ -50,10 +50,10 @@ pub(super) async fn bearer(auth: &Auth, request: &Request) -> Result<Bearer, Err
     bearer::authenticate(&auth.verifier, &auth.database, token).await
 }
 
-/// Returns the administrator of users who sends this request; errors as [`bearer::authorize_admin`].
+/// Returns the administrator who has sent this request; errors as [`bearer::authorize_admin`].
 pub(super) async fn admin(auth: &Auth, request: &Request) -> Result<Admin, Error> {
     let caller = caller(request)?;
-    // Supabase's gateway writes the token of an opaque key into `Authorization`, and leaves legacy keys where they are.
+    // Supabase's gateway writes the token of an opaque key into `Authorization`, and does not change legacy keys.
     let token = match caller.bearer_source {
         BearerSource::Authorization => authorization(request, caller),
         BearerSource::OpaqueKey => caller.bearer.as_deref(),
@@ -62,7 +62,8 @@ pub(super) async fn admin(auth: &Auth, request: &Request) -> Result<Admin, Error
     bearer::authorize_admin(&auth.verifier, &auth.database, &auth.settings, token).await
 }
 
-/// Returns the token of `Authorization`, if that has upstream's form: `Bearer`, one space, and a text without any.
+/// Returns the token in `Authorization`, if the header has upstream's form: `Bearer`, one space, and a text without
+/// spaces.
 fn authorization<'a>(request: &Request, caller: &'a Caller) -> Option<&'a str> {
     let token = caller.bearer.as_deref()?;
     let header = request.headers().get(AUTHORIZATION)?;
@@ -70,7 +71,7 @@ fn authorization<'a>(request: &Request, caller: &'a Caller) -> Option<&'a str> {
     (is_one_word && header.len() == "Bearer ".len() + token.len()).then_some(token)
 }
 
-/// Returns the audience that the request is about: header `X-JWT-AUD`, else that of the caller's token unless it is an
+/// Returns the audience of the request: header `X-JWT-AUD`, else that of the caller's token unless it is an
 /// administrator's, else the configured one.
 pub(super) fn audience<'a>(auth: &'a Auth, request: &'a Request, bearer: Option<&'a Bearer>) -> &'a str {
     let header = header(request.headers(), &AUDIENCE);
@@ -79,7 +80,7 @@ pub(super) fn audience<'a>(auth: &'a Auth, request: &'a Request, bearer: Option<
     named.unwrap_or(&auth.settings.token.audience)
 }
 
-/// Returns what flows want to know of the request.
+/// Returns the data of the request that flows need.
 ///
 /// Errors: `validation_failed` for an audience that no user can have.
 pub(super) fn context<'a>(
@@ -128,8 +129,8 @@ pub(super) async fn limit(auth: &Auth, request: &Request, bucket: Bucket) -> Res
     auth.limits.take(bucket, client.as_deref()).await
 }
 
-/// Checks the captcha of the request, if the settings require one. Requests of administrators need none. If none is
-/// required, the body is not parsed.
+/// Checks the captcha of the request, if the settings require one. Requests of administrators need none. If no captcha
+/// is required, the body is not parsed.
 ///
 /// Errors: `bad_json`; those of [`Captchas::check`](crate::captcha::Captchas::check).
 pub(super) async fn captcha<T>(auth: &Auth, request: &Request, body: &Body<T>) -> Result<(), Error> {
@@ -140,7 +141,7 @@ pub(super) async fn captcha<T>(auth: &Auth, request: &Request, body: &Body<T>) -
     auth.captchas.check(&token, client(request)?.address).await
 }
 
-/// Returns the value of a header, unless it is missing, empty or no text.
+/// Returns the value of a header, unless it is missing, empty or not text.
 fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty())
 }

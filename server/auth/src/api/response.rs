@@ -1,19 +1,23 @@
 //! Responses that several endpoints share.
 
-use poem_openapi::ApiResponse;
+use poem_openapi::{ApiResponse, Object};
 
-/// Sends the browser elsewhere.
+/// An empty object.
+#[derive(Object)]
+pub(super) struct Empty {}
+
+/// A redirect of the browser.
 #[derive(ApiResponse)]
 pub(super) enum Redirect {
-    /// On the way that was asked for.
+    /// To the next page: the provider's, the consent page or the client's.
     #[oai(status = 302)]
     Found(#[oai(header = "Location")] String),
-    /// To the place that takes over.
+    /// To the site, with an error, if the sign-in is not known or has failed.
     #[oai(status = 303)]
     SeeOther(#[oai(header = "Location")] String),
 }
 
-/// Done, and there is nothing to tell.
+/// An answer without content.
 #[derive(ApiResponse)]
 pub(super) enum Done {
     #[oai(status = 204)]

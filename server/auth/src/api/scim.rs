@@ -1,5 +1,5 @@
-//! What a SCIM client asks first (RFC 7644, section 4). As upstream so far, the answers are that there are no resources
-//! and no optional features.
+//! The discovery endpoints of SCIM (RFC 7644, section 4). As upstream so far, the answers are that there are no
+//! resources and no optional features.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(super) struct ScimApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// A feature that is there or not.
+/// Whether a feature is supported.
 #[derive(Object)]
 struct Feature {
     supported: bool,
@@ -34,7 +34,7 @@ struct FilterFeature {
     max_results: u32,
 }
 
-/// How clients show who they are.
+/// A way in which clients authenticate.
 #[derive(Object)]
 #[oai(rename_all = "camelCase")]
 struct AuthenticationScheme {
@@ -53,7 +53,7 @@ struct Meta {
     location: String,
 }
 
-/// What is supported of SCIM (RFC 7643, section 5).
+/// The supported features of SCIM (RFC 7643, section 5).
 #[derive(Object)]
 #[oai(rename_all = "camelCase")]
 struct ServiceProviderConfig {
@@ -76,12 +76,12 @@ struct Resources {
     total_results: u32,
     start_index: u32,
     items_per_page: u32,
-    /// There are none.
+    /// Always empty.
     #[oai(rename = "Resources")]
     resources: Vec<String>,
 }
 
-/// An error as SCIM has it (RFC 7644, section 3.12).
+/// An error in the format of SCIM (RFC 7644, section 3.12).
 #[derive(Object)]
 struct Refusal {
     schemas: Vec<String>,
@@ -107,7 +107,7 @@ enum ListResponse {
 
 #[OpenApi]
 impl ScimApi {
-    /// Returns what is supported of SCIM.
+    /// Returns the supported features of SCIM.
     #[oai(path = "/scim/v2/ServiceProviderConfig", method = "get")]
     async fn config(&self) -> Result<ConfigResponse, Error> {
         self.require_enabled()?;
@@ -139,7 +139,7 @@ impl ScimApi {
     #[oai(path = "/scim/v2/ResourceTypes", method = "get")]
     async fn resource_types(
         &self,
-        /// Refused.
+        /// Not supported.
         filter: Query<Option<String>>,
     ) -> Result<ListResponse, Error> {
         self.list(filter.0.is_some())
@@ -149,7 +149,7 @@ impl ScimApi {
     #[oai(path = "/scim/v2/Schemas", method = "get")]
     async fn schemas(
         &self,
-        /// Refused.
+        /// Not supported.
         filter: Query<Option<String>>,
     ) -> Result<ListResponse, Error> {
         self.list(filter.0.is_some())

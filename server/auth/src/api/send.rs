@@ -1,4 +1,4 @@
-//! Codes that users ask for.
+//! Codes that users request.
 
 use std::sync::Arc;
 
@@ -22,37 +22,37 @@ pub(super) struct SendApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// Somebody who wants to sign in with a code.
+/// A sign-in with a code.
 #[derive(Object, Deserialize)]
 struct OtpFields {
     email: Option<String>,
-    /// With its country code.
+    /// The phone number, with its country code.
     phone: Option<String>,
-    /// Whether somebody unknown becomes a user; yes by default.
+    /// Whether a user is created if there is none. Default: true.
     create_user: Option<bool>,
-    /// An object that becomes a new user's own metadata.
+    /// An object that becomes the metadata of a new user.
     data: Option<Value>,
-    /// Of phone numbers alone: `sms`, the default, or `whatsapp`.
+    /// Only for phone numbers: `sms` (the default) or `whatsapp`.
     channel: Option<String>,
-    /// PKCE (RFC 7636): the link in the mail will end in a code.
+    /// PKCE (RFC 7636): the link in the mail leads to a code.
     code_challenge: Option<String>,
     /// `s256` or `plain`.
     code_challenge_method: Option<String>,
     gotrue_meta_security: Option<Security>,
 }
 
-/// Somebody who forgot the password.
+/// A request to reset a password.
 #[derive(Object, Deserialize)]
 struct RecoverFields {
     email: Option<String>,
-    /// PKCE (RFC 7636): the link in the mail will end in a code.
+    /// PKCE (RFC 7636): the link in the mail leads to a code.
     code_challenge: Option<String>,
     /// `s256` or `plain`.
     code_challenge_method: Option<String>,
     gotrue_meta_security: Option<Security>,
 }
 
-/// Somebody to whom a code has not come.
+/// A request to send a confirmation again.
 #[derive(Object, Deserialize)]
 struct ResendFields {
     /// `signup`, `email_change`, `sms` or `phone_change`.
@@ -63,7 +63,7 @@ struct ResendFields {
     email: Option<String>,
     /// The current number.
     phone: Option<String>,
-    /// PKCE (RFC 7636): the link in the mail will end in a code.
+    /// PKCE (RFC 7636): the link in the mail leads to a code.
     code_challenge: Option<String>,
     /// `s256` or `plain`.
     code_challenge_method: Option<String>,
@@ -72,7 +72,7 @@ struct ResendFields {
 
 #[OpenApi]
 impl SendApi {
-    /// Sends a code that signs its reader in.
+    /// Sends a code for signing in.
     #[oai(path = "/otp", method = "post")]
     async fn otp(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<SendAnswer>, Error> {
         request::limit(&self.auth, request, Bucket::Otp).await?;
@@ -91,7 +91,7 @@ impl SendApi {
         self.send(request, address, fields).await
     }
 
-    /// Mails a link that signs its reader in.
+    /// Sends a mail with a link for signing in.
     #[oai(path = "/magiclink", method = "post")]
     async fn magic_link(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<SendAnswer>, Error> {
         request::limit(&self.auth, request, Bucket::MagicLink).await?;
@@ -107,7 +107,8 @@ impl SendApi {
         self.send(request, address, OtpFields { create_user: None, ..fields }).await
     }
 
-    /// Mails a link that lets somebody in who forgot the password. Says nothing of whether there is such a user.
+    /// Sends a mail with a link for a user who has forgotten the password. The answer does not show whether there is
+    /// such a user.
     #[oai(path = "/recover", method = "post")]
     async fn recover(&self, request: &Request, body: Body<RecoverFields>) -> Result<Json<SendAnswer>, Error> {
         let auth = &self.auth;
@@ -129,7 +130,7 @@ impl SendApi {
         Ok(Json(SendAnswer::new(String::new())))
     }
 
-    /// Sends a confirmation once more. Says nothing of whether anybody awaits it.
+    /// Sends a confirmation again. The answer does not show whether one is pending.
     #[oai(path = "/resend", method = "post")]
     async fn resend(&self, request: &Request, body: Body<ResendFields>) -> Result<Json<SendAnswer>, Error> {
         let auth = &self.auth;
@@ -145,7 +146,7 @@ impl SendApi {
         send::resend(&context, repeat, address, challenge).await.map(SendAnswer::new).map(Json)
     }
 
-    /// Sends the caller a code that, together with a new password, proves that they are still there.
+    /// Sends the caller a code that is required to change the password, if the settings demand it.
     #[oai(path = "/reauthenticate", method = "get")]
     async fn reauthenticate(&self, request: &Request) -> Result<Json<SendAnswer>, Error> {
         let bearer = request::bearer(&self.auth, request).await?;

@@ -1,12 +1,12 @@
-//! Responses that hold a session.
+//! Responses that contain a session.
 
 use http::header::CACHE_CONTROL;
 use poem_openapi::payload::{Json, Response};
 
 use crate::flows::access_token::Session;
 
-/// Returns the answer with `session` in the shape that `shape` gives it: kept out of caches (RFC 6749, section 5.1),
-/// with headers that let operators follow the session without reading it.
+/// Returns the answer with the result of `shape` for `session`. It must not be cached (RFC 6749, section 5.1), and has
+/// headers with which operators can identify the session without reading the body.
 pub(super) fn wrap<T>(session: Session, shape: impl FnOnce(Session) -> T) -> Response<Json<T>> {
     let (user, id) = (session.user().id.to_string(), session.id().to_string());
     let prefix = session.refresh_token_prefix().to_owned();
@@ -22,7 +22,7 @@ pub(super) fn wrap<T>(session: Session, shape: impl FnOnce(Session) -> T) -> Res
     }
 }
 
-/// Returns the answer with `session` as it is; see [`wrap`].
+/// Returns the answer with `session` unchanged; see [`wrap`].
 pub(super) fn plain(session: Session) -> Response<Json<Session>> {
     wrap(session, |session| session)
 }

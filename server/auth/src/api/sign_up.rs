@@ -24,25 +24,25 @@ pub(super) struct SignUpApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// Somebody who wants an account. Without an address it is an anonymous one.
+/// A new account. Without an address it is anonymous.
 #[derive(Object, Deserialize)]
 struct SignUpFields {
     email: Option<String>,
-    /// With its country code.
+    /// The phone number, with its country code.
     phone: Option<String>,
     password: Option<String>,
     /// An object that becomes the user's own metadata.
     data: Option<Value>,
-    /// How a phone number is confirmed: `sms`, the default, or `whatsapp`.
+    /// How a phone number is confirmed: `sms` (the default) or `whatsapp`.
     channel: Option<String>,
-    /// PKCE (RFC 7636): the link in the mail will end in a code.
+    /// PKCE (RFC 7636): the link in the mail leads to a code.
     code_challenge: Option<String>,
     /// `s256` or `plain`.
     code_challenge_method: Option<String>,
     gotrue_meta_security: Option<Security>,
 }
 
-/// Somebody who is asked in.
+/// An invitation.
 #[derive(Object, Deserialize)]
 struct InviteFields {
     email: Option<String>,
@@ -50,7 +50,7 @@ struct InviteFields {
     data: Option<Value>,
 }
 
-/// A session; or, while the address is still to be confirmed, the user alone.
+/// A session; or only the user, if the address has to be confirmed first.
 #[derive(Union)]
 #[expect(clippy::large_enum_variant, reason = "made once, to be written out at once")]
 enum SessionOrUser {
@@ -99,7 +99,7 @@ impl SignUpApi {
         })
     }
 
-    /// Mails somebody an invitation. For administrators.
+    /// Sends an invitation by mail. For administrators.
     #[oai(path = "/invite", method = "post")]
     async fn invite(&self, request: &Request, body: Body<InviteFields>) -> Result<Json<User>, Error> {
         let auth = &self.auth;

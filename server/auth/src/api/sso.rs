@@ -1,4 +1,4 @@
-//! Single sign-on at identity providers (SAML 2.0).
+//! Single sign-on with identity providers (SAML 2.0).
 
 use std::sync::Arc;
 
@@ -21,24 +21,24 @@ pub(super) struct SsoApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// Somebody who wants to sign in at an identity provider, which is named by its id or by one of its domains.
+/// A sign-in with an identity provider, which is given by its id or by one of its domains.
 #[derive(Object, Deserialize)]
 struct SsoFields {
     provider_id: Option<Uuid>,
     /// The domain of the user's e-mail address.
     domain: Option<String>,
-    /// Where the user is sent in the end.
+    /// The URL that the user is finally redirected to.
     redirect_to: Option<String>,
-    /// Answers with the URL instead of sending the browser there.
+    /// Returns the URL instead of a redirect.
     skip_http_redirect: Option<bool>,
-    /// PKCE (RFC 7636): the sign-in will end in a code.
+    /// PKCE (RFC 7636): the sign-in ends with a code.
     code_challenge: Option<String>,
     /// `s256` or `plain`.
     code_challenge_method: Option<String>,
     gotrue_meta_security: Option<Security>,
 }
 
-/// Where the user has to go.
+/// The URL that the user has to open.
 #[derive(Object)]
 struct UrlAnswer {
     url: String,
@@ -53,16 +53,16 @@ enum SsoResponse {
     SeeOther(#[oai(header = "Location")] String),
 }
 
-/// What an identity provider makes the browser post.
+/// The form that a browser posts on behalf of an identity provider.
 #[derive(Object)]
 #[oai(rename_all = "PascalCase")]
 struct AssertionFields {
-    /// What the user left with; or where an unsolicited response wants to lead.
+    /// The state that the request was sent with; or the target of an unsolicited response.
     relay_state: Option<String>,
     /// A `samlp:Response` in base64.
     #[oai(rename = "SAMLResponse")]
     saml_response: Option<String>,
-    /// A reference to a response, in place of one.
+    /// A reference to a response, in place of the response.
     #[oai(rename = "SAMLart")]
     saml_artifact: Option<String>,
 }
@@ -77,12 +77,12 @@ enum Metadata {
     ),
 }
 
-/// Paths that need no API key: identity providers fetch them, and make browsers post to them.
+/// Paths that need no API key: identity providers read them, and make browsers post to them.
 pub(super) const KEYLESS: &[&str] = &["/sso/saml/metadata", "/sso/saml/acs"];
 
 #[OpenApi]
 impl SsoApi {
-    /// Sends the user to an identity provider.
+    /// Redirects the user to an identity provider.
     #[oai(path = "/sso", method = "post")]
     async fn sign_in(&self, request: &Request, body: Body<SsoFields>) -> Result<SsoResponse, Error> {
         let auth = &self.auth;
@@ -102,11 +102,11 @@ impl SsoApi {
         Ok(if skip_redirect { SsoResponse::Url(Json(UrlAnswer { url })) } else { SsoResponse::SeeOther(url) })
     }
 
-    /// Returns what identity providers need to know of this service.
+    /// Returns the metadata of this service for identity providers.
     #[oai(path = "/sso/saml/metadata", method = "get")]
     async fn metadata(
         &self,
-        /// `true` for a document to keep.
+        /// `true` returns a document that is valid for years, to be stored.
         download: Query<Option<String>>,
     ) -> Result<Metadata, Error> {
         let service = sso::require_enabled(self.auth.saml.as_ref())?;
@@ -116,7 +116,7 @@ impl SsoApi {
         Ok(Metadata::Document(PlainText(document), service.metadata_caching().to_owned(), name))
     }
 
-    /// Receives users whom identity providers send, and sends them on.
+    /// Receives users from identity providers, and redirects them to the client.
     #[oai(path = "/sso/saml/acs", method = "post")]
     async fn assertion_consumer(
         &self,

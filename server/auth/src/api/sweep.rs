@@ -7,7 +7,7 @@ use poem::{Endpoint, Request, Response};
 
 use crate::Auth;
 
-/// Wraps the answers: after one that has changed something, expired rows are deleted if the settings ask for it.
+/// Wraps the routes: after a request that has changed something, expired rows are deleted if the settings enable this.
 pub(super) struct Sweep<E> {
     auth: Arc<Auth>,
     answers: E,

@@ -24,7 +24,7 @@ pub(super) struct TokenApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// The fields of all grants; which of them count depends on `grant_type`.
+/// The fields of all grants; `grant_type` determines which of them are used.
 #[derive(Object, Deserialize)]
 struct Grant {
     /// password: the user's e-mail address.
@@ -35,21 +35,21 @@ struct Grant {
     password: Option<String>,
     /// refresh_token
     refresh_token: Option<String>,
-    /// pkce: the code that a redirect has brought.
+    /// pkce: the code from a redirect.
     auth_code: Option<String>,
-    /// pkce: what the challenge was made of.
+    /// pkce: the verifier of the challenge.
     code_verifier: Option<String>,
     /// id_token: the token.
     id_token: Option<String>,
-    /// id_token: the access token that came with it.
+    /// id_token: the access token that was issued with it.
     access_token: Option<String>,
-    /// id_token: what claim `nonce` is the SHA-256 of.
+    /// id_token: the text whose SHA-256 is in claim `nonce`.
     nonce: Option<String>,
-    /// id_token: whose token it is.
+    /// id_token: the provider that has issued it.
     provider: Option<String>,
     /// id_token: the audience, for an issuer without a provider.
     client_id: Option<String>,
-    /// id_token: claim `iss`, instead of the provider.
+    /// id_token: the issuer, instead of the provider.
     issuer: Option<String>,
     /// id_token: links the identity to the caller instead of signing in.
     link_identity: Option<bool>,
@@ -108,8 +108,8 @@ impl TokenApi {
         }
     }
 
-    /// Returns the fields of a request that is counted whatever they are: else guesses would be free that break the
-    /// form.
+    /// Returns the fields of a request. The request is counted before its body is parsed, so that requests with a
+    /// malformed body count against the limit, too.
     async fn count_and_read(
         &self,
         request: &Request,

@@ -25,26 +25,26 @@ pub(super) struct UserApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// What is to change; what is missing stays.
+/// Changes of the account; missing fields are not changed.
 #[derive(Object, Deserialize)]
 struct UserFields {
-    /// The new address; has to be confirmed.
+    /// The new address, which has to be confirmed.
     email: Option<String>,
-    /// The new number, with its country code; has to be confirmed.
+    /// The new number with its country code, which has to be confirmed.
     phone: Option<String>,
     /// The new password.
     password: Option<String>,
-    /// The password up to now, where settings demand it.
+    /// The current password, if the settings require it.
     current_password: Option<String>,
-    /// The code of `/reauthenticate`, where settings demand it.
+    /// The code of `/reauthenticate`, if the settings require it.
     nonce: Option<String>,
-    /// An object that is merged into the user's own metadata; members that are null go.
+    /// An object that is merged into the user's own metadata; members that are null are removed.
     data: Option<Value>,
-    /// An object that is merged into the service's metadata; for administrators.
+    /// An object that is merged into the service's metadata. For administrators.
     app_metadata: Option<Value>,
-    /// How the number is confirmed: `sms`, the default, or `whatsapp`.
+    /// How the number is confirmed: `sms` (the default) or `whatsapp`.
     channel: Option<String>,
-    /// PKCE (RFC 7636): the links in the mails will end in a code.
+    /// PKCE (RFC 7636): the links in the mails lead to a code.
     code_challenge: Option<String>,
     /// `s256` or `plain`.
     code_challenge_method: Option<String>,
@@ -52,7 +52,7 @@ struct UserFields {
 
 #[OpenApi]
 impl UserApi {
-    /// Returns the user whose access token the request carries.
+    /// Returns the user whose access token is in the request.
     #[oai(path = "/user", method = "get")]
     async fn get(&self, request: &Request) -> Result<Json<User>, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
@@ -62,7 +62,7 @@ impl UserApi {
         Ok(Json(bearer.user))
     }
 
-    /// Changes the user whose access token the request carries.
+    /// Changes the user whose access token is in the request.
     #[oai(path = "/user", method = "put")]
     async fn update(&self, request: &Request, body: Body<UserFields>) -> Result<Json<User>, Error> {
         let auth = &self.auth;
@@ -85,12 +85,12 @@ impl UserApi {
         user_update::update(&context, &bearer, update).await.map(Json)
     }
 
-    /// Ends sessions of the user whose access token the request carries.
+    /// Ends sessions of the user whose access token is in the request.
     #[oai(path = "/logout", method = "post")]
     async fn logout(
         &self,
         request: &Request,
-        /// `global` (the default): all; `local`: this one; `others`: all but this one.
+        /// `global` (the default): all sessions; `local`: this one; `others`: all except this one.
         scope: Query<Option<String>>,
     ) -> Result<Done, Error> {
         let bearer = request::bearer(&self.auth, request).await?;

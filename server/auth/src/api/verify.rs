@@ -21,7 +21,7 @@ pub(super) struct VerifyApi {
     pub(super) auth: Arc<Auth>,
 }
 
-/// A code together with the address that it was sent to, or the hash of a link alone.
+/// A code together with the address that it was sent to, or only the hash of a link.
 #[derive(Object, Deserialize)]
 struct VerifyFields {
     /// `signup`, `invite`, `magiclink`, `recovery`, `email`, `email_change`, `sms` or `phone_change`.
@@ -33,48 +33,46 @@ struct VerifyFields {
     /// The hash in a link.
     token_hash: Option<String>,
     email: Option<String>,
-    /// With its country code.
+    /// The phone number, with its country code.
     phone: Option<String>,
     redirect_to: Option<String>,
 }
 
-/// One of two addresses has confirmed the change.
+/// The change is confirmed by one of two addresses.
 #[derive(Object)]
-#[oai(rename = "Half")]
 struct PartialConfirmation {
-    /// What is still to be done.
+    /// The next step.
     msg: String,
     /// Always `200`.
     code: String,
 }
 
-/// A session; or, while another address has to confirm, too, a message.
+/// A session; or a message, if another address has to confirm, too.
 #[derive(Union)]
-#[oai(rename = "SessionOrHalf")]
 #[expect(clippy::large_enum_variant, reason = "made once, to be written out at once")]
 enum SessionOrConfirmation {
     Session(Session),
     PartialConfirmation(PartialConfirmation),
 }
 
-/// The way on.
+/// A redirect.
 #[derive(ApiResponse)]
 enum VerifyRedirect {
-    /// The browser goes on to this URL.
+    /// Redirects the browser to this URL.
     #[oai(status = 303)]
     SeeOther(
-        /// Where; tells the session, the code or what went wrong.
+        /// The URL; contains the session, the code or the error.
         #[oai(header = "location")]
         String,
     ),
 }
 
-/// Paths that need no API key: they are opened by links in mails.
+/// Paths that need no API key: links in mails lead to them.
 pub(super) const KEYLESS: &[&str] = &["/verify"];
 
 #[OpenApi]
 impl VerifyApi {
-    /// Uses a code up and signs its user in.
+    /// Verifies a code, which can be used only once, and signs its user in.
     #[oai(path = "/verify", method = "post")]
     async fn verify(
         &self,
@@ -107,14 +105,14 @@ impl VerifyApi {
         })
     }
 
-    /// Follows a link in a mail.
+    /// Verifies a link from a mail, and redirects the browser to the client.
     #[oai(path = "/verify", method = "get")]
     async fn follow(
         &self,
         request: &Request,
         /// The hash in the link.
         token: Query<Option<String>>,
-        /// What the link is for.
+        /// The kind of the link.
         #[oai(name = "type")]
         kind: Query<Option<String>>,
     ) -> Result<VerifyRedirect, Error> {

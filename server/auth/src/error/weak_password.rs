@@ -5,7 +5,7 @@ use poem_openapi::Object;
 /// Why a password should be changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Object)]
 pub struct WeakPassword {
-    /// For people.
+    /// A description for people.
     message: String,
     /// `length`, `characters`, `pwned`.
     reasons: Vec<String>,
@@ -25,12 +25,12 @@ impl WeakPassword {
         self.reasons.push(reason.to_owned());
     }
 
-    /// Returns what the password lacks, for people.
+    /// Returns the requirements that the password does not meet, for people.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// Returns what the password lacks, for programs: `length`, `characters`, `pwned`.
+    /// Returns the requirements that the password does not meet, for programs: `length`, `characters`, `pwned`.
     pub(crate) fn reasons(&self) -> &[String] {
         &self.reasons
     }

@@ -15,7 +15,7 @@ use crate::session::{GrantedSession, Method};
 use crate::user::User;
 use crate::{Auth, Error, HookName, Settings};
 
-/// A session as clients keep it.
+/// A session in the form for clients.
 #[derive(Object)]
 #[oai(skip_serializing_if_is_none)]
 pub(crate) struct Session {
@@ -25,9 +25,9 @@ pub(crate) struct Session {
     token_type: String,
     /// Seconds until the access token expires.
     expires_in: i64,
-    /// When that is, in Unix seconds.
+    /// The time at which it expires, in Unix seconds.
     expires_at: i64,
-    /// To be exchanged, once, for the next session.
+    /// The token to exchange for the next session; can be used once.
     refresh_token: String,
     user: User,
     /// Why the password should be changed, if it should.
@@ -42,7 +42,7 @@ pub(crate) struct Session {
     counter: Option<i64>,
 }
 
-/// What an OAuth client gets (RFC 6749, section 5.1): tokens, and nothing of the user.
+/// The answer to an OAuth client (RFC 6749, section 5.1): tokens, without data of the user.
 #[derive(Object)]
 #[oai(skip_serializing_if_is_none)]
 pub(crate) struct ClientTokens {
@@ -52,9 +52,9 @@ pub(crate) struct ClientTokens {
     token_type: String,
     /// Seconds until the access token expires.
     expires_in: i64,
-    /// To be exchanged, once, for the next tokens.
+    /// The token to exchange for the next tokens; can be used once.
     refresh_token: String,
-    /// Who the user is, for the client itself (OpenID Connect Core, section 2).
+    /// The ID token, which identifies the user to the client (OpenID Connect Core, section 2).
     id_token: Option<String>,
 }
 

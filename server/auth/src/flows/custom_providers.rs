@@ -12,8 +12,7 @@ use crate::providers::{CustomProvider, Discovery, ProviderError, ProviderType, P
 use crate::store::custom_providers as store;
 use crate::{Code, EncryptionSettings, Error, Secret, Settings};
 
-/// Parameters that are this service's own business (RFC 6749 and RFC 7636), so that neither clients nor
-/// administrators may set them.
+/// Parameters that only this service sets (RFC 6749 and RFC 7636); neither clients nor administrators may set them.
 pub(crate) const RESERVED: [&str; 9] = [
     "client_id",
     "client_secret",
@@ -26,7 +25,7 @@ pub(crate) const RESERVED: [&str; 9] = [
     "nonce",
 ];
 
-/// Claims that no provider may fill by way of a mapping.
+/// Claims that a mapping must not set for a provider.
 const PROTECTED: [&str; 13] = [
     "id",
     "aud",
@@ -46,47 +45,47 @@ const PROTECTED: [&str; 13] = [
 /// Longest address in characters.
 const LONGEST_URL: usize = 2048;
 
-/// A provider as an administrator defines it.
+/// The definition of a provider.
 #[derive(Debug, Default, Object, Deserialize)]
 #[oai(rename = "ProviderFields")]
 pub(crate) struct Definition {
     /// `oauth2` or `oidc`.
     provider_type: Option<String>,
-    /// What clients and identities call it: `custom:…`.
+    /// The provider's name for clients and in identities: `custom:…`.
     identifier: Option<String>,
-    /// What people call it.
+    /// The provider's name for people.
     name: Option<String>,
     client_id: Option<String>,
-    /// Never told again.
+    /// Never returned.
     client_secret: Option<String>,
     /// Further audiences of ID tokens.
     acceptable_client_ids: Option<Vec<String>>,
     scopes: Option<Vec<String>>,
-    /// Whether a code challenge is sent (RFC 7636). Default true.
+    /// Whether a code challenge is sent (RFC 7636). Default: true.
     pkce_enabled: Option<bool>,
-    /// Claims that take another claim's value, by name, or a fixed one.
+    /// Claims that are set to another claim's value, given by its name, or to a fixed value.
     attribute_mapping: Option<BTreeMap<String, Value>>,
-    /// Claims that identities keep beside the usual ones.
+    /// Additional claims that are stored in identities.
     custom_claims_allowlist: Option<Vec<String>>,
-    /// Parameters that users are always sent with.
+    /// Parameters that are always added to the authorization URL.
     authorization_params: Option<BTreeMap<String, Value>>,
-    /// Default true.
+    /// Default: true.
     enabled: Option<bool>,
-    /// Whether users without an e-mail address are taken. Default false.
+    /// Whether users without an e-mail address are accepted. Default: false.
     email_optional: Option<bool>,
-    /// oidc: claim `iss` of ID tokens.
+    /// oidc: the issuer, claim `iss` of ID tokens.
     issuer: Option<String>,
-    /// oidc: where the document is, if not below the issuer.
+    /// oidc: the URL of the discovery document, if it is not below the issuer.
     discovery_url: Option<String>,
-    /// oidc: takes ID tokens without looking at their nonce. Default false.
+    /// oidc: accepts ID tokens without checking their nonce. Default: false.
     skip_nonce_check: Option<bool>,
-    /// oauth2: where users are sent.
+    /// oauth2: the URL that users are redirected to.
     authorization_url: Option<String>,
-    /// oauth2: where codes are exchanged.
+    /// oauth2: the URL where codes are exchanged.
     token_url: Option<String>,
-    /// oauth2: what describes the user.
+    /// oauth2: the URL that returns the user's data.
     userinfo_url: Option<String>,
-    /// oauth2: the provider's keys.
+    /// oauth2: the URL of the provider's keys.
     jwks_uri: Option<String>,
 }
 

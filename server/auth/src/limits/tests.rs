@@ -116,7 +116,7 @@ async fn refreshes_are_counted_in_memory_and_sent_to_other_nodes() {
     let database = testkit::Database::create().await;
     let (one, other) = (limits(&database, slow()).await, Arc::new(limits(&database, slow()).await));
     other.listen();
-    let mut carried = one.nodes.carry().unwrap();
+    let mut carried = one.nodes.outgoing().unwrap();
     assert_eq!(granted(&one, Bucket::Refresh, "a", 20).await, 20);
     while let Ok(note) = carried.try_recv() {
         other.nodes.receive(&note);

@@ -6,26 +6,26 @@ use poem_openapi::Object;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Which attributes become which claims.
+/// The attributes that claims are read from.
 #[derive(Debug, Clone, Default, PartialEq, Object, Serialize, Deserialize)]
 #[oai(skip_serializing_if_is_none)]
 pub(crate) struct AttributeMapping {
-    /// By the name of the claim.
+    /// The attributes by the name of the claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) keys: Option<BTreeMap<String, MappedAttribute>>,
 }
 
-/// Where a claim comes from.
+/// The source of a claim.
 #[derive(Debug, Clone, Default, PartialEq, Object, Serialize, Deserialize)]
 #[oai(skip_serializing_if_is_none)]
 pub(crate) struct MappedAttribute {
-    /// The attribute's name, or its friendly name; upper and lower case are the same.
+    /// The attribute's name, or its friendly name, without regard to upper and lower case.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// Further names, of which the first one counts that has a value.
+    /// Further names; the first one that has a value is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     names: Option<Vec<String>>,
-    /// The claim of users who have none of them.
+    /// The claim of users who have none of these attributes.
     #[serde(skip_serializing_if = "Option::is_none")]
     default: Option<Value>,
     /// Whether the claim is a list of all values, rather than the first of them.

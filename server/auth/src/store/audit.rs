@@ -157,15 +157,16 @@ impl Scope {
     }
 }
 
-/// Something that happened.
+/// An entry of the audit log.
 #[derive(Debug, Deserialize, Object)]
 pub(crate) struct Entry {
     id: Uuid,
-    /// Who did what: `actor_id`, `actor_username`, `actor_name`, `actor_via_sso`, `action`, `log_type`, `traits`.
+    /// The actor and the action: `actor_id`, `actor_username`, `actor_name`, `actor_via_sso`, `action`, `log_type`,
+    /// `traits`.
     payload: Value,
     #[serde(deserialize_with = "timestamp")]
     created_at: Option<String>,
-    /// Where the request came from.
+    /// The address that the request came from.
     ip_address: String,
 }
 

@@ -14,10 +14,10 @@ use crate::sso::AttributeMapping;
 #[derive(Debug, Clone, Object, Deserialize)]
 pub(crate) struct SsoProvider {
     pub(crate) id: Uuid,
-    /// The name that an administrator gave it.
+    /// The id that an administrator has chosen.
     #[oai(skip_serializing_if_is_none)]
     pub(crate) resource_id: Option<String>,
-    /// Whether nobody signs in there.
+    /// Whether sign-in with it is disabled.
     #[serde(deserialize_with = "nullable")]
     pub(crate) disabled: Nullable<bool>,
     pub(crate) saml: SamlProvider,
@@ -27,24 +27,24 @@ pub(crate) struct SsoProvider {
     updated_at: Option<String>,
 }
 
-/// What is known of it as a SAML 2.0 identity provider.
+/// The data of a SAML 2.0 identity provider.
 #[derive(Debug, Clone, Object, Deserialize)]
 #[oai(skip_serializing_if_is_none)]
 pub(crate) struct SamlProvider {
     pub(crate) entity_id: String,
-    /// Its metadata, as far as one is looked at alone.
+    /// Its metadata; only returned for a single provider.
     pub(crate) metadata_xml: Option<String>,
-    /// Where its metadata is fetched from.
+    /// The URL of its metadata.
     pub(crate) metadata_url: Option<String>,
     pub(crate) attribute_mapping: AttributeMapping,
-    /// The kind of name that it is asked for.
+    /// The requested kind of name.
     pub(crate) name_id_format: Option<String>,
     /// Seconds since its metadata was stored.
     #[oai(skip)]
     pub(crate) age: Option<f64>,
 }
 
-/// An e-mail domain.
+/// An e-mail domain whose users sign in with a provider.
 #[derive(Debug, Clone, Object, Deserialize)]
 pub(crate) struct SsoDomain {
     domain: String,

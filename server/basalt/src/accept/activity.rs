@@ -19,9 +19,10 @@ pub(super) struct Activity {
 struct State {
     /// Running requests: those whose head has been read and whose response has not been sent completely.
     requests: usize,
-    /// Since when there is none.
+    /// Since when no request is running.
     idle: Instant,
-    /// Since when a request head is expected to be completed: from its first byte, or on a new connection from its start.
+    /// Since when a request head is expected to be completed: from its first byte, or on a new connection from its
+    /// start.
     head: Option<Instant>,
     /// The connection uses HTTP/2, in which bytes between requests need not be a head.
     is_http2: bool,
@@ -105,7 +106,7 @@ impl Activity {
         self.state.lock().requests > 0
     }
 
-    /// Returns when the wait for a request ends; `None` while none is waited for.
+    /// Returns when the wait for a request ends; `None` while the connection does not wait for one.
     fn deadline(&self, limits: Limits) -> Option<Instant> {
         let state = self.state.lock();
         if state.requests > 0 || state.upgraded {

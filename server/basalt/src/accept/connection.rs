@@ -12,9 +12,10 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::activity::Activity;
 use super::slots::ConnectionSlot;
 
-/// Limits of a lingering close: its whole time, the time until the next byte, and the number of bytes that are read and
-/// dropped. A connection that is closed while bytes wait to be read is reset (RFC 1122, section 4.2.2.13), and the reset
-/// can destroy a response that the client has not read yet. nginx's `lingering_time` and `lingering_timeout` are the same.
+/// Limits of a lingering close: its total time, the time until the next byte, and the number of bytes that are read and
+/// dropped. A connection that is closed while received bytes have not been read is reset (RFC 1122, section 4.2.2.13),
+/// and the reset can destroy a response that the client has not read yet. nginx's `lingering_time` and
+/// `lingering_timeout` have the same purpose and values.
 pub(super) const LINGER: Duration = Duration::from_secs(30);
 const LINGER_SILENCE: Duration = Duration::from_secs(5);
 pub(super) const LINGER_BYTES: usize = 64 << 20;
@@ -29,7 +30,7 @@ pub(super) struct Connection<Io> {
     /// Polled while nothing can be read. It is set to a later time only when it fires, not at every byte.
     timer: Pin<Box<Sleep>>,
     closing: CloseState,
-    /// Released when the stream is closed, and not already when it is upgraded to a WebSocket.
+    /// Released when the stream is closed, but not when it is upgraded to a WebSocket.
     _slot: Arc<ConnectionSlot>,
 }
 

@@ -1,14 +1,15 @@
-//! Percent-encodes `"`, `<` and `>` in request targets. `curl` sends `?select=data->>name&name=in.("a")` unchanged, which
-//! is not a valid URI (RFC 3986, section 3.4) and which `hyper` refuses. PostgREST accepts it, and its documentation uses
-//! such targets.
+//! Percent-encodes `"`, `<` and `>` in request targets. `curl` sends `?select=data->>name&name=in.("a")` unchanged,
+//! which is not a valid URI (RFC 3986, section 3.4) and which `hyper` refuses. PostgREST accepts it, and its
+//! documentation uses such targets.
 //!
 //! This module can be deleted once upstream does one of two things:
 //!
-//! - `http` accepts `"`, `<` and `>` in the query of a `PathAndQuery`. Up to 1.5.0 the table of bytes that are allowed in
-//!   queries does not contain these three (and that of paths not `<` and `>`), although it contains `{`, `}` and `|`, which
-//!   are not allowed in URIs either. Nothing else would have to change: `httparse` accepts every byte from `!` to `~`.
-//! - hyper lets a server see a request target before it becomes an `http::Uri`, or percent-encodes the bytes that `http`
-//!   refuses. Up to 1.12.0 it answers such a request with 400 by itself and has no option for this.
+//! - `http` accepts `"`, `<` and `>` in the query of a `PathAndQuery`. Up to 1.5.0 the table of bytes that are allowed
+//!   in queries does not contain these three (and that of paths not `<` and `>`), although it contains `{`, `}` and
+//!   `|`, which are not allowed in URIs either. Nothing else would have to change: `httparse` accepts every byte from
+//!   `!` to `~`.
+//! - hyper lets a server see a request target before it becomes an `http::Uri`, or percent-encodes the bytes that
+//!   `http` refuses. Up to 1.12.0 it answers such a request with 400 itself and has no option for this.
 //!
 //! `accept::tests` has a request with which this can be tested.
 
@@ -18,7 +19,8 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How many bytes of a line of a head are inspected: more than the names and values of the relevant headers have.
+/// The maximum number of bytes that are inspected of a line of a head: the names and values of the relevant headers are
+/// shorter.
 const MAX_INSPECTED: usize = 64;
 
 /// A connection that percent-encodes `"`, `<` and `>` in the request lines of HTTP/1 while they are read.
@@ -114,8 +116,8 @@ impl<Io> RequestLineEncoder<Io> {
         }
     }
 
-    /// Handles a request line. Empty lines before one are skipped (RFC 9112, section 2.2); one that does not name version
-    /// 1 begins another protocol.
+    /// Handles a request line. Empty lines before one are skipped (RFC 9112, section 2.2); one that does not name
+    /// version 1 begins another protocol.
     fn end_request_line(&mut self, line: &[u8]) {
         let line = line.trim_ascii_end();
         if !line.is_empty() {
@@ -241,7 +243,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the output for `bytes` that arrive in pieces of `piece` bytes and are read into buffers of `buffer` bytes.
+    /// Returns the output for `bytes` that arrive in pieces of `piece` bytes and are read into buffers of `buffer`
+    /// bytes.
     async fn encode(bytes: &[u8], piece: usize, buffer: usize) -> String {
         let mut encoder = RequestLineEncoder::new(Pieces { bytes: bytes.to_vec(), piece });
         let mut all = Vec::new();

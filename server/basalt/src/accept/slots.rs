@@ -1,5 +1,5 @@
-//! Slots for connections, which limit their number. If all are occupied, a connection without a request is closed in favour
-//! of a new one.
+//! Slots for connections, which limit their number. If all are occupied, a connection without a request is closed in
+//! favour of a new one.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -58,13 +58,13 @@ async fn targets_may_have_bytes_that_uris_may_not() {
 }
 
 #[tokio::test]
-async fn an_incomplete_head_ends_the_connection_however_it_comes() {
+async fn an_incomplete_head_ends_the_connection_for_any_pieces() {
     let limits = Limits { head: Duration::from_millis(200), ..LONG_LIMITS };
     let (address, ..) = start(poem::endpoint::make_sync(|_| "hello"), limits).await;
     for begin in [&b"GET / HTTP/1.1\r\nX: a"[..], b"PRI * HT", b""] {
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(begin).await.unwrap();
-        // A reset is an end, too.
+        // A reset also ends the connection.
         let _ = tokio::time::timeout(TIMEOUT, client.read_to_end(&mut Vec::new())).await.unwrap();
 
         let mut client = TcpStream::connect(address).await.unwrap();
@@ -249,7 +249,7 @@ async fn a_client_that_sends_all_before_reading_gets_an_early_response() {
 }
 
 #[tokio::test]
-async fn invalid_requests_get_a_response_whatever_follows() {
+async fn invalid_requests_get_a_response_with_any_following_bytes() {
     let (address, ..) = start(refusing_endpoint(), LONG_LIMITS).await;
     for (request, status) in [
         ("GET / HTTP/1.1\r\nbad header\r\n\r\n".to_owned(), 400),

@@ -83,8 +83,8 @@ pub(super) fn split(
 }
 
 impl UnreadBody {
-    /// Reads and drops the unread part, within limits on its size and time. Reports whether the connection can be reused:
-    /// the body has ended, or the service is still reading it.
+    /// Reads and drops the unread part, within limits on its size and time. Reports whether the connection can be
+    /// reused: the body has ended, or the service is still reading it.
     pub(super) async fn finish(self) -> bool {
         let dropped = {
             let mut state = self.shared.state.lock();

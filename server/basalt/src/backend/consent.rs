@@ -36,9 +36,9 @@ fn describe_adoption(url: &Conninfo, file: Option<&Path>) -> String {
     )
 }
 
-/// Shows `what` is to be done and asks `question` on the terminal.
+/// Shows `what` will be done and asks `question` on the terminal.
 ///
-/// Errors: [`Error::Advice`] with `what` and `advice` for any answer but yes, and if there is no terminal.
+/// Errors: [`Error::Advice`] with `what` and `advice` for any answer except yes, and if there is no terminal.
 pub(super) async fn confirm(what: &str, question: &str, advice: &str) -> Result<(), Error> {
     let refused = || Err(Error::Advice(format!("{what} {advice}")));
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {

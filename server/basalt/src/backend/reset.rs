@@ -19,8 +19,8 @@ use crate::uri;
 const REPLICATION_LIMIT: Duration = Duration::from_secs(10);
 const REPLICATION_PAUSE: Duration = Duration::from_millis(50);
 
-/// Drops the roles that the project has created. The platform's roles stay, since running servers log in as them, and so
-/// do roles on which objects of other databases of the cluster depend.
+/// Drops the roles that the project has created. These roles stay: the platform's, since running servers log in as
+/// them, and those that objects of other databases of the cluster depend on.
 const DROP_ROLES: &str = r"
 do $$
 declare
@@ -47,8 +47,8 @@ struct TargetDatabase {
 
 /// Asks whether the database may be deleted, unless `yes` is set, and resets it.
 ///
-/// Errors: for a database that Basalt has not set up itself; without consent; if the server's administrator may not drop
-/// or create it; all errors of migrations.
+/// Errors: for a database that Basalt has not set up itself; without consent; if the server's administrator may not
+/// drop or create it; all errors of migrations.
 pub(crate) async fn run(
     settings: &Settings,
     backend: &Backend,
@@ -141,7 +141,8 @@ async fn run_one(client: &Client, sql: &str) -> Result<(), Error> {
     Ok(client.batch_execute(sql).await.map_err(database::Error::from)?)
 }
 
-/// Ends the sessions that use the database's replication slots: Postgres does not drop a database whose slots are in use.
+/// Ends the sessions that use the database's replication slots: Postgres does not drop a database whose slots are in
+/// use.
 async fn end_replication(client: &Client, name: &str) -> Result<(), Error> {
     let name = quote_literal(name);
     let end = format!(
@@ -158,8 +159,8 @@ async fn end_replication(client: &Client, name: &str) -> Result<(), Error> {
     }
 }
 
-/// Removes the files of uploads, whose rows have been deleted, and the pictures that were made of them, where they are in
-/// the data folder.
+/// Removes the files of uploads, whose rows have been deleted, and the pictures that were generated from them, if they
+/// are in the data folder.
 fn remove_objects(settings: &Settings) -> Result<(), Error> {
     let Some(storage) = &settings.services.storage else { return Ok(()) };
     if !storage.path.starts_with(&settings.data_dir) {
@@ -171,7 +172,7 @@ fn remove_objects(settings: &Settings) -> Result<(), Error> {
     folders.filter(|folder| folder.starts_with(&settings.data_dir)).try_for_each(|folder| empty(folder))
 }
 
-/// Removes what is in `folder`, which need not exist.
+/// Removes the content of `folder`, which need not exist.
 fn empty(folder: &Path) -> Result<(), Error> {
     let removing =
         |error| Error::io(format!("remove the files of uploads in {}", display_path(folder)))(error);

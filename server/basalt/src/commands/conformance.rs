@@ -14,7 +14,7 @@ use crate::settings::{Invocation, Settings};
 /// The kit's package, in the version that was released together with this program.
 const PACKAGE: &str = concat!("basalt-conformance@", env!("CARGO_PKG_VERSION"));
 
-/// What `status` calls the values of the running server, and the variables that the kit reads.
+/// The names of the running server's values in `status`, with the variables that the kit reads.
 const VARIABLES: [(&str, &str); 9] = [
     ("API_URL", "SUPABASE_URL"),
     ("ANON_KEY", "SUPABASE_ANON_KEY"),
@@ -44,10 +44,10 @@ pub(super) enum Swap {
     Check(Arguments),
 }
 
-/// Replaces this process by the kit, which asks the server that its arguments or SUPABASE_URL name, or else the project's
+/// Replaces this process by the kit, which tests the server in its arguments or in SUPABASE_URL, or else the project's
 /// running one.
 ///
-/// Errors: if neither is there, or if npx is missing.
+/// Errors: if there is no such server, or if npx is missing.
 pub(super) async fn run(invocation: &Invocation, arguments: Arguments) -> Result<(), Error> {
     let settings = Settings::load(invocation)?;
     let mut kit = kit(arguments.arguments.iter());
@@ -65,7 +65,7 @@ pub(super) async fn run(invocation: &Invocation, arguments: Arguments) -> Result
     replace_by(kit)
 }
 
-/// Replaces this process by the kit, which compares the project with the server that its arguments name.
+/// Replaces this process by the kit, which compares the project with the server in its arguments.
 ///
 /// Errors: if npx is missing.
 pub(super) fn swap(settings: &Settings, Swap::Check(arguments): Swap) -> Result<(), Error> {
@@ -80,7 +80,7 @@ fn kit(arguments: impl Iterator<Item = impl AsRef<OsStr>>) -> Command {
     command
 }
 
-/// Reports whether the arguments need no running server: they name one, or ask for something else.
+/// Reports whether the arguments need no running server, because they name one or do not test a server at all.
 fn names_server(arguments: &[OsString]) -> bool {
     let enough = ["--url", "--help", "-h", "--list", "--print-sql"];
     let mut arguments = arguments.iter().filter_map(|argument| argument.to_str());

@@ -16,17 +16,17 @@ struct Finding {
 
 /// The verdict of a check.
 enum Verdict {
-    /// No problem; the text says what was found.
+    /// No problem; the text describes the result.
     Fine(String),
-    /// It works, but the operator should know something; the text says what, and what to do.
+    /// It works, but the operator should know something; the text describes this and the remedy.
     Note(String),
-    /// A start would fail; the text says why and what to do.
+    /// A start would fail; the text describes the reason and the remedy.
     Broken(String),
 }
 
 /// Runs all checks and prints their results.
 ///
-/// Errors: if something is broken, so that scripts can tell.
+/// Errors: if something is broken, so that scripts can detect it.
 pub(super) async fn run(invocation: Invocation) -> Result<(), Error> {
     let settings = match Settings::load(&invocation) {
         Ok(settings) => settings,

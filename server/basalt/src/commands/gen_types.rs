@@ -118,8 +118,8 @@ fn exposed_schemas(settings: &Settings) -> Vec<String> {
     std::iter::once(public).chain(rest.into_iter().flat_map(|rest| rest.db_schemas.clone())).collect()
 }
 
-/// Describes `admin`'s database. A cluster that was started only for this command may not have the newest migrations yet, and
-/// gets them; the database of a running server, or of DATABASE_URL, is described unchanged.
+/// Describes `admin`'s database. A cluster that was started only for this command may not have the newest migrations
+/// yet, and gets them; the database of a running server, or of DATABASE_URL, is described unchanged.
 async fn generate(
     settings: &Settings,
     backend: &Backend,

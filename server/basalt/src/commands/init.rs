@@ -1,7 +1,7 @@
 //! `basalt init`: writes the files of a new project.
 //!
-//! The layout is the Supabase CLI's, so that the project also runs on hosted Supabase; only the page, `site/`, is not known
-//! there.
+//! The layout is the Supabase CLI's, so that the project also runs on hosted Supabase; only the page, `site/`, is not
+//! known there.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -31,7 +31,8 @@ const MIGRATION: &str = include_str!("init/supabase/notes.sql");
 /// The first function.
 const FUNCTION: &str = "hello";
 
-/// The page's supabase-js: a link to the package that npm installs, so that an update of the package is one of the page.
+/// The page's supabase-js: a link to the package that npm installs, so that the page uses each new version of the
+/// package.
 const LIBRARY: (&str, &str) =
     ("site/supabase.js", "../node_modules/@supabase/supabase-js/dist/umd/supabase.js");
 
@@ -46,7 +47,8 @@ pub(super) struct Arguments {
     folder: Option<PathBuf>,
 }
 
-/// Writes a new project into the folder of `arguments`, else `project`, else the current folder, and prints what to do next.
+/// Writes a new project into the folder of `arguments`, else `project`, else the current folder, and prints what to do
+/// next.
 ///
 /// Errors: if the folder has a project or a page already, or cannot be written.
 pub(super) fn run(arguments: Arguments, project: Option<PathBuf>) -> Result<(), Error> {
@@ -76,7 +78,7 @@ struct NewProject {
 }
 
 impl NewProject {
-    /// Writes the files, and returns those that were there and stay as they are.
+    /// Writes the files, and returns the names of those that existed before, which are not changed.
     fn write(&self) -> std::io::Result<Vec<&'static str>> {
         for (path, text) in FILES {
             self.create(path, &text.replace("{project}", &self.name))?;
@@ -109,7 +111,7 @@ impl NewProject {
         OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text.as_bytes())
     }
 
-    /// Returns a package.json with what the project needs of npm.
+    /// Returns a package.json with the project's npm packages.
     fn package(&self) -> String {
         let mut dependencies = serde_json::Map::new();
         if self.launch == Launch::Npm {
@@ -133,7 +135,7 @@ impl NewProject {
         );
     }
 
-    /// Returns the commands that lead to a running server.
+    /// Returns the commands to enter next, until a server runs.
     fn steps(&self, kept: &[&str]) -> Vec<String> {
         let mut steps = Vec::new();
         if std::env::current_dir().is_ok_and(|current| current != self.folder) {
@@ -148,7 +150,7 @@ impl NewProject {
     }
 }
 
-/// How the program was started.
+/// The way in which the program was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Launch {
     /// From the npm package.
@@ -163,10 +165,10 @@ impl Launch {
         if program.iter().any(|part| part == "node_modules") { Self::Npm } else { Self::Path }
     }
 
-    /// Returns how a shell starts the program.
+    /// Returns the command that starts the program in a shell.
     const fn program(self) -> &'static str {
         match self {
-            // Not `npx basalt`, which takes a stranger's package of that name where this one is not installed.
+            // Not `npx basalt`: if this package is not installed, npx would run an unrelated package of that name.
             Self::Npm => "npx @basalt/cli",
             Self::Path => "basalt",
         }

@@ -20,8 +20,8 @@ pub(super) struct Arguments {
     arguments: Vec<OsString>,
 }
 
-/// Replaces this process by psql. The password is passed in the environment, since every user can read arguments in a list
-/// of processes.
+/// Replaces this process by psql. The password is passed in the environment, since every user can read arguments in a
+/// list of processes.
 pub(super) fn run(settings: &Settings, arguments: Arguments) -> Result<(), Error> {
     let program = cluster::find_psql(None).ok_or_else(|| {
         Error::Advice(

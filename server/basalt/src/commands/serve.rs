@@ -56,12 +56,12 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     };
     let result = with_backend(&settings, &backend, &signals, start).await;
     backend.stop().await;
-    // The announcement is dropped last, so that `basalt stop` waits for the end of the database, too.
+    // The announcement is dropped last, so that `basalt stop` also waits for the end of the database.
     result.map(drop)
 }
 
-/// Does what [`run`] does; but if a server of this project is running already, this serves only functions, beside that
-/// server and with its database.
+/// Does what [`run`] does; but if a server of this project is running already, this serves only functions, in addition
+/// to that server and with its database.
 pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
     if settings.database.url.is_some() || RunningPostgres::find_answering(&settings.data_dir).await.is_none()
     {
@@ -77,7 +77,7 @@ pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
     let backend = Backend::attach_or_start(&settings).await?;
     let result = with_backend(&settings, &backend, &signals, start).await;
     backend.stop().await;
-    // The announcement is dropped last, so that `basalt stop` waits for the end of the database, too.
+    // The announcement is dropped last, so that `basalt stop` also waits for the end of the database.
     result.map(drop)
 }
 
@@ -88,7 +88,8 @@ struct Start {
 }
 
 impl Start {
-    /// Listens on the public port, so that its number is known before services form URLs with it, such as those in mails.
+    /// Listens on the public port, so that its number is known before services form URLs with it, such as those in
+    /// mails.
     ///
     /// Returns the settings with these URLs.
     async fn listen(mut settings: Settings) -> Result<(Settings, Self), Error> {
@@ -176,7 +177,7 @@ async fn listen(
     let stopping = async {
         signals.cancelled().await;
         console::note("Stopping …");
-        // Requests are answered until load balancers have seen that no more should come.
+        // Requests are answered until load balancers have noticed that they should send no more.
         running.draining.cancel();
         tokio::time::sleep(settings.server.drain_delay).await;
         stop.cancel();
@@ -195,7 +196,8 @@ struct Inbox {
 }
 
 impl Inbox {
-    /// Listens on the loopback interface, whatever the host setting is: the mails contain users' sign-in links.
+    /// Listens on the loopback interface, even if the host setting is another one: the mails contain users' sign-in
+    /// links.
     async fn listen(settings: &Settings) -> Result<Option<Self>, Error> {
         let Some((folder, port)) = settings.inbox() else { return Ok(None) };
         let listener = ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), port).await?;
@@ -210,13 +212,13 @@ struct DatabaseAccess<'a> {
     keys: &'a tokens::Keys,
     /// Shared by all services, so that REST renews the connections of all when the catalog changes.
     renewal: Renewal,
-    /// Takes note of the slow statements of all services.
+    /// Records the slow statements of all services.
     slow: SlowStatements,
 }
 
 impl DatabaseAccess<'_> {
-    /// Opens a pool for one of the services' login roles. Replicas whose connection string names no user are logged in to
-    /// as the primary is: their passwords are the same.
+    /// Opens a pool for one of the services' login roles. If a replica's connection string names no user, the login of
+    /// the primary is used: standbys have the same roles and passwords.
     async fn database(
         &self,
         role: &str,

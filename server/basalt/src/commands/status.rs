@@ -38,7 +38,7 @@ enum Format {
     Yaml,
 }
 
-/// One value, with its names in `--override-name` (`path`), in files (`name`), and in text for people (`label`).
+/// A value with its names: in `--override-name` (`path`), in files (`name`), and in text for people (`label`).
 struct Item {
     path: &'static str,
     name: String,

@@ -1,4 +1,4 @@
-//! `basalt storage move`: brings the objects' bytes to another store.
+//! `basalt storage move`: copies the objects' bytes to another store.
 
 use clap::Subcommand;
 use url::Url;
@@ -7,7 +7,7 @@ use crate::console;
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// Bytes of a mebibyte, for what is printed.
+/// The number of bytes of a mebibyte, for the output.
 const MEBIBYTE: u64 = 1 << 20;
 
 /// The subcommands of `storage`.

@@ -1,5 +1,5 @@
-//! Settings of a server that replaces Supabase Auth's binary (`auth`, formerly `gotrue`): its environment variables, its
-//! files and its defaults.
+//! Settings of a server that replaces Supabase Auth's binary (`auth`, formerly `gotrue`): its environment variables,
+//! its files and its defaults.
 //!
 //! Source: Supabase Auth, `internal/conf` and `cmd`.
 
@@ -12,8 +12,8 @@ use super::drop_in::ListenAddress;
 use super::{Invocation, Service};
 use crate::uri;
 
-/// Prefixes of the names of parameters of a database's URL that are ignored: upstream's driver reads them itself, or they
-/// make no difference here.
+/// Prefixes of the names of parameters of a database's URL that are ignored: upstream's driver reads them itself, or
+/// they make no difference here.
 const IGNORED_PARAMETERS: [&str; 3] = ["search_path", "pool_", "default_query_exec_mode"];
 
 /// Settings of a server that replaces Supabase Auth's binary.
@@ -29,7 +29,7 @@ pub(crate) struct AuthDropIn {
     pub(crate) gateway: gateway::Settings,
     /// The address to listen on.
     pub(crate) address: ListenAddress,
-    /// The level of the log, in upstream's words.
+    /// The level of the log, under upstream's name for it.
     pub(crate) log_level: Option<String>,
     /// What the operator should know about the settings.
     pub(crate) warnings: Vec<String>,
@@ -42,11 +42,11 @@ impl fmt::Debug for AuthDropIn {
 }
 
 impl AuthDropIn {
-    /// Reads the process's variables and upstream's files; see [`Self::read`]. The files of `--config-dir` win over the
-    /// file of `--config`, that over the process, and that over `.env` in the current folder, which is read where no
-    /// file is named.
+    /// Reads the process's variables and upstream's files; see [`Self::read`]. The files of `--config-dir` override the
+    /// file of `--config`. Both override the process's variables, and these override `.env` in the current folder,
+    /// which is read only if no file is named.
     ///
-    /// Errors: as there; [`Invalid`] for a file that cannot be read or understood.
+    /// Errors: as for [`Self::read`]; [`Invalid`] for a file that cannot be read or parsed.
     pub(crate) fn load(invocation: &Invocation) -> Result<Option<Self>, Invalid> {
         if !is_requested(invocation) {
             return Ok(None);
@@ -67,7 +67,8 @@ impl AuthDropIn {
 
     /// Reads `environment`. Returns `None` unless `--only auth` is given and upstream's variables name the database.
     ///
-    /// Errors: [`Invalid`] with the name of the first setting that is invalid, or that upstream requires and is missing.
+    /// Errors: [`Invalid`] with the name of the first setting that is invalid, or that upstream requires and is
+    /// missing.
     pub(crate) fn read(invocation: &Invocation, environment: &Environment) -> Result<Option<Self>, Invalid> {
         if !is_requested(invocation) || !auth::ServerSettings::are_in(environment) {
             return Ok(None);
@@ -124,7 +125,7 @@ fn database(server: &auth::ServerSettings) -> database::Settings {
         ..database::Settings::new(without_drivers)
     };
     if server.pool_size > 0 {
-        // Half for each of the two pools, so that both together stay within the setting.
+        // Half for each of the two pools, so that both together do not exceed the setting.
         (settings.pool_size, settings.client_pool_size) =
             (server.pool_size.div_ceil(2), (server.pool_size / 2).max(1));
     }
@@ -133,8 +134,8 @@ fn database(server: &auth::ServerSettings) -> database::Settings {
     settings
 }
 
-/// Returns the files of a folder that upstream reads, sorted by name, so that later ones override earlier ones. If a name
-/// exists with both extensions, only the JSON file is read.
+/// Returns the files of a folder that upstream reads, sorted by name, so that later ones override earlier ones. If a
+/// name exists with both extensions, only the JSON file is read.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Invalid> {
     let refused = |error: std::io::Error| {
         Invalid::new("--config-dir", "a folder that can be read", &format!("{}: {error}", folder.display()))
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn only_auth_with_upstreams_environment_is_one() {
+    fn only_auth_with_upstreams_environment_is_a_drop_in() {
         let is_one = |only: &[Service], environment: &Environment| {
             AuthDropIn::read(&invocation(only), environment).unwrap().is_some()
         };

@@ -1,5 +1,5 @@
-//! Settings of a server that replaces the `postgrest` binary: those that the REST service reads for it, with flags and with
-//! libpq's defaults.
+//! Settings of a server that replaces the `postgrest` binary: those that the REST service reads for it, with flags and
+//! with libpq's defaults.
 //!
 //! Source: PostgREST's documentation, "Configuration".
 
@@ -42,8 +42,8 @@ pub(crate) struct DropIn {
 }
 
 impl DropIn {
-    /// Reads the variables and the file of `invocation`. Returns `None` unless `--only rest` is given and the database is
-    /// named: by such a file, by `db-uri` or, without a project, by libpq's variables.
+    /// Reads the variables and the file of `invocation`. Returns `None` unless `--only rest` is given and the database
+    /// is named: by such a file, by `db-uri` or, without a project, by libpq's variables.
     ///
     /// Errors: [`Invalid`] with the name of the first invalid setting.
     pub(crate) fn read(invocation: &Invocation) -> Result<Option<Self>, Invalid> {

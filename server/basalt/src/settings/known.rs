@@ -24,7 +24,8 @@ pub(super) const KNOWN: &[KnownKeys] = &[
 ];
 
 /// Keys without a meaning here: those of the CLI's own commands, of containers, of the hosted platform, and of services
-/// that are in every project's file and not part of this server. The crates of the services know their own.
+/// that every project's file mentions but that are not part of this server. The crates of the services list their own
+/// keys.
 const SILENT: &[&str] = &[
     "analytics.**",
     "api.tls.cert_path",
@@ -43,7 +44,7 @@ const SILENT: &[&str] = &[
     "experimental.s3_host",
     "experimental.s3_region",
     "experimental.s3_secret_key",
-    // Their trigger function is in every database.
+    // The trigger function of webhooks is in every database.
     "experimental.webhooks.enabled",
     "remotes.**",
     "studio.**",

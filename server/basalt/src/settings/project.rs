@@ -55,8 +55,8 @@ impl Project {
         (self.base != self.root && file.is_file()).then_some(file)
     }
 
-    /// Returns the files that match `patterns`, in the order of the patterns and sorted by name within each. A pattern may
-    /// have `*` and `?` in any part. A pattern without a match is not an error, as in the CLI.
+    /// Returns the files that match `patterns`, in the order of the patterns and sorted by name within each. A pattern
+    /// may have `*` and `?` in any part. A pattern without a match is not an error, as in the CLI.
     pub(crate) fn glob(&self, patterns: &[String]) -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> = Vec::new();
         for pattern in patterns {

@@ -87,7 +87,7 @@ impl Services {
         })
     }
 
-    /// Tells the services the URL of the API, which is known once its port is open.
+    /// Sets the services' URL of the API, which is known once its port is open.
     pub(crate) fn set_api_url(&mut self, api_url: &str) {
         if let Some(rest) = &mut self.rest {
             rest.set_api_url(api_url);
@@ -108,7 +108,7 @@ impl Services {
 }
 
 fn auth(reader: &mut Reader<'_>, project: &Project, data_dir: &Path) -> Result<auth::Settings, Invalid> {
-    // The CLI reads templates from the project's folder, but some projects have them beside `config.toml`.
+    // The CLI reads templates from the project's folder, but some projects keep them in the folder of `config.toml`.
     let files = |path: &Path| vec![project.root.join(path), project.resolve(path)];
     let mails = Some(data_dir.join(MAIL_FOLDER));
     auth::Settings::read(reader, &auth::SettingsContext { mails, files: &files })

@@ -1,4 +1,4 @@
-//! Tests of settings, by what an operator writes and which message they get.
+//! Tests of settings: what an operator writes, and the resulting messages.
 
 use settings::Bytes;
 
@@ -20,7 +20,7 @@ fn refusal(config: &str, variables: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn flags_win_over_the_environment_over_the_file_over_defaults() {
+fn flags_override_the_environment_which_overrides_the_file() {
     assert_eq!(read("", &[]).server.port, 54321);
     assert_eq!(read("[api]\nport = 1111", &[]).server.port, 1111);
     assert_eq!(read("[api]\nport = 1111", &[("BASALT_PORT", "2222")]).server.port, 2222);
@@ -57,7 +57,7 @@ fn upstreams_variables_are_understood() {
 }
 
 #[test]
-fn the_channel_for_reloads_may_be_renamed_or_left_alone() {
+fn the_channel_for_reloads_may_be_renamed_or_disabled() {
     let channel = |variables: &[(&str, &str)]| {
         let settings = read("", variables);
         assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
@@ -79,7 +79,7 @@ fn reads_may_go_to_several_standbys() {
 }
 
 #[test]
-fn secrets_may_lie_in_files() {
+fn secrets_may_be_in_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, content: &str| {
         let path = folder.path().join(name);
@@ -120,14 +120,14 @@ fn unknown_names_are_warned_about_with_the_nearest_known_one() {
 }
 
 #[test]
-fn keys_that_only_the_supabase_cli_uses_draw_no_warning() {
+fn keys_that_only_the_supabase_cli_uses_cause_no_warning() {
     let config =
         "project_id = 'x'\n[studio]\nport = 1\n[db]\nshadow_port = 2\n[auth.external.apple]\nenabled = false";
     assert!(read(config, &[]).warnings.is_empty());
 }
 
 #[test]
-fn features_that_are_missing_are_not_switched_on_in_silence() {
+fn enabling_a_missing_feature_causes_a_warning() {
     let settings = read("[storage.analytics]\nenabled = true\n[auth.external.apple]\nenabled = false", &[]);
     assert_eq!(
         settings.warnings,
@@ -182,7 +182,7 @@ fn bad_values_are_refused_by_name() {
 }
 
 #[test]
-fn confirmations_default_to_what_the_supabase_cli_has() {
+fn confirmations_have_the_defaults_of_the_supabase_cli() {
     let autoconfirm = |config: &str, variables: &[(&str, &str)]| {
         read(config, variables).services.auth.unwrap().mail.autoconfirm
     };
@@ -199,7 +199,7 @@ fn a_refusal_does_not_repeat_a_secret() {
 }
 
 #[test]
-fn env_stands_for_a_variable() {
+fn env_is_replaced_by_a_variable() {
     let config = "[api]\nexternal_url = 'env(MY_URL)'";
     let settings = read(config, &[("MY_URL", "https://api.example.org/")]);
     assert_eq!(settings.server.external_url.as_deref(), Some("https://api.example.org"));

@@ -28,7 +28,7 @@ fn read(root: &Path, config: &toml::Table) -> Result<Settings, Invalid> {
     };
     let project = Project { config: config.clone(), ..base.clone() };
     let settings = Settings::read(&Invocation::default(), project, &Environment::default())?;
-    // The file itself is no setting.
+    // The file itself is not a setting.
     Ok(Settings { project: base, ..settings })
 }
 
@@ -62,8 +62,8 @@ fn section<'t>(table: &'t mut toml::Table, path: &[String]) -> &'t mut toml::Tab
     path.iter().fold(table, |table, name| table[name].as_table_mut().unwrap())
 }
 
-/// Returns [`EVERY_KEY`] with one provider of text messages, since only one can be used: the one of `path`, if `path` belongs
-/// to one.
+/// Returns [`EVERY_KEY`] with one provider of text messages, since only one can be used: the one of `path`, if `path`
+/// belongs to one.
 fn example(path: &[String]) -> toml::Table {
     let mut config: toml::Table = EVERY_KEY.parse().unwrap();
     let sms = section(&mut config, &["auth".to_owned(), "sms".to_owned()]);
@@ -77,7 +77,7 @@ fn example(path: &[String]) -> toml::Table {
     config
 }
 
-/// Returns `config` without the key at `path` and, if that is a switch, `config` with the opposite.
+/// Returns `config` without the key at `path`, and also `config` with the opposite value if that is a switch.
 fn others(config: &toml::Table, path: &[String]) -> Vec<toml::Table> {
     let (name, parent) = path.split_last().unwrap();
     let mut without = config.clone();
@@ -91,7 +91,7 @@ fn others(config: &toml::Table, path: &[String]) -> Vec<toml::Table> {
 }
 
 #[test]
-fn a_new_project_of_the_cli_draws_no_warning() {
+fn a_new_project_of_the_cli_causes_no_warning() {
     let folder = folder();
     let settings = read(folder.path(), &TEMPLATE.parse().unwrap()).unwrap();
     assert!(settings.warnings.is_empty(), "{:#?}", settings.warnings);
@@ -111,7 +111,7 @@ fn every_key_of_the_template_is_among_those_that_are_tried() {
 }
 
 #[test]
-fn each_key_works_or_is_said_to_have_no_effect_or_means_nothing_here() {
+fn each_key_works_or_is_reported_to_have_no_effect_or_has_no_meaning_here() {
     let folder = folder();
     let mut paths = Vec::new();
     leaves(&EVERY_KEY.parse().unwrap(), &mut Vec::new(), &mut paths);
@@ -119,27 +119,28 @@ fn each_key_works_or_is_said_to_have_no_effect_or_means_nothing_here() {
     for path in paths {
         let config = example(&path);
         let whole = read(folder.path(), &config).unwrap();
-        let unknown: Vec<_> = whole.warnings.iter().filter(|said| said.starts_with("unknown")).collect();
+        let unknown: Vec<_> =
+            whole.warnings.iter().filter(|warning| warning.starts_with("unknown")).collect();
         assert!(unknown.is_empty(), "{unknown:#?}");
-        // What is missed without it, and what changes, works.
+        // A key works if removing or changing it changes the settings, or makes them invalid.
         let works = others(&config, &path).iter().any(|other| {
             read(folder.path(), other).map_or(true, |other| fingerprint(&other) != fingerprint(&whole))
         });
         let key = path.join(".");
-        let is_said =
-            whole.warnings.iter().any(|said| said.starts_with(&format!("{key} has no effect here: ")));
+        let is_reported =
+            whole.warnings.iter().any(|warning| warning.starts_with(&format!("{key} has no effect here: ")));
         let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-        let means_nothing = known::KNOWN.iter().any(|known| known.is_silent(&parts));
-        let verdicts = [works, is_said, means_nothing];
+        let has_no_meaning = known::KNOWN.iter().any(|known| known.is_silent(&parts));
+        let verdicts = [works, is_reported, has_no_meaning];
         if verdicts.iter().filter(|holds| **holds).count() != 1 {
-            unclear.push(format!("{key}: works, is said, means nothing: {verdicts:?}"));
+            unclear.push(format!("{key}: works, is reported, has no meaning: {verdicts:?}"));
         }
     }
     assert!(unclear.is_empty(), "{unclear:#?}");
 }
 
 #[test]
-fn what_is_switched_off_misses_no_variable() {
+fn disabled_sections_need_no_variables() {
     let folder = folder();
     let warnings = |config: &str| read(folder.path(), &config.parse().unwrap()).unwrap().warnings;
     for config in [
@@ -154,10 +155,10 @@ fn what_is_switched_off_misses_no_variable() {
     ] {
         assert!(warnings(config).is_empty(), "{config}: {:?}", warnings(config));
     }
-    let said = warnings("[auth.external.github]\nenabled = true\nclient_id = 'x'\nsecret = 'env(NONE)'");
-    assert!(matches!(said.as_slice(), [only] if only.contains("NONE")), "{said:?}");
-    let said = warnings("[auth]\nsite_url = 'env(NONE)'");
-    assert!(matches!(said.as_slice(), [only] if only.contains("auth.site_url")), "{said:?}");
+    let found = warnings("[auth.external.github]\nenabled = true\nclient_id = 'x'\nsecret = 'env(NONE)'");
+    assert!(matches!(found.as_slice(), [only] if only.contains("NONE")), "{found:?}");
+    let found = warnings("[auth]\nsite_url = 'env(NONE)'");
+    assert!(matches!(found.as_slice(), [only] if only.contains("auth.site_url")), "{found:?}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! `basalt conformance` and `basalt swap check`, with a program in place of npx that prints what it was called with.
+//! `basalt conformance` and `basalt swap check`, with a program in place of npx that prints its arguments and
+//! variables.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,7 +7,7 @@ use std::process::Command;
 
 use super::{Server, basalt, project, text};
 
-/// Returns `command` with the stand-in for npx, which lies in `folder`.
+/// Returns `command` with a replacement for npx, which is in `folder`.
 fn with_npx(mut command: Command, folder: &std::path::Path) -> Command {
     let npx = folder.join("npx");
     fs::write(&npx, "#!/bin/sh\necho \"$@\"\nenv | grep -E '^(SUPABASE|DATABASE)_' | sort\n").unwrap();
@@ -27,7 +28,7 @@ fn the_kit_gets_the_address_and_keys_of_the_running_server() {
     let package = concat!("--yes basalt-conformance@", env!("CARGO_PKG_VERSION"));
     let (is_found, printed) = call(&["conformance", "--only", "rest"]);
     assert!(!is_found && printed.contains("no server of this project is running"), "{printed}");
-    // Another server needs none here; neither does help.
+    // For another server, no running server is needed; for the help, neither.
     let (is_found, printed) = call(&["conformance", "--url=http://x", "--anon-key", "k"]);
     assert!(
         is_found && printed.starts_with(&format!("{package} --url=http://x --anon-key k\n")),

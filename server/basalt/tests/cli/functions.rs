@@ -24,7 +24,7 @@ fn functions_are_created_and_listed() {
     assert!(lines.contains("needs a token"), "{lines}");
 }
 
-/// Returns a project with variables from every possible source, and some that no function may see.
+/// Returns a project with variables from every possible source, and some that functions must not see.
 fn project_with_variables() -> tempfile::TempDir {
     let project = project();
     let write = |name: &str, text: &str| {
@@ -54,7 +54,7 @@ fn functions_see_the_variables_of_their_file_and_none_of_the_server() {
     let file = ["--env-file", extra.to_str().unwrap()];
     let of_file = [("OWN", "flag"), ("EXTRA", "two words"), ("CONFIGURED", "config"), ("PLAIN", "project")];
     let of_folder = [("OWN", "functions"), ("CONFIGURED", "functions"), ("PLAIN", "project")];
-    // What the machine's network needs, and what Deno itself sets: the PATH is its own.
+    // Variables for the network, and those that Deno itself sets. PATH is set in the process, too.
     let of_machine =
         ["DENO_NODE_SHIM_ACTIVE", "NODE_EXTRA_CA_CERTS", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE"];
     let path = format!("{}:/hunter2", std::env::var("PATH").unwrap_or_default());
@@ -127,8 +127,8 @@ fn a_missing_deno_is_reported_at_the_start() {
     command.args(["serve", "--port", "0"]).env("DENO", "/nowhere/deno").env("BASALT_LOG_FORMAT", "text");
     command.stdout(Stdio::piped()).stderr(std::fs::File::create(&log).unwrap());
     let served = Server::ready(command.spawn().unwrap());
-    let said = std::fs::read_to_string(&log).unwrap();
-    assert!(said.contains(remedy), "{said}");
+    let log_text = std::fs::read_to_string(&log).unwrap();
+    assert!(log_text.contains(remedy), "{log_text}");
     served.stop();
     let doctor = basalt(project.path()).arg("doctor").env("DENO", "/nowhere/deno").output().unwrap();
     assert!(doctor.status.success() && text(&doctor).contains(remedy), "{}", text(&doctor));

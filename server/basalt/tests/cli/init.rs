@@ -15,8 +15,11 @@ fn init(folder: &Path) -> (bool, String) {
 fn a_new_project_has_a_table_with_policies_a_function_and_a_page() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("guest book");
-    let (done, said) = init(&folder);
-    assert!(done && said.contains("guest-book") && said.contains("npm install\n  basalt serve"), "{said}");
+    let (done, printed) = init(&folder);
+    assert!(
+        done && printed.contains("guest-book") && printed.contains("npm install\n  basalt serve"),
+        "{printed}"
+    );
     let library = folder.join("node_modules/@supabase/supabase-js/dist/umd");
     std::fs::create_dir_all(&library).unwrap();
     std::fs::write(library.join("supabase.js"), "var supabase").unwrap();
@@ -51,7 +54,7 @@ fn a_new_project_has_a_table_with_policies_a_function_and_a_page() {
     assert_eq!(served.get("/supabase.js").1, "var supabase");
     assert_eq!(served.get("/elsewhere").0, "HTTP/1.1 404 Not Found");
 
-    // As npm repeats a Ctrl-C.
+    // npm repeats a Ctrl-C in this way.
     served.signal(rustix::process::Signal::INT);
     std::thread::sleep(Duration::from_millis(20));
     served.signal(rustix::process::Signal::INT);
@@ -64,17 +67,17 @@ fn a_folder_with_a_project_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     std::fs::write(folder.path().join("README.md"), "mine").unwrap();
-    let (done, said) = init(folder.path());
-    assert!(done && said.contains("Kept as they were: README.md."), "{said}");
+    let (done, printed) = init(folder.path());
+    assert!(done && printed.contains("Kept as they were: README.md."), "{printed}");
     assert_eq!(read("README.md"), "mine");
     std::fs::write(folder.path().join("site/page.js"), "mine").unwrap();
-    let (done, said) = init(folder.path());
-    assert!(!done && said.contains("supabase/config.toml exists already"), "{said}");
+    let (done, printed) = init(folder.path());
+    assert!(!done && printed.contains("supabase/config.toml exists already"), "{printed}");
     assert_eq!(read("site/page.js"), "mine");
     std::fs::remove_dir_all(folder.path().join("supabase")).unwrap();
-    let (done, said) = init(folder.path());
+    let (done, printed) = init(folder.path());
     assert!(
-        !done && said.contains("site exists already") && !folder.path().join("supabase").exists(),
-        "{said}"
+        !done && printed.contains("site exists already") && !folder.path().join("supabase").exists(),
+        "{printed}"
     );
 }

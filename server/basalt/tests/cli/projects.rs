@@ -1,4 +1,4 @@
-//! Projects and databases that were not created for Basalt, and resets.
+//! Projects and databases that Basalt did not create, and resets.
 
 use std::path::Path;
 
@@ -193,7 +193,7 @@ async fn the_supabase_clis_url_is_the_embedded_database() {
     .unwrap();
     let uri =
         |password: &str, port: &str| format!("postgresql://postgres:{password}@127.0.0.1:{port}/postgres");
-    // As an earlier release has made it, with a password of its own.
+    // As if an earlier release had created it, with its own password.
     for (open, works) in [("false", false), ("true", true), ("false", false)] {
         let mut command = basalt(project.path());
         command.env("BASALT_DEFAULT_DATABASE_PASSWORD", open);

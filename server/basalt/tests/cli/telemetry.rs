@@ -1,4 +1,4 @@
-//! What a server leaves behind for operators: traces, metrics, slow statements.
+//! Telemetry for operators: traces, metrics, slow statements.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -16,14 +16,14 @@ use prost::Message as _;
 
 use super::{PATIENCE, Server, basalt, project, write_file};
 
-/// What a client sends that must not be found anywhere.
+/// A value that a client sends and that telemetry must not contain.
 const SECRET: &str = "hunter2";
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
 /// Path and body of a request.
 type Post = (String, Vec<u8>);
 
-/// A collector, and what it got.
+/// A collector and the requests that it has received.
 #[derive(Clone, Default)]
 struct Collector(Arc<Mutex<Vec<Post>>>);
 
@@ -42,7 +42,7 @@ impl Collector {
         (collector, endpoint)
     }
 
-    /// Takes the requests of one connection.
+    /// Handles the requests of one connection.
     fn take(&self, mut stream: TcpStream) {
         let mut reader = BufReader::new(stream.try_clone().unwrap());
         loop {
@@ -84,7 +84,7 @@ impl Collector {
         spans
     }
 
-    /// Waits for the trace of so many spans.
+    /// Waits until the trace has this number of spans.
     fn wait_for(&self, id: &str, count: usize) -> Vec<Span> {
         let begun = Instant::now();
         loop {
@@ -114,7 +114,7 @@ fn attributes(span: &Span) -> BTreeMap<&str, String> {
     span.attributes.iter().map(|attribute| (attribute.key.as_str(), of(&attribute.value))).collect()
 }
 
-/// Names of spans, each with that of its parent.
+/// The names of spans, each with the name of its parent.
 fn tree(spans: &[Span]) -> Vec<(&str, &str)> {
     let name = |id: &[u8]| {
         let parent = spans.iter().find(|span| span.span_id == id);
@@ -123,8 +123,8 @@ fn tree(spans: &[Span]) -> Vec<(&str, &str)> {
     spans.iter().map(|span| (span.name.as_str(), name(&span.parent_span_id))).collect()
 }
 
-/// Returns a project with functions that tell what reached them.
-fn talkative() -> tempfile::TempDir {
+/// Returns a project with functions that return what they have received.
+fn echoing_project() -> tempfile::TempDir {
     let project = project();
     let write = |name: &str, text: &str| write_file(project.path(), name, text);
     write(
@@ -168,7 +168,7 @@ fn traced(project: &Path, endpoint: &str) -> Server {
 
 #[test]
 fn one_trace_leads_from_the_client_to_the_statement_and_the_function() {
-    let project = talkative();
+    let project = echoing_project();
     let (collector, endpoint) = Collector::listen();
     let served = traced(project.path(), &endpoint);
     let trace = |number: u32| format!("{number:08x}{}", &TRACE[8..]);
@@ -255,11 +255,11 @@ fn one_trace_leads_from_the_client_to_the_statement_and_the_function() {
     let spans = collector.wait_for(&trace(5), 2);
     assert_eq!(spans[0].name, "GET /storage/v1/object/public/*");
 
-    // A trace that its client does not record is not recorded here, and everything that is called gets its context.
+    // If the client does not record its trace, the trace is not recorded here either, but all calls get its context.
     let (_, received) = ask("GET /functions/v1/hello", &parent(6, "00"), "");
     assert!(received.starts_with(&format!("00-{}-", trace(6))) && received.ends_with("-00"), "{received}");
 
-    // Code of the database gets the context, too.
+    // Code in the database gets the context, too.
     let (_, received) = ask(
         "POST /rest/v1/rpc/doze",
         &format!("{}content-type: application/json\r\n", parent(7, "01")),
@@ -293,8 +293,8 @@ fn served_key(header: &str) -> String {
 }
 
 #[test]
-fn without_a_collector_requests_are_answered_and_the_end_comes_soon() {
-    let project = talkative();
+fn without_a_collector_requests_are_answered_and_the_server_stops_in_time() {
+    let project = echoing_project();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", silent.local_addr().unwrap());
     let served = traced(project.path(), &endpoint);
@@ -308,7 +308,7 @@ fn without_a_collector_requests_are_answered_and_the_end_comes_soon() {
 
 #[test]
 fn slow_statements_are_logged_and_listed_without_values() {
-    let project = talkative();
+    let project = echoing_project();
     let log = project.path().join("log");
     let mut command = basalt(project.path());
     command
@@ -353,7 +353,7 @@ fn slow_statements_are_logged_and_listed_without_values() {
     let page = admin(project.path(), "/slow");
     let table: serde_json::Value = serde_json::from_str(&page).unwrap();
     assert_eq!(table["threshold_seconds"], 0.1);
-    // A machine that is busy may have more of them.
+    // A busy machine may have more slow statements.
     let count = table["count"].as_u64().unwrap();
     assert!(count >= 2, "{table}");
     let shape = "/rest/v1/rpc/doze?select=*";
@@ -376,12 +376,12 @@ fn slow_statements_are_logged_and_listed_without_values() {
     assert!(!text.contains(SECRET) && !page.contains(SECRET), "{text}{page}");
 }
 
-/// Every metric that the dashboard asks for is one that a server with all services has.
+/// Every metric that the dashboard uses exists on a server with all services.
 #[test]
-fn the_dashboard_asks_for_metrics_that_there_are() {
-    let project = talkative();
+fn the_metrics_of_the_dashboard_exist() {
+    let project = echoing_project();
     let served = Server::start(project.path());
-    // Functions have metrics once they were called.
+    // Functions have metrics only after a call.
     assert_eq!(served.get("/functions/v1/hello").1, "none");
     assert_eq!(served.get("/rest/v1/goods?select=name").0, "HTTP/1.1 200 OK");
     let text = admin(project.path(), "/metrics");
@@ -413,7 +413,7 @@ fn the_dashboard_asks_for_metrics_that_there_are() {
     assert_eq!(types.len(), count, "a metric is declared twice: {types:#?}");
 }
 
-/// Finds all queries, and those of variables.
+/// Collects all queries, including those of variables.
 fn collect_queries(value: &serde_json::Value, queries: &mut Vec<String>) {
     match value {
         serde_json::Value::Object(members) => {

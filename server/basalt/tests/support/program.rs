@@ -1,4 +1,4 @@
-//! The program in the place of another server.
+//! The program as a replacement for another server.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read, Write};
@@ -14,28 +14,28 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A running program.
 pub(crate) struct Program {
     pub(crate) child: Child,
-    /// Held so that the program can go on writing.
+    /// Kept open so that the program can continue to write.
     pub(crate) log: BufReader<ChildStderr>,
-    said: String,
-    /// The addresses that it listens on, by the names that it gives them.
+    printed: String,
+    /// The addresses on which it listens, by the names in its output.
     addresses: BTreeMap<String, String>,
 }
 
 impl Program {
-    /// Starts the program and reads what it says until it listens as `name`.
+    /// Starts the program and reads its output until it listens as `name`.
     pub(crate) fn start(mut command: Command, name: &str) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
-        let (mut said, mut addresses) = (String::new(), BTreeMap::new());
+        let (mut printed, mut addresses) = (String::new(), BTreeMap::new());
         while !addresses.contains_key(name) {
             let mut line = String::new();
-            assert!(log.read_line(&mut line).unwrap() > 0, "the server ended before it listened: {said}");
+            assert!(log.read_line(&mut line).unwrap() > 0, "the server ended before it listened: {printed}");
             match line.trim_end().split_once(" listening on ") {
                 Some((name, address)) => drop(addresses.insert(name.to_owned(), address.to_owned())),
-                None => said.push_str(&line),
+                None => printed.push_str(&line),
             }
         }
-        Self { child, log, said, addresses }
+        Self { child, log, printed, addresses }
     }
 
     /// Returns the address `name`.
@@ -50,12 +50,12 @@ impl Program {
         send(stream, request, headers, body)
     }
 
-    /// Sends SIGTERM, waits for the end and returns what the program has said.
+    /// Sends SIGTERM, waits for the end and returns the output of the program.
     pub(crate) fn stop(mut self) -> String {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         assert!(self.child.wait().unwrap().success());
-        self.log.read_to_string(&mut self.said).unwrap();
-        self.said
+        self.log.read_to_string(&mut self.printed).unwrap();
+        self.printed
     }
 }
 

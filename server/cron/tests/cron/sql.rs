@@ -1,4 +1,4 @@
-//! What the extension's SQL does without a worker: schedules and their meaning, and who may do what.
+//! The extension's SQL without a worker: schedules and their meaning, and permissions.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::DbError;
@@ -9,7 +9,7 @@ async fn error(client: &Client, sql: &str) -> DbError {
     client.batch_execute(sql).await.unwrap_err().as_db_error().unwrap().clone()
 }
 
-/// Reports whether the schedule is due in the minute; `None` when it is none.
+/// Reports whether the schedule is due in the minute; `None` if the schedule is invalid.
 async fn is_due(client: &Client, schedule: &str, minute: &str) -> Option<bool> {
     let sql =
         "select case when t is null then null else coalesce(cron._matches(t, $2::text::timestamp), false) end
@@ -18,7 +18,7 @@ async fn is_due(client: &Client, schedule: &str, minute: &str) -> Option<bool> {
 }
 
 #[tokio::test]
-async fn schedules_mean_what_cron_says() {
+async fn schedules_have_the_meaning_of_cron() {
     let Some((_database, client)) = support::extended("").await else { return };
     // 2024-02-29 was a Thursday, the last day of its month; 2024-03-03 a Sunday.
     for (schedule, minute, expected) in [
@@ -39,7 +39,7 @@ async fn schedules_mean_what_cron_says() {
         ("0 0 * * 7", "2024-03-03 00:00", true),
         ("0 0 * * 5-7", "2024-03-03 00:00", true),
         ("0 0 * * 1-6", "2024-03-03 00:00", false),
-        // Both days are given: one will do. One of them begins with a star: both must be met.
+        // If both days are given, one of them has to match; if one of them begins with a star, both have to.
         ("0 0 1 * thu", "2024-02-29 00:00", true),
         ("0 0 29 * mon", "2024-02-29 00:00", true),
         ("0 0 1 * mon", "2024-02-29 00:00", false),
@@ -104,7 +104,7 @@ async fn schedules_mean_what_cron_says() {
 }
 
 #[tokio::test]
-async fn jobs_are_made_changed_and_removed() {
+async fn jobs_are_created_changed_and_removed() {
     let Some((_database, client)) = support::extended("with schema extensions").await else { return };
     let place = "select extnamespace::regnamespace::text from pg_extension where extname = 'pg_cron'";
     assert_eq!(text(&client, place).await, "pg_catalog", "as a dump should say");
@@ -176,7 +176,7 @@ async fn jobs_are_made_changed_and_removed() {
 }
 
 #[tokio::test]
-async fn everybody_has_jobs_of_his_own() {
+async fn each_user_has_separate_jobs() {
     let Some((database, client)) = support::extended("").await else { return };
     let setup = "grant usage on schema cron to postgres;
         grant all privileges on all tables in schema cron to postgres;

@@ -1,9 +1,9 @@
-//! A database with the extension, and shorthands for its client.
+//! A database with the extension, and helpers for its client.
 
 use tokio_postgres::Client;
 
-/// Returns a database where `create extension pg_cron` was run with `options`, and its superuser's connection; `None` if
-/// the environment says that there is no such extension.
+/// Returns a database where `create extension pg_cron` was run with `options`, and its superuser's connection; `None`
+/// if the environment says that there is no such extension.
 pub(crate) async fn extended(options: &str) -> Option<(testkit::Database, Client)> {
     if !testkit::has_extension("pg_cron").await {
         return None;

@@ -1,4 +1,4 @@
-//! Jobs are run when they are due, as their users and nobody else, by one node, and what came of them is written down.
+//! Jobs are run when they are due, with the rights of their users, by one node, and their results are recorded.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{self, number, text};
 
-/// The longest that anything here may take on a busy machine.
+/// The maximum time that any step may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A node, which ends with this.
+/// A node, which stops when this is dropped.
 struct Node {
     stop: CancellationToken,
     task: JoinHandle<()>,
@@ -34,7 +34,7 @@ impl Node {
     }
 }
 
-/// Waits until the statement says so.
+/// Waits until the statement returns true.
 async fn until(client: &Client, sql: &str) {
     let wait = async {
         while !client.query_one(sql, &[]).await.unwrap().get::<_, bool>(0) {
@@ -55,7 +55,7 @@ async fn outcome(client: &Client, job: &str) -> String {
 }
 
 #[tokio::test]
-async fn runs_are_written_down() {
+async fn runs_are_recorded() {
     let Some((database, client)) = support::extended("").await else { return };
     let setup = "create table done (job text, by text default session_user, at timestamptz default now());
         select cron.schedule('insert', '1 second', $$insert into done values ('insert')$$);
@@ -155,7 +155,8 @@ async fn no_job_has_more_rights_than_its_user() {
     assert_eq!(number(&client, "select count(*) from public.secret").await, 0);
     node.stop().await;
 
-    // The login is made anew, whoever made one of that name, and removed by the next leader. Other roles stay.
+    // The login role is created again even if another role has that name, and the next leader removes it. Other roles
+    // stay.
     let login = format!(
         "select concat_ws('_', 'basalt_cron', (select oid from pg_database where datname = '{}'),
            (select oid from pg_roles where rolname = 'supabase_storage_admin'))",
@@ -235,13 +236,13 @@ async fn runs_end_with_their_job_and_with_the_server() {
     let canceled = "select exists (select from cron.job_run_details
         where status = 'failed' and return_message = 'job canceled' and command like '%600%')";
     until(&client, canceled).await;
-    // It was due several times since, but does not overlap with itself.
+    // It was due several times since then, but its runs do not overlap.
     assert_eq!(
         number(&client, "select count(*) from cron.job_run_details where command like '%601%'").await,
         1
     );
 
-    // A node that is killed leaves its run to the next one, which ends it.
+    // The run of a killed node is ended by the next node.
     node.task.abort();
     let node = Node::start(&database).await;
     until(
@@ -258,7 +259,7 @@ async fn runs_end_with_their_job_and_with_the_server() {
     until(&client, &format!("select ({running}) = 0")).await;
 }
 
-/// Status and message of the run of that place among those of the long job.
+/// Returns status and message of the run at this position among those of the long job.
 async fn outcome_of(client: &Client, place: i64) -> String {
     let sql = format!(
         "select concat_ws('|', status, return_message) from cron.job_run_details where command like '%601%'

@@ -36,7 +36,7 @@ impl<'t> PartialAnswer<'t> {
         Self { statements, current, pending, rows: Vec::new(), is_bound: false, failure: None }
     }
 
-    /// Adds the result of the current statement and goes on to the next one.
+    /// Adds the result of the current statement and continues with the next one.
     ///
     /// Errors: there is no current statement.
     fn complete_statement(&mut self, body: &CommandCompleteBody) -> Result<(), Error> {
@@ -51,7 +51,7 @@ impl<'t> PartialAnswer<'t> {
         Ok(())
     }
 
-    /// Adds the result of the current statement, whose text is empty, and goes on to the next one.
+    /// Adds the result of the current statement, whose text is empty, and continues with the next one.
     fn complete_empty_statement(&mut self) {
         if self.current.take().is_some_and(|done| done.is_callers) {
             self.statements.push(Rows {
@@ -69,7 +69,7 @@ impl<'t> PartialAnswer<'t> {
         self.is_bound = false;
     }
 
-    /// Returns the point at which a failure now has happened.
+    /// Returns the part of the batch that fails if the server reports an error now.
     fn failure_point(&self) -> FailurePoint {
         match &self.current {
             Some(current) if !current.is_callers => FailurePoint::Settings,
@@ -84,7 +84,7 @@ impl Connection {
     pub(super) async fn read(&mut self, batch: Vec<PendingStatement<'_>>) -> Result<Answer, Error> {
         let mut answer = PartialAnswer::new(batch);
         loop {
-            // Before the rows are looked for, since the acknowledgements precede them.
+            // Acknowledgements precede the rows, so they are skipped first.
             answer.is_bound |= skip_acknowledgements(&mut self.session.inbound);
             if let Some(json) = answer.current.as_mut().and_then(|current| current.json.as_mut()) {
                 json.take_rows(&mut self.session.inbound)?;

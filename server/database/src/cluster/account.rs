@@ -31,7 +31,7 @@ pub(super) struct Account {
 impl Account {
     /// Chooses the user. Returns `None` if this process is not root; Postgres then runs as its user.
     ///
-    /// Existing data keeps its owner, whatever users a new container image has.
+    /// Existing data keeps its owner, even if a new container image has other users.
     pub(super) fn choose(cluster: &Path) -> Result<Option<Self>, Error> {
         let own = rustix::process::geteuid().as_raw();
         let metadata = match fs::metadata(cluster) {
@@ -157,7 +157,8 @@ impl FolderAccess {
 }
 
 /// Creates `folder` with `mode` for `account` (or for this process), or uses an existing one if it belongs to that user
-/// or to this process: in a shared folder such as `/tmp`, another user may have created it to get hold of its content.
+/// or to this process: in a shared folder such as `/tmp`, another user may have created it to gain access to its
+/// content.
 pub(super) fn private_folder(folder: &Path, mode: u32, account: Option<&Account>) -> Result<(), Error> {
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent).map_err(Error::io("create", parent))?;

@@ -16,7 +16,8 @@ use super::data_dir::{cluster_in, major_of};
 use super::error::{Error, SearchReport};
 use super::package;
 
-/// The oldest supported major version: the first with `MERGE`, `security_invoker` views and row filters in publications.
+/// The oldest supported major version: the first with `MERGE`, `security_invoker` views and row filters in
+/// publications.
 pub const MINIMUM_MAJOR: u32 = 15;
 
 /// How long `postgres --version` may take.
@@ -64,7 +65,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The programs of one Postgres server, which have been found to run.
+/// The programs of one Postgres server, of which `postgres` has been run once to get the version.
 #[derive(Debug, Clone)]
 pub struct Binaries {
     folder: PathBuf,
@@ -88,7 +89,8 @@ impl Binaries {
         Err(Error::NoBinaries(report))
     }
 
-    /// Checks that these programs can read the cluster in `data_dir`. `search` and `copies` are those of [`Self::find`].
+    /// Checks that these programs can read the cluster in `data_dir`. `search` and `copies` are those of
+    /// [`Self::find`].
     ///
     /// Errors: [`Error::WrongMajor`] if another major version made it; the error names its programs if they are on this
     /// machine.
@@ -129,7 +131,7 @@ impl Binaries {
     }
 
     /// Returns the names of the extensions whose control files this server has. Only the common folder layouts are
-    /// known, so a server that was built with another one seems to have none.
+    /// known; for a server with another layout, the result is empty.
     pub fn extensions(&self) -> HashSet<String> {
         let major = self.version.major;
         let folders = [
@@ -165,12 +167,13 @@ impl Binaries {
     }
 }
 
-/// Finds `psql` beside `binaries`, on `PATH`, or in the system's usual folders.
+/// Finds `psql` in the folder of `binaries`, on `PATH`, or in the system's usual folders.
 pub fn find_psql(binaries: Option<&Binaries>) -> Option<PathBuf> {
     client_folders(binaries).map(|folder| folder.join("psql")).find(|psql| psql.is_file())
 }
 
-/// Returns the folders that may contain client programs: beside `binaries`, on `PATH`, and the system's usual ones.
+/// Returns the folders that may contain client programs: that of `binaries`, those on `PATH`, and the system's usual
+/// ones.
 pub(super) fn client_folders<'a>(
     binaries: impl IntoIterator<Item = &'a Binaries>,
 ) -> impl Iterator<Item = PathBuf> {
@@ -197,8 +200,8 @@ impl Candidate {
     async fn open(&self, copies: &Path) -> Result<Binaries, String> {
         match self {
             Self::Folder(folder) => {
-                // `POSTGRES_BIN` may name an npm package of another version, to which links and extensions have not been
-                // added yet. If that fails, the error message of the programs says what is missing.
+                // `POSTGRES_BIN` may name an npm package of another version, to which links and extensions have not
+                // been added yet. If that fails, the error message of the programs says what is missing.
                 let _ = package::complete(folder.parent().unwrap_or(folder));
                 inspect(folder.clone()).await
             }

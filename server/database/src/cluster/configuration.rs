@@ -53,8 +53,8 @@ pub(super) fn write(cluster: &Path, throwaway: bool, account: Option<&Account>) 
     account::give(&file, account)
 }
 
-/// Makes a new cluster's `postgresql.conf` include `basalt.conf` at its beginning, and comments out the lines of `initdb`
-/// that would override it. After that the file belongs to the administrator.
+/// Makes a new cluster's `postgresql.conf` include `basalt.conf` at its beginning, and comments out the lines of
+/// `initdb` that would override it. After that the file belongs to the administrator.
 pub(super) fn include(cluster: &Path, account: Option<&Account>) -> Result<(), Error> {
     let file = cluster.join("postgresql.conf");
     let original = fs::read_to_string(&file).map_err(Error::io("read", &file))?;

@@ -162,8 +162,9 @@ impl DataDir {
     }
 }
 
-/// Removes a cluster that an interrupted start or upgrade has left. Its Postgres is ended; its `initdb`, whose process ID
-/// is not known, may go on to write or remove files there until it misses one, so that removing is tried again.
+/// Removes a cluster that an interrupted start or upgrade has left. Its Postgres is stopped. Its `initdb`, whose
+/// process ID is not known, may still write or remove files there until it fails because one is missing, so the removal
+/// is repeated.
 async fn remove_unfinished(staging: &Path) -> Result<(), Error> {
     let until = Instant::now() + REMOVE_LIMIT;
     loop {
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_cluster_takes_the_place_of_the_old_one_which_is_kept() {
+    fn a_new_cluster_replaces_the_old_one_which_is_kept() {
         let (_folder, data) = data(&["postgres", "postgres.new-1"]);
         data.replace_cluster(&data.path.join("postgres.new-1"), &data.path.join("postgres.16")).unwrap();
         let expected = vec!["postgres".to_owned(), "postgres.16".to_owned()];
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unfinished_cluster_goes_though_its_initdb_still_writes() {
+    async fn an_unfinished_cluster_is_removed_while_its_initdb_still_writes() {
         let (_folder, data) = data(&["postgres", "postgres.new-1"]);
         let staging = data.path.join("postgres.new-1");
         let (begun, has_begun) = std::sync::mpsc::channel();

@@ -200,7 +200,8 @@ impl Error {
 
     /// Returns the error for a program that has failed, as its `log` says.
     pub(super) fn ended(program: &'static str, folder: &Path, status: &str, log: String) -> Self {
-        // A write for which there was only part of the space fails without a system error; Postgres gives the hint.
+        // If there is only space for a part of a write, it fails without a system error; Postgres reports the reason as
+        // a hint.
         if ["No space left on device", "Check free disk space"].iter().any(|text| log.contains(text)) {
             Self::DiskFull { folder: folder.to_owned(), log }
         } else {

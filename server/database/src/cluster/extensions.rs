@@ -19,7 +19,7 @@ const MARK: &str = "# Basalt's own\n";
 
 /// The files of an extension. The control file is written last, since Postgres finds an extension by it.
 struct Extension {
-    /// That of the first version, then those from each version to the next.
+    /// The script of the first version, then the update scripts from each version to the next.
     scripts: &'static [(&'static str, &'static str)],
     control: (&'static str, &'static str),
 }
@@ -71,8 +71,8 @@ fn write_file(file: &Path, text: &str) -> io::Result<()> {
     fs::rename(&temporary, file)
 }
 
-/// Creates the encryption key of the extension supabase_vault if there is none: 256 random bits in a file in the cluster's
-/// folder, which only Postgres reads and which is not part of a dump.
+/// Creates the encryption key of the extension supabase_vault if there is none: 256 random bits in a file in the
+/// cluster's folder, which only Postgres reads and which is not part of a dump.
 pub(super) fn ensure_vault_key(cluster: &Path, account: Option<&Account>) -> Result<(), Error> {
     let file = cluster.join("vault.key");
     if file.exists() {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_elses_extension_stays() {
+    fn an_extension_of_another_author_stays() {
         let native = tempfile::tempdir().unwrap();
         let folder = native.path().join(FOLDER);
         fs::create_dir_all(&folder).unwrap();

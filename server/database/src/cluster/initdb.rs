@@ -73,8 +73,8 @@ pub(super) async fn create_in(
     }))
 }
 
-/// Returns the locales to try, best first. All of them order by code point, so that an index stays valid after an update
-/// of the C library.
+/// Returns the locales to try, best first. All of them order by code point, so that an index stays valid after an
+/// update of the C library.
 fn locales(binaries: &Binaries) -> Vec<Vec<&'static str>> {
     let mut locales = vec![vec!["--locale-provider=libc", "--locale=C.UTF-8"]];
     if binaries.version().major >= 17 {

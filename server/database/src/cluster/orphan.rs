@@ -19,7 +19,8 @@ const LIMITS: [(Signal, Duration); 3] = [
     (Signal::KILL, Duration::from_secs(5)),
 ];
 
-/// The content of `postmaster.pid`, which a running Postgres writes (lines as in `utils/pidfile.h`: 1 process, 8 status).
+/// The content of `postmaster.pid`, which a running Postgres writes (lines as in `utils/pidfile.h`: 1 process, 8
+/// status).
 pub(super) struct PidFile {
     pub(super) pid: Pid,
     pub(super) ready: bool,
@@ -34,12 +35,13 @@ impl PidFile {
     }
 }
 
-/// Ends a Postgres that still runs on `cluster` and removes its `postmaster.pid`. The caller must hold the data folder's
-/// lock, which proves that no other Basalt supervises that Postgres. `notice` is called with the process ID before.
+/// Stops a Postgres that still runs on `cluster` and removes its `postmaster.pid`. The caller must hold the data
+/// folder's lock, which proves that no other Basalt supervises that Postgres. `notice` is called with the process ID
+/// before the Postgres is stopped.
 ///
-/// If another program has got the process ID by chance, that process is left alone and the file is removed, since
-/// Postgres might take the process for its predecessor and refuse to start. If the process is another Postgres, the file
-/// stays and Postgres itself decides.
+/// If another program has got the process ID by chance, that process is not touched and the file is removed, since
+/// Postgres might mistake the process for its predecessor and refuse to start. If the process is another Postgres, the
+/// file stays and Postgres itself decides.
 pub(super) async fn clear(cluster: &Path, notice: impl Fn(u32)) -> Result<(), Error> {
     let Some(PidFile { pid, .. }) = PidFile::read(cluster) else {
         return remove_if_present(&cluster.join("postmaster.pid"));
@@ -64,14 +66,14 @@ pub(super) async fn clear(cluster: &Path, notice: impl Fn(u32)) -> Result<(), Er
     remove_if_present(&cluster.join("postmaster.pid"))
 }
 
-/// Returns the setting that identifies the Postgres of `cluster` in a list of processes. It also tells an administrator
+/// Returns the setting that identifies the Postgres of `cluster` in a list of processes. It also shows an administrator
 /// where the data is if `data_directory` names a descriptor.
 pub(super) fn marker(cluster: &Path) -> String {
     format!("basalt.data_directory={}", cluster.display())
 }
 
-/// Reports whether `pid` is a live Postgres on `cluster`: one with the [`marker`], or one whose working directory is that
-/// folder. In a container, not even root may be able to read the working directory of another user's process.
+/// Reports whether `pid` is a live Postgres on `cluster`: one with the [`marker`], or one whose working directory is
+/// that folder. In a container, not even root may be able to read the working directory of another user's process.
 fn serves(pid: Pid, cluster: &Path) -> bool {
     let Some(line) = command(pid) else { return false };
     let folder = fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero())).ok();

@@ -38,7 +38,7 @@ struct Link {
     target: PathBuf,
 }
 
-/// Creates the links that the list in `native` names and installs Basalt's own extensions, as far as they are missing. A
+/// Creates the links that the list in `native` names and installs Basalt's own extensions, unless they exist already. A
 /// folder without that list is not a package and stays unchanged. May be called repeatedly, also by two processes at
 /// once: each file is created atomically.
 pub(super) fn complete(native: &Path) -> io::Result<()> {
@@ -85,7 +85,7 @@ pub(super) fn temporary_name(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Copies the parent folder of `bin` with all its content into `target`, readable by everybody, and returns the copy's
+/// Copies the parent folder of `bin` with all its content into `target`, readable by all users, and returns the copy's
 /// `bin`. An existing copy is reused; copies of other builds of Postgres have other names.
 pub(super) fn copy_tree(bin: &Path, version: &str, target: &Path) -> Result<PathBuf, Error> {
     let tree = bin.parent().unwrap_or(bin);
@@ -96,7 +96,7 @@ pub(super) fn copy_tree(bin: &Path, version: &str, target: &Path) -> Result<Path
     }
     let temporary = temporary_name(&copy);
     let done = copy_folder(tree, &temporary).and_then(|()| match fs::rename(&temporary, &copy) {
-        // Another process was faster: its copy is used.
+        // Another process has made the copy in the meantime, which is used.
         Err(_) if copied_bin.is_dir() => fs::remove_dir_all(&temporary),
         renamed => renamed,
     });
@@ -150,7 +150,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Links or copies a file. A hard link takes no space but has the mode of the original, so it is used only if that mode
-/// gives everybody access; a copy gets such a mode.
+/// gives all users access; a copy gets such a mode.
 fn copy_file(source: &Path, target: &Path) -> io::Result<()> {
     let mode = fs::metadata(source)?.mode() & 0o777;
     let open = if mode & 0o100 == 0 { 0o644 } else { 0o755 };

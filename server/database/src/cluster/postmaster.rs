@@ -21,7 +21,7 @@ use super::watchdog::Watchdog;
 /// How long Postgres may take until it is ready. After a crash, it replays at most `max_wal_size` of log first.
 const READY_LIMIT: Duration = Duration::from_secs(300);
 
-/// How long the processes of a killed Postgres may go on using its shared memory.
+/// How long the processes of a killed Postgres may continue to use its shared memory.
 const SHARED_MEMORY_LIMIT: Duration = Duration::from_secs(10);
 
 /// The interval at which short-lived states are polled.

@@ -118,8 +118,8 @@ pub(super) async fn runnable(
     Err(failure.unwrap_or_else(|| Error::Root { reason: reason() }))
 }
 
-/// Creates the cluster if it is missing, or prepares the existing one for a start. Returns the superuser's password: the
-/// `wanted` one, else a random one.
+/// Creates the cluster if it is missing, or prepares the existing one for a start. Returns the superuser's password:
+/// the `wanted` one, else a random one.
 pub(super) async fn prepare(
     wanted: Option<&str>,
     throwaway: bool,
@@ -143,7 +143,7 @@ pub(super) async fn prepare(
     orphan::clear(&data.cluster(), |pid| report(Progress::StoppingOrphan { pid })).await?;
     configuration::write(&data.cluster(), throwaway, account)?;
     if stored.is_none() {
-        // In this order, so that the stored password is never one that is not set.
+        // In this order, so that a stored password is always one that is set in the cluster.
         data.remove_password()?;
         set_password(data, binaries, account, &password).await?;
         data.store_password(&password)?;

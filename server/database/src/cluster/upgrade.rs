@@ -1,8 +1,8 @@
 //! Upgrades a cluster to a newer major version of Postgres.
 //!
-//! The old cluster is dumped, with no other clients connected, and restored into a new one beside it. The old one stays
-//! in place until the new one is complete; then it is renamed and kept. `pg_upgrade` would be faster, but the npm
-//! packages do not contain the programs that it needs of both versions.
+//! The old cluster is dumped, with no other clients connected, and restored into a new one. The old one stays in place
+//! until the new one is complete; then it is renamed and kept. `pg_upgrade` would be faster, but the npm packages do
+//! not contain the programs that it needs of both versions.
 
 mod transfer;
 
@@ -153,7 +153,8 @@ impl UpgradeJob<'_> {
         transferred.and(stopped).map(|()| cluster)
     }
 
-    /// Copies the files that an administrator has added to the old cluster's folder or edited there, and the vault's key.
+    /// Copies the files that an administrator has added to the old cluster's folder or edited there, and the vault's
+    /// key.
     fn copy_settings(&self, cluster: &Path) -> Result<(), Error> {
         let old = self.data.cluster();
         for entry in fs::read_dir(&old).map_err(Error::io("read", &old))? {

@@ -1,4 +1,5 @@
-//! A shell process that ends Postgres when this process ends, in whatever way: it reads from a pipe.
+//! A shell process that stops Postgres when this process ends for any reason. It notices the end by reading from a
+//! pipe.
 //!
 //! Only this process has the other end of the pipe, and the system closes it even after `kill -9`. The alternative, a
 //! signal from the kernel at the parent's death, exists only on Linux and needs code between fork and exec.
@@ -13,8 +14,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-/// The first line of the input is the process to watch. A second line means that it has ended; the end of the input means
-/// that Basalt has. Postgres then gets ten seconds for a fast shutdown, after which an immediate one follows.
+/// The first line of the input is the process to watch. A second line means that it has ended; the end of the input
+/// means that Basalt has. Postgres then gets ten seconds for a fast shutdown, after which an immediate one follows.
 const SCRIPT: &str = r#"
 read -r pid || pid=
 if [ -n "$pid" ]; then

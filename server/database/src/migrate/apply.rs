@@ -82,8 +82,8 @@ pub(super) async fn begin_session(client: &mut Client, limits: &Limits) -> Resul
     client.batch_execute(&fresh).await.map_err(Error::database("begin a migration"))
 }
 
-/// Releases the lock of [`begin_session`] and undoes the file's settings. If this fails, the connection is broken and has
-/// lost both anyway.
+/// Releases the lock of [`begin_session`] and undoes the file's settings. If this fails, the connection is broken and
+/// has lost both anyway.
 pub(super) async fn end_session(client: &Client) {
     let unlock = format!("{RESTORE}; select pg_catalog.pg_advisory_unlock({LOCK})");
     if let Err(error) = client.batch_execute(&unlock).await {
@@ -143,7 +143,8 @@ pub(super) async fn bounded<T>(
     }
 }
 
-/// Returns `duration` in the unit of Postgres' time settings: whole milliseconds, at least one, since zero means no limit.
+/// Returns `duration` in the unit of Postgres' time settings: whole milliseconds, at least one, since zero means no
+/// limit.
 fn milliseconds(duration: Duration) -> i32 {
     i32::try_from(duration.as_millis()).unwrap_or(i32::MAX).max(1)
 }

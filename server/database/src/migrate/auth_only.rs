@@ -125,8 +125,8 @@ async fn run(
     Ok(())
 }
 
-/// Returns the statements between `set local role` and `reset role`, which run as the service's role, without those that
-/// set default privileges, which are for roles of the platform.
+/// Returns the statements between `set local role` and `reset role`, which run as the service's role, without those
+/// that set default privileges, which are for roles of the platform.
 fn as_owner<'s, 'a>(statements: &'s [Statement<'a>]) -> impl Iterator<Item = &'s Statement<'a>> {
     let starts = |statement: &Statement<'_>, words: &[&str]| {
         statement.words.iter().map(String::as_str).take(words.len()).eq(words.iter().copied())

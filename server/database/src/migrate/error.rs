@@ -9,11 +9,11 @@ use tokio_postgres::error::{DbError, ErrorPosition};
 use super::split::{Statement, line_at};
 use crate::extensions;
 
-/// The most characters of a statement that an error shows.
+/// The maximum number of characters of a statement that an error shows.
 const EXCERPT: usize = 400;
 
-/// Why migrations stopped. The files before the one that failed have been applied; nothing of the failed one has, except
-/// as [`StatementError::applied`] says.
+/// Why migrations stopped. The files before the one that failed have been applied; nothing of the failed one has,
+/// except as [`StatementError::applied`] says.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Postgres refused a statement of a file.
@@ -43,7 +43,7 @@ pub enum Error {
     /// Schemas of Supabase's own services are too old and cannot be updated by Basalt.
     #[error("{0}")]
     OutdatedSchemas(String),
-    /// Two files claim the same version.
+    /// Two files have the same version.
     #[error(
         "{first} and {second} have the same version. Rename one of them: the digits before the first _ must differ"
     )]

@@ -105,8 +105,8 @@ impl<'a> File<'a> {
         (steps, &self.statements[start..])
     }
 
-    /// Runs `statements`, which are some of this file's, in order. Extensions of the hosted platform that they create and
-    /// this Postgres does not have are skipped and added to `missing_extensions`.
+    /// Runs `statements`, which are some of this file's, in order. Extensions of the hosted platform that they create
+    /// and this Postgres does not have are skipped and added to `missing_extensions`.
     pub(super) async fn run(
         &self,
         client: &impl GenericClient,
@@ -145,9 +145,9 @@ impl<'a> File<'a> {
         Ok(())
     }
 
-    /// Runs a statement about an extension as the role that owns extensions, if the database has that role and the current
-    /// one is a superuser, too. Otherwise default privileges of the current role, such as `revoke execute on functions from
-    /// public`, would apply to the functions of extensions.
+    /// Runs a statement about an extension as the role that owns extensions, if the database has that role and the
+    /// current one is a superuser, too. Otherwise default privileges of the current role, such as `revoke execute on
+    /// functions from public`, would apply to the functions of extensions.
     async fn run_as_extension_owner(
         &self,
         client: &impl GenericClient,

@@ -1,7 +1,7 @@
 //! The tables that record applied files.
 //!
-//! A project's history is in the tables of the Supabase CLI, in the CLI's format, so that either tool can continue where
-//! the other stopped. What the CLI does not record (checksums, the platform's files) is in schema `basalt`.
+//! A project's history is in the tables of the Supabase CLI, in the CLI's format, so that either tool can continue
+//! where the other stopped. What the CLI does not record (checksums, the platform's files) is in schema `basalt`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -13,15 +13,15 @@ use super::apply::{self, Limits};
 use super::error::Error;
 use crate::identifier::{quote_identifier, quote_literal};
 
-/// The most iterations of a stored verifier that is compared; one with more counts as not matching.
+/// The maximum number of iterations of a stored verifier; a verifier with more counts as not matching.
 const MAX_ITERATIONS: u32 = 100_000;
 
 /// Sets the password of each role that does not have it already, and returns the roles that were changed.
 ///
 /// Only SCRAM verifiers (RFC 5803) are sent, which are computed here, so that no password can get into the server's
-/// logs. A role's stored verifier tells whether it has the password already; if the administrator's role may not read
-/// it, the password is set every time. Existing passwords are replaced: on a database that another server uses, too,
-/// `passwords` must only contain passwords that both servers share.
+/// logs. A role's stored verifier shows whether the role has the password already; if the administrator's role may not
+/// read it, the password is set every time. Existing passwords are replaced: on a database that another server also
+/// uses, `passwords` must only contain passwords that both servers share.
 ///
 /// Errors: [`Error::NoSuchRole`]; [`Error::Busy`]; [`Error::Database`], for instance if the client's role may not alter
 /// the others.

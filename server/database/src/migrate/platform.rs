@@ -64,8 +64,8 @@ impl PlatformFile {
         checksum(self.sql)
     }
 
-    /// Returns an SQL condition under which the database already has everything that the file creates (as one of hosted
-    /// Supabase has): the file is then recorded as adopted and not run.
+    /// Returns an SQL condition that is true if the database already has everything that the file creates, as on hosted
+    /// Supabase. The file is then recorded as adopted and not run.
     pub(super) fn skip_condition(&self) -> Option<&'static str> {
         self.sql.lines().next()?.strip_prefix(SKIP)
     }

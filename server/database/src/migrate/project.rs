@@ -26,7 +26,7 @@ impl<'a> Target<'a> {
         Ok(File { is_project: true, ..file })
     }
 
-    /// Reports whether the file is recorded already, because another process was faster.
+    /// Reports whether the file is recorded already, because another process has applied it in the meantime.
     async fn is_recorded(self, transaction: &Transaction<'_>) -> Result<bool, Error> {
         Ok(match self {
             Self::Migration(file) => ledger::project(transaction).await?.contains_key(&file.version),

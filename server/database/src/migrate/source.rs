@@ -54,8 +54,8 @@ pub(super) async fn read_text(path: &Path) -> Result<String, Error> {
     tokio::fs::read_to_string(path).await.map_err(unreadable(path))
 }
 
-/// Returns the SHA-256 of a migration's text in hexadecimal. The kind of line ends makes no difference, since Git may have
-/// changed it on check-out.
+/// Returns the SHA-256 of a migration's text in hexadecimal. The kind of line ends makes no difference, since Git may
+/// have changed it on check-out.
 pub(super) fn checksum(sql: &str) -> String {
     digest(sql.replace("\r\n", "\n").as_bytes())
 }
@@ -88,8 +88,8 @@ fn parse_name(file: &str) -> Option<(&str, &str)> {
     (!version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit())).then_some((version, name))
 }
 
-/// Reports whether this is a `<timestamp>_init.sql` from before December 2021: a dump of the platform that early versions
-/// of the Supabase CLI created as the first migration and that later ones skip.
+/// Reports whether this is a `<timestamp>_init.sql` from before December 2021: a dump of the platform that early
+/// versions of the Supabase CLI created as the first migration and that later ones skip.
 fn is_legacy_init(file: &str) -> bool {
     parse_name(file)
         .is_some_and(|(version, name)| name == "init" && version.len() == 14 && version < "20211209000000")

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 /// running other `psql` commands, none of which is run here anyway.
 const IGNORED_COMMANDS: [&str; 2] = ["\\restrict", "\\unrestrict"];
 
-/// The number of a statement's first words, by which it is recognized.
+/// The maximum number of first words that are kept of a statement. They identify its kind.
 const MAX_WORDS: usize = 24;
 
 /// One statement of a file.

@@ -8,7 +8,8 @@ use time::OffsetDateTime;
 
 use super::Lsn;
 
-/// An event of a [`super::ReplicationStream`]. Transactions come whole, one after another, in the order of their commits.
+/// An event of a [`super::ReplicationStream`]. Transactions are complete and follow one another in the order of their
+/// commits.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A transaction begins.
@@ -24,7 +25,7 @@ pub enum Event {
     Commit {
         /// The position of its commit: the `final_position` of its beginning.
         position: Lsn,
-        /// The position after it, to be given to [`super::ReplicationStream::confirm`].
+        /// The position after it, for [`super::ReplicationStream::confirm`].
         end: Lsn,
         /// When it was committed, to the microsecond.
         committed_at: OffsetDateTime,
@@ -40,7 +41,7 @@ pub enum Event {
     Update {
         /// Its table.
         relation: Arc<Relation>,
-        /// What is known of the row before. Absent if its replica identity is a key and that has not changed.
+        /// What is known of the row before the update; `None` if its replica identity is a key that has not changed.
         old: Option<OldTuple>,
         /// Its values.
         new: Tuple,
@@ -57,7 +58,7 @@ pub enum Event {
         /// The tables, as far as they are published.
         relations: Vec<Arc<Relation>>,
     },
-    /// Nothing that is published has changed up to `end` since the last event. Never comes within a transaction, so
+    /// Nothing that is published has changed up to `end` since the last event. Never occurs within a transaction, so
     /// `end` may be confirmed as soon as all earlier events have been handled.
     Keepalive {
         /// The position up to which the server has read its WAL.
@@ -65,7 +66,7 @@ pub enum Event {
     },
 }
 
-/// A published table at the time of its rows' changes. After a change of the table, its rows come with another value.
+/// A published table at the time of its rows' changes. After a change of the table, later rows have another value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relation {
     /// Its OID.
@@ -125,8 +126,8 @@ impl OldTuple {
     }
 }
 
-/// The values of a row, one for each column of its [`Relation`]. They are in the buffer that was read from the connection
-/// and are not copied, so a tuple that is kept for long keeps up to 64 KiB.
+/// The values of a row, one for each column of its [`Relation`]. They are in the buffer that was read from the
+/// connection and are not copied, so a tuple that is kept for long keeps up to 64 KiB.
 #[derive(Debug, Clone)]
 pub struct Tuple {
     /// The number of values.
@@ -196,7 +197,7 @@ impl Tuple {
         Values { left: self.count, rest: &self.body }
     }
 
-    /// Returns the value of column `index` (from 0), which costs a walk over those before it; `None` beyond the last one.
+    /// Returns the value of column `index` (from 0), in time proportional to `index`; `None` beyond the last column.
     pub fn get(&self, index: usize) -> Option<Value<'_>> {
         self.values().nth(index)
     }
@@ -209,7 +210,7 @@ impl Tuple {
         }
     }
 
-    /// Returns the size of the values in bytes, with the head of each.
+    /// Returns the size of the values in bytes, including the header of each value.
     pub const fn size(&self) -> usize {
         self.body.len()
     }

@@ -8,16 +8,16 @@ use crate::Error;
 /// The longest message: Postgres sends none of a gigabyte or more.
 const MAX_MESSAGE: usize = 1 << 30;
 
-/// How much is read at once, at most.
+/// The maximum number of bytes that are read at once.
 const READ_SIZE: usize = 64 * 1024;
 
-/// When less than this is free, the buffer is renewed.
+/// If less than this is free, more room is made.
 const MIN_SPARE: usize = 4 * 1024;
 
 /// A buffer that has grown beyond this is freed after the message that it was for.
 const MAX_KEPT_BUFFER: usize = 1024 * 1024;
 
-/// The length of a message's kind and length.
+/// The length of a message's header: its kind and its length.
 const HEADER: usize = 5;
 
 /// A message of the server.
@@ -68,7 +68,7 @@ pub(super) fn take(inbound: &mut BytesMut) -> Result<Option<Frame>, Error> {
     Ok(Some(frame))
 }
 
-/// Makes room for `needed` bytes. A new buffer is larger than that, so that the end of the message needs no further one.
+/// Makes room for `needed` bytes, and for more after them, so that the end of the message needs no further allocation.
 fn make_room(inbound: &mut BytesMut, needed: usize) {
     let spare = inbound.capacity() - inbound.len();
     if spare < needed || spare < MIN_SPARE {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_is_given_its_place_once() {
+    fn a_long_message_is_copied_only_once() {
         let bytes = data(5_000_000);
         let mut inbound = BytesMut::new();
         let mut buffers = 0;

@@ -14,7 +14,7 @@ use crate::Error;
 pub struct Lsn(pub u64);
 
 impl Lsn {
-    /// Returns how many bytes lie between `earlier` and this position; 0 if it is not earlier.
+    /// Returns the number of bytes between `earlier` and this position; 0 if `earlier` is not before it.
     pub const fn bytes_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_survive_the_way_to_text_and_back() {
+    fn positions_are_the_same_after_conversion_to_text_and_back() {
         for (text, value) in [("0/0", 0), ("16/B374D848", 0x16_B374_D848), ("FFFFFFFF/FFFFFFFF", u64::MAX)] {
             assert_eq!(text.parse::<Lsn>().unwrap(), Lsn(value));
             assert_eq!(Lsn(value).to_string(), text);

@@ -32,7 +32,7 @@ impl Decoder {
         self.is_in_transaction
     }
 
-    /// Decodes `message`; `None` for one that is no event of its own.
+    /// Decodes `message`; returns `None` for one that is not an event.
     ///
     /// Errors: [`Error::Protocol`] for anything that version 1 does not contain; later messages cannot be decoded then.
     pub(super) fn decode(&mut self, message: Bytes) -> Result<Option<Event>, Error> {
@@ -47,7 +47,8 @@ impl Decoder {
                 self.describe(reader.relation()?);
                 None
             }
-            // A type's name, where the transaction comes from, and what pg_logical_emit_message wrote: nothing follows.
+            // The name of a type, the origin of a transaction, and a message of pg_logical_emit_message: none is an
+            // event.
             b'Y' | b'O' | b'M' => return Ok(None),
             _ => {
                 return Err(Error::protocol(format!(

@@ -22,8 +22,8 @@ const CREATION_LIMIT: Duration = Duration::from_secs(60);
 /// How long the other statements may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How often [`release`] terminates the other connection. A server process that blocks on a last message that nobody
-/// reads ends only at the second time.
+/// How often [`release`] terminates the other connection. A server process that is blocked while it sends a last
+/// message, which is never read, ends only at the second attempt.
 const RELEASE_ATTEMPTS: usize = 5;
 
 /// How long [`release`] waits after each time.
@@ -62,9 +62,9 @@ const LAG: &str = "select n.position, n.position - s.restart_lsn, n.position - s
 /// The outcome of [`ensure`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnsureOutcome {
-    /// The slot existed: all changes since its confirmed position come.
+    /// The slot existed: all changes since its confirmed position are sent.
     Existed,
-    /// The slot was created now: changes come from now on.
+    /// The slot was created now: only later changes are sent.
     Created,
     /// The server had invalidated the slot, for example because it kept more WAL than `max_slot_wal_keep_size`. It was
     /// dropped and created again: changes between its confirmed position and now are lost.
@@ -162,7 +162,7 @@ pub async fn ensure(database: &Database, name: &str) -> Result<EnsureOutcome, Sl
         match create(database, name, &facts).await {
             Ok(()) if has_dropped => return Ok(EnsureOutcome::Recreated),
             Ok(()) => return Ok(EnsureOutcome::Created),
-            // 42710: another node was faster.
+            // 42710: another node has created it in the meantime.
             Err(SlotError::Database(error)) if error.server().is_some_and(|error| error.code == "42710") => {}
             Err(error) => return Err(error),
         }
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_what_is_wrong() {
+    fn errors_describe_what_is_wrong() {
         assert!(
             refusal(|facts| facts.wal_level = "replica".to_owned())
                 .contains("wal_level = logical, but it is replica")

@@ -38,7 +38,7 @@ const FORMS: &str = "-c datestyle=ISO -c intervalstyle=postgres -c extra_float_d
 
 /// The changes of a slot, as they are committed.
 ///
-/// Dropping it breaks the connection off; [`Self::close`] ends it properly.
+/// Dropping it closes the connection at once; [`Self::close`] ends the stream properly.
 pub struct ReplicationStream {
     session: Session,
     decoder: Decoder,
@@ -54,9 +54,9 @@ pub struct ReplicationStream {
     status_due: Instant,
     /// Whether the server waits for a status.
     is_reply_due: bool,
-    /// The time of the server's last message.
-    heard: Instant,
-    /// When the server was asked for a reply that has not come yet.
+    /// The time at which the server's last message arrived.
+    last_message_at: Instant,
+    /// When the server was asked for a reply that has not arrived yet.
     reply_requested_at: Option<Instant>,
     timer: Pin<Box<Sleep>>,
     /// Whether an error was returned, after which the stream cannot be decoded.
@@ -69,7 +69,7 @@ impl ReplicationStream {
         let options = format!("{FORMS} -c wal_sender_timeout={}ms", silence_limit.as_millis());
         let session = target.for_replication(&options).open().await?;
         let now = Instant::now();
-        // Often enough for the server, which otherwise asks.
+        // Often enough that the server need not request a status.
         let status_interval = settings.status_interval.min(silence_limit / 3);
         let mut stream = Self {
             session,
@@ -83,7 +83,7 @@ impl ReplicationStream {
             silence_limit,
             status_due: now + status_interval,
             is_reply_due: false,
-            heard: now,
+            last_message_at: now,
             reply_requested_at: None,
             timer: Box::pin(sleep_until(now + status_interval)),
             has_failed: false,
@@ -111,7 +111,7 @@ impl ReplicationStream {
         }
     }
 
-    /// Asks which server this is, and returns the end of its WAL.
+    /// Requests the server's identity, and returns the end of its WAL.
     async fn identify(&mut self) -> Result<Lsn, Error> {
         self.query("IDENTIFY_SYSTEM").await?;
         let mut identity = None;
@@ -154,11 +154,11 @@ impl ReplicationStream {
     /// Waits for the next event. Meanwhile, sends the confirmed position to the server, every `status_interval` and
     /// when the server asks. May be cancelled at any time (as in `tokio::select!`): no event is lost.
     ///
-    /// It has to be called again within `silence_limit`, or [`Self::keep_alive`] in the meantime; otherwise the server ends
-    /// the connection.
+    /// It has to be called again within `silence_limit`, or [`Self::keep_alive`] in the meantime; otherwise the server
+    /// ends the connection.
     ///
-    /// Errors: [`Error::Unavailable`] if the connection ends, is broken or was broken before; [`Error::Postgres`] if the
-    /// server ends it for another reason; [`Error::Protocol`]. After an error the stream cannot be used any more.
+    /// Errors: [`Error::Unavailable`] if the connection ends, is broken or was broken before; [`Error::Postgres`] if
+    /// the server ends it for another reason; [`Error::Protocol`]. After an error the stream cannot be used any more.
     pub async fn next(&mut self) -> Result<Event, Error> {
         loop {
             let event = self.next_buffered()?;
@@ -216,7 +216,7 @@ impl ReplicationStream {
         self.server_position
     }
 
-    /// Returns the last position given to [`Self::confirm`]; before that the one where it resumed, else 0.
+    /// Returns the last position given to [`Self::confirm`]; before that, the one at which the stream resumed, else 0.
     pub const fn confirmed_position(&self) -> Lsn {
         self.confirmed
     }
@@ -233,7 +233,7 @@ impl ReplicationStream {
     }
 
     /// Sends the confirmed position to the server and ends the stream, so that the slot is free when this returns.
-    /// Events that have not been returned come again with the next stream.
+    /// Events that have not been returned are sent again with the next stream.
     ///
     /// Errors: as [`Self::next`]; [`Error::Unavailable`] also if the server has not ended the stream within 5 seconds,
     /// since it cannot stop within a transaction. The connection is closed in any case.
@@ -258,7 +258,7 @@ impl ReplicationStream {
         Ok(())
     }
 
-    /// Keeps in mind that the stream has failed.
+    /// Records that the stream has failed.
     fn note_failure<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
         self.has_failed |= result.is_err();
         result
@@ -305,8 +305,8 @@ impl ReplicationStream {
             KEEPALIVE => {
                 let end = Lsn(reader.u64()?);
                 let _sent_at = reader.u64()?;
-                // The reply is sent when the user asks for the next event. Then it contains the confirmation of this
-                // one: a server that shuts down waits until everything is confirmed.
+                // The reply is sent when the caller requests the next event. By then, the caller may have confirmed
+                // this one: a server that shuts down waits until everything is confirmed.
                 self.is_reply_due |= reader.u8()? != 0;
                 self.server_position = self.server_position.max(end);
                 Ok(Some(Event::Keepalive { end }).filter(|_| !self.decoder.is_in_transaction()))
@@ -315,7 +315,7 @@ impl ReplicationStream {
         }
     }
 
-    /// Appends a status to the output buffer, which asks for a reply if `asks`. Does nothing while an earlier one is
+    /// Appends a status to the output buffer, which requests a reply if `asks`. Does nothing while an earlier one is
     /// still there because the server does not read.
     fn queue_status(&mut self, asks: bool) {
         self.status_due = Instant::now() + self.status_interval;
@@ -326,7 +326,7 @@ impl ReplicationStream {
         let since_2000 = OffsetDateTime::now_utc() - POSTGRES_EPOCH;
         let microseconds = i64::try_from(since_2000.whole_microseconds()).unwrap_or_default();
         self.outbound.put_u8(b'd');
-        // Length, kind, three positions, time, question.
+        // Length, kind, three positions, time, whether a reply is requested.
         self.outbound.put_u32(4 + 1 + 3 * 8 + 8 + 1);
         self.outbound.put_u8(STATUS);
         // Written, flushed, applied.
@@ -340,14 +340,14 @@ impl ReplicationStream {
 
     /// Reads, and sends statuses that are due. Ready when something has been read.
     fn poll_progress(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        // Reading comes before the deadlines: bytes that came while the stream was not polled count.
+        // Reading comes before the deadlines, so that bytes count that arrived while the stream was not polled.
         if let Poll::Ready(length) =
             poll_read_buf(Pin::new(&mut self.session.stream), context, &mut self.session.inbound)?
         {
             if length == 0 {
                 return Poll::Ready(Err(Error::Unavailable("the connection was closed".to_owned())));
             }
-            self.heard = Instant::now();
+            self.last_message_at = Instant::now();
             self.reply_requested_at = None;
             return Poll::Ready(Ok(()));
         }
@@ -379,12 +379,12 @@ impl ReplicationStream {
                 return Err(Error::Unavailable(format!("the server has sent nothing for {limit:?}")));
             }
             Some(requested_at) => requested_at,
-            None if now >= self.heard + half => {
+            None if now >= self.last_message_at + half => {
                 self.queue_status(true);
                 self.reply_requested_at = Some(now);
                 now
             }
-            None => self.heard,
+            None => self.last_message_at,
         };
         if now >= self.status_due {
             self.queue_status(false);

@@ -14,7 +14,7 @@ use crate::support::{is_root, is_running, kill, options, postmaster, query, star
 /// The variable with the data folder of the process that runs [`serves_until_it_is_killed`].
 const CHILD_FOLDER: &str = "BASALT_CLUSTER_TEST_FOLDER";
 
-/// Not a test by itself: the server that other tests start in a process of its own and kill.
+/// Not a test by itself: the server that other tests run as a separate process and kill.
 #[tokio::test]
 async fn serves_until_it_is_killed() {
     let Some(folder) = std::env::var_os(CHILD_FOLDER).map(PathBuf::from) else { return };
@@ -51,7 +51,7 @@ fn watchdog(parent: &Child) -> Pid {
 }
 
 #[tokio::test]
-async fn a_killed_postgres_comes_back_at_the_same_address() {
+async fn a_killed_postgres_is_restarted_at_the_same_address() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
     let uri = cluster.login().to_uri();
@@ -81,7 +81,7 @@ async fn postgres_ends_when_the_server_is_killed() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_orphan_is_ended_and_its_data_is_used() {
+async fn an_orphan_is_stopped_and_its_data_is_used() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = server_process(folder.path()).await;
     let orphan = postmaster(folder.path());

@@ -25,7 +25,7 @@ async fn a_cluster_may_be_in_a_folder_that_only_root_can_enter() {
     assert_ne!(metadata.uid(), 0, "Postgres runs as another user");
     assert_eq!(metadata.mode() & 0o777, 0o700);
 
-    // Like a backup that root has restored: everything belongs to root.
+    // As in a backup that root has restored, everything belongs to root.
     let changed = Command::new("chown").args(["-R", "0:0"]).arg(&folder).status().unwrap();
     assert!(changed.success());
     let cluster = start(&folder).await.unwrap();

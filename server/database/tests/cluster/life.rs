@@ -1,4 +1,4 @@
-//! The life of a cluster: creation, start, stop, restart.
+//! The creation, start, stop and restart of a cluster.
 
 use std::fs;
 use std::io::Write;

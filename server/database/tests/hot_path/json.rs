@@ -150,6 +150,6 @@ async fn one_transaction_may_run_the_same_statement_twice() {
         assert_eq!(first.json().unwrap().text, object.as_bytes());
         assert_eq!(second.first().unwrap().text(0), Some(value));
     }
-    // This is not taken for a pooler without prepared statements.
+    // The failure does not count as a sign of a pooler without prepared statements.
     assert_eq!(prepared(&harness, sql).await, "1");
 }

@@ -172,7 +172,7 @@ async fn value(cluster: &Cluster, sql: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_full_primary_is_not_taken_for_one_that_is_away() {
+async fn a_full_primary_is_not_treated_as_unavailable() {
     let pair = Pair::start().await;
     pair.wait_for_healthy(2).await;
     admin(&pair.primary, "create role reader login password 'reader'").await;
@@ -184,7 +184,7 @@ async fn a_full_primary_is_not_taken_for_one_that_is_away() {
     while database.healthy_replicas() == 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    // The standby does not get to know of the limit.
+    // The standby must not learn of the connection limit.
     admin(&pair.standby, "select pg_wal_replay_pause()").await;
     admin(&pair.primary, "alter role reader connection limit 0").await;
     let position = value(&pair.primary, "select pg_current_wal_lsn()::text").await.parse().unwrap();
@@ -200,7 +200,7 @@ async fn a_full_primary_is_not_taken_for_one_that_is_away() {
 }
 
 #[tokio::test]
-async fn a_primary_that_hangs_keeps_no_read_from_the_standby() {
+async fn reads_go_to_the_standby_while_the_primary_hangs() {
     let pair = Pair::start().await;
     let mut settings = Settings::new(pair.primary.login());
     settings.replicas = vec![pair.standby.login()];

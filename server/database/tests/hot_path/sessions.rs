@@ -106,7 +106,7 @@ async fn statements_that_a_caller_drops_are_prepared_again() {
 }
 
 #[tokio::test]
-async fn a_caller_that_drops_its_own_statements_is_not_taken_for_a_pooler() {
+async fn a_caller_that_drops_its_own_statements_is_not_mistaken_for_a_pooler() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     let within_a_block = |sql: &'static str| {
         Transaction::new("postgres").isolation(Isolation::ReadCommitted).statement(sql, Vec::new())

@@ -1,5 +1,5 @@
--- Takes away from schemas "auth" and "storage" what Supabase Auth has brought since its version of 3 October 2022, which
--- brought second factors, and Supabase Storage since 2022. Some rows of that time are left in.
+-- Removes from schemas "auth" and "storage" what Supabase Auth has added since its version of 3 October 2022, which
+-- added second factors, and Supabase Storage since 2022. Some rows of that time are kept.
 
 drop schema basalt cascade;
 

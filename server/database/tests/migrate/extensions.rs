@@ -69,7 +69,8 @@ async fn extensions_of_the_distribution_are_created_in_schema_extensions() {
     );
 }
 
-/// On hosted Supabase, what a project says about its own functions does not apply to those of extensions either.
+/// On hosted Supabase, default privileges that a project sets for its own functions do not apply to those of
+/// extensions.
 #[tokio::test]
 async fn extensions_of_a_project_belong_to_the_platform() {
     let database = Database::create().await;
@@ -111,9 +112,9 @@ async fn extensions_of_a_project_belong_to_the_platform() {
     }
 }
 
-/// Nobody gets rights by way of an extension, and a server without the platform's superuser is left as it is.
+/// Creating an extension gives nobody additional rights, and a server without the platform's superuser stays unchanged.
 #[tokio::test]
-async fn extensions_belong_to_who_creates_them_where_that_is_no_superuser() {
+async fn extensions_that_are_not_created_by_a_superuser_belong_to_their_creator() {
     let database = Database::create().await;
     let mut client = database.client().await;
     let name = database.name();
@@ -139,7 +140,7 @@ async fn extensions_belong_to_who_creates_them_where_that_is_no_superuser() {
 }
 
 #[tokio::test]
-async fn the_error_about_a_missing_extension_names_its_line_and_what_to_do() {
+async fn the_error_about_a_missing_extension_has_its_line_and_a_remedy() {
     let database = Database::create().await;
     let mut client = database.client().await;
     let folder = Folder::new();

@@ -1,4 +1,5 @@
-//! Schema "storage" beside that of the Supabase Storage service, which takes turns with Basalt on databases.
+//! Compares schema "storage" with that of the Supabase Storage service. Both may run on the same database, one after
+//! the other.
 
 use std::path::PathBuf;
 
@@ -6,7 +7,7 @@ use testkit::Database;
 
 use crate::support::text;
 
-/// What there is in schema "storage", one line for each thing, without what functions do.
+/// The objects in schema "storage", one on each line, without the bodies of functions.
 const FACTS: &str = "select string_agg(line, E'\\n' order by line collate \"C\") from (
     select format('column %s.%s %s%s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
       case when a.attnotnull then ' not null' end, ' collate ' || nullif(l.collname, 'default'),
@@ -46,11 +47,11 @@ const FACTS: &str = "select string_agg(line, E'\\n' order by line collate \"C\")
     select format('migration %s %s %s', lpad(id::text, 2, '0'), name, hash) from storage.migrations
   ) lines";
 
-/// The file was compared with a database that Supabase Storage 1.11.2 alone had set up (`tests/differential/storage.md`
-/// says how). What differs: triggers that notify Basalt's nodes are left out, functions `list_level` and
-/// `prefix_successor` are Basalt's own, `list_multipart_uploads_with_delimiter` is declared stable.
+/// The file was compared with a database that Supabase Storage 1.11.2 alone had set up (see
+/// `tests/differential/storage.md`). The differences: triggers that notify Basalt's nodes are left out, functions
+/// `list_level` and `prefix_successor` are Basalt's own, `list_multipart_uploads_with_delimiter` is declared stable.
 #[tokio::test]
-async fn it_is_what_supabase_storage_makes() {
+async fn the_schema_is_that_of_supabase_storage() {
     let database = Database::create().await;
     let client = database.client().await;
     let facts = text(&client, FACTS).await + "\n";
@@ -67,7 +68,7 @@ async fn it_is_what_supabase_storage_makes() {
     assert_eq!(foreign(&recorded, &facts), Vec::<String>::new(), "recorded and not there");
 }
 
-/// Names of folders and the times of the listings' functions, on which Supabase Storage goes on with a list.
+/// Checks the names of folders and the times in listings, from which Supabase Storage continues a list.
 #[tokio::test]
 async fn listings_name_folders_as_supabase_storage_expects() {
     let database = Database::create().await;
@@ -91,7 +92,7 @@ async fn listings_name_folders_as_supabase_storage_expects() {
         ("search_v2('', 'b', 100, 1, 'dir')", "dir2? z"),
         ("search_v2('', 'b', 100, 1, '', 'asc', 'created_at')", "dir? dir.txt dir2? z"),
         ("search_v2('', 'b', 100, 1, 'dir', 'asc', 'created_at', '2026-01-01 01:00Z')", "dir.txt dir2? z"),
-        // The time of a folder is when its oldest object was made, whichever time is asked for.
+        // The time of a folder is the creation of its oldest object, even for a list by the time of updates.
         ("search_v2('', 'b', 100, 1, '', 'desc', 'updated_at')", "z dir.txt dir2? dir?"),
         ("search_by_timestamp('dir/', 'b', 1, 2, '', 'desc', 'created_at', '')", "dir/a"),
     ] {

@@ -1,4 +1,4 @@
-//! Transactions of a project's files: `begin`, `commit` and `rollback` in them, and what stays of a file that fails.
+//! Transactions of a project's files: `begin`, `commit` and `rollback` in them, and what remains of a file that fails.
 
 use database::migrate::{Migrator, State};
 use testkit::Database;
@@ -12,7 +12,7 @@ async fn tables(client: &tokio_postgres::Client, names: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_commit_ends_what_is_local_to_a_transaction() {
+async fn a_commit_resets_local_settings() {
     let database = Database::create().await;
     let mut client = database.client().await;
     let folder = Folder::new();
@@ -35,9 +35,9 @@ async fn a_commit_ends_what_is_local_to_a_transaction() {
     assert_eq!(text(&client, owner).await, text(&client, "select current_user::text").await);
 }
 
-/// A role that a file takes for its session, not for a transaction, needs no rights on the records.
+/// If a file sets a role for its session, that role needs no rights on the records.
 #[tokio::test]
-async fn a_role_outlives_a_commit_but_not_its_file() {
+async fn a_role_stays_set_after_a_commit_but_not_after_its_file() {
     let database = Database::create().await;
     let mut client = database.client().await;
     let folder = Folder::new();
@@ -77,7 +77,7 @@ async fn a_file_between_begin_and_commit_is_one_transaction_with_its_record() {
 }
 
 #[tokio::test]
-async fn what_was_committed_before_a_failure_stays() {
+async fn committed_steps_stay_after_a_failure() {
     let database = Database::empty().await;
     let mut client = database.client().await;
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! The connection: signs of life, silence, and a server of its own.
+//! The connection: keepalive messages, silence, and a separate server.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ async fn a_silent_server_is_noticed_and_the_server_notices_too() {
     assert!(matches!(&error, Error::Unavailable(text) if text.contains("sent nothing for 2s")), "{error}");
     assert!((SILENCE / 2..3 * SILENCE).contains(&start.elapsed()), "{:?}", start.elapsed());
 
-    // Nothing tells the server that this side is gone. It ends the connection at the same limit.
+    // The server is not notified that this side is gone. It ends the connection after the same time limit.
     harness.settings.server = None;
     let mut second = harness.stream_when_free().await;
     assert!(start.elapsed() < 4 * SILENCE, "{:?}", start.elapsed());
@@ -53,7 +53,7 @@ async fn a_silent_server_is_noticed_and_the_server_notices_too() {
 async fn an_idle_connection_stays_open() {
     let mut harness = Harness::new(TABLE).await;
     harness.settings.silence_limit = SILENCE;
-    // As rarely as possible: the silence limit decides.
+    // So long that only the silence limit matters.
     harness.settings.status_interval = PATIENCE;
     let mut stream = harness.stream().await;
     let idle = async {
@@ -80,7 +80,7 @@ async fn a_busy_user_keeps_the_connection_alive() {
     }
     assert_eq!(transaction(&mut stream).await, ["insert t (1)"]);
 
-    // Without it, the server gives up.
+    // Without it, the server ends the connection.
     tokio::time::sleep(2 * SILENCE).await;
     harness.run("insert into t values (2)").await;
     assert!(matches!(failure(&mut stream).await, Error::Unavailable(_)));
@@ -89,7 +89,7 @@ async fn a_busy_user_keeps_the_connection_alive() {
 }
 
 #[tokio::test]
-async fn refusals_are_the_servers() {
+async fn refusals_of_the_server_are_returned() {
     let mut harness = Harness::new(TABLE).await;
     let slot = std::mem::replace(&mut harness.settings.slot, "no_such_slot".to_owned());
     let error = harness.database.replicate(&harness.settings).await.unwrap_err();
@@ -98,7 +98,7 @@ async fn refusals_are_the_servers() {
     harness.settings.publications = vec!["no_such_publication".to_owned()];
     let mut stream = harness.stream().await;
     harness.run("insert into t values (1)").await;
-    // Postgres 18 tells it by a warning only.
+    // Postgres 18 reports it only as a warning.
     if harness.query("select current_setting('server_version_num')::int < 180000").await == "t" {
         let error = failure(&mut stream).await;
         assert_eq!(error.server().unwrap().code, "42704", "{error}");

@@ -1,4 +1,4 @@
-//! What comes again after an end of the stream, and what does not.
+//! Which changes are sent again after the end of a stream.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ async fn kill(harness: &Harness, process_id: i32) {
 }
 
 #[tokio::test]
-async fn after_a_broken_connection_only_what_was_confirmed_does_not_come_again() {
+async fn after_a_broken_connection_only_confirmed_changes_are_not_sent_again() {
     let harness = Harness::new(TABLE).await;
     let mut stream = harness.stream().await;
     for id in 1..=3 {
@@ -30,7 +30,7 @@ async fn after_a_broken_connection_only_what_was_confirmed_does_not_come_again()
     }
     kill(&harness, stream.process_id()).await;
     let error = loop {
-        // What had been sent may still be read.
+        // What had been sent before may still be read.
         if let Err(error) = stream.next().await {
             break error;
         }
@@ -44,7 +44,7 @@ async fn after_a_broken_connection_only_what_was_confirmed_does_not_come_again()
     stream.confirm(end);
     stream.confirm(Lsn(1));
     assert_eq!(stream.confirmed_position(), end, "it never goes back");
-    // Closing tells what is confirmed.
+    // Closing sends the confirmed position.
     stream.close().await.unwrap();
     let mut stream = harness.stream().await;
     harness.run("insert into t values (4)").await;
@@ -53,12 +53,12 @@ async fn after_a_broken_connection_only_what_was_confirmed_does_not_come_again()
 }
 
 #[tokio::test]
-async fn a_transaction_that_was_broken_off_comes_again_from_its_beginning() {
+async fn an_interrupted_transaction_is_sent_again_from_its_beginning() {
     let harness = Harness::new(TABLE).await;
     let mut stream = harness.stream().await;
     harness.run("insert into t select generate_series(1, 50000)").await;
     for _ in 0..1000 {
-        // Nothing may be confirmed by itself.
+        // Reading alone must not confirm anything.
         next(&mut stream).await;
     }
     assert!(slot::release(&harness.database, &harness.settings.slot).await.unwrap());
@@ -173,7 +173,7 @@ async fn waiting_may_be_cancelled_at_any_time() {
 async fn what_has_been_read_can_be_taken_without_waiting() {
     let harness = Harness::new(TABLE).await;
     let mut stream = harness.stream().await;
-    // The server may have begun with a sign of life.
+    // The server may have begun with a keepalive message.
     while let Some(event) = stream.next_buffered().unwrap() {
         assert!(matches!(event, Event::Keepalive { .. }), "{event:?}");
     }

@@ -30,7 +30,7 @@ impl Harness {
         let uri = test_database.uri();
         let admin = test_database.client().await;
         admin.batch_execute(setup).await.unwrap();
-        // The test's Postgres has it off, and what is not flushed is not streamed.
+        // The test's Postgres has it off, and only WAL that is on disk is streamed.
         admin.batch_execute("set synchronous_commit = on").await.unwrap();
         admin.batch_execute("create publication \"All 'of' \"\"them\" for all tables").await.unwrap();
         let database = Database::connect(Settings::new(uri.parse().unwrap())).await.unwrap();
@@ -40,7 +40,7 @@ impl Harness {
         Self { admin, database, uri, settings, _test_database: test_database }
     }
 
-    /// Runs `sql` as superuser, in one transaction unless it says otherwise.
+    /// Runs `sql` as superuser, in one transaction unless the text itself controls transactions.
     pub(crate) async fn run(&self, sql: &str) {
         self.admin.batch_execute(sql).await.unwrap();
     }
@@ -81,7 +81,7 @@ impl Harness {
         self.query("select pg_current_wal_lsn()").await.parse().unwrap()
     }
 
-    /// Ends the test: the slot must be free at once after its stream was closed.
+    /// Ends the test: the slot must be free as soon as its stream has been closed.
     pub(crate) async fn finish(self, stream: ReplicationStream) {
         stream.close().await.unwrap();
         assert!(slot::drop(&self.database, &self.settings.slot).await.unwrap());

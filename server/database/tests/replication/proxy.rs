@@ -1,4 +1,4 @@
-//! A relay in front of Postgres that can fall silent, as a broken network does.
+//! A relay in front of Postgres that can stop relaying, as a broken network does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,7 +51,7 @@ impl Proxy {
         conninfo
     }
 
-    /// Holds back everything from now on.
+    /// Stops relaying; the connections stay open.
     pub(crate) fn fall_silent(&self) {
         self.is_silent.send_replace(true);
     }

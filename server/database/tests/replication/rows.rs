@@ -1,4 +1,4 @@
-//! Changed rows: what is told of them, for every replica identity, size and form of values.
+//! Changed rows: what the stream contains of them, for every replica identity, size and form of values.
 
 use database::replication::{Event, ReplicaIdentity, Value};
 
@@ -121,7 +121,7 @@ async fn large_values_that_do_not_change_are_not_sent() {
 }
 
 #[tokio::test]
-async fn transactions_come_in_the_order_of_their_commits_and_only_if_they_are_committed() {
+async fn only_committed_transactions_are_sent_in_the_order_of_their_commits() {
     let setup = "create table a (id int primary key); create table b (id int primary key, t text)";
     let harness = Harness::new(setup).await;
     let mut stream = harness.stream().await;
@@ -149,7 +149,7 @@ async fn testkit_client(harness: &Harness) -> tokio_postgres::Client {
 }
 
 #[tokio::test]
-async fn a_table_may_change_between_its_rows() {
+async fn a_table_may_change_between_changes_of_its_rows() {
     let harness = Harness::new("create table t (id int primary key, a text)").await;
     let mut stream = harness.stream().await;
     harness
@@ -159,7 +159,7 @@ async fn a_table_may_change_between_its_rows() {
              insert into t values (2, 'y')",
         )
         .await;
-    // One transaction: the first row is as it was.
+    // In the same transaction: the first row has the columns that the table had before.
     assert_eq!(transaction(&mut stream).await, ["insert t (1,x)", "insert t (2,y,7)"]);
     harness.run("alter table t rename a to c").await;
     harness.run("insert into t values (3, 'z')").await;
@@ -179,7 +179,7 @@ async fn a_table_may_change_between_its_rows() {
 }
 
 #[tokio::test]
-async fn truncated_tables_come_in_one_event() {
+async fn truncated_tables_are_in_one_event() {
     let setup =
         "create table a (id int primary key); create table b (id int references a); insert into a values (1)";
     let harness = Harness::new(setup).await;
@@ -190,7 +190,7 @@ async fn truncated_tables_come_in_one_event() {
 }
 
 #[tokio::test]
-async fn large_transactions_and_values_arrive_whole() {
+async fn large_transactions_and_values_arrive_complete() {
     let harness = Harness::new("create table t (id int primary key, name text)").await;
     let mut stream = harness.stream().await;
     harness.run("insert into t select n, 'row ' || n from generate_series(1, 50000) n").await;
@@ -237,7 +237,7 @@ async fn the_form_of_values_does_not_depend_on_the_databases_defaults() {
 }
 
 #[tokio::test]
-async fn rows_of_other_publications_do_not_come() {
+async fn rows_of_other_publications_are_not_sent() {
     let setup = "create table a (id int primary key, x int, y int); create table b (id int primary key);
                  create publication part for table a (id, y) where (id > 1)";
     let mut harness = Harness::new(setup).await;

@@ -1,4 +1,4 @@
-//! Servers that crash, shut down or speak TLS. Each test has one of its own.
+//! Servers that crash, shut down or speak TLS. Each test has a server of its own.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -46,11 +46,11 @@ async fn stream(database: &Database, settings: &ReplicationSettings) -> Replicat
 }
 
 #[tokio::test]
-async fn a_shutdown_is_not_held_up() {
+async fn a_shutdown_is_not_delayed() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await;
     let (database, mut settings) = database(&cluster).await;
-    // Otherwise the next regular status would do.
+    // Otherwise the next regular status would confirm it in time.
     settings.status_interval = PATIENCE;
     let mut stream = stream(&database, &settings).await;
     let client = database.client().await.unwrap();
@@ -82,7 +82,7 @@ async fn nothing_is_lost_or_repeated_when_connections_and_the_server_are_killed(
         async move {
             for id in 0..ROWS {
                 let sql = format!("insert into t values ({id}) on conflict do nothing");
-                // Until the server has confirmed it.
+                // Repeated until the server has confirmed it.
                 while database.run(&Transaction::anonymous().statement(&*sql, Vec::new())).await.is_err() {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
@@ -98,7 +98,7 @@ async fn nothing_is_lost_or_repeated_when_connections_and_the_server_are_killed(
                     let pid = fs::read_to_string(&pid_file).unwrap().lines().next().unwrap().parse().unwrap();
                     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
                 } else {
-                    // It may be down or free in this moment.
+                    // The server may be down, or the slot may be free, at this moment.
                     let _ = slot::release(&database, "s").await;
                 }
             }
@@ -110,7 +110,7 @@ async fn nothing_is_lost_or_repeated_when_connections_and_the_server_are_killed(
         while found.len() < usize::try_from(ROWS).unwrap() {
             let mut stream = stream(&database, &settings).await;
             let mut pending = Vec::new();
-            // Each row is a transaction, which is confirmed as soon as it has come.
+            // Each row is a transaction, which is confirmed as soon as it has arrived.
             while found.len() < usize::try_from(ROWS).unwrap() {
                 match stream.next().await {
                     Ok(Event::Insert { new, .. }) => {
@@ -150,7 +150,8 @@ async fn a_reader_that_is_stuck_can_be_ended() {
     let mut stuck = stream(&database, &settings).await;
     let client = database.client().await.unwrap();
     client.batch_execute("insert into t select generate_series(1, 300000)").await.unwrap();
-    // From here on it reads nothing, so that the server process waits for room, even for its last message.
+    // From here on it reads nothing, so the server process is blocked because its buffer is full, even for its last
+    // message.
     next(&mut stuck).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(slot::release(&database, "s").await.unwrap());
@@ -161,7 +162,7 @@ async fn a_reader_that_is_stuck_can_be_ended() {
 }
 
 #[tokio::test]
-async fn the_stream_is_encrypted_as_sslmode_says() {
+async fn the_stream_is_encrypted_according_to_sslmode() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await;
     let (database, mut settings) = database(&cluster).await;

@@ -12,7 +12,7 @@ use crate::harness::{Harness, transaction, transaction_of};
 const TABLE: &str = "create table t (id int primary key)";
 
 #[tokio::test]
-async fn a_slot_is_made_once_and_dropped_once() {
+async fn a_slot_is_created_once_and_dropped_once() {
     let harness = Harness::new(TABLE).await;
     let (database, name) = (&harness.database, harness.settings.slot.as_str());
     assert_eq!(slot::ensure(database, name).await.unwrap(), EnsureOutcome::Existed);
@@ -29,7 +29,7 @@ async fn a_slot_is_made_once_and_dropped_once() {
 }
 
 #[tokio::test]
-async fn a_slot_has_one_user_who_can_be_ended() {
+async fn a_slot_has_one_connection_which_can_be_terminated() {
     let harness = Harness::new(TABLE).await;
     let (database, name) = (&harness.database, harness.settings.slot.as_str());
     assert!(!slot::release(database, name).await.unwrap(), "nobody uses it");
@@ -52,7 +52,7 @@ async fn a_slot_has_one_user_who_can_be_ended() {
 }
 
 #[tokio::test]
-async fn lag_grows_and_is_confirmed_away() {
+async fn lag_grows_and_confirmation_reduces_it() {
     let harness = Harness::new(TABLE).await;
     let before = harness.lag().await;
     assert_eq!((before.active_pid, before.wal_status), (None, WalStatus::Reserved));
@@ -77,7 +77,7 @@ async fn lag_grows_and_is_confirmed_away() {
 }
 
 #[tokio::test]
-async fn slots_of_others_are_left_alone() {
+async fn slots_for_other_purposes_are_not_changed() {
     let harness = Harness::new(TABLE).await;
     let (database, name) = (&harness.database, harness.settings.slot.as_str());
     let elsewhere = Harness::new("").await;
@@ -112,8 +112,8 @@ async fn a_role_without_the_replication_attribute_is_refused() {
 }
 
 #[tokio::test]
-async fn a_slot_that_the_server_has_given_up_is_made_anew() {
-    // The limits are the whole server's, so this test has one of its own.
+async fn an_invalidated_slot_is_created_again() {
+    // The limits apply to the whole server, so this test has a server of its own.
     let cluster = Cluster::ephemeral(testkit::search(), None).await.unwrap();
     let database = Database::connect(Settings::new(cluster.login())).await.unwrap();
     let client = database.client().await.unwrap();
@@ -141,7 +141,7 @@ async fn a_slot_that_the_server_has_given_up_is_made_anew() {
     run("create publication p for all tables").await;
     database.replicate(&settings).await.unwrap().close().await.unwrap();
 
-    // While the server has limits of its own: all slots taken.
+    // The server still belongs to this test only: here all slots are taken.
     run("select pg_create_physical_replication_slot('p' || n) from generate_series(2, 20) n").await;
     let error = slot::ensure(&database, "one_more").await.unwrap_err();
     assert!(matches!(&error, SlotError::AllTaken(limit) if limit == "20"), "{error}");

@@ -14,8 +14,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::worker::{Call, Connection};
 
-/// Returns the body for the caller: whole if it has come with the head, else as a stream, which breaks off at
-/// `deadline`. If the stream is dropped before its end, the connection is closed, so that the function learns that its
+/// Returns the body for the caller: complete if it has arrived with the head, else as a stream, which breaks off at
+/// `deadline`. If the stream is dropped before its end, the connection is closed, so that the function notices that its
 /// caller has gone.
 pub(super) async fn body(connection: Connection, call: Call, deadline: Instant) -> Body {
     let mut in_flight = Some(InFlightCall { connection, call });
@@ -31,13 +31,13 @@ pub(super) async fn body(connection: Connection, call: Call, deadline: Instant) 
     Body::from_bytes_stream(stream::iter(first).chain(Answer::new(in_flight, deadline)))
 }
 
-/// Held until the last part of an answer has come from the function.
+/// Held until the last part of an answer has arrived from the function.
 struct InFlightCall {
     connection: Connection,
     call: Call,
 }
 
-/// Polls for the next part of the answer. `in_flight` becomes `None` as soon as no more of it will come.
+/// Polls for the next part of the answer. Sets `in_flight` to `None` once no further part can arrive.
 fn poll_part(
     in_flight: &mut Option<InFlightCall>,
     context: &mut Context<'_>,
@@ -56,11 +56,11 @@ fn poll_part(
     part
 }
 
-/// An answer that comes in parts.
+/// An answer that arrives in parts.
 struct Answer {
-    /// Shared with `late`, so that a caller that stops reading does not hold the call beyond its time.
+    /// Shared with `late`, so that a caller that stops reading does not hold the call beyond its time limit.
     in_flight: Arc<Mutex<Option<InFlightCall>>>,
-    /// Drops the call when its time is over.
+    /// Drops the call when its time limit is reached.
     late: AbortOnDropHandle<()>,
     is_over: bool,
 }

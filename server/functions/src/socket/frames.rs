@@ -1,30 +1,30 @@
 //! Finds the ends of a WebSocket's frames, between which another frame can be inserted (RFC 6455, section 5).
 
-/// The longest head of a frame: two bytes, eight of length, four of the mask.
+/// The maximum length of a frame's head: two bytes, eight of length, four of the mask.
 const LONGEST_HEAD: usize = 14;
 const CLOSE: u8 = 8;
 /// The bit of a frame that is the last of its message.
 const LAST: u8 = 0x80;
 /// The bit of a masked frame.
 const MASKED: u8 = 0x80;
-/// The mask that changes nothing. Masks protect proxies that may take a frame for a request, and there are none on a
-/// private socket.
+/// The mask that changes nothing. Masks protect proxies that may mistake a frame for a request, and there are no
+/// proxies on a private socket.
 const MASK: [u8; 4] = [0; 4];
 
 /// The position of one direction of a socket in its frames.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
-    /// The head of the current frame, as far as it has come.
+    /// The head of the current frame, as far as it has arrived.
     head: [u8; LONGEST_HEAD],
-    /// Bytes of `head` that have come.
+    /// The number of bytes of `head` that have arrived.
     length: usize,
-    /// Bytes of the current frame's payload that are still to come.
+    /// The number of bytes of the current frame's payload that have not arrived.
     payload: u64,
     is_closed: bool,
 }
 
 impl Frames {
-    /// Moves on by the next `bytes` of the direction.
+    /// Advances over the next `bytes` of the direction.
     pub(super) fn pass(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if self.payload > 0 {
@@ -44,12 +44,12 @@ impl Frames {
         }
     }
 
-    /// Reports whether it is between two frames.
+    /// Reports whether the position is between two frames.
     pub(super) fn is_between(&self) -> bool {
         self.length == 0 && self.payload == 0
     }
 
-    /// Reports whether a close frame has passed, after which no other frame may come.
+    /// Reports whether there has been a close frame, after which no other frame may follow.
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed
     }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_close_is_seen_as_one() {
+    fn our_close_frame_is_recognized() {
         assert_eq!(close(1001, "bye", false), b"\x88\x05\x03\xe9bye");
         assert_eq!(close(1001, "", true), b"\x88\x82\0\0\0\0\x03\xe9");
         for is_masked in [false, true] {

@@ -1,4 +1,4 @@
-//! A connection to a function's process, on which hyper's HTTP/1.1 client makes one call after the other.
+//! A connection to a function's process, on which hyper's HTTP/1.1 client makes one call after another.
 
 mod stream;
 
@@ -18,12 +18,12 @@ use tokio_util::task::AbortOnDropHandle;
 
 use stream::Stream;
 
-/// The most bytes of an answer's head.
+/// The maximum number of bytes of an answer's head.
 const LONGEST_HEAD: usize = 256 * 1024;
-/// The most headers of an answer.
+/// The maximum number of headers of an answer.
 const MOST_HEADERS: usize = 128;
 
-/// The body of a call, as it comes from the caller.
+/// The body of a call, as it arrives from the caller.
 pub(crate) type Body = BoxBody<Bytes, io::Error>;
 
 /// hyper's part of the connection, which reads from the socket and writes to it.
@@ -32,11 +32,11 @@ type HttpConnection = http1::Connection<Stream, Body>;
 /// Why a call got no answer.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// No byte of it was sent, so it may be sent on another connection.
+    /// No byte of the call was sent, so it may be sent on another connection.
     Unsent(Box<Request<Body>>),
     /// The worker does not accept connections.
     Unreachable,
-    /// The worker closed the connection, or sent something that is no answer.
+    /// The worker closed the connection, or sent something that is not an answer.
     Broken,
     /// The caller's body broke off.
     Caller,
@@ -44,7 +44,7 @@ pub(crate) enum Failure {
     Late,
 }
 
-/// A connection in use. If it is dropped instead of given back, it is closed, so that the function learns that its
+/// A connection in use. If it is dropped instead of given back, it is closed, so that the function notices that its
 /// caller has gone.
 pub(crate) struct Connection {
     sender: SendRequest<Body>,
@@ -55,14 +55,14 @@ pub(crate) struct Connection {
     has_upload: bool,
 }
 
-/// Who drives the connection, by polling hyper's part of it.
+/// What drives the connection, by polling hyper's part of it.
 enum Driver {
-    /// The task that waits for the connection. A second task would cost every call two switches between tasks, each of
+    /// The task that waits for the answer. A second task would cost every call two switches between tasks, each of
     /// which may wake a thread.
     Caller(Box<HttpConnection>),
-    /// A task of its own, until this is dropped.
+    /// A separate task, until this is dropped.
     Task(#[expect(dead_code, reason = "held for its end")] AbortOnDropHandle<()>),
-    /// Nobody, because HTTP/1.1 has ended on it. Bytes of another protocol are kept.
+    /// Nothing, because HTTP/1.1 has ended on it. The bytes of another protocol are kept.
     Nobody(Option<UpgradedSocket>),
 }
 
@@ -75,7 +75,7 @@ impl Driver {
         if let Self::Caller(exchanges) = self
             && exchanges.poll_without_shutdown(context).is_ready()
         {
-            // After this the sender returns an error to a call that still waits.
+            // hyper then returns an error to a call that still waits.
             *self = Self::Nobody(std::mem::replace(self, Self::Nobody(None)).free());
         }
     }
@@ -102,7 +102,7 @@ impl Connection {
         Ok(Self { sender, driver: Driver::Caller(Box::new(exchanges)), answer: None, has_upload: false })
     }
 
-    /// Reports whether it can take another call, as far as is known yet.
+    /// Reports whether it can be used for another call. The other end may have closed it without that being known here.
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.driver, Driver::Caller(_)) && self.answer.is_none() && self.sender.is_ready()
     }
@@ -114,7 +114,7 @@ impl Connection {
         let driver = &mut self.driver;
         let answered = std::future::poll_fn(|context| {
             driver.drive(context);
-            // Only the line before can bring the answer, so no waker is needed: it would wake this very task.
+            // Only the line above can produce the answer, so no waker is needed: it would wake this very task.
             answer.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         });
         match answered.await {
@@ -131,7 +131,8 @@ impl Connection {
         }
     }
 
-    /// Lets a task send the rest of the call's body, so that it reaches the function even while the answer is not read.
+    /// Sends the rest of the call's body in a separate task, so that it reaches the function even while the answer is
+    /// not read.
     pub(crate) fn send_rest(self) -> Self {
         let driver = match self.driver {
             Driver::Caller(mut exchanges) if self.has_upload => {
@@ -152,7 +153,7 @@ impl Connection {
             let Some(answer) = &mut self.answer else { return Poll::Ready(None) };
             let mut part = Pin::new(&mut *answer).poll_frame(context);
             if part.is_pending() {
-                // Only after the body was polled does driving bring the next part.
+                // Driving produces the next part only after the body was polled.
                 self.driver.drive(context);
                 part = Pin::new(&mut *answer).poll_frame(context);
             }
@@ -167,7 +168,7 @@ impl Connection {
         }
     }
 
-    /// Reports whether all of the answer's body was read.
+    /// Reports whether the answer's body has been read completely.
     pub(crate) fn is_read(&self) -> bool {
         self.answer.is_none()
     }

@@ -14,10 +14,10 @@ use super::connection::{Body, Connection, Failure};
 pub(crate) struct Connections {
     /// The socket for calls.
     calls: PathBuf,
-    /// The socket for the server's own orders.
+    /// The socket for the server's own commands.
     orders: PathBuf,
     idle: Mutex<Vec<Connection>>,
-    /// The most idle connections to keep.
+    /// The maximum number of idle connections that are kept.
     max_idle: usize,
 }
 
@@ -51,7 +51,7 @@ impl Connections {
         Box::pin(Connection::open(&self.calls)).await?.exchange(call).await
     }
 
-    /// Takes back a connection whose answer was read to its end.
+    /// Takes back a connection whose answer has been read completely.
     pub(crate) fn give_back(&self, connection: Connection) {
         let mut idle = self.idle.lock();
         if idle.len() < self.max_idle && connection.is_idle() {
@@ -59,12 +59,12 @@ impl Connections {
         }
     }
 
-    /// Sends the worker `order` and waits until it is done.
+    /// Sends the worker the command `order` and waits until it is done.
     pub(super) async fn order(&self, order: &'static str) -> Result<(), Failure> {
         let mut call = Request::new(poem::Body::empty().into());
         *call.uri_mut() = Uri::from_static(order);
         call.headers_mut().insert(HOST, HeaderValue::from_static("worker"));
-        // On a connection of its own, which is closed after it.
+        // A separate connection, which is closed afterwards.
         Connection::open(&self.orders).await?.exchange(call).await.map(drop)
     }
 
@@ -73,7 +73,7 @@ impl Connections {
     }
 }
 
-/// Returns the paths of a worker's sockets in `folder`: the one for calls, and the one for the server's own orders,
+/// Returns the paths of a worker's sockets in `folder`: the one for calls, and the one for the server's own commands,
 /// which no caller can reach. The names are short because a socket's path may have 104 bytes (unix(7); 108 on Linux).
 pub(super) fn sockets(folder: &Path) -> (PathBuf, PathBuf) {
     (folder.join("s"), folder.join("o"))
@@ -99,7 +99,7 @@ mod tests {
         Request::new(poem::Body::empty().into())
     }
 
-    /// Reads a call to the end of its head.
+    /// Reads a call up to the end of its head.
     async fn read_call(stream: &mut UnixStream) {
         let mut seen = Vec::new();
         while !seen.ends_with(b"\r\n\r\n") {
@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    /// Takes a connection, and answers the call that comes on it.
+    /// Accepts a connection, and answers the call that arrives on it.
     async fn answer(listener: &UnixListener, answer: &[u8]) -> UnixStream {
         let (mut stream, _) = listener.accept().await.unwrap();
         read_call(&mut stream).await;
@@ -134,7 +134,7 @@ mod tests {
             for _ in 0..3 {
                 let (head, connection) = connections.send(call(), soon()).await.unwrap();
                 assert_eq!((head.status.as_u16(), connection.is_read()), (200, true));
-                // As if it had been kept, whether or not its end is known by now.
+                // As if it had been kept, whether or not its end has been noticed.
                 connections.idle.lock().push(connection);
             }
         };
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_that_may_have_begun_is_not_made_twice() {
+    async fn a_call_that_may_have_begun_is_not_repeated() {
         let (_folder, listener, connections) = worker();
         let closing = async {
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_that_says_so_is_the_last_of_its_connection() {
+    async fn an_answer_with_connection_close_is_the_last_of_its_connection() {
         let (_folder, listener, connections) = worker();
         let last = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
         let (outcome, _stream) = tokio::join!(connections.send(call(), soon()), answer(&listener, last));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn every_call_of_a_connection_has_its_own_time() {
+    async fn every_call_of_a_connection_has_its_own_time_limit() {
         let (_folder, listener, connections) = worker();
         let second = Duration::from_secs(1);
         let answering = async {
@@ -183,7 +183,7 @@ mod tests {
         tokio::join!(answering, calling);
     }
 
-    /// Returns the answer to a call: its status and its body, or why there is none.
+    /// Returns the answer to a call, its status and its body, or the reason why there is none.
     async fn answered(bytes: &[u8]) -> Result<(u16, String), String> {
         let (_folder, listener, connections) = worker();
         let answering = async { drop(answer(&listener, bytes).await) };
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_end_where_they_say() {
+    async fn answers_end_according_to_their_headers() {
         for (bytes, expected) in [
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", (200, "hello")),
             ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok", (201, "ok")),
@@ -236,9 +236,9 @@ mod tests {
         }
     }
 
-    /// Tries often, because the end of a connection may come before or after a write to it.
+    /// Repeats the test, because the end of a connection may arrive before or after a write to it.
     #[tokio::test(flavor = "multi_thread")]
-    async fn an_answer_counts_although_the_rest_of_its_call_is_not_taken() {
+    async fn an_answer_is_read_even_if_the_rest_of_its_call_is_not() {
         use std::io::{Read as _, Write as _};
 
         const TRIES: usize = 200;

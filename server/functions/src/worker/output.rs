@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 /// The first byte of the lines that our own script writes.
 const MARK: u8 = 1;
-/// Bytes of a line that are kept: enough for the longest event with all its characters escaped.
+/// The number of bytes that are kept of a line: enough for the longest event if all its characters are escaped.
 const LONGEST_LINE: usize = 128 * 1024;
 
 /// An event that our script writes as a line.
@@ -54,7 +54,7 @@ pub(super) async fn follow_output(
         match line.strip_prefix(&[MARK]).map(serde_json::from_slice) {
             Some(Ok(Event::State { state: State::Ready })) => {
                 if let Some(ready) = ready.take() {
-                    // The receiver is gone if the time limit of the start has passed.
+                    // The receiver has been dropped if the time limit of the start has passed.
                     let _ = ready.send(());
                 }
             }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn long_lines_are_cut_and_the_next_one_is_whole() {
+    async fn long_lines_are_cut_and_the_next_one_is_complete() {
         let mut output = vec![b'x'; 3 * LONGEST_LINE];
         output.extend_from_slice(b"\nnext\n\nend");
         let mut lines = Lines::new(output.as_slice());

@@ -1,4 +1,4 @@
-//! A function's process: Deno with the rights that a function needs, and no others.
+//! A function's process: Deno with only the permissions that a function needs.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,8 +13,9 @@ use tokio::process::Command;
 use super::connections::sockets;
 use crate::settings::{DeployedFunction, Settings};
 
-/// Variables of the server that Deno needs to reach module registries, and whether a function keeps them: those that
-/// Deno reads for each connection of the function. A name that ends in `*` stands for all names with that prefix.
+/// Variables of the server that Deno needs to reach module registries, and whether a function keeps them: it keeps
+/// those that Deno reads for each connection of the function. A name that ends in `*` stands for all names with that
+/// prefix.
 const DENO_VARIABLES: [(&str, bool); 17] = [
     ("ALL_PROXY", true),
     ("DENO_AUTH_TOKENS", false),
@@ -38,7 +39,7 @@ const DENO_VARIABLES: [(&str, bool); 17] = [
 /// Bytes of a path that have a meaning in URLs.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Everything that the start of a function needs.
+/// Everything that is needed to start a function.
 pub(super) struct Launch<'a> {
     /// The program.
     pub(super) deno: &'a Path,
@@ -48,15 +49,15 @@ pub(super) struct Launch<'a> {
     pub(super) deployed: &'a DeployedFunction,
     /// The folder for its sockets.
     pub(super) folder: &'a Path,
-    /// The environment that it sees.
+    /// The environment that the function gets.
     pub(super) environment: &'a BTreeMap<String, String>,
     /// The settings of all functions.
     pub(super) settings: &'a Settings,
 }
 
 impl Launch<'_> {
-    /// Returns the command that starts the process. The process is in a group of its own, so that Ctrl-C in a terminal
-    /// reaches only the server; and it ends with its standard input, so that it cannot outlive the server.
+    /// Returns the command that starts the process. The process is in a process group of its own, so that Ctrl-C in a
+    /// terminal reaches only the server. It ends when its standard input closes, so that it cannot outlive the server.
     pub(super) fn command(&self) -> Command {
         let machine: BTreeMap<String, OsString> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
@@ -80,8 +81,8 @@ impl Launch<'_> {
         self.deployed.entry_point.parent().unwrap_or(&self.settings.folder)
     }
 
-    /// Returns the paths that it may read: its own folder, the code that functions share, the files in its settings,
-    /// and packages of npm.
+    /// Returns the paths that the function may read: its own folder, the code that functions share, the files in its
+    /// settings, and packages of npm.
     fn readable(&self) -> Vec<PathBuf> {
         let shared = std::fs::read_dir(&self.settings.folder).into_iter().flatten().flatten();
         let shared = shared.filter(|entry| entry.file_name().as_bytes().starts_with(b"_"));
@@ -95,7 +96,7 @@ impl Launch<'_> {
     }
 
     /// Returns the import map: the one in the settings, else the function's own `deno.json`, else a file for all
-    /// functions, as older versions of the CLI made.
+    /// functions, as older versions of the CLI created it.
     fn import_map(&self) -> Option<PathBuf> {
         let own = ["deno.json", "deno.jsonc"].map(|file| self.function_folder().join(file));
         let common =
@@ -163,14 +164,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_escaped_for_who_reads_them() {
+    fn paths_are_escaped_for_their_readers() {
         let paths = [PathBuf::from("/a,b"), PathBuf::from("/c")];
         assert_eq!(permission("--allow-read=", &paths), "--allow-read=/a,,b,/c");
         assert_eq!(file_url(Path::new("/my site/50%/é.ts")), "file:///my%20site/50%25/%C3%A9.ts");
     }
 
     #[test]
-    fn only_what_deno_needs_of_the_machine_is_passed_on() {
+    fn only_variables_that_deno_needs_are_passed_on() {
         assert_eq!((is_kept("NPM_CONFIG_REGISTRY"), is_kept("SSL_CERT_FILE")), (Some(false), Some(true)));
         assert_eq!((is_kept("DATABASE_URL"), is_kept("SSL_CERT_FILES")), (None, None));
     }

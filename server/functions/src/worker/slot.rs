@@ -1,4 +1,4 @@
-//! One function: its process if it runs, the calls in it and those that wait, and when it may be restarted.
+//! One function: its process if it runs, its running and waiting calls, and when it may be restarted.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -23,10 +23,10 @@ use crate::settings::{DeployedFunction, Settings};
 /// The longest time that a call waits for a restart. If it would take longer, the call is refused.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The part that all functions share.
+/// The state that all functions share.
 pub(crate) struct Host {
     pub(crate) settings: Settings,
-    /// The environment that every function sees.
+    /// The environment that every function gets.
     pub(crate) environment: BTreeMap<String, String>,
     /// The program; `None` if none was found.
     pub(crate) deno: Option<PathBuf>,
@@ -44,9 +44,9 @@ pub(crate) struct Host {
 pub(crate) struct Slot {
     pub(super) host: Arc<Host>,
     pub(crate) deployed: DeployedFunction,
-    /// One for each call that may be in the process.
+    /// A permit for each call that may be in the process.
     permits: Arc<Semaphore>,
-    /// One for each call that may wait for one of `permits`.
+    /// A permit for each call that may wait for one of `permits`.
     queue: Semaphore,
     current: Mutex<Option<Arc<Worker>>>,
     /// Held while a process is being started.
@@ -88,12 +88,12 @@ impl Slot {
         })
     }
 
-    /// Returns how many calls are in the process, or wait for its start.
+    /// Returns the number of calls that are in the process, or wait for its start.
     pub(crate) fn calls_under_way(&self) -> usize {
         self.host.settings.limits.concurrency.saturating_sub(self.permits.available_permits())
     }
 
-    /// Returns how many calls wait for another one to end.
+    /// Returns the number of calls that wait for another one to end.
     pub(crate) fn calls_waiting(&self) -> usize {
         self.host.settings.limits.queue.saturating_sub(self.queue.available_permits())
     }
@@ -151,13 +151,13 @@ impl Slot {
         current.as_ref().is_some_and(|worker| !worker.has_ended())
     }
 
-    /// Starts the process, unless another call has started it meanwhile.
+    /// Starts the process, unless another call has started it in the meantime.
     ///
     /// Errors: as of [`Self::admit`].
     pub(crate) async fn start(self: &Arc<Self>) -> Result<(), Error> {
         let slot = Arc::clone(self);
         let failed_before = slot.failed_starts.load(Ordering::Acquire);
-        // In a task of its own: if this caller leaves, the process is still started for the others.
+        // In a separate task: if this caller disconnects, the process is still started for the others.
         let started = self.host.tasks.spawn(async move {
             let _starting = slot.starting.lock().await;
             if slot.is_running() {
@@ -221,7 +221,8 @@ impl Slot {
         ending: watch::Sender<Option<End>>,
         version: u64,
     ) {
-        // If files have changed since, the process may have read some of them before and some after the change.
+        // If files have changed since the start began, the process may have read some of them before and some after the
+        // change.
         if self.version.load(Ordering::Acquire) == version {
             *self.current.lock() = Some(Arc::clone(&worker));
         } else {

@@ -1,4 +1,4 @@
-// Runs one edge function: serves it on a unix socket, and gives it the few globals that Supabase's runtime adds to Deno.
+// Runs one edge function: serves it on a unix socket, and adds the few globals that Supabase's runtime adds to Deno.
 // Its reports to the server go to standard output, one line of JSON after the mark \u0001.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -36,7 +36,7 @@ Object.defineProperty(Request.prototype, 'url', {
   },
 })
 
-// Deno gives one storage to all scripts with the same configuration, or with this script, so that functions would see
+// Deno has one storage for all scripts with the same configuration, or with this script, so that functions would see
 // each other's data. The hosted platform has no Web Storage at all, and separate caches for each function.
 for (const storage of ['localStorage', 'sessionStorage']) delete globalThis[storage]
 for (const method of ['open', 'has', 'delete']) {
@@ -69,7 +69,7 @@ Deno.serve = (first, second) => {
   return { addr: address, finished: forever, ref: nothing, unref: nothing, shutdown: done, [Symbol.asyncDispose]: done }
 }
 
-// For the old `serve` of Deno's standard library, which listens, accepts, and asks each connection for requests.
+// For the old `serve` of Deno's standard library, which listens, accepts, and reads requests from each connection.
 const events = []
 let wake = () => {}
 
@@ -163,7 +163,7 @@ function respond(request, headers) {
 
 function answer(request) {
   const { headers } = request
-  // Read now: after the answer the headers are gone, but background work still logs.
+  // Read now: after the answer the headers are not available any more, but background work may still log.
   return current.run(headers.get('x-request-id'), respond, request, headers)
 }
 

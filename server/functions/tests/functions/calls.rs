@@ -1,4 +1,4 @@
-//! What functions get of a call, and what callers get of an answer.
+//! What functions receive of a call, and what callers receive of an answer.
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -94,7 +94,7 @@ serve((request) => new Response('older ' + new URL(request.url).pathname))";
         let answer = project.get(&format!("/{name}")).await;
         assert_eq!((answer.status.as_u16(), answer.text.as_str()), (200, text));
     }
-    // The older way answers more than one call.
+    // A function in the older style answers more than one call.
     assert_eq!(project.get("/older/again").await.text, "older /older/again");
     assert_eq!(project.get("/_shared").await.refusal(), (404, "NOT_FOUND".to_owned()));
     project.functions.stop().await;
@@ -102,7 +102,7 @@ serve((request) => new Response('older ' + new URL(request.url).pathname))";
 
 #[tokio::test]
 async fn bodies_stream_both_ways() {
-    // Sends each part back before the next one comes.
+    // Sends each part back before the next one arrives.
     let source = "Deno.serve((request) => new Response(request.body, { headers: { 'content-type': 'text/event-stream' } }))";
     let project = Project::new(&[("mirror/index.ts", source)]).await;
     let (sender, receiver) = tokio::sync::mpsc::channel::<Bytes>(1);
@@ -128,7 +128,7 @@ async fn bodies_stream_both_ways() {
 }
 
 #[tokio::test]
-async fn large_bodies_arrive_whole_both_ways() {
+async fn large_bodies_arrive_completely_in_both_directions() {
     let source = r"
 Deno.serve(async (request) => {
   const bytes = new Uint8Array(await request.arrayBuffer())
@@ -157,7 +157,7 @@ Deno.serve(async (request) => {
 }
 
 #[tokio::test]
-async fn an_answer_may_come_before_the_call_has_ended() {
+async fn an_answer_may_arrive_before_the_call_has_ended() {
     let source = "Deno.serve((request) => new Response(request.method))";
     let project = Project::new(&[("hasty/index.ts", source)]).await;
     let endless = stream::repeat_with(|| Ok::<_, std::io::Error>(Bytes::from_static(&[0; 4096])));
@@ -195,7 +195,7 @@ Deno.serve((request) => {
 }
 
 #[tokio::test]
-async fn a_function_learns_that_its_caller_has_gone() {
+async fn a_function_notices_that_its_caller_has_gone() {
     let source = r"
 let gone
 const left = new Promise((resolve) => (gone = resolve))
@@ -227,7 +227,7 @@ Deno.serve((request) => {
   if (pathname.endsWith('/failed')) return new Response('my own words', { status: 503 })
   throw new Error('nobody catches this')
 })";
-    // With a token asked for: preflights have none.
+    // This function requires a token, which preflights do not have.
     let project = Project::with(&[("own/index.ts", source)], |_| {}).await;
     let moved = project.get("/own/moved").await;
     assert_eq!((moved.status.as_u16(), moved.header("location")), (303, "https://elsewhere.example/"));
@@ -251,7 +251,7 @@ Deno.serve((request) => {
 }
 
 #[tokio::test]
-async fn a_host_that_is_none_changes_nothing_of_the_url() {
+async fn an_invalid_host_does_not_change_the_url() {
     let source = "Deno.serve((request) => new Response(new URL(request.url).href))";
     let project = Project::new(&[("where/index.ts", source)]).await;
     for (hosts, url) in [

@@ -17,7 +17,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net;
 use tokio::time::timeout;
 
-/// Longer than anything in a test takes, even on a slow machine.
+/// Longer than any step of a test takes, even on a slow machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An answer that was read to its end.
@@ -74,7 +74,7 @@ impl Listener {
     }
 }
 
-/// A project with functions, served.
+/// A project whose functions are served.
 pub(crate) struct Project {
     folder: tempfile::TempDir,
     pub(crate) keys: Keys,
@@ -95,7 +95,7 @@ impl Project {
             folder: folder.path().join("functions"),
             projects: vec![Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()],
             cache: folder.path().join("cache"),
-            // Under the load of many tests a process may take seconds to start.
+            // Under the load of many tests, a process may take seconds to start.
             limits: Limits { boot: PATIENCE, ..Limits::default() },
             ..Settings::default()
         };
@@ -119,13 +119,13 @@ impl Project {
         write(&self.folder.path().join("functions"), name, text);
     }
 
-    /// Returns the head of the answer to `request`, whose body is still to come.
+    /// Returns the head of the answer to `request`. Its body has not been read.
     pub(crate) async fn send(&self, request: Request) -> Response {
         let answered = tokio::time::timeout(2 * PATIENCE, self.endpoint.get_response(request));
         answered.await.expect("an answer in time")
     }
 
-    /// Serves it on a port for as long as the test runs, for tests that need a connection of their own.
+    /// Serves the project on a port for as long as the test runs, for tests that need a separate connection.
     pub(crate) async fn listen(&self) -> SocketAddr {
         let acceptor = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).into_acceptor().await.unwrap();
         let address = *acceptor.local_addr()[0].as_socket_addr().unwrap();

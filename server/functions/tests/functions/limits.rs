@@ -17,7 +17,7 @@ fn resources() -> (u16, String) {
 }
 
 #[tokio::test]
-async fn a_crash_costs_the_calls_of_its_process_alone() {
+async fn a_crash_only_affects_the_calls_of_its_process() {
     let crashing = r"
 Deno.serve((request) => {
   if (!request.url.endsWith('/crash')) return new Response('in order')
@@ -54,7 +54,7 @@ async fn a_loop_is_ended_while_others_stay_fast() {
 }
 
 #[tokio::test]
-async fn memory_is_limited_on_the_heap_and_beside_it() {
+async fn memory_is_limited_on_the_heap_and_outside() {
     let eating = r"
 const kept = []
 Deno.serve(async (request) => {
@@ -86,7 +86,7 @@ async fn an_answer_that_does_not_begin_is_given_up() {
         settings.limits = Limits { request: Duration::from_secs(5), boot: PATIENCE, ..Limits::default() };
     })
     .await;
-    // Started beforehand, so that the five seconds are the function's alone.
+    // Started beforehand, so that the five seconds do not include the start.
     while project.get("/slow").await.status != 200 {}
     let (never, healthy) = tokio::join!(project.get("/slow/never"), project.get("/healthy"));
     assert_eq!(healthy.text, "well");
@@ -110,7 +110,7 @@ Deno.serve(async (request) => {
         settings.limits = Limits { concurrency: 1, queue: 1, boot: PATIENCE, ..Limits::default() };
     })
     .await;
-    // The first starts the process and is inside, the second waits for it, and there is no place for the third.
+    // The first call starts the process and is inside, the second waits, and for the third the queue is full.
     let (first, second, third) =
         tokio::join!(project.get("/held/open"), project.get("/held"), project.get("/held"));
     let answers = [first, second, third];
@@ -122,7 +122,7 @@ Deno.serve(async (request) => {
 }
 
 #[tokio::test]
-async fn numbers_beyond_all_reason_are_no_limit() {
+async fn extremely_large_numbers_mean_no_limit() {
     let project = Project::with(&[HEALTHY], |settings| {
         settings.limits =
             Limits { concurrency: usize::MAX, queue: usize::MAX, boot: PATIENCE, ..Limits::default() };
@@ -133,7 +133,7 @@ async fn numbers_beyond_all_reason_are_no_limit() {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_takes_is_given_up_in_time() {
+async fn an_answer_that_is_not_read_is_dropped_in_time() {
     let source = r"
 Deno.serve((request) => {
   if (!request.url.endsWith('/endless')) return new Response('ok')
@@ -145,7 +145,7 @@ Deno.serve((request) => {
     })
     .await;
     let request = Request::builder().uri("/giving/endless".parse().unwrap()).finish();
-    // It has the only place, and its body is not read.
+    // This call has the only permit, and its body is not read.
     let untaken = project.send(request).await.into_body();
     assert_eq!(project.get("/giving").await.text, "ok");
     let mut parts = Box::pin(untaken.into_bytes_stream());
@@ -155,8 +155,8 @@ Deno.serve((request) => {
 }
 
 #[tokio::test]
-async fn a_process_that_waits_for_ever_is_ended() {
-    // Keeps its only thread from everything else, and takes no processor time for it.
+async fn a_blocked_process_is_ended() {
+    // Blocks its only thread without using processor time.
     let source = r"
 Deno.serve((request) => {
   if (request.url.endsWith('/stuck')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
@@ -167,7 +167,7 @@ Deno.serve((request) => {
     })
     .await;
     assert_eq!(project.get("/healthy").await.text, "well");
-    // The call's time and that of its process run out at about the same moment.
+    // The time limits of the call and of its process are reached at about the same time.
     let (status, _) = project.get("/waiting/stuck").await.refusal();
     assert!(matches!(status, 504 | 546), "{status}");
     let another = async { while project.get("/waiting").await.text != "ok" {} };
@@ -176,9 +176,9 @@ Deno.serve((request) => {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_start_that_fails_does_not_wait_for_the_next() {
+async fn calls_that_wait_for_a_failed_start_do_not_wait_for_the_next() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    // Says that it runs, and never becomes ready.
+    // Connects when it runs, but never becomes ready.
     let source = format!(
         "await Deno.connect({{ port: {} }})\nawait new Promise((resolve) => setTimeout(resolve, 1_000_000))",
         listener.local_addr().unwrap().port()
@@ -196,7 +196,7 @@ async fn who_waits_for_a_start_that_fails_does_not_wait_for_the_next() {
             listener.accept().await.unwrap();
         }
     };
-    // One process at most; under great load its four seconds may pass before it says so.
+    // At most one process: on a busy machine it may be ended after its four seconds before it has connected.
     assert!(timeout(Duration::ZERO, started).await.is_err(), "it was started again");
     project.functions.stop().await;
 }

@@ -15,7 +15,7 @@ struct Lines(UnboundedSender<Value>);
 
 impl io::Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        // Once the test has seen enough, nobody listens.
+        // Once the test has seen enough, nothing receives the lines.
         let _ = self.0.send(serde_json::from_slice(line)?);
         Ok(line.len())
     }
@@ -35,7 +35,7 @@ fn listen() -> UnboundedReceiver<Value> {
 }
 
 #[tokio::test]
-async fn what_a_function_logs_bears_the_id_of_its_request() {
+async fn log_lines_of_a_function_have_the_id_of_its_request() {
     let source = r"
 const { promise: answered, resolve: answer } = Promise.withResolvers()
 Deno.serve(async (request) => {

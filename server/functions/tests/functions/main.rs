@@ -1,4 +1,4 @@
-//! Functions as their callers meet them: behind the gateway, in processes of the real Deno.
+//! Tests of functions from a caller's view: behind the gateway, in processes of the real Deno.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on can only fail")]
 

@@ -15,7 +15,7 @@ async fn a_function_that_fails_to_start_reports_it_and_is_started_again() {
         &[
             ("broken/index.ts", "this is no program"),
             ("silent/index.ts", "Deno.exit(0)"),
-            // As of an import from a registry that cannot be reached: nothing listens there.
+            // As with an import from a registry that cannot be reached: nothing listens on that port.
             ("far/index.ts", "import { serve } from 'http://127.0.0.1:1/std@0.168.0/http/server.ts'\nserve(() => new Response())"),
         ],
         |settings| {
@@ -35,7 +35,7 @@ async fn a_function_that_fails_to_start_reports_it_and_is_started_again() {
 }
 
 #[tokio::test]
-async fn without_deno_the_answer_says_what_to_install() {
+async fn without_deno_the_answer_names_what_to_install() {
     let project = Project::with(&[("hello/index.ts", PID)], |settings| {
         settings.deno = Some("/nowhere/deno".into());
     })
@@ -47,8 +47,8 @@ async fn without_deno_the_answer_says_what_to_install() {
 }
 
 #[tokio::test]
-async fn changes_show_with_the_next_call_and_calls_inside_are_finished() {
-    // A call inside ends when the file exists that it waits for.
+async fn changes_apply_to_the_next_call_and_running_calls_are_finished() {
+    // A call in this function ends when the file that it waits for exists.
     let held = r"
 Deno.serve(async (request) => {
   if (!request.url.endsWith('/held')) return new Response('old')
@@ -73,7 +73,7 @@ Deno.serve(async (request) => {
 }
 
 #[tokio::test]
-async fn idle_processes_end_and_what_they_began_is_finished_first() {
+async fn idle_processes_end_after_their_background_work() {
     // Sends its process id to the port that the call names, after the idle timeout.
     let source = r"
 Deno.serve((request) => {
@@ -95,7 +95,7 @@ Deno.serve((request) => {
     let path = format!("/idle?tell={}", listener.port());
     let first = project.get(&path).await.text;
     assert_eq!(listener.read().await, first);
-    // By now it is idle, and ends; calls and background work until then are finished, too.
+    // The process is idle now, and ends. Calls and background work before that are still completed.
     let other = async {
         loop {
             let pid = project.get(&path).await.text;
@@ -145,7 +145,7 @@ Deno.serve(async () => Response.json(Object.fromEntries([
         assert!(outcome.starts_with("refused: "), "{name}: {}", seen[name]);
     }
     let allowed = ["MY_SECRET", "SUPABASE_FUNCTION_SLUG", "SUPABASE_URL"];
-    // What the machine's network needs, and what Deno itself adds.
+    // Variables for the network, and those that Deno itself adds.
     let of_machine =
         ["DENO_NODE_SHIM_ACTIVE", "NODE_EXTRA_CA_CERTS", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE"];
     for name in seen["environment"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()) {
@@ -178,7 +178,7 @@ Deno.serve(async (request) => {
 }
 
 #[tokio::test]
-async fn what_a_function_keeps_no_other_sees() {
+async fn functions_cannot_see_each_others_data() {
     let source = r"
 Deno.serve(async (request) => {
   const cache = await caches.open('mine')
@@ -187,7 +187,7 @@ Deno.serve(async (request) => {
   const globals = ['localStorage', 'sessionStorage'].map((name) => typeof globalThis[name])
   return Response.json({ kept: await (await cache.match(key))?.text(), globals })
 })";
-    // With one configuration for all, as Deno separates storage by configuration.
+    // With the same configuration for all, since Deno has separate storage for each configuration.
     let files = [("deno.json", "{}"), ("one/index.ts", source), ("other/index.ts", source)];
     let project = Project::new(&files).await;
     assert_eq!(project.post("/one", "a secret").await.json()["kept"], "a secret");

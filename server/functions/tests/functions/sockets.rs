@@ -27,10 +27,10 @@ const ACCEPTED: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 /// A frame with the text `hello`, and one of a client with the text `end` (RFC 6455, section 5.2).
 const HELLO: &[u8] = b"\x81\x05hello";
 const END: &[u8] = b"\x81\x83\0\0\0\0end";
-/// The first byte of a frame that closes.
+/// The first byte of a close frame.
 const CLOSE: u8 = 0x88;
 
-/// Opens a socket. Returns its connection and the bytes that came on it so far.
+/// Opens a socket. Returns its connection and the bytes that have arrived on it so far.
 async fn open(address: SocketAddr) -> (TcpStream, Vec<u8>) {
     open_with(address, HANDSHAKE).await
 }
@@ -54,21 +54,21 @@ async fn open_with(address: SocketAddr, handshake: &[u8]) -> (TcpStream, Vec<u8>
 async fn closed(stream: &mut TcpStream, mut seen: Vec<u8>) -> (u16, String) {
     timeout(PATIENCE, stream.read_to_end(&mut seen)).await.expect("an end in time").unwrap();
     let frame = seen.iter().rposition(|&byte| byte == CLOSE).expect("a close");
-    let (length, said) = seen[frame + 1..].split_first().expect("a length");
-    assert_eq!(usize::from(*length), said.len());
-    let (code, reason) = said.split_first_chunk().expect("a code");
+    let (length, payload) = seen[frame + 1..].split_first().expect("a length");
+    assert_eq!(usize::from(*length), payload.len());
+    let (code, reason) = payload.split_first_chunk().expect("a code");
     (u16::from_be_bytes(*code), String::from_utf8_lossy(reason).into_owned())
 }
 
 #[tokio::test]
-async fn a_socket_holds_its_place_until_its_wall_clock_runs_out() {
+async fn a_socket_keeps_its_permit_until_its_time_limit() {
     let project = Project::with(&[("greeting/index.ts", GREETING)], |settings| {
         let wall_clock = Duration::from_secs(2);
         settings.limits = Limits { concurrency: 1, wall_clock, boot: PATIENCE, ..Limits::default() };
     })
     .await;
     let (mut stream, seen) = open(project.listen().await).await;
-    // The place is free again once the socket is closed, and not before.
+    // The permit of the call is free again once the socket is closed, and not before.
     assert_eq!(project.get("/greeting").await.text, "no socket");
     assert_eq!(closed(&mut stream, seen).await, (1001, "the time limit of the call was reached".to_owned()));
     project.functions.stop().await;

@@ -106,7 +106,7 @@ async fn reads_go_to_the_standby_but_for_those_who_just_wrote() {
     let (notes, other_notes) = (Nodes::default(), Nodes::default());
     nodes[0].share_writes_with(&notes);
     nodes[1].share_writes_with(&other_notes);
-    let mut carried = notes.carry().unwrap();
+    let mut carried = notes.outgoing().unwrap();
     let change = client.delete(format!("{base}/notes?id=eq.1")).bearer_auth(&writer);
     assert_eq!(send(change).await.status, 204);
     other_notes.receive(&carried.recv().await.unwrap());

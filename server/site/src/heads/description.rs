@@ -1,4 +1,4 @@
-//! A built client's description of the heads of its pages: `.heads.json` beside its page.
+//! A built client's description of the heads of its pages: `.heads.json` next to its page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::template::{self, Placeholder};
 /// The values that every page has without a query.
 const BUILT_IN: [&str; 4] = ["origin", "path", "storage", "images"];
 
-/// How many values may replace each other in a row (`otherwise`).
+/// The maximum number of values that may replace each other in a row (`otherwise`).
 const MAX_DEPTH: usize = 4;
 
 /// The whole file. Its format is described in docs/page-heads.md.
@@ -38,7 +38,7 @@ pub(super) struct Page {
     /// Values of this page; they take precedence over those of all pages.
     #[serde(default)]
     pub(super) values: BTreeMap<String, Source>,
-    /// The query that must return a row, or the page does not exist.
+    /// The query that must return a row; otherwise the page does not exist.
     pub(super) requires: Option<String>,
     pub(super) is_listed: bool,
     /// The name of the value with the time of the page's last change.
@@ -68,7 +68,7 @@ pub(super) enum Tag {
 pub(super) struct Source {
     pub(super) query: String,
     pub(super) column: String,
-    /// Columns and their texts in the row; the first row with all of them counts.
+    /// Columns and the texts that they must have; the first row that has all of them is used.
     #[serde(default, rename = "where")]
     pub(super) conditions: BTreeMap<String, String>,
     #[serde(default)]

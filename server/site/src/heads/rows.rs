@@ -23,7 +23,7 @@ pub(super) struct Limits {
     pub(super) fresh: Duration,
     /// How long a page waits for rows that are not cached.
     pub(super) first: Duration,
-    /// How long a page waits for newer rows than the cached ones.
+    /// How long a page waits for rows that are newer than the cached ones.
     pub(super) newer: Duration,
 }
 
@@ -37,7 +37,7 @@ impl Default for Limits {
     }
 }
 
-/// Bytes that an answer may have.
+/// The maximum number of bytes of an answer.
 const SIZE_LIMIT: usize = 1024 * 1024;
 
 /// The latest rows, by query. The client's pages have a fixed number of queries.
@@ -49,7 +49,7 @@ pub(super) struct Rows {
 
 #[derive(Default)]
 struct CachedRows {
-    /// Locked by the task that asks the API; others wait for its answer.
+    /// Locked by the task that calls the API; others wait for its answer.
     last_attempt: tokio::sync::Mutex<Attempt>,
     rows: Mutex<Option<Arc<Vec<Row>>>>,
 }

@@ -11,7 +11,7 @@ use super::description::{Description, Page, Source, Step};
 use super::rows::Row;
 use super::template::{self, Placeholder};
 
-/// The characters to encode in a URL's path. Source: ECMAScript, `encodeURI`.
+/// The characters that are encoded in a URL's path. Source: ECMAScript, `encodeURI`.
 const URI: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b';')
     .remove(b'/')
@@ -74,7 +74,8 @@ impl<'a> Scope<'a> {
         self.look_up(Placeholder::Value(name))
     }
 
-    /// Replaces the placeholders in `template` and repeats its lists' items for their rows; `None` if a list has no rows.
+    /// Replaces the placeholders in `template` and repeats its lists' items for their rows; `None` if a list has no
+    /// rows.
     pub(super) fn render(&self, template: &'a Value) -> Option<Value> {
         match template {
             Value::String(text) => Some(Value::String(self.fill(text))),
@@ -189,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_come_off_in_pairs() {
+    fn quotes_are_removed_in_pairs() {
         assert_eq!(unquote(" \"Terrace\" "), "Terrace");
         assert_eq!(unquote("'a'"), "a");
         assert_eq!(unquote("\""), "\"");

@@ -49,7 +49,8 @@ pub(super) fn fill(mut text: &str, value: impl Fn(Placeholder<'_>) -> String) ->
     filled
 }
 
-/// Returns the query whose rows repeat `item`, an item of a list: the one whose columns it names outside of inner lists.
+/// Returns the query whose rows repeat `item`, an item of a list: the one whose columns it names outside of inner
+/// lists.
 pub(super) fn repeated(item: &Value) -> Option<&str> {
     match item {
         Value::String(text) => placeholders(text).find_map(|placeholder| match placeholder {
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_something_in_html_is_escaped() {
+    fn special_characters_of_html_are_escaped() {
         assert_eq!(escape("<a href='x'>\"&"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;");
     }
 }

@@ -1,4 +1,4 @@
-//! Heads as crawlers read them.
+//! Tests of the heads that crawlers read.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -75,7 +75,7 @@ fn heads(limits: Limits, answer: impl Fn(&str) -> String + Send + Sync + 'static
     }
 }
 
-/// Returns the API of a project that has stored nothing but `settings`.
+/// Returns the API of a project that has stored only `settings`.
 fn with_settings(settings: serde_json::Value) -> Heads {
     heads(Limits::default(), move |target| match target.starts_with("/settings") {
         true => settings.to_string(),
@@ -125,7 +125,7 @@ async fn stored_texts_fill_the_head_and_cannot_leave_it() {
 }
 
 #[tokio::test]
-async fn what_is_not_stored_has_its_default_and_empty_lists_are_left_out() {
+async fn missing_values_have_their_defaults_and_empty_lists_are_left_out() {
     let heads = with_settings(json!([{"key": "icons", "value": "no JSON"}, {"key": "about", "value": null}]));
     let html = at(&heads, "/").await.html;
     assert!(html.starts_with("<title>The club</title>"), "{html}");
@@ -168,7 +168,7 @@ async fn a_page_without_its_row_is_not_found() {
 }
 
 #[tokio::test]
-async fn a_closed_site_shows_its_door_alone() {
+async fn a_closed_site_has_only_the_head_of_its_gate() {
     let heads = with_settings(json!([{"key": "door", "value": "closed"}]));
     let head = at(&heads, "/").await;
     assert_eq!(head.status, StatusCode::OK);
@@ -196,7 +196,7 @@ async fn an_api_that_fails_or_hangs_leaves_the_defaults() {
     for api in apis {
         let heads = Heads { rows: Rows::new(api, limits()), current: Mutex::default() };
         let head = at(&heads, "/news/cup").await;
-        // Nobody knows that the row is not there.
+        // It is not known whether the row exists.
         assert_eq!(head.status, StatusCode::OK);
         assert!(head.html.contains("<title>The cup | The club</title>"), "{}", head.html);
         assert!(head.html.contains("content=\"All about The club\""), "{}", head.html);
@@ -204,7 +204,7 @@ async fn an_api_that_fails_or_hangs_leaves_the_defaults() {
 }
 
 #[tokio::test]
-async fn rows_are_read_once_for_a_moment_and_outlive_a_failure() {
+async fn rows_are_cached_briefly_and_kept_after_a_failure() {
     let requests = Arc::new(AtomicUsize::new(0));
     let api = |fresh, requests: Arc<AtomicUsize>| {
         heads(Limits { fresh, ..Limits::default() }, move |target| {

@@ -1,7 +1,7 @@
 //! Runs a command with a Postgres of its own: `with-cluster <command> [argument …]`.
 //!
-//! Starts an ephemeral cluster, names it to the command in `BASALT_TEST_DATABASE_URL`, stops it when the command
-//! ends, and ends with the command's exit code.
+//! Starts an ephemeral cluster, passes its URL to the command in `BASALT_TEST_DATABASE_URL`, stops it when the command
+//! ends, and exits with the command's exit code.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -11,25 +11,25 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// As a shell ends when the command cannot be run.
+/// The exit code of a shell if the command cannot be run.
 const CANNOT_RUN: u8 = 127;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).skip_while(|argument| argument == "--");
     let Some(program) = arguments.next() else {
-        return complain("usage: with-cluster <command> [argument …]");
+        return report_error("usage: with-cluster <command> [argument …]");
     };
     let cluster = match Cluster::ephemeral(testkit::search(), None).await {
         Ok(cluster) => cluster,
-        Err(error) => return complain(&error.to_string()),
+        Err(error) => return report_error(&error.to_string()),
     };
     let ended = run(&cluster, program, arguments.collect()).await;
     cluster.stop().await;
-    ended.unwrap_or_else(|error| complain(&error.to_string()))
+    ended.unwrap_or_else(|error| report_error(&error.to_string()))
 }
 
-/// Runs the command. Ctrl-C reaches it too, so this only waits for what it makes of that; SIGTERM is passed on.
+/// Runs the command. The command also receives Ctrl-C, so this only waits for its end; SIGTERM is passed on.
 async fn run(cluster: &Cluster, program: OsString, arguments: Vec<OsString>) -> std::io::Result<ExitCode> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -45,7 +45,7 @@ async fn run(cluster: &Cluster, program: OsString, arguments: Vec<OsString>) -> 
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {
                 if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
-                    // It may have ended in this moment.
+                    // The command may have just ended.
                     let _ = kill_process(pid, Signal::TERM);
                 }
             }
@@ -54,7 +54,7 @@ async fn run(cluster: &Cluster, program: OsString, arguments: Vec<OsString>) -> 
 }
 
 #[expect(clippy::print_stderr, reason = "a command tells its user there")]
-fn complain(message: &str) -> ExitCode {
+fn report_error(message: &str) -> ExitCode {
     eprintln!("with-cluster: {message}");
     ExitCode::from(CANNOT_RUN)
 }

@@ -16,7 +16,7 @@ use crate::user::User;
 /// Life of an ID token in seconds.
 const ID_TOKEN_LIFE: i64 = 3600;
 
-/// What a client asks for by the access token that it holds.
+/// The claims about a user that a client may know.
 #[derive(Debug, Object)]
 #[oai(skip_serializing_if_is_none)]
 pub(crate) struct UserInfo {
@@ -25,18 +25,18 @@ pub(crate) struct UserInfo {
     email: Option<String>,
     email_verified: Option<bool>,
     name: Option<String>,
-    /// Where a portrait is.
+    /// The URL of a portrait.
     picture: Option<String>,
     preferred_username: Option<String>,
     /// Unix seconds.
     updated_at: Option<i64>,
-    /// What the user has written about themselves.
+    /// The metadata that the user has written.
     user_metadata: Option<Value>,
     phone: Option<String>,
     phone_verified: Option<bool>,
 }
 
-/// Returns what `bearer`'s session may know; of a session that is no client's, the id alone.
+/// Returns the claims that `bearer`'s session may know; only the id if the session belongs to no client.
 pub(crate) fn user_info(bearer: &Bearer) -> UserInfo {
     let user = &bearer.user;
     let granted = bearer.session.as_ref().and_then(|session| session.scopes.as_deref()).unwrap_or_default();

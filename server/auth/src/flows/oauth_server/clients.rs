@@ -48,16 +48,16 @@ pub(crate) struct Registration {
     pub(crate) logo_uri: String,
 }
 
-/// What is to change of a client; what is missing stays.
+/// Changes of a client; missing fields are not changed.
 #[derive(Debug, Object, Deserialize)]
 pub(crate) struct ClientChanges {
     redirect_uris: Option<Vec<String>>,
     grant_types: Option<Vec<String>>,
-    /// An empty text takes it away; likewise below.
+    /// An empty text removes it; likewise below.
     client_name: Option<String>,
     client_uri: Option<String>,
     logo_uri: Option<String>,
-    /// Only within the client's type.
+    /// Must be allowed for the client's type.
     token_endpoint_auth_method: Option<String>,
 }
 
@@ -119,7 +119,7 @@ pub(crate) async fn register(
 
 /// Returns the client with this id.
 ///
-/// Errors: `validation_failed` for what is no UUID, `oauth_client_not_found`.
+/// Errors: `validation_failed` for text that is not a UUID, `oauth_client_not_found`.
 pub(crate) async fn find(database: &Database, id: &str) -> Result<OauthClient, Error> {
     let id = Uuid::parse_str(id).map_err(|_| Error::validation("invalid client_id format"))?;
     store::find(database, id).await?.ok_or_else(not_found)

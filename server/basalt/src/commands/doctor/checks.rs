@@ -15,13 +15,13 @@ use crate::edge_functions::EdgeFunctions;
 use crate::instance::Instance;
 use crate::settings::{Settings, display_path};
 
-/// Less free space than this is noted: Postgres alone writes 1 GiB of write-ahead log before it reuses files.
+/// Less free space than this is reported: Postgres alone writes 1 GiB of write-ahead log before it reuses files.
 const LOW_SPACE: u64 = 2 << 30;
 
 /// How long the database may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
-/// Runs all checks, in an order in which each one's conditions are checked first.
+/// Runs all checks. A check comes after those that it depends on.
 pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
     let running = RunningPostgres::find_answering(&settings.data_dir).await;
     let is_served = running.is_some() || Instance::find(&settings.data_dir).await.is_some();
@@ -140,7 +140,8 @@ async fn postgres(
     }
 }
 
-/// Lists which of hosted Supabase's extensions the chosen Postgres has, and which more another one on this machine has.
+/// Lists the extensions of hosted Supabase that the chosen Postgres has, and those that only another one on this
+/// machine has.
 async fn extensions(chosen: &Result<Binaries, cluster::Error>, copies: &Path) -> Verdict {
     let Ok(chosen) = chosen else {
         return Verdict::Note("there is no Postgres to check".to_owned());
@@ -191,7 +192,7 @@ async fn database(settings: &Settings, running: Option<&RunningPostgres>, is_ser
     verdict
 }
 
-/// Checks what realtime needs of the database, if that runs and answers.
+/// Checks whether the database, if it runs and answers, is set up for realtime.
 async fn realtime(settings: &Settings, running: Option<&RunningPostgres>) -> Verdict {
     let silent = || Verdict::Fine("the database is not running, or does not answer".to_owned());
     let Some(backend) = Backend::existing(settings, running) else { return silent() };

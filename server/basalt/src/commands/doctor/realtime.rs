@@ -1,4 +1,4 @@
-//! What realtime needs of the database.
+//! The requirements of realtime on the database.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ const SQL: &str = "select current_setting('wal_level'), current_setting('max_rep
      from pg_catalog.pg_replication_slots where starts_with(slot_name, 'basalt_realtime'))";
 
 /// Checks that row changes can be read: the write-ahead log's level, a free slot, the role's right, the publication.
-/// Returns `None` if the database does not say.
+/// Returns `None` if the database cannot be queried.
 pub(super) async fn check(admin: &Database) -> Option<Verdict> {
     let transaction = Transaction::anonymous().read_only().on_primary().statement(SQL, Vec::new());
     let answer = admin.run(&transaction).await.ok()?;

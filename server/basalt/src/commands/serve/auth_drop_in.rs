@@ -1,7 +1,8 @@
-//! `basalt serve --only auth` with Supabase Auth's environment: a replacement for its binary, `auth` (formerly `gotrue`).
+//! `basalt serve --only auth` with Supabase Auth's environment: a replacement for its binary, `auth` (formerly
+//! `gotrue`).
 //!
 //! The service is at `/`, without API keys; nothing is written to disk, and in the database only schema `auth` is
-//! changed, so that the role that owns the schema needs no other right.
+//! changed, so that the login role needs no right except owning that schema.
 
 use database::{Database, migrate};
 use gateway::{Gateway, Nodes};

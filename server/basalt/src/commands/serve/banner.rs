@@ -24,8 +24,8 @@ pub(super) struct Banner<'a> {
 }
 
 impl Banner<'_> {
-    /// Prints the summary, or logs it if the log's format is JSON. It says where secrets are, but does not contain them,
-    /// except for the publicly known default password.
+    /// Prints the summary, or logs it if the log's format is JSON. It says where secrets are, but does not contain
+    /// them, except for the publicly known default password.
     pub(super) fn print(&self, took: Duration) {
         let functions = EdgeFunctions::new(self.settings);
         self.notices(functions.as_ref());

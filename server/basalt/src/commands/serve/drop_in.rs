@@ -30,9 +30,9 @@ use crate::{accept, console, logging};
 const READY_LIMIT: Duration = Duration::from_secs(5);
 /// The SQLSTATE of a refused password.
 const WRONG_PASSWORD: &str = "28P01";
-/// How long a connection to the API's own port may take, by which the admin server checks that it is open.
+/// How long a connection to the API's own port may take. The admin server connects to it to check that it is open.
 const PROBE_LIMIT: Duration = Duration::from_secs(1);
-/// How often the database is checked: until it answers or, if its loss ends the process, always.
+/// How often the database is checked: until it first answers, or always if the process ends when it loses the database.
 const PING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Serves until SIGINT or SIGTERM or, without automatic recovery, until the database cannot be reached. On SIGUSR1 and
@@ -61,8 +61,8 @@ pub(in crate::commands) async fn run(invocation: Invocation, settings: DropIn) -
     served
 }
 
-/// Returns a function that reads the settings again, from variables and files, and sets the level of the log. While they
-/// are invalid, it returns the last valid ones.
+/// Returns a function that reads the settings again, from variables and files, and sets the level of the log. While
+/// they are invalid, it returns the last valid ones.
 fn settings_reader(
     invocation: Invocation,
     first: rest::Settings,
@@ -85,7 +85,7 @@ fn settings_reader(
 }
 
 /// Waits until the database is permanently unusable, and returns the reason: it refuses the password at the start, or,
-/// unless the service `recovers`, cannot be reached at any time.
+/// if `recovers` is false, it cannot be reached at any time.
 async fn unusable(database: &Database, recovers: bool) -> Error {
     loop {
         match database.ping().await {
@@ -129,7 +129,7 @@ async fn serve(settings: &DropIn, rest: &Rest, stop: &CancellationToken) -> Resu
     served
 }
 
-/// Waits until the schema cache has been loaded or cannot be loaded, so that the first client gets an answer about it.
+/// Waits until the schema cache has been loaded or a load has failed, so that the first client gets a definite answer.
 async fn wait_until_tried(rest: &Rest) {
     if tokio::time::timeout(READY_LIMIT, rest.tried()).await.is_err() || !rest.is_ready() {
         tracing::warn!("the schema cache is not loaded yet; every request is answered with 503 until it is");
@@ -166,7 +166,7 @@ fn probe(main: &Arc<OnceLock<BoundEndpoint>>) -> rest::Probe {
     })
 }
 
-/// The address or socket that is listened on.
+/// The address or socket on which a server listens.
 pub(super) enum BoundEndpoint {
     Port(SocketAddr),
     /// A Unix socket, which is removed when this is dropped.

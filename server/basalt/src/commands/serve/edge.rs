@@ -10,7 +10,7 @@ use crate::backend::Backend;
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// The path on the admin port that accepts mails of functions.
+/// The path on the admin port at which functions send mails.
 pub(super) const OUTBOX: &str = "/mails";
 
 /// Starts the service of functions, if it is enabled, for a server that listens on `address`. `take_call` decides which
@@ -50,7 +50,7 @@ fn mail_key(keys: &tokens::Keys) -> String {
     keys.derive("mails of functions")
 }
 
-/// Returns the URL of this server for programs on this machine, without a name to resolve or a proxy.
+/// Returns the URL of this server for programs on this machine. It needs neither name resolution nor a proxy.
 pub(super) fn local_url(address: SocketAddr) -> String {
     let ip = match address.ip() {
         ip if !ip.is_unspecified() => ip,

@@ -1,12 +1,12 @@
-//! Metrics of what the services share.
+//! Metrics of components that all services share.
 
 use prometheus_client::collector::Collector;
 use prometheus_client::metrics::counter::ConstCounter;
 use telemetry::{SlowStatements, write_metric};
 use tokens::Verifier;
 
-/// Returns a collector of the counters of `verifier`, which verifies tokens for all services, and of the `slow` statements of
-/// all.
+/// Returns a collector of the counters of `verifier`, which verifies tokens for all services, and of the `slow`
+/// statements of all services.
 pub(super) fn shared(verifier: Verifier, slow: SlowStatements) -> Box<dyn Collector> {
     telemetry::collector(move |encoder| {
         let tokens = verifier.cache_statistics();

@@ -1,4 +1,4 @@
-//! Carries the notes of services between the nodes of a project, over NATS.
+//! Transfers the services' messages between the nodes of a project, over NATS.
 
 use std::time::Duration;
 
@@ -9,46 +9,46 @@ use gateway::Nodes;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// The most notes of other nodes that may wait to be read.
+/// The maximum number of messages from other nodes that wait to be read.
 const MAX_UNREAD: usize = 16_384;
-/// The pause after NATS was not usable at all.
+/// The pause after a failure that NATS' client does not recover from.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Carries notes until `stop` is cancelled. The nodes of one project, and no others, use the same `subject`. While NATS cannot
-/// be reached, notes are lost; realtime logs that it cannot be reached.
-pub(super) async fn carry(nodes: Nodes, url: String, subject: String, stop: CancellationToken) {
-    let Some(mut notes) = nodes.carry() else { return };
+/// Transfers messages until `stop` is cancelled. The nodes of one project, and no others, use the same `subject`. While
+/// NATS cannot be reached, messages are lost; realtime logs that it cannot be reached.
+pub(super) async fn transfer(nodes: Nodes, url: String, subject: String, stop: CancellationToken) {
+    let Some(mut messages) = nodes.outgoing() else { return };
     let subject = Subject::from(subject);
-    let carrying = async {
+    let transferring = async {
         loop {
-            if let Err(error) = carry_by(&nodes, &url, &subject, &mut notes).await {
+            if let Err(error) = transfer_over_connection(&nodes, &url, &subject, &mut messages).await {
                 tracing::warn!(%error, "other nodes are not told of writes and counts");
             }
             tokio::time::sleep(PAUSE).await;
         }
     };
-    stop.run_until_cancelled(carrying).await;
+    stop.run_until_cancelled(transferring).await;
 }
 
-/// Carries notes by one connection, which is opened in the background, and again whenever it breaks.
-async fn carry_by(
+/// Transfers messages over one connection, which is opened in the background, and reopened whenever it breaks.
+async fn transfer_over_connection(
     nodes: &Nodes,
     url: &str,
     subject: &Subject,
-    notes: &mut mpsc::Receiver<Bytes>,
+    messages: &mut mpsc::Receiver<Bytes>,
 ) -> Result<(), async_nats::Error> {
-    // The node does not receive its own notes.
+    // The node must not receive its own messages.
     let options = ConnectOptions::new().name("basalt").no_echo().retry_on_initial_connect();
     let options = options.subscription_capacity(MAX_UNREAD);
     let client = realtime::connect_to_nats(url, options).await?;
     let mut received = client.subscribe(subject.clone()).await?;
     loop {
         tokio::select! {
-            note = received.next() => match note {
-                Some(note) => nodes.receive(&note.payload),
+            message = received.next() => match message {
+                Some(message) => nodes.receive(&message.payload),
                 None => return Ok(()),
             },
-            Some(note) = notes.recv() => client.publish(subject.clone(), note).await?,
+            Some(message) = messages.recv() => client.publish(subject.clone(), message).await?,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A router of endpoints by path prefix. Every request passes it, so it does less than a general router: it has no
+//! A router of endpoints by path prefix. It handles every request, so it does less than a general router: it has no
 //! parameters and no patterns.
 
 use poem::endpoint::BoxEndpoint;
@@ -18,8 +18,8 @@ impl PrefixRouter {
         Self { mounted: Vec::new(), others: others.boxed() }
     }
 
-    /// Mounts `endpoint` at `prefix`, which begins with a slash and does not end with one. The endpoint gets paths without
-    /// the prefix, and `/` for the prefix itself.
+    /// Mounts `endpoint` at `prefix`, which begins with a slash and does not end with one. The endpoint gets paths
+    /// without the prefix, and `/` for the prefix itself.
     pub(super) fn mount(
         mut self,
         prefix: &'static str,

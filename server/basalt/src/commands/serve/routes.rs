@@ -56,11 +56,11 @@ pub(super) fn public(
     }
     if let Some(storage) = &running.storage {
         let face = gateway.open("storage", storage::service(storage.clone()));
-        // Each bucket has a limit of its own, and its refusal another form than the gateway's.
+        // Each bucket has a limit of its own, and the error for larger files has another form than the gateway's.
         routes = routes.mount("/storage/v1", face.body_limit(u64::MAX).named(storage::names()));
     }
     if let Some(realtime) = &running.realtime {
-        // Tokens decide, and refusals are in another form than the gateway's.
+        // Tokens decide about access, and refusals have another form than the gateway's.
         let face = gateway.open("realtime", realtime::service(realtime.clone()));
         routes = routes.mount("/realtime/v1", face.named(realtime::names()));
     }
@@ -72,8 +72,8 @@ pub(super) fn public(
     Ok(routes.mount("/health", health(running)))
 }
 
-/// Reports whether a request to the public port is completed even if its client disconnects: all that may write. With
-/// auth any request may: links in mails and redirects of providers are opened with GET.
+/// Reports whether a request to the public port is completed even if its client disconnects, because it may write. With
+/// auth, any request may write: links in mails and redirects of providers are opened with GET.
 pub(super) fn must_finish(request: &Request) -> bool {
     accept::may_write(request) || request.uri().path().starts_with(AUTH)
 }
@@ -112,7 +112,7 @@ fn health(running: &RunningServices) -> impl Endpoint<Output = Response> + use<>
             if rest.is_some_and(|rest| !rest.is_ready()) {
                 return Err("the schema cache is not loaded".to_owned());
             }
-            // Reads go on without a primary, and one that stands still would keep this answer waiting.
+            // Reads continue without a primary, and a primary that does not respond would delay this answer.
             if database.healthy_replicas() > 0 {
                 return Ok(());
             }

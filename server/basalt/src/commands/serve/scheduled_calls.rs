@@ -8,10 +8,10 @@ use functions::TakeCall;
 
 /// How long the statement may take.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
-/// The most time by which a call may be early: timers are not exact.
+/// The maximum time by which a call may be early: timers are not exact.
 const MAX_TOLERANCE: Duration = Duration::from_secs(1);
 
-/// Returns a function that takes calls by means of `database`, whose login owns the schema `basalt`.
+/// Returns a function that claims calls in `database`, whose login owns the schema `basalt`.
 pub(super) fn take_from(database: Database) -> TakeCall {
     Arc::new(move |function, interval| {
         let database = database.clone();
@@ -19,7 +19,8 @@ pub(super) fn take_from(database: Database) -> TakeCall {
     })
 }
 
-/// Takes the call of `function` that is due every `interval`, for this node. Returns false if another node has made it.
+/// Claims the call of `function` that is due every `interval`, for this node. Returns `false` if another node has
+/// claimed it.
 ///
 /// Errors: those of the database.
 async fn take(database: &Database, function: &str, interval: Duration) -> Result<bool, database::Error> {
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_call_is_taken_once_per_interval() {
+    async fn a_call_is_claimed_once_per_interval() {
         let database = testkit::Database::create().await;
         let connect = || async {
             let settings = database::Settings::new(database.uri().parse().unwrap());

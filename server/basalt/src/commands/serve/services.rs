@@ -42,21 +42,21 @@ pub(super) struct RunningServices {
     pub(super) probe: Database,
     /// Decides which node makes a scheduled call, if there are schedules.
     pub(super) take_call: Option<functions::TakeCall>,
-    /// Cancelled when no more requests should come.
+    /// Cancelled when clients should send no more requests.
     pub(super) draining: CancellationToken,
     /// The table of slow statements.
     pub(super) slow: SlowStatements,
-    /// Every pool, under the name that it has in metrics.
+    /// All pools with their names in metrics.
     databases: Vec<(&'static str, Database)>,
-    /// `None` if nothing is sent.
+    /// `None` if neither traces nor metrics are sent.
     export: Option<Export>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
 
 impl RunningServices {
-    /// Opens the pools and starts the services that `settings` enable, of a server at `address`. If one fails, the others
-    /// are stopped: they would only log errors about the end of Postgres, after the actual reason.
+    /// Opens the pools and starts the services that `settings` enable, of a server at `address`. If one fails, the
+    /// others are stopped: they would only log errors about the end of Postgres, after the actual reason.
     pub(super) async fn start(
         settings: &Settings,
         access: &DatabaseAccess<'_>,
@@ -137,7 +137,7 @@ impl RunningServices {
         Ok(())
     }
 
-    /// Shows what is not one service's among the metrics, and starts to send them all.
+    /// Registers the metrics that belong to no single service, and starts to send all metrics.
     fn report(&mut self) {
         let pools = PoolMetrics(self.databases.clone());
         let shared = metrics::shared(self.verifier.clone(), self.slow.clone());
@@ -151,7 +151,7 @@ impl RunningServices {
         }
     }
 
-    /// Starts the tasks that share what nodes have counted and written, if there can be several.
+    /// Starts the tasks that share counts and positions of writes between nodes, if there can be several nodes.
     fn start_nodes(&self, nats_url: &str, keys: &tokens::Keys) {
         if nats_url.is_empty() {
             return;
@@ -162,12 +162,13 @@ impl RunningServices {
         }
         let subject = format!("basalt.nodes.{}", keys.derive("notes of nodes"));
         let url = nats_url.to_owned();
-        self.tasks.spawn(nodes::carry(gateway.nodes().clone(), url, subject, self.stop.clone()));
+        self.tasks.spawn(nodes::transfer(gateway.nodes().clone(), url, subject, self.stop.clone()));
         let stop = self.stop.clone();
         self.tasks.spawn(async move { stop.run_until_cancelled(gateway.share_request_counts()).await });
     }
 
-    /// Starts realtime, as the administrator: it asks policies as the callers' roles, but replicates as itself.
+    /// Starts realtime with the administrator's login: it checks policies as the callers' roles, but replicates as the
+    /// administrator.
     async fn start_realtime(
         &mut self,
         settings: &realtime::Settings,
@@ -176,7 +177,7 @@ impl RunningServices {
     ) -> Result<(), Error> {
         let pool_size = settings.pool_size as usize;
         let (renewal, slow) = (access.renewal.clone(), access.slow.clone());
-        // It tells of changes to tables, rights and policies.
+        // The channel has notifications of changes to tables, rights and policies.
         let channel = connections.channel_enabled.then(|| connections.channel.clone());
         let database = access
             .backend
@@ -227,7 +228,7 @@ impl RunningServices {
         Ok(())
     }
 
-    /// Starts the task that keeps the schema cache up to date and waits a moment until it is loaded, for the first
+    /// Starts the task that keeps the schema cache up to date, and waits briefly until it is loaded, for the first
     /// request.
     async fn start_rest(&mut self, rest: rest::Rest) {
         let (service, stop) = (rest.clone(), self.stop.clone());

@@ -7,12 +7,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 
-/// Signals that come this soon after the first one are its repetitions: npm forwards a Ctrl-C to its children, which have
-/// had it from the terminal already. Source: npm/cli#5021.
+/// Signals that come this soon after the first one are repetitions: npm forwards a Ctrl-C to its children, which have
+/// already received it from the terminal. Source: npm/cli#5021.
 const REPETITION: Duration = Duration::from_secs(1);
 
-/// Listens for SIGINT (Ctrl-C) and SIGTERM, and returns a token that the first one cancels. A later one ends the process.
-/// Must be called inside a Tokio runtime.
+/// Listens for SIGINT (Ctrl-C) and SIGTERM, and returns a token that the first one cancels. A later one ends the
+/// process. Must be called inside a Tokio runtime.
 pub(super) fn listen() -> Result<CancellationToken, Error> {
     let open = |kind| signal(kind).map_err(Error::io("listen for signals"));
     let (interrupt, terminate) = (open(SignalKind::interrupt())?, open(SignalKind::terminate())?);

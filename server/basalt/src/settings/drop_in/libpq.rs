@@ -155,8 +155,8 @@ fn read_password(parameters: &Conninfo, variables: &Variables, warnings: &mut Ve
     })
 }
 
-/// Returns the password in a line `host:port:database:user:password` if it matches the four `wanted` values. `*` matches
-/// anything; a backslash escapes the next character.
+/// Returns the password in a line `host:port:database:user:password` if it matches the four `wanted` values. `*`
+/// matches anything; a backslash escapes the next character.
 fn password(line: &str, wanted: [&str; 4]) -> Option<String> {
     let mut rest = line.strip_prefix('#').map_or(Some(line), |_| None)?;
     for wanted in wanted {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_add_what_the_uri_lacks() {
+    fn variables_add_missing_parameters_of_the_uri() {
         let all = [
             ("PGHOST", "/run/pg,db.example"),
             ("PGPORT", "5433,5434"),

@@ -1,4 +1,4 @@
-//! Tests of the settings of a server that stands in for another.
+//! Tests of the settings of a server that replaces another program.
 
 use database::conninfo::Conninfo;
 use settings::Variables;
@@ -10,7 +10,7 @@ fn read(only: &[Service], variables: &[(&str, &str)]) -> Result<Option<DropIn>, 
     DropIn::read(&Invocation { only, variables: owned(variables), ..Invocation::default() })
 }
 
-/// Returns what a file with this text sets beside `variables`.
+/// Returns the settings of a file with this text, together with `variables`.
 fn of_file(text: &str, variables: &[(&str, &str)]) -> DropIn {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
@@ -28,7 +28,7 @@ fn owned(variables: &[(&str, &str)]) -> Variables {
 }
 
 #[test]
-fn only_rest_on_a_database_of_its_own_is_one() {
+fn only_rest_on_a_separate_database_is_a_drop_in() {
     let uri = ("PGRST_DB_URI", "postgres://a@h/d");
     assert!(read(&[Service::Rest], &[]).unwrap().is_none());
     assert!(read(&[Service::Rest, Service::Auth], &[uri]).unwrap().is_none());
@@ -106,14 +106,14 @@ fn variables_are_upstreams() {
 }
 
 #[test]
-fn the_database_comes_from_libpqs_variables_where_the_file_is_silent() {
+fn libpqs_variables_name_the_database_if_the_file_does_not() {
     let found = of_file("db-anon-role = \"web\"\n", &[("PGHOST", "h"), ("PGUSER", "u")]);
     assert_eq!(found.database.server.to_uri(), "postgresql://u@h");
     assert!(found.settings.text().contains("db-uri = \"postgresql://\"\n"), "{}", found.settings.text());
 }
 
 #[test]
-fn libpqs_variables_alone_will_do() {
+fn libpqs_variables_alone_name_the_database() {
     assert!(read(&[Service::Rest], &[("PGUSER", "u")]).unwrap().is_none());
     let host = ("PGHOST", "h");
     assert!(read(&[Service::Rest], &[host, ("DATABASE_URL", "postgres://x/y")]).unwrap().is_none());
@@ -127,7 +127,7 @@ fn libpqs_variables_alone_will_do() {
 }
 
 #[test]
-fn secrets_need_not_be_text_and_what_is_empty_is_set() {
+fn secrets_need_not_be_text_and_empty_variables_are_set() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let secret: Vec<u8> = (0..40).map(|byte| byte * 6).collect();
     std::fs::write(file.path(), [secret.as_slice(), b"\n"].concat()).unwrap();
@@ -151,13 +151,13 @@ fn secrets_need_not_be_text_and_what_is_empty_is_set() {
     assert!(read_back(&found).settings.service.jwt_secret_is_base64);
 }
 
-/// Returns what a file with all these settings sets.
+/// Returns the settings of a file that sets all of these.
 fn read_back(found: &DropIn) -> DropIn {
     of_file(&found.settings.text(), &[])
 }
 
 #[test]
-fn what_is_dumped_is_a_configuration_file() {
+fn the_dump_is_a_configuration_file() {
     let found = read(
         &[Service::Rest],
         &[
@@ -183,7 +183,7 @@ fn what_is_dumped_is_a_configuration_file() {
 }
 
 #[test]
-fn variables_win_over_the_file() {
+fn variables_override_the_file() {
     let lines =
         "db-uri = \"postgres://a@h/d\"\ndb-schemas = \"one\"\ndb-anon-role = \"web\"\nserver-port = 3001\n";
     let found = of_file(lines, &[("PGRST_DB_SCHEMAS", "two")]);

@@ -189,7 +189,7 @@ fn any_sequence_of_tokens_is_split_only_at_its_semicolons() {
     }
 }
 
-/// Whatever the bytes are, splitting ends, and every statement is at its offset.
+/// For any bytes, splitting ends, and every statement is at its offset.
 #[test]
 fn garbage_causes_no_panic_and_no_wrong_offset() {
     let alphabet = ['\'', '"', '$', 'a', 'E', '\\', ';', '(', ')', '-', '/', '*', '\n', 'é', ' ', '\0', '1'];

@@ -9,11 +9,11 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
 
-/// A socket on which a write that fails never ends.
+/// A socket on which a write that fails stays pending forever.
 ///
-/// A worker may answer without reading the whole call, and close its end. hyper gives up a call whose body it cannot
-/// write, and the answer with it. If the write waits for ever instead, hyper goes on to read: the answer and the end of
-/// the connection, or the end alone, which it reports.
+/// A worker may answer without reading the whole call, and close its end. If hyper cannot write the body of a call, it
+/// abandons the call together with the answer. If the write stays pending instead, hyper continues to read: either the
+/// answer and then the end of the connection, or only the end, which it reports.
 pub(super) struct Stream(TokioIo<UnixStream>);
 
 impl Stream {

@@ -1,4 +1,5 @@
-//! Carries a WebSocket between its caller and its function, and closes it at both ends when it has to end.
+//! Transfers the bytes of a WebSocket between its caller and its function, and closes it at both ends when it has to
+//! end.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use tokio::time::timeout;
 
 use super::frames::{self, Frames};
 
-/// Bytes that are carried at a time, in each direction.
+/// The number of bytes that are transferred at a time, in each direction.
 const BUFFER: usize = 8 * 1024;
 /// How long the ends may take to finish their current frame and to answer the close frame.
 const GRACE: Duration = Duration::from_secs(2);
@@ -23,7 +24,7 @@ pub(super) struct Close(u16, &'static str);
 impl Close {
     /// The call has reached its time limit.
     pub(super) const LATE: Self = Self(1001, "the time limit of the call was reached");
-    /// The server stops.
+    /// The server is stopping.
     pub(super) const STOPPING: Self = Self(1001, "the server is shutting down");
     const SILENT: Self = Self(1001, "nothing was said for too long");
     const GONE: Self = Self(1011, "the function has ended");
@@ -31,7 +32,7 @@ impl Close {
 
 /// Copies bytes from either end to the other, until both have ended, one of them breaks, no bytes come for `silence`,
 /// or `ending` completes with the reason to close. `early` holds the bytes that the function has already sent.
-pub(super) async fn carry(
+pub(super) async fn transfer(
     caller: impl AsyncRead + AsyncWrite,
     (function, early): (impl AsyncRead + AsyncWrite, Bytes),
     silence: Duration,
@@ -46,7 +47,7 @@ pub(super) async fn carry(
             if up.run(&moved).await == End::Source {
                 let _ = up.to.shutdown().await;
             }
-            // The function may still send; the end of its direction ends both.
+            // The function may still send; the end of its direction ends both directions.
             std::future::pending().await
         };
         tokio::select! {
@@ -75,9 +76,9 @@ pub(super) async fn carry(
 /// Which side has ended one direction.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
-    /// The sender.
+    /// The sender has.
     Source,
-    /// The receiver.
+    /// The receiver has.
     Sink,
 }
 
@@ -89,7 +90,7 @@ struct Direction<From, To> {
     buffer: Vec<u8>,
     /// The part of `buffer` that has not been written.
     rest: Range<usize>,
-    /// Follows the bytes that were written.
+    /// Tracks the frames in the bytes that were written.
     frames: Frames,
     /// Whether frames have to be masked.
     is_masked: bool,
@@ -167,9 +168,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn both_ends_get_what_the_other_sends_and_its_end() {
+    async fn both_ends_receive_the_bytes_and_the_end_of_the_other() {
         let ((mut caller, ours), (theirs, mut function)) = (duplex(64), duplex(64));
-        let carried = tokio::spawn(carry(ours, (theirs, Bytes::from_static(HELLO)), LONG, pending()));
+        let transferred = tokio::spawn(transfer(ours, (theirs, Bytes::from_static(HELLO)), LONG, pending()));
         let mut hello = [0; HELLO.len()];
         caller.read_exact(&mut hello).await.unwrap();
         assert_eq!(hello, HELLO);
@@ -191,7 +192,7 @@ mod tests {
         let mut last = Vec::new();
         caller.read_to_end(&mut last).await.unwrap();
         assert_eq!(last, BYE);
-        carried.await.unwrap();
+        transferred.await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
@@ -199,7 +200,7 @@ mod tests {
         let ((mut caller, ours), (theirs, mut function)) = (duplex(64), duplex(64));
         let begun = Instant::now();
         let silence = Duration::from_secs(10);
-        let carried = tokio::spawn(carry(ours, (theirs, Bytes::new()), silence, pending()));
+        let transferred = tokio::spawn(transfer(ours, (theirs, Bytes::new()), silence, pending()));
         for _ in 0..5 {
             tokio::time::sleep(Duration::from_secs(9)).await;
             function.write_all(HELLO).await.unwrap();
@@ -209,7 +210,7 @@ mod tests {
         assert!(text(&mut function).await.ends_with(Close::SILENT.1));
         assert!(begun.elapsed() >= Duration::from_secs(55));
         drop(caller);
-        carried.await.unwrap();
+        transferred.await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
@@ -220,26 +221,26 @@ mod tests {
             let _ = ended.await;
             Close::LATE
         };
-        let carried = tokio::spawn(carry(ours, (theirs, Bytes::new()), LONG, ending));
+        let transferred = tokio::spawn(transfer(ours, (theirs, Bytes::new()), LONG, ending));
         function.write_all(&HELLO[..4]).await.unwrap();
         caller.read_exact(&mut [0; 4]).await.unwrap();
         end.send(()).unwrap();
-        // The function's end can be closed at once: it is in the middle of no frame of the caller's.
+        // The function's end can be closed at once: no frame of the caller is incomplete.
         assert!(text(&mut function).await.ends_with(Close::LATE.1));
         function.write_all(&HELLO[4..]).await.unwrap();
         let seen = text(&mut caller).await;
         assert!(seen.starts_with("llo\u{fffd}") && seen.ends_with(Close::LATE.1), "{seen:?}");
         drop(caller);
-        carried.await.unwrap();
+        transferred.await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_caller_gets_a_close_frame_if_the_function_sends_none() {
         let ((mut caller, ours), (theirs, function)) = (duplex(64), duplex(64));
-        let carried = tokio::spawn(carry(ours, (theirs, Bytes::new()), LONG, pending()));
+        let transferred = tokio::spawn(transfer(ours, (theirs, Bytes::new()), LONG, pending()));
         drop(function);
         assert!(text(&mut caller).await.ends_with(Close::GONE.1));
         drop(caller);
-        carried.await.unwrap();
+        transferred.await.unwrap();
     }
 }
