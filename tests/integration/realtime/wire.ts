@@ -168,7 +168,7 @@ export class Wire {
   }
 
   /** Takes the first frame that matches, once it is there. */
-  async take(matches: (frame: Frame) => boolean, what: string, within = 25_000): Promise<Frame> {
+  async take(matches: (frame: Frame) => boolean, what: string, within = 10_000): Promise<Frame> {
     let found: Frame | undefined
     const isThere = () => {
       const index = this.received.findIndex(matches)
@@ -265,7 +265,7 @@ export class Wire {
   }
 
   /** Waits until the server has closed the socket, and returns the code. */
-  async closeCode(within = 25_000): Promise<number> {
+  async closeCode(within = 10_000): Promise<number> {
     await this.until(() => this.closed !== null, 'end of the socket', within).catch(() => undefined)
     if (this.closed === null) throw new Error('the socket is still open')
     return this.closed.code
