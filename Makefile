@@ -3,8 +3,9 @@
 #   make run         build everything (release) and serve it
 #   make dev         the same with hot reload: debug build, Vite's dev server behind the same port
 #   make test        every test: Rust, client, integration, browser
-#   make lint        rustfmt, clippy, unused dependencies, tests that documents name, files of deploy/, eslint, prettier, tsc
-#   make audit       licences, sources and known vulnerabilities of the dependencies (cargo-deny), cargo-machete
+#   make lint        rustfmt, clippy, cargo-machete, cargo-deny, tests that documents name, files of deploy/, eslint, prettier,
+#                    tsc
+#   make audit       known vulnerabilities of the dependencies (cargo-deny); needs github.com
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
 #   make cluster     the production shape on this machine: Postgres with two standbys, NATS, an S3 store, two nodes, HAProxy
 #   make test-cluster  its tests, and what it answers while each part of it is killed
@@ -83,13 +84,13 @@ test: test-tools client/dist/index.html tests/python/.venv/pyvenv.cfg optional-e
 lint: node_modules/.package-lock.json
 	cargo fmt --all --check
 	$(CLIPPY)
-	node scripts/unused-dependencies.mjs
+	scripts/check-dependencies
 	node scripts/check-test-names.mjs docs/security.md
 	node scripts/check-deploy.mjs
 	npm run --silent lint
 
 audit: tools
-	@scripts/audit
+	@scripts/check-dependencies advisories
 
 soak: test-tools
 	@cargo build --locked -p basalt
