@@ -3,7 +3,6 @@ import process from 'node:process'
 import { expect, test } from './fixtures.ts'
 
 test('a killed Postgres comes back under the running server', async ({ page, server }) => {
-  test.slow()
   await page.goto(server.access.url)
   const before = await server.postgresPid()
   process.kill(before, 'SIGKILL')
