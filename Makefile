@@ -3,8 +3,7 @@
 #   make run         build everything (release) and serve it
 #   make dev         the same with hot reload: debug build, Vite's dev server behind the same port
 #   make test        every test: Rust, client, integration, browser
-#   make lint        rustfmt, clippy, cargo-machete, cargo-deny, tests that documents name, files of deploy/, eslint, prettier,
-#                    tsc
+#   make lint        rustfmt, clippy, dependencies, tests that documents name, files of deploy/, eslint, prettier, tsc
 #   make audit       known vulnerabilities of the dependencies (cargo-deny); needs github.com
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
 #   make cluster     the production shape on this machine: Postgres with two standbys, NATS, an S3 store, two nodes, HAProxy
