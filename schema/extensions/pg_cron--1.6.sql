@@ -59,6 +59,21 @@ create policy cron_job_policy on cron.job using (username = current_user);
 grant select, insert, update, delete on cron.job to public;
 grant usage, select on sequence cron.jobid_seq to public;
 
+-- Who bypasses policies could otherwise have jobs that run as somebody with more rights.
+create function cron._keep_user() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if not cron._is_superuser() and (new.username <> current_user or tg_op = 'UPDATE' and old.username <> current_user) then
+    raise exception 'new row violates row-level security policy for table "job"' using errcode = 'insufficient_privilege';
+  end if;
+  return new;
+end
+$$;
+create trigger keep_user before insert or update on cron.job for each row execute function cron._keep_user();
+alter table cron.job enable always trigger keep_user;
+
 alter table cron.job_run_details enable row level security;
 create policy cron_job_run_details_policy on cron.job_run_details using (username = current_user);
 grant select, delete on cron.job_run_details to public;
@@ -406,7 +421,8 @@ do $$
 begin
   if exists (select from pg_catalog.pg_roles where rolname = 'postgres') then
     grant usage on schema cron to postgres with grant option;
-    grant all privileges on all tables in schema cron to postgres with grant option;
+    -- Not "trigger": the worker writes these tables as the superuser, who would run the trigger's function.
+    grant select, insert, update, delete, truncate on all tables in schema cron to postgres with grant option;
     grant execute on all functions in schema cron to postgres;
   end if;
 end $$;

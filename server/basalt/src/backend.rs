@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use database::cluster::{Cluster, DEFAULT_PASSWORD, Options, Search};
+use database::cluster::{AdministratorLogins, Cluster, DEFAULT_PASSWORD, Options, POSTGRES, Search};
 use database::conninfo::Conninfo;
 use database::migrate::{self, Migrator, Report, State};
 use database::{Client, Database};
@@ -37,21 +37,25 @@ const ATTACH_LIMIT: Duration = Duration::from_secs(3);
 pub(crate) struct Backend {
     /// The Postgres that this process has started.
     pub(crate) cluster: Option<Cluster>,
-    /// The parameters with which the administrator logs in.
+    /// The parameters with which the administrator logs in: the superuser of the embedded Postgres.
     admin: Conninfo,
+    /// The parameters with which the project's own administrator logs in, the role `postgres` of the embedded Postgres.
+    /// Elsewhere it is the same login.
+    project: Conninfo,
 }
 
 impl Backend {
     /// Starts the embedded Postgres, or uses the one of `DATABASE_URL`.
     pub(crate) async fn start(settings: &Settings) -> Result<Self, Error> {
         if let Some(url) = &settings.database.url {
-            let backend = Self { cluster: None, admin: url.clone() };
+            let backend = Self { cluster: None, admin: url.clone(), project: url.clone() };
             backend.wait().await?;
             return Ok(backend);
         }
         data_folder(settings)?;
         let cluster = Cluster::start(options(settings)).await?;
-        Ok(Self { admin: cluster.login(), cluster: Some(cluster) })
+        let (admin, project) = (superuser_session(cluster.login()), cluster.postgres_login());
+        Ok(Self { admin, project, cluster: Some(cluster) })
     }
 
     /// Does what [`Self::start`] does, but uses the Postgres of a Basalt that already runs on the same data folder.
@@ -59,7 +63,7 @@ impl Backend {
         if settings.database.url.is_none()
             && let Some(running) = RunningPostgres::find_answering(&settings.data_dir).await
         {
-            return Ok(Self { cluster: None, admin: running.login() });
+            return Ok(running.backend());
         }
         Self::start(settings).await
     }
@@ -78,8 +82,10 @@ impl Backend {
     /// Returns the database of `DATABASE_URL` or, without it, of the Basalt that is `running`. Does not start or wait
     /// for anything.
     pub(crate) fn existing(settings: &Settings, running: Option<&RunningPostgres>) -> Option<Self> {
-        let url = settings.database.url.clone();
-        Some(Self { cluster: None, admin: url.or_else(|| running.map(RunningPostgres::login))? })
+        match &settings.database.url {
+            Some(url) => Some(Self { cluster: None, admin: url.clone(), project: url.clone() }),
+            None => running.map(RunningPostgres::backend),
+        }
     }
 
     /// Waits for a database that may be starting at the same time as this process.
@@ -110,18 +116,15 @@ impl Backend {
         match (logins, &self.cluster) {
             (Logins::Administrator, _) => self.admin.clone(),
             (Logins::OwnRoles, Some(cluster)) => cluster.login_as(role, &password(keys, role)),
-            (Logins::OwnRoles, None) => uri::for_role(&self.admin, role, &password(keys, role)),
+            (Logins::OwnRoles, None) => uri::for_role(&self.project, role, &password(keys, role)),
         }
     }
 
-    /// Returns the administrator's URI for programs that support less than libpq: over TCP, with few parameters. It
-    /// contains a password and must not be logged.
+    /// Returns the URI of the project's administrator for programs that support less than libpq: over TCP, with few
+    /// parameters. It contains a password and must not be logged.
     pub(crate) fn client_uri(&self) -> Result<String, Error> {
-        let embedded = self
-            .cluster
-            .as_ref()
-            .and_then(|cluster| cluster.tcp_login(cluster.superuser(), cluster.password()));
-        Ok(database::client_uri(embedded.as_ref().unwrap_or(&self.admin))?)
+        let embedded = self.cluster.as_ref().and_then(Cluster::postgres_tcp_login);
+        Ok(database::client_uri(embedded.as_ref().unwrap_or(&self.project))?)
     }
 
     /// Returns a pool of one connection as the administrator.
@@ -140,12 +143,28 @@ impl Backend {
         result
     }
 
-    /// Connects as the administrator, with a pool for a service; `adjust` sets its size.
-    pub(crate) async fn admin_with(
+    /// Returns a pool of one connection as the project's administrator.
+    pub(crate) async fn project(&self) -> Result<Database, Error> {
+        admin_of(self.project.clone()).await
+    }
+
+    /// Runs `work` on a pool that [`Self::project`] returns, and then closes the pool.
+    pub(crate) async fn with_project<T>(
+        &self,
+        work: impl AsyncFnOnce(&Database) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let project = self.project().await?;
+        let result = work(&project).await;
+        project.close().await;
+        result
+    }
+
+    /// Connects as the project's administrator, with a pool for a service; `adjust` sets its size.
+    pub(crate) async fn project_with(
         &self,
         adjust: impl FnOnce(database::Settings) -> database::Settings,
     ) -> Result<Database, Error> {
-        Ok(Database::connect(adjust(database::Settings::new(self.admin.clone()))).await?)
+        Ok(Database::connect(adjust(database::Settings::new(self.project.clone()))).await?)
     }
 
     /// Stops the Postgres that this process has started, if any.
@@ -158,11 +177,22 @@ impl Backend {
     }
 }
 
+/// Returns `login` of the superuser with settings that keep what the project has defined from running with its rights:
+/// triggers, event triggers and functions in schemas that others may write to. Where `postgres` itself is the superuser,
+/// the login stays as it is: the project's migrations use it, too.
+fn superuser_session(mut login: Conninfo) -> Conninfo {
+    if login.get("user") != Some(POSTGRES) {
+        login.set("options", "-c session_replication_role=replica -c search_path=pg_catalog");
+    }
+    login
+}
+
 /// Returns the options of the embedded Postgres.
 pub(crate) fn options(settings: &Settings) -> Options {
     Options {
         port: Some(settings.database.port),
         password: settings.database.default_password.then_some(DEFAULT_PASSWORD),
+        postgres_superuser: settings.database.postgres_superuser,
         search: search(settings),
         progress: Some(Arc::new(|progress| console::step(progress))),
         ..Options::new(&settings.data_dir)
@@ -232,32 +262,47 @@ pub(crate) enum Logins {
 ///
 /// If the platform existed already, as on hosted Supabase, the roles and their passwords belong to the servers that use
 /// them: they are not changed, and the services log in as the administrator.
-pub(crate) async fn migrate(settings: &Settings, keys: &Keys, admin: &Database) -> Result<Logins, Error> {
-    let mut client: Client = admin.client().await?;
-    let mut migrator = Migrator::new(&mut client);
-    if settings.database.url.is_some() && !migrator.is_own().await? {
-        consent::confirm_adoption(settings).await?;
+pub(crate) async fn migrate(settings: &Settings, keys: &Keys, backend: &Backend) -> Result<Logins, Error> {
+    backend
+        .with_admin(async |admin| {
+            let mut client: Client = admin.client().await?;
+            let mut migrator = Migrator::new(&mut client);
+            if settings.database.url.is_some() && !migrator.is_own().await? {
+                consent::confirm_adoption(settings).await?;
+            }
+            report_applied("platform schema", &migrator.platform().await?);
+            store_secrets(settings, &mut client).await
+        })
+        .await?;
+    let status = backend.with_project(async |project| migrate_project(settings, project).await).await?;
+    if status.platform.iter().any(|entry| entry.state == State::Adopted) {
+        return Ok(Logins::Administrator);
     }
-    report_applied("platform schema", &migrator.platform().await?);
+    let passwords = [AUTHENTICATOR, AUTH_ADMIN, STORAGE_ADMIN].map(|role| (role, password(keys, role)));
+    let passwords = passwords.each_ref().map(|(role, password)| (*role, password.as_str()));
+    backend
+        .with_admin(async |admin| {
+            let mut client: Client = admin.client().await?;
+            Ok(migrate::set_role_passwords(&mut client, &passwords).await?)
+        })
+        .await?;
+    Ok(Logins::OwnRoles)
+}
+
+/// Applies the project's roles, migrations and seed, and returns the state of all migrations after that.
+async fn migrate_project(settings: &Settings, project: &Database) -> Result<migrate::Status, Error> {
+    let mut client: Client = project.client().await?;
+    let mut migrator = Migrator::new(&mut client);
     if let Some(roles) = settings.project.roles() {
         report_applied("roles", &migrator.seed(&settings.project.root, &[roles]).await?);
     }
-    store_secrets(settings, &mut client).await?;
-    let mut migrator = Migrator::new(&mut client);
     if settings.migrations.enabled {
         report_applied("migrations", &migrator.project(&settings.migrations.path).await?);
     }
     if settings.seed.enabled {
         report_applied("seed", &migrator.seed(&settings.project.root, &settings.seed.files).await?);
     }
-    let status = migrator.status(&settings.migrations.path).await?;
-    if status.platform.iter().any(|entry| entry.state == State::Adopted) {
-        return Ok(Logins::Administrator);
-    }
-    let passwords = [AUTHENTICATOR, AUTH_ADMIN, STORAGE_ADMIN].map(|role| (role, password(keys, role)));
-    let passwords = passwords.each_ref().map(|(role, password)| (*role, password.as_str()));
-    migrate::set_role_passwords(&mut client, &passwords).await?;
-    Ok(Logins::OwnRoles)
+    Ok(migrator.status(&settings.migrations.path).await?)
 }
 
 /// Stores the secrets of `[db.vault]` in the vault before the project's migrations run, as the Supabase CLI does.
@@ -303,7 +348,8 @@ fn report_applied(what: &str, report: &Report) {
 pub(crate) struct RunningPostgres {
     /// Its port on 127.0.0.1.
     pub(crate) port: u16,
-    password: String,
+    /// The logins of its superuser and of the role `postgres`.
+    logins: AdministratorLogins,
 }
 
 impl RunningPostgres {
@@ -313,9 +359,8 @@ impl RunningPostgres {
     pub(crate) fn find(data_dir: &Path) -> Option<Self> {
         let lock = std::fs::read_to_string(data_dir.join("postgres/postmaster.pid")).ok()?;
         let port = lock.lines().nth(3)?.trim().parse().ok()?;
-        let passwords = std::fs::read_to_string(data_dir.join("pgpass")).ok()?;
-        let password = passwords.lines().next()?.rsplit(':').next()?.to_owned();
-        Some(Self { port, password })
+        let logins = AdministratorLogins::read(data_dir, port)?;
+        Some(Self { port, logins })
     }
 
     /// Does what [`Self::find`] does; but returns `None` as well if it does not accept connections: the files may have
@@ -325,13 +370,16 @@ impl RunningPostgres {
         found.answers().await.then_some(found)
     }
 
-    fn login(&self) -> Conninfo {
-        Conninfo::login("127.0.0.1", self.port, "postgres", &self.password, "postgres")
+    fn backend(&self) -> Backend {
+        let AdministratorLogins { superuser, postgres } = self.logins.clone();
+        Backend { cluster: None, admin: superuser_session(superuser), project: postgres }
     }
 
     async fn answers(&self) -> bool {
-        let settings =
-            database::Settings { connect_timeout: ATTACH_LIMIT, ..database::Settings::new(self.login()) };
+        let settings = database::Settings {
+            connect_timeout: ATTACH_LIMIT,
+            ..database::Settings::new(self.logins.postgres.clone())
+        };
         let attempt = async {
             let database = Database::connect(settings).await.ok()?;
             let answer = database.ping().await.ok();

@@ -154,6 +154,9 @@ settings::settings! {
         /// the Supabase CLI.
         #[setting(variables = ["BASALT_DEFAULT_DATABASE_PASSWORD"], key = "basalt.default_database_password")]
         pub(crate) default_password: bool = true,
+        /// Whether the role `postgres` of the embedded one is a superuser, which it is not on hosted Supabase.
+        #[setting(variables = ["BASALT_POSTGRES_SUPERUSER"], key = "basalt.postgres_superuser")]
+        pub(crate) postgres_superuser: bool = false,
         /// Port of the embedded one on 127.0.0.1.
         #[setting(variables = ["BASALT_DATABASE_PORT"], key = "db.port")]
         pub(crate) port: u16 = 54322,

@@ -6,6 +6,8 @@
 mod conformance;
 #[path = "cli/functions.rs"]
 mod functions;
+#[path = "cli/harden.rs"]
+mod harden;
 #[path = "cli/init.rs"]
 mod init;
 #[path = "cli/projects.rs"]

@@ -18,6 +18,7 @@ mod package;
 mod postmaster;
 mod run_dir;
 mod setup;
+mod superuser;
 mod supervisor;
 mod upgrade;
 mod watchdog;
@@ -27,7 +28,6 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::settings::Secret;
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -35,10 +35,13 @@ use tokio_util::sync::CancellationToken;
 pub use binaries::{Binaries, MINIMUM_MAJOR, Search, Version, find_psql};
 pub use error::{Error, SearchReport};
 pub use supervisor::State;
-pub use upgrade::Upgrade;
+pub use upgrade::{Hardening, Upgrade};
 
 use crate::conninfo::Conninfo;
-use data_dir::{DataDir, SUPERUSER};
+use data_dir::DataDir;
+use setup::Credentials;
+use superuser::Superuser;
+pub use superuser::{AdministratorLogins, POSTGRES};
 
 /// The password of the Supabase CLI's local database, which is publicly known.
 pub const DEFAULT_PASSWORD: &str = "postgres";
@@ -76,6 +79,8 @@ pub enum Progress {
         /// The version of the new one.
         to: Version,
     },
+    /// A new cluster with another superuser is created, into which the old one's data is copied.
+    Hardening,
     /// A database is copied to the new cluster, which takes as long as its dump and restoration.
     CopyingDatabase {
         /// The database's name.
@@ -93,6 +98,9 @@ impl fmt::Display for Progress {
             }
             Self::Starting => f.write_str("starting Postgres"),
             Self::Upgrading { from, to } => write!(f, "upgrading from Postgres {from} to {to}"),
+            Self::Hardening => {
+                f.write_str("copying the data into a cluster whose superuser is supabase_admin")
+            }
             Self::CopyingDatabase { name } => write!(f, "copying database {name}"),
         }
     }
@@ -101,14 +109,16 @@ impl fmt::Display for Progress {
 /// Options of a start.
 #[derive(Clone)]
 pub struct Options {
-    /// The folder of the cluster (`postgres/`), its password (`pgpass`), log (`logs/`) and lock.
+    /// The folder of the cluster (`postgres/`), its passwords (`pgpass`), log (`logs/`) and lock.
     pub data_dir: PathBuf,
     /// The port on 127.0.0.1 for `psql`. If it is not free, the next free one is used. 0 uses any free port; with
     /// `None` Postgres does not listen on TCP. Default: 54322, as in the Supabase CLI.
     pub port: Option<u16>,
-    /// The superuser's password, which must need no escaping in libpq's password file. Default: a random one, kept in
-    /// `pgpass`.
+    /// The password of the role `postgres`, which must need no escaping in libpq's password file. Default: a random one,
+    /// kept in `pgpass`.
     pub password: Option<&'static str>,
+    /// Whether the role `postgres` is a superuser in a cluster that has another one, too. Default: no.
+    pub postgres_superuser: bool,
     /// Where to look for Postgres.
     pub search: Search,
     /// Called before the steps that can take long.
@@ -118,8 +128,14 @@ pub struct Options {
 impl Options {
     /// Returns the default options for the cluster in `data_dir`.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
-        let search = Search::new(None);
-        Self { data_dir: data_dir.into(), port: Some(54322), password: None, search, progress: None }
+        Self {
+            data_dir: data_dir.into(),
+            port: Some(54322),
+            password: None,
+            postgres_superuser: false,
+            search: Search::new(None),
+            progress: None,
+        }
     }
 
     /// Calls the listener, if there is one.
@@ -138,7 +154,7 @@ pub struct Cluster {
     run_dir: PathBuf,
     port: u16,
     wanted_port: Option<u16>,
-    password: Secret,
+    credentials: Credentials,
     throwaway: bool,
     state: watch::Receiver<State>,
     stop: CancellationToken,
@@ -164,6 +180,27 @@ impl Cluster {
         upgrade::run(options, old).await
     }
 
+    /// Copies the cluster of `options.data_dir`, whose superuser is `postgres`, into a new one of the same version whose
+    /// superuser is `supabase_admin`, so that `postgres` has the rights that hosted Supabase gives it. The old cluster is
+    /// kept next to the new one. Must be called inside a Tokio runtime.
+    ///
+    /// Errors: see [`Error`]; each message says what to do. After an error, the data is unchanged.
+    pub async fn harden(options: Options) -> Result<Hardening, Error> {
+        upgrade::harden(options).await
+    }
+
+    /// Reports whether `postgres` is the superuser of the cluster in `data_dir`: in clusters of older releases and of
+    /// Postgres 15. `None` if there is no cluster.
+    ///
+    /// Errors: if the cluster's folder cannot be read.
+    pub fn is_postgres_superuser(data_dir: &Path) -> Result<Option<bool>, Error> {
+        let cluster = data_dir::cluster_in(data_dir);
+        if !cluster.exists() {
+            return Ok(None);
+        }
+        Ok(Some(Superuser::of(&cluster)? == Superuser::Postgres))
+    }
+
     /// Starts a new, temporary cluster, for tests. Its folder is removed by [`Cluster::stop`] or after the end of this
     /// process. It trades durability for speed, and it listens on TCP only if there is a `port`.
     pub async fn ephemeral(search: Search, port: Option<u16>) -> Result<Self, Error> {
@@ -177,7 +214,13 @@ impl Cluster {
 
     /// Returns the parameters with which the superuser logs in over the private Unix socket.
     pub fn login(&self) -> Conninfo {
-        self.login_as(SUPERUSER, self.password())
+        self.login_as(self.superuser(), self.password())
+    }
+
+    /// Returns the parameters with which the role `postgres` logs in over the private Unix socket. In clusters of older
+    /// releases it is the superuser.
+    pub fn postgres_login(&self) -> Conninfo {
+        self.login_as(POSTGRES, self.credentials.postgres_password.expose())
     }
 
     /// Returns the parameters with which `role` logs in over the private Unix socket. They stay valid when Postgres is
@@ -196,17 +239,23 @@ impl Cluster {
         self.wanted_port.map(|_| self.port)
     }
 
-    /// Returns the superuser's name.
+    /// Returns the parameters with which the role `postgres` logs in over TCP, for other programs; `None` without a
+    /// port.
+    pub fn postgres_tcp_login(&self) -> Option<Conninfo> {
+        self.tcp_login(POSTGRES, self.credentials.postgres_password.expose())
+    }
+
+    /// Returns the superuser's name: `supabase_admin`, or `postgres` in clusters of older releases.
     pub fn superuser(&self) -> &'static str {
-        SUPERUSER
+        self.credentials.superuser.name()
     }
 
     /// Returns the superuser's password, which must not be logged.
     pub fn password(&self) -> &str {
-        self.password.expose()
+        self.credentials.superuser_password.expose()
     }
 
-    /// Returns the file with the superuser's password, for libpq's `PGPASSFILE`.
+    /// Returns the file with the passwords of the superuser and of `postgres`, for libpq's `PGPASSFILE`.
     pub fn password_file(&self) -> PathBuf {
         self.data.password_file()
     }

@@ -54,6 +54,57 @@ pub const HOSTED: &[HostedExtension] = &[
     hosted("wrappers", Source::Unpackaged),
 ];
 
+/// The extensions that `postgres` may create on hosted Supabase though Postgres leaves them to superusers, sorted by
+/// name. Those that read files or run programs of the machine are none of them.
+///
+/// Source: `supautils.privileged_extensions` of supabase/postgres.
+pub(crate) const PRIVILEGED: &[&str] = &[
+    "address_standardizer",
+    "address_standardizer_data_us",
+    "autoinc",
+    "bloom",
+    "dblink",
+    "earthdistance",
+    "http",
+    "hypopg",
+    "index_advisor",
+    "insert_username",
+    "moddatetime",
+    "pg_buffercache",
+    "pg_cron",
+    "pg_graphql",
+    "pg_hashids",
+    "pg_jsonschema",
+    "pg_net",
+    "pg_prewarm",
+    "pg_repack",
+    "pg_stat_statements",
+    "pg_tle",
+    "pg_walinspect",
+    "pgaudit",
+    "pgmq",
+    "pgroonga",
+    "pgrouting",
+    "pgrowlocks",
+    "pgsodium",
+    "pgstattuple",
+    "pgtap",
+    "plpgsql_check",
+    "postgis",
+    "postgis_raster",
+    "postgis_sfcgal",
+    "postgis_tiger_geocoder",
+    "postgis_topology",
+    "postgres_fdw",
+    "refint",
+    "rum",
+    "sslinfo",
+    "supabase_vault",
+    "timescaledb",
+    "vector",
+    "wrappers",
+];
+
 impl HostedExtension {
     /// Returns the extension that `create extension` calls `name`.
     pub fn find(name: &str) -> Option<&'static Self> {
@@ -117,6 +168,7 @@ mod tests {
             assert!(extension.remedy().contains(extension.name), "{}", extension.remedy());
         }
         assert!(HOSTED.is_sorted_by_key(|extension| extension.name));
+        assert!(PRIVILEGED.is_sorted());
         assert!(remedy("vector").contains("make extensions"));
         assert!(remedy("plpgsql_check").contains("postgresql-<version>-plpgsql-check"));
         assert!(

@@ -21,6 +21,7 @@ mod file;
 mod ledger;
 mod passwords;
 mod platform;
+mod privileged;
 mod project;
 mod source;
 mod split;
@@ -110,6 +111,7 @@ impl<'a> Migrator<'a> {
             let outcome = apply_platform(self.client, &self.limits, file);
             report.add(file.file, apply::bounded(file.file, &self.limits, outcome).await?);
         }
+        self.share_with_postgres().await?;
         report.log("platform");
         Ok(report)
     }
@@ -197,6 +199,21 @@ impl<'a> Migrator<'a> {
     /// Returns which files are applied, pending or changed. Nothing is written. `folder` is that of [`Self::project`].
     pub async fn status(&mut self, folder: &Path) -> Result<Status, Error> {
         status::read(self.client, &Folder::read(folder).await?).await
+    }
+
+    /// Lets the role `postgres` of a cluster with another superuser write the project's history, and create the
+    /// extensions that it may.
+    async fn share_with_postgres(&mut self) -> Result<(), Error> {
+        if !ledger::has_other_superuser(&*self.client).await? {
+            return Ok(());
+        }
+        let limits = self.limits;
+        apply::bounded("the rights of role postgres", &limits, async {
+            let transaction = apply::begin(self.client, &limits).await?;
+            ledger::share_with_postgres(&transaction).await?;
+            transaction.commit().await.map_err(Error::database("share the records of migrations"))
+        })
+        .await
     }
 
     async fn ensure_ledger(&mut self) -> Result<(), Error> {

@@ -58,8 +58,12 @@ async fn prepare(server: &Server, client: &mut Client, template: Template) -> St
 }
 
 async fn create(client: &Client, name: &str, source: &str) {
-    let statement =
-        format!("create database {} template {}", quote_identifier(name), quote_identifier(source));
+    // As the embedded database does, it belongs to `postgres`.
+    let statement = format!(
+        "create database {} template {} owner postgres",
+        quote_identifier(name),
+        quote_identifier(source)
+    );
     client.batch_execute(&statement).await.unwrap_or_else(|error| panic!("cannot clone {source}: {error:?}"));
 }
 

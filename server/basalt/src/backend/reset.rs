@@ -55,7 +55,7 @@ pub(crate) async fn run(
     keys: &tokens::Keys,
     yes: bool,
 ) -> Result<Logins, Error> {
-    let target = backend.with_admin(async |admin| read_target(settings, admin).await).await?;
+    let target = backend.with_project(async |project| read_target(settings, project).await).await?;
     if !yes {
         confirm(settings).await?;
     }
@@ -63,7 +63,7 @@ pub(crate) async fn run(
     console::step("resetting the database");
     recreate(backend, &target, is_embedded).await?;
     remove_objects(settings)?;
-    backend.with_admin(async |admin| super::migrate(&with_adoption(settings), keys, admin).await).await
+    super::migrate(&with_adoption(settings), keys, backend).await
 }
 
 /// Returns the settings with the consent to set the database up, which the consent to reset it includes.

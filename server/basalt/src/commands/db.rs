@@ -1,9 +1,9 @@
-//! `basalt db`: resets and upgrades the project's database.
+//! `basalt db`: resets, upgrades and hardens the project's database.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use database::cluster::{Cluster, Upgrade};
+use database::cluster::{Cluster, Hardening, Upgrade};
 
 use super::serve;
 use crate::backend::{self, Backend, reset};
@@ -25,6 +25,12 @@ pub(super) enum Arguments {
     /// For a data folder of an older Postgres than the one that `serve` would start. Needs the programs of both versions,
     /// and pg_dump, pg_dumpall and pg_restore. The old database is kept beside the new one. Stop the server first.
     Upgrade(UpgradeArguments),
+    /// Take the rights of a superuser from `postgres`, as on hosted Supabase
+    ///
+    /// For a data folder of a release in which `postgres` was the superuser. Copies the database into a new one whose
+    /// superuser is `supabase_admin`, which needs pg_dump, pg_dumpall and pg_restore. The old database is kept beside the
+    /// new one. Stop the server first.
+    Harden,
 }
 
 /// Arguments of `db reset`.
@@ -51,6 +57,7 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
     match arguments {
         Arguments::Reset(arguments) => reset(settings, arguments).await,
         Arguments::Upgrade(arguments) => upgrade(&settings, arguments).await,
+        Arguments::Harden => harden(&settings).await,
     }
 }
 
@@ -69,13 +76,7 @@ async fn reset_and_fill(settings: &Settings, backend: &Backend, yes: bool) -> Re
 }
 
 async fn upgrade(settings: &Settings, arguments: UpgradeArguments) -> Result<(), Error> {
-    if settings.database.url.is_some() {
-        return Err(Error::Advice(
-            "DATABASE_URL names a server that Basalt does not run, and cannot upgrade. For the database in the data folder, \
-             unset DATABASE_URL"
-                .to_owned(),
-        ));
-    }
+    check_embedded(settings, "upgrade")?;
     let folder = display_path(&settings.data_dir);
     let old_bin = arguments.old_bin.map(std::path::absolute).transpose();
     let old_bin = old_bin.map_err(Error::io("find the folder of --old-bin"))?;
@@ -93,4 +94,36 @@ async fn upgrade(settings: &Settings, arguments: UpgradeArguments) -> Result<(),
         )),
     }
     Ok(())
+}
+
+async fn harden(settings: &Settings) -> Result<(), Error> {
+    check_embedded(settings, "harden")?;
+    let folder = display_path(&settings.data_dir);
+    match Cluster::harden(backend::options(settings)).await? {
+        Hardening::NoCluster => console::print(format_args!(
+            "Nothing to do: {folder} has no database yet, and a new one is hardened from its beginning."
+        )),
+        Hardening::Current => console::print(format_args!(
+            "Nothing to do: postgres is not the superuser of the database in {folder}."
+        )),
+        Hardening::Done { kept } => console::print(format_args!(
+            "The superuser of the database in {folder} is supabase_admin now, and postgres has the rights that it has on \
+             hosted Supabase. The old database is kept in {}: delete that folder once you do not want to go back.",
+            display_path(&kept)
+        )),
+    }
+    Ok(())
+}
+
+/// Checks that the database is the embedded one.
+///
+/// Errors: if `DATABASE_URL` names another one; `action` is what cannot be done with it.
+fn check_embedded(settings: &Settings, action: &str) -> Result<(), Error> {
+    if settings.database.url.is_none() {
+        return Ok(());
+    }
+    Err(Error::Advice(format!(
+        "DATABASE_URL names a server that Basalt does not run, and cannot {action}. For the database in the data folder, \
+         unset DATABASE_URL"
+    )))
 }

@@ -28,14 +28,14 @@ struct AvailableExtension {
 /// Prints the extensions of the project's Postgres, and those that only hosted Supabase has.
 pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     let available = Backend::attached(&settings, async |backend| {
-        backend.with_admin(async |admin| Ok(read(admin).await?)).await
+        backend.with_project(async |project| Ok(read(project).await?)).await
     });
     print(&available.await?);
     Ok(())
 }
 
-async fn read(admin: &database::Database) -> Result<Vec<AvailableExtension>, database::Error> {
-    let rows = admin.client().await?.query_typed(AVAILABLE, &[]).await?;
+async fn read(project: &database::Database) -> Result<Vec<AvailableExtension>, database::Error> {
+    let rows = project.client().await?.query_typed(AVAILABLE, &[]).await?;
     let mut available = Vec::with_capacity(rows.len());
     for row in rows {
         available.push(AvailableExtension {

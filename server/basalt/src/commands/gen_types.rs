@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use database::Database;
 
 use crate::backend::{self, Backend};
 use crate::console;
@@ -88,7 +87,7 @@ pub(super) async fn run(mut settings: Settings, arguments: Arguments) -> Result<
         one_to_one: !postgrest_v9_compat,
     };
     let types = Backend::attached(&settings, async |backend| {
-        let generated = backend.with_admin(async |admin| generate(&settings, backend, admin, &options).await);
+        let generated = generate(&settings, backend, &options);
         tokio::time::timeout(query_timeout, generated).await.unwrap_or_else(|_| {
             let seconds = query_timeout.as_secs_f64();
             Err(Error::Advice(format!("the database took longer than {seconds} s: raise --query-timeout")))
@@ -118,18 +117,17 @@ fn exposed_schemas(settings: &Settings) -> Vec<String> {
     std::iter::once(public).chain(rest.into_iter().flat_map(|rest| rest.db_schemas.clone())).collect()
 }
 
-/// Describes `admin`'s database. A cluster that was started only for this command may not have the newest migrations
-/// yet, and gets them; the database of a running server, or of DATABASE_URL, is described unchanged.
+/// Describes the database. A cluster that was started only for this command may not have the newest migrations yet, and
+/// gets them; the database of a running server, or of DATABASE_URL, is described unchanged.
 async fn generate(
     settings: &Settings,
     backend: &Backend,
-    admin: &Database,
     options: &typegen::Options,
 ) -> Result<String, Error> {
     if backend.cluster.is_some() {
-        backend::migrate(settings, &backend::keys(settings)?, admin).await?;
+        backend::migrate(settings, &backend::keys(settings)?, backend).await?;
     }
-    Ok(typegen::generate(admin, options).await?)
+    backend.with_project(async |project| Ok(typegen::generate(project, options).await?)).await
 }
 
 #[cfg(test)]

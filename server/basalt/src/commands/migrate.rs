@@ -24,22 +24,18 @@ pub(super) struct Arguments {
 /// Applies pending migrations, or shows the states of all.
 pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
     Backend::attached(&settings, async |backend| {
-        backend.with_admin(async |admin| run_on(&settings, &arguments, admin).await).await
+        if arguments.status {
+            return backend.with_project(async |project| status(&settings, project).await).await;
+        }
+        backend::migrate(&settings, &backend::keys(&settings)?, backend).await?;
+        console::print("The database is up to date.");
+        Ok(())
     })
     .await
 }
 
-async fn run_on(settings: &Settings, arguments: &Arguments, admin: &Database) -> Result<(), Error> {
-    if arguments.status {
-        return status(settings, admin).await;
-    }
-    backend::migrate(settings, &backend::keys(settings)?, admin).await?;
-    console::print("The database is up to date.");
-    Ok(())
-}
-
-async fn status(settings: &Settings, admin: &Database) -> Result<(), Error> {
-    let mut client = admin.client().await?;
+async fn status(settings: &Settings, project: &Database) -> Result<(), Error> {
+    let mut client = project.client().await?;
     let status = Migrator::new(&mut client).status(&settings.migrations.path).await?;
     print_table("Platform", &status.platform);
     print_table("Project", &status.project);

@@ -43,7 +43,7 @@ pub(super) fn run(settings: &Settings, arguments: Arguments) -> Result<(), Error
         None => {
             let running = RunningPostgres::find(&settings.data_dir).ok_or_else(not_running)?;
             command.env("PGHOST", "127.0.0.1").env("PGPORT", running.port.to_string());
-            command.env("PGUSER", "postgres").env("PGDATABASE", "postgres");
+            command.env("PGUSER", cluster::POSTGRES).env("PGDATABASE", "postgres");
             command.env("PGPASSFILE", settings.data_dir.join("pgpass"));
         }
     }

@@ -109,7 +109,7 @@ async fn with_backend(
 ) -> Result<Option<Announcement>, Error> {
     let keys = backend::keys(settings)?;
     let prepared = async {
-        let logins = backend.with_admin(async |admin| backend::migrate(settings, &keys, admin).await).await?;
+        let logins = backend::migrate(settings, &keys, backend).await?;
         let (renewal, slow) = (Renewal::default(), SlowStatements::new(settings.server.slow_statement));
         let access = DatabaseAccess { backend, logins, keys: &keys, renewal, slow };
         RunningServices::start(settings, &access, start.public.address()).await

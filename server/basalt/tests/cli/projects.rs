@@ -133,8 +133,10 @@ async fn an_unknown_database_is_set_up_only_with_consent() {
     let (pool, theirs) = client(&postgres).await;
     theirs.batch_execute("create table public.theirs (id int)").await.unwrap();
     let port = postgres.tcp_port().unwrap();
-    let url =
-        format!("postgresql://postgres:{}@127.0.0.1:{port}/postgres?schema=public", postgres.password());
+    let url = format!(
+        "{}?schema=public",
+        postgres.tcp_login(postgres.superuser(), postgres.password()).unwrap().to_uri()
+    );
     std::fs::write(project.path().join(".env"), format!("DATABASE_URL=\"{url}\"\n")).unwrap();
 
     let schemas =

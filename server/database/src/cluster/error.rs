@@ -65,6 +65,15 @@ pub enum Error {
         /// The folder that was named for them.
         named: Option<PathBuf>,
     },
+    /// The role `postgres` stays the superuser on this version of Postgres.
+    #[error(
+        "the data was made by Postgres {found}, on which a role that may create roles may also run programs, so that \
+         `postgres` stays the superuser: upgrade to Postgres 16 or newer first (`basalt db upgrade`). Nothing has been changed"
+    )]
+    CannotHarden {
+        /// The major version of the data.
+        found: u32,
+    },
     /// The programs with which an upgrade copies databases were not found.
     #[error(
         "the upgrade needs pg_dump, pg_dumpall and pg_restore of Postgres {from} to {to}, and they were not found together: \

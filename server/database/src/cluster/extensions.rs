@@ -10,6 +10,7 @@ use super::account::{self, Account};
 use super::data_dir::write_atomically;
 use super::error::Error;
 use super::package::temporary_name;
+use crate::extensions::PRIVILEGED;
 
 /// The npm package's folder of extensions, below `native`.
 pub(super) const FOLDER: &str = "share/postgresql/extension";
@@ -43,7 +44,8 @@ const EXTENSIONS: &[Extension] =
     embed!["pg_cron" "1.6", "pg_net" "0.14.0" "0.14.0--0.14.1", "pgjwt" "0.2.0", "supabase_vault" "0.3.1"];
 
 /// Installs the files into the package in `native` if they are missing or of another release of Basalt. An extension of
-/// the same name that is not Basalt's stays. May be called repeatedly, also by two processes at once.
+/// the same name that is not Basalt's stays. Those that `postgres` may create on hosted Supabase become trusted, so that
+/// it may do so here, with any program. May be called repeatedly, also by two processes at once.
 pub(super) fn install(native: &Path) -> io::Result<()> {
     let folder = native.join(FOLDER);
     if !folder.is_dir() {
@@ -58,7 +60,21 @@ pub(super) fn install(native: &Path) -> io::Result<()> {
             write_file(&folder.join(name), text)?;
         }
     }
-    Ok(())
+    PRIVILEGED.iter().try_for_each(|name| trust(&folder.join(format!("{name}.control"))))
+}
+
+/// Makes the extension of the control file `file`, if that exists, one that the owner of a database may create. Its
+/// script still runs as the superuser. One of Basalt's own says by itself whether it is trusted.
+///
+/// Source: PostgreSQL documentation, section 36.17.1, `trusted`.
+fn trust(file: &Path) -> io::Result<()> {
+    let text = match fs::read_to_string(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        text => text?,
+    };
+    let is_decided =
+        text.starts_with(MARK) || text.lines().any(|line| line.trim_start().starts_with("trusted"));
+    if is_decided { Ok(()) } else { write_file(file, &format!("{}\ntrusted = true\n", text.trim_end())) }
 }
 
 fn write_file(file: &Path, text: &str) -> io::Result<()> {
@@ -122,5 +138,22 @@ mod tests {
             "an older one of Basalt's is renewed: {control}"
         );
         assert!(folder.join("supabase_vault--0.3.1.sql").exists());
+    }
+
+    #[test]
+    fn extensions_of_hosted_supabase_become_trusted_and_no_others() {
+        let native = tempfile::tempdir().unwrap();
+        let folder = native.path().join(FOLDER);
+        fs::create_dir_all(&folder).unwrap();
+        for name in ["postgis", "file_fdw"] {
+            fs::write(folder.join(format!("{name}.control")), "default_version = '1'\n").unwrap();
+        }
+        for _ in 0..2 {
+            install(native.path()).unwrap();
+        }
+        let control = |name: &str| fs::read_to_string(folder.join(format!("{name}.control"))).unwrap();
+        assert_eq!(control("postgis"), "default_version = '1'\ntrusted = true\n");
+        assert_eq!(control("file_fdw"), "default_version = '1'\n");
+        assert!(!control("supabase_vault").contains("trusted"));
     }
 }

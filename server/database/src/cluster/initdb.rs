@@ -12,23 +12,24 @@ use tokio::time::timeout;
 use super::account::{self, Account, FolderAccess, run_as};
 use super::binaries::Binaries;
 use super::configuration;
-use super::data_dir::{DataDir, SUPERUSER, sync_folder, write_atomically};
+use super::data_dir::{DataDir, sync_folder, write_atomically};
 use super::error::Error;
 use super::package::temporary_name;
+use super::superuser::Superuser;
 
 /// How long `initdb` may take. On a slow disk it takes about ten seconds.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Creates the cluster of `data` with `password` as the superuser's password.
+/// Creates the cluster of `data` with this superuser and its password.
 pub(super) async fn create(
     data: &DataDir,
     binaries: &Binaries,
     account: Option<&Account>,
-    password: &str,
+    superuser: (Superuser, &str),
     throwaway: bool,
 ) -> Result<(), Error> {
     let staging = temporary_name(&data.cluster());
-    let created = create_in(&staging, binaries, account, password, throwaway).await;
+    let created = create_in(&staging, binaries, account, superuser, throwaway).await;
     let renamed = created.and_then(|()| {
         let cluster = data.cluster();
         let renamed = fs::rename(staging.join("data"), &cluster).and_then(|()| sync_folder(data.path()));
@@ -44,7 +45,7 @@ pub(super) async fn create_in(
     staging: &Path,
     binaries: &Binaries,
     account: Option<&Account>,
-    password: &str,
+    (superuser, password): (Superuser, &str),
     throwaway: bool,
 ) -> Result<(), Error> {
     let cluster = staging.join("data");
@@ -55,8 +56,9 @@ pub(super) async fn create_in(
     account::give(staging, account)?;
     let mut failure = None;
     for locale in locales(binaries) {
-        match run(staging, binaries, account, &locale, throwaway).await {
+        match run(staging, binaries, account, superuser, &locale, throwaway).await {
             Ok(()) => {
+                superuser.record(&cluster, account)?;
                 configuration::include(&cluster, account)?;
                 return configuration::write(&cluster, throwaway, account);
             }
@@ -89,6 +91,7 @@ async fn run(
     staging: &Path,
     binaries: &Binaries,
     account: Option<&Account>,
+    superuser: Superuser,
     locale: &[&str],
     throwaway: bool,
 ) -> Result<(), Error> {
@@ -96,7 +99,7 @@ async fn run(
     let mut command = Command::new(binaries.program("initdb"));
     command.arg("--pgdata").arg(folder.path().join("data"));
     command.arg("--pwfile").arg(folder.path().join("password"));
-    command.args(["--username", SUPERUSER, "--auth=scram-sha-256", "--encoding=UTF8"]);
+    command.args(["--username", superuser.name(), "--auth=scram-sha-256", "--encoding=UTF8"]);
     command.args(["--data-checksums", "--no-instructions"]).args(locale);
     if throwaway {
         command.arg("--no-sync");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use ::settings::Secret;
 use postgres_protocol::password::scram_sha_256;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
@@ -13,9 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::account::{Account, FolderAccess, private_folder, run_as};
 use super::binaries::Binaries;
-use super::data_dir::{DataDir, SUPERUSER};
+use super::data_dir::DataDir;
 use super::error::Error;
 use super::postmaster::{LaunchPlan, Postmaster, free_port};
+use super::superuser::{self, POSTGRES, Superuser};
 use super::{
     Cluster, DEFAULT_PASSWORD, Options, Progress, State, configuration, extensions, initdb, orphan, run_dir,
     supervisor,
@@ -42,7 +44,8 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
     data.recover().await?;
     let account = Account::choose(&data.cluster())?;
     let binaries = binaries(&options, &data, account.as_ref(), &report).await?;
-    let password = prepare(options.password, throwaway, &data, &binaries, account.as_ref(), &report).await?;
+    let credentials =
+        prepare(options.password, throwaway, &data, &binaries, account.as_ref(), &report).await?;
     extensions::ensure_vault_key(&data.cluster(), account.as_ref())?;
     let plan = LaunchPlan {
         binaries: binaries.clone(),
@@ -66,13 +69,13 @@ pub(super) async fn start(options: Options, throwaway: bool) -> Result<Cluster, 
         run_dir,
         port,
         wanted_port: options.port,
-        password: password.into(),
+        credentials,
         throwaway,
         state,
         stop,
         supervisor: Mutex::new(Some(task)),
     };
-    if let Err(error) = connect(&cluster).await {
+    if let Err(error) = connect(&cluster, options.postgres_superuser).await {
         cluster.stop().await;
         return Err(error);
     }
@@ -118,8 +121,31 @@ pub(super) async fn runnable(
     Err(failure.unwrap_or_else(|| Error::Root { reason: reason() }))
 }
 
-/// Creates the cluster if it is missing, or prepares the existing one for a start. Returns the superuser's password:
-/// the `wanted` one, else a random one.
+/// The superuser of a cluster, its password and that of the role `postgres`, which are the same if that is the
+/// superuser.
+#[derive(Debug)]
+pub(super) struct Credentials {
+    pub(super) superuser: Superuser,
+    pub(super) superuser_password: Secret,
+    pub(super) postgres_password: Secret,
+}
+
+impl Credentials {
+    /// Returns those of a new cluster with another superuser, whose password is random.
+    pub(super) fn with_other_superuser(&self, superuser: Superuser) -> Self {
+        let postgres_password = self.postgres_password.clone();
+        Self { superuser, superuser_password: random_password().into(), postgres_password }
+    }
+
+    /// Stores the passwords in place of those that are stored.
+    pub(super) fn store(&self, data: &DataDir) -> Result<(), Error> {
+        let superuser = (self.superuser.name(), self.superuser_password.expose());
+        data.store_passwords(&[superuser, (POSTGRES, self.postgres_password.expose())])
+    }
+}
+
+/// Creates the cluster if it is missing, or prepares the existing one for a start. The password of the role `postgres`
+/// is the `wanted` one, else a random one; that of another superuser is always random.
 pub(super) async fn prepare(
     wanted: Option<&str>,
     throwaway: bool,
@@ -127,28 +153,48 @@ pub(super) async fn prepare(
     binaries: &Binaries,
     account: Option<&Account>,
     report: &impl Fn(Progress),
-) -> Result<String, Error> {
+) -> Result<Credentials, Error> {
+    let is_new = data.major()?.is_none();
+    let superuser = match is_new {
+        true => Superuser::of_new(binaries.version().major),
+        false => Superuser::of(&data.cluster())?,
+    };
     let fits = |stored: &String| wanted.map_or(stored != DEFAULT_PASSWORD, |wanted| stored == wanted);
-    let stored = data.password()?.filter(fits);
-    let password = stored.clone().unwrap_or_else(|| wanted.map_or_else(random_password, str::to_owned));
-    if data.major()?.is_none() {
+    let random_or = |known: Option<&str>| known.map_or_else(random_password, str::to_owned);
+    let stored_postgres = data.password(POSTGRES)?.filter(fits);
+    let postgres_password = stored_postgres.clone().unwrap_or_else(|| random_or(wanted));
+    let stored = match superuser {
+        Superuser::Postgres => stored_postgres,
+        Superuser::SupabaseAdmin => data.password(superuser.name())?,
+    };
+    let superuser_password = match superuser {
+        Superuser::Postgres => postgres_password.clone(),
+        Superuser::SupabaseAdmin => random_or(stored.as_deref()),
+    };
+    let credentials = Credentials {
+        superuser,
+        superuser_password: superuser_password.clone().into(),
+        postgres_password: postgres_password.into(),
+    };
+    if is_new {
         report(Progress::CreatingCluster { version: binaries.version().clone() });
         // Stored first: if this is interrupted, a password without a cluster is better than a cluster without a
         // known password.
-        data.store_password(&password)?;
-        initdb::create(data, binaries, account, &password, throwaway).await?;
-        return Ok(password);
+        credentials.store(data)?;
+        initdb::create(data, binaries, account, (superuser, &superuser_password), throwaway).await?;
+        return Ok(credentials);
     }
     data.fix_permissions(account)?;
     orphan::clear(&data.cluster(), |pid| report(Progress::StoppingOrphan { pid })).await?;
     configuration::write(&data.cluster(), throwaway, account)?;
     if stored.is_none() {
         // In this order, so that a stored password is always one that is set in the cluster.
-        data.remove_password()?;
-        set_password(data, binaries, account, &password).await?;
-        data.store_password(&password)?;
+        data.remove_passwords()?;
+        set_password(data, binaries, account, &credentials).await?;
     }
-    Ok(password)
+    // The password of a `postgres` that is no superuser is set at each start, after this.
+    credentials.store(data)?;
+    Ok(credentials)
 }
 
 /// Returns a password of 256 random bits.
@@ -161,7 +207,7 @@ async fn set_password(
     data: &DataDir,
     binaries: &Binaries,
     account: Option<&Account>,
-    password: &str,
+    credentials: &Credentials,
 ) -> Result<(), Error> {
     let program = binaries.program("postgres");
     let cluster = data.cluster();
@@ -173,8 +219,8 @@ async fn set_password(
     run_as(&mut command, account);
     let failed = |error| initdb::start_error("postgres", &program, account, error);
     let mut child = command.spawn().map_err(failed)?;
-    let verifier = quote_literal(&scram_sha_256(password.as_bytes()));
-    let statement = format!("alter role {SUPERUSER} password {verifier}\n");
+    let verifier = quote_literal(&scram_sha_256(credentials.superuser_password.expose().as_bytes()));
+    let statement = format!("alter role {} password {verifier}\n", credentials.superuser.name());
     let run = async {
         if let Some(mut input) = child.stdin.take() {
             input.write_all(statement.as_bytes()).await?;
@@ -209,20 +255,33 @@ async fn launch(mut plan: LaunchPlan, wanted: Option<u16>) -> Result<(LaunchPlan
     }
 }
 
-/// Connects once as the superuser, which checks the socket and the password.
-async fn connect(cluster: &Cluster) -> Result<(), Error> {
-    let timed_out = || {
-        let log = String::new();
-        Error::Timeout { what: "the first connection to Postgres", limit: CONNECT_LIMIT, log }
+/// Connects as the superuser, which checks the socket and the password, and sets up the role `postgres` unless that is
+/// the superuser.
+async fn connect(cluster: &Cluster, postgres_superuser: bool) -> Result<(), Error> {
+    let credentials = &cluster.credentials;
+    let role = credentials.superuser.name();
+    let attempt = async {
+        let uri = cluster.login().to_uri();
+        let (client, connection) = tokio_postgres::connect(&uri, tokio_postgres::NoTls).await?;
+        // This task ends when the client is dropped.
+        tokio::spawn(connection);
+        match credentials.superuser {
+            Superuser::Postgres => Ok(()),
+            Superuser::SupabaseAdmin => {
+                let password = credentials.postgres_password.expose();
+                superuser::set_up_postgres(&client, password, postgres_superuser).await
+            }
+        }
     };
-    let uri = cluster.login().to_uri();
-    let attempt = timeout(CONNECT_LIMIT, tokio_postgres::connect(&uri, tokio_postgres::NoTls));
-    match attempt.await.map_err(|_| timed_out())? {
-        Ok(_) => Ok(()),
+    let log = String::new();
+    let timed_out =
+        |_| Error::Timeout { what: "the first connection to Postgres", limit: CONNECT_LIMIT, log };
+    match timeout(CONNECT_LIMIT, attempt).await.map_err(timed_out)? {
+        Ok(()) => Ok(()),
         Err(error) if error.code() == Some(&tokio_postgres::error::SqlState::INVALID_PASSWORD) => {
             let message =
                 error.as_db_error().map_or_else(|| error.to_string(), |server| server.message().to_owned());
-            Err(Error::Password { file: cluster.password_file(), role: SUPERUSER, message })
+            Err(Error::Password { file: cluster.password_file(), role, message })
         }
         Err(error) => {
             let source = std::io::Error::other(error);

@@ -7,6 +7,7 @@ use tokio_postgres::{CopyInSink, GenericClient, Transaction};
 
 use super::error::{Error, StatementError};
 use super::holds;
+use super::privileged::Privileged;
 use super::split::{Statement, line_at, split};
 
 /// Extensions that hosted Supabase creates in every project, so that every schema pulled from there contains statements
@@ -24,6 +25,9 @@ select pg_catalog.current_setting('role')
    select from pg_catalog.unnest(array[session_user, current_user, $1::name]) as needed (name)
      left join pg_catalog.pg_roles r on r.rolname = needed.name
     where r.rolsuper is not true)";
+
+/// The operation in errors of statements.
+const RUNNING: &str = "run a migration's statement";
 
 /// The size in bytes of the pieces in which rows of `copy … from stdin` are sent.
 const COPY_CHUNK: usize = 64 * 1024;
@@ -136,7 +140,13 @@ impl<'a> File<'a> {
                 );
                 continue;
             }
-            if self.is_project && changes_extension(statement) {
+            if self.is_project
+                && let Some(privileged) = Privileged::recognize(statement)
+                && privileged.is_needed(client).await?
+            {
+                let result = privileged.run(client).await;
+                result.map_err(|error| self.error(statement, RUNNING, error))?;
+            } else if self.is_project && changes_extension(statement) {
                 self.run_as_extension_owner(client, statement).await?;
             } else {
                 self.run_one(client, statement).await?;
@@ -168,7 +178,7 @@ impl<'a> File<'a> {
             None => client.batch_execute(statement.text).await,
             Some(rows) => copy(client, statement.text, rows).await,
         };
-        result.map_err(|error| self.error(statement, "run a migration's statement", error))
+        result.map_err(|error| self.error(statement, RUNNING, error))
     }
 
     /// Commits the transaction in which `statements` were run. What Postgres refuses only then, such as a row that

@@ -11,6 +11,7 @@ use tokio_postgres::{GenericClient, Transaction};
 
 use super::error::Error;
 use super::holds;
+use crate::extensions::PRIVILEGED;
 
 /// The statements of [`create`], each of which does nothing if its object exists. The second half is what the Supabase
 /// CLI runs before its first migration.
@@ -77,6 +78,36 @@ pub(super) async fn exists(client: &impl GenericClient) -> Result<bool, Error> {
                                   where attrelid = to_regclass('supabase_migrations.schema_migrations') \
                                     and attname = 'name')";
     holds(client, condition, &[], "look for the records of migrations").await
+}
+
+/// Reports whether the session is one of a superuser that is not `postgres`, in a database whose functions do for
+/// `postgres` what it may not do itself.
+pub(super) async fn has_other_superuser(client: &impl GenericClient) -> Result<bool, Error> {
+    let condition = "current_user <> 'postgres' \
+                     and (select rolsuper from pg_catalog.pg_roles where rolname = current_user) \
+                     and exists (select from pg_catalog.pg_roles where rolname = 'postgres') \
+                     and to_regclass('basalt.privileged_extensions') is not null";
+    holds(client, condition, &[], "look for the rights of role postgres").await
+}
+
+/// Makes `postgres` the owner of the project's history, since the Supabase CLI, which logs in with this role, alters its
+/// tables, and renews the list of extensions that it may create.
+pub(super) async fn share_with_postgres(transaction: &Transaction<'_>) -> Result<(), Error> {
+    let doing = "share the records of migrations";
+    let owners = "
+        alter schema supabase_migrations owner to postgres;
+        alter table supabase_migrations.schema_migrations owner to postgres;
+        alter table supabase_migrations.seed_files owner to postgres";
+    transaction.batch_execute(owners).await.map_err(Error::database(doing))?;
+    let names: Vec<&str> = PRIVILEGED.to_vec();
+    for sql in [
+        "delete from basalt.privileged_extensions where name <> all ($1)",
+        "insert into basalt.privileged_extensions select pg_catalog.unnest($1) on conflict do nothing",
+    ] {
+        let written = transaction.query_typed(sql, &[(&names, Type::TEXT_ARRAY)]).await;
+        written.map_err(Error::database(doing))?;
+    }
+    Ok(())
 }
 
 /// Returns the records of the platform's files.

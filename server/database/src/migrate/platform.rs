@@ -46,6 +46,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0023_rights_watch.sql",
     "0024_scheduled_calls.sql",
     "0025_database_webhooks.sql",
+    "0027_project_administrator.sql",
 ];
 
 impl PlatformFile {

@@ -141,7 +141,7 @@ async fn a_taken_port_is_skipped() {
     let cluster = Cluster::start(Options { port: Some(taken), ..options(folder.path()) }).await.unwrap();
     let port = cluster.tcp_port().unwrap();
     assert!(port > taken, "{port}");
-    let uri = cluster.tcp_login("postgres", cluster.password()).unwrap().to_uri();
+    let uri = cluster.tcp_login(cluster.superuser(), cluster.password()).unwrap().to_uri();
     let setting = query(&uri, "show port").await.unwrap();
     assert_eq!(setting, Some(port.to_string()));
     cluster.stop().await;
@@ -198,8 +198,10 @@ async fn a_lost_password_is_replaced() {
 #[tokio::test]
 async fn the_error_about_a_wrong_password_names_its_file() {
     let folder = tempfile::tempdir().unwrap();
-    start(folder.path()).await.unwrap().stop().await;
-    fs::write(folder.path().join("pgpass"), "*:*:*:postgres:wrong\n").unwrap();
+    let cluster = start(folder.path()).await.unwrap();
+    cluster.stop().await;
+    let wrong = format!("*:*:*:{}:wrong\n*:*:*:postgres:wrong\n", cluster.superuser());
+    fs::write(folder.path().join("pgpass"), wrong).unwrap();
     let error = start(folder.path()).await.unwrap_err();
     assert!(matches!(error, Error::Password { .. }), "{error}");
     assert!(error.to_string().contains("pgpass"), "{error}");

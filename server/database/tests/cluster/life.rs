@@ -42,16 +42,49 @@ async fn a_new_cluster_has_the_settings_and_extensions_that_basalt_needs() {
 async fn the_superuser_needs_the_stored_password_over_tcp() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
-    let right = cluster.tcp_login("postgres", cluster.password()).unwrap().to_uri();
-    assert_eq!(query(&right, "select current_user").await.unwrap().as_deref(), Some("postgres"));
-    let wrong = cluster.tcp_login("postgres", "guess").unwrap().to_uri();
-    assert!(query(&wrong, "select 1").await.is_err());
+    let superuser = cluster.superuser();
+    let right = cluster.tcp_login(superuser, cluster.password()).unwrap().to_uri();
+    assert_eq!(query(&right, "select current_user").await.unwrap().as_deref(), Some(superuser));
+    for role in [superuser, "postgres"] {
+        let wrong = cluster.tcp_login(role, "guess").unwrap().to_uri();
+        assert!(query(&wrong, "select 1").await.is_err());
+    }
 
     let mode = fs::metadata(cluster.password_file()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let kept = fs::read_to_string(cluster.password_file()).unwrap();
-    assert_eq!(kept, format!("*:*:*:postgres:{}\n", cluster.password()), "in libpq's format");
+    assert!(kept.contains(&format!("*:*:*:{superuser}:{}\n", cluster.password())), "in libpq's format");
     cluster.stop().await;
+}
+
+/// The role that projects use is no superuser, unless a setting makes it one.
+#[tokio::test]
+async fn postgres_logs_in_with_its_own_password_and_rights() {
+    let folder = tempfile::tempdir().unwrap();
+    let rights = "select concat_ws(' ', current_user, rolsuper, rolcreaterole, rolcreatedb, rolbypassrls, rolreplication,
+        (select datdba = r.oid from pg_database where datname = current_database())) from pg_roles r
+        where rolname = current_user";
+    for (postgres_superuser, password, expected) in [
+        (false, None, "postgres f t t t t t"),
+        (true, Some("postgres"), "postgres t t t t t t"),
+        (false, Some("postgres"), "postgres f t t t t t"),
+        (false, None, "postgres f t t t t t"),
+    ] {
+        let options = Options { postgres_superuser, password, ..options(folder.path()) };
+        let cluster = Cluster::start(options).await.unwrap();
+        if cluster.superuser() == "postgres" {
+            cluster.stop().await;
+            return;
+        }
+        for login in [cluster.postgres_login(), cluster.postgres_tcp_login().unwrap()] {
+            assert_eq!(query(&login.to_uri(), rights).await.unwrap().as_deref(), Some(expected));
+        }
+        let known = cluster.tcp_login("postgres", "postgres").unwrap().to_uri();
+        assert_eq!(query(&known, "select 1").await.is_ok(), password.is_some());
+        let known = cluster.tcp_login(cluster.superuser(), "postgres").unwrap().to_uri();
+        assert!(query(&known, "select 1").await.is_err(), "the superuser's password is never the known one");
+        cluster.stop().await;
+    }
 }
 
 #[tokio::test]

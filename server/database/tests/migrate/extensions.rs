@@ -74,7 +74,10 @@ async fn extensions_of_the_distribution_are_created_in_schema_extensions() {
 #[tokio::test]
 async fn extensions_of_a_project_belong_to_the_platform() {
     let database = Database::create().await;
-    let mut client = database.client().await;
+    let administrator = format!("administrator_of_{}", database.name());
+    let create = format!("create role {administrator} superuser login password '{}'", testkit::ROLE_PASSWORD);
+    database.client().await.batch_execute(&create).await.unwrap();
+    let mut client = database.client_as(&administrator).await;
     let folder = Folder::new();
     folder.write(
         "1_trgm.sql",
@@ -110,6 +113,12 @@ async fn extensions_of_a_project_belong_to_the_platform() {
         );
         assert_eq!(text(&client, &sql).await, owner, "{object}");
     }
+    let client = database.client().await;
+    let clean = format!(
+        "reassign owned by {administrator} to supabase_admin; drop owned by {administrator};
+        drop role {administrator}"
+    );
+    client.batch_execute(&clean).await.unwrap();
 }
 
 /// Creating an extension gives nobody additional rights, and a server without the platform's superuser stays unchanged.

@@ -6,6 +6,7 @@ mod age;
 mod extensions;
 mod hosted;
 mod platform;
+mod privileges;
 mod storage;
 mod support;
 mod transactions;
@@ -52,6 +53,7 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
         "0020_multipart_uploads.sql",
         "0021_vectors.sql",
         "0024_scheduled_calls.sql",
+        "0027_project_administrator.sql",
     ];
     assert_eq!(
         report.applied, expected,

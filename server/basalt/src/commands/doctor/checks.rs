@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use database::cluster::{self, Binaries, MINIMUM_MAJOR, Search, find_psql};
+use database::cluster::{self, Binaries, Cluster, MINIMUM_MAJOR, Search, find_psql};
 use database::extensions::HOSTED;
 use database::migrate::{Migrator, State};
 use database::{Database, migrate};
@@ -35,6 +35,7 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
         let binaries = Binaries::find(&search, &copies).await;
         findings.push(finding("Postgres", postgres(settings, &binaries, &search, &copies).await));
         findings.push(finding("Extensions", extensions(&binaries, &copies).await));
+        findings.push(finding("Superuser", superuser(settings)));
     }
     findings.push(finding("Database", database(settings, running.as_ref(), is_served).await));
     if settings.services.realtime.is_some() {
@@ -140,6 +141,23 @@ async fn postgres(
     }
 }
 
+/// Checks whether functions and migrations have the rights of a superuser.
+fn superuser(settings: &Settings) -> Verdict {
+    let consequence =
+        "functions and `security definer` functions can read files of this machine and run programs.";
+    match Cluster::is_postgres_superuser(&settings.data_dir) {
+        Err(error) => Verdict::Broken(error.to_string()),
+        Ok(Some(true)) => Verdict::Note(format!(
+            "postgres is the superuser of this database, as in those of older releases: {consequence}\n\
+             `basalt db harden` gives it the rights that it has on hosted Supabase"
+        )),
+        Ok(_) if settings.database.postgres_superuser => {
+            Verdict::Note(format!("basalt.postgres_superuser makes postgres a superuser: {consequence}"))
+        }
+        Ok(_) => Verdict::Fine("postgres has the rights that it has on hosted Supabase".to_owned()),
+    }
+}
+
 /// Lists the extensions of hosted Supabase that the chosen Postgres has, and those that only another one on this
 /// machine has.
 async fn extensions(chosen: &Result<Binaries, cluster::Error>, copies: &Path) -> Verdict {
@@ -176,19 +194,19 @@ async fn database(settings: &Settings, running: Option<&RunningPostgres>, is_ser
         }
         return Verdict::Fine("the embedded Postgres is not running; `basalt serve` starts it".to_owned());
     };
-    let admin = match backend.admin().await {
-        Ok(admin) => admin,
+    let project = match backend.project().await {
+        Ok(project) => project,
         Err(error) => return Verdict::Broken(unusable(error).to_string()),
     };
-    let verdict = match tokio::time::timeout(ANSWER_LIMIT, admin.ping()).await {
-        Ok(Ok(())) => pending(settings, &admin).await,
+    let verdict = match tokio::time::timeout(ANSWER_LIMIT, project.ping()).await {
+        Ok(Ok(())) => pending(settings, &project).await,
         Ok(Err(error)) => Verdict::Broken(format!("the database does not answer: {error}")),
         Err(_) => Verdict::Broken(format!(
             "the database does not answer within {} s: check host and port, and whether a firewall is between",
             ANSWER_LIMIT.as_secs()
         )),
     };
-    admin.close().await;
+    project.close().await;
     verdict
 }
 
@@ -196,21 +214,21 @@ async fn database(settings: &Settings, running: Option<&RunningPostgres>, is_ser
 async fn realtime(settings: &Settings, running: Option<&RunningPostgres>) -> Verdict {
     let silent = || Verdict::Fine("the database is not running, or does not answer".to_owned());
     let Some(backend) = Backend::existing(settings, running) else { return silent() };
-    let Ok(admin) = backend.admin().await else { return silent() };
-    let verdict = match tokio::time::timeout(ANSWER_LIMIT, admin.ping()).await {
-        Ok(Ok(())) => match tokio::time::timeout(ANSWER_LIMIT, realtime::check(&admin)).await {
+    let Ok(project) = backend.project().await else { return silent() };
+    let verdict = match tokio::time::timeout(ANSWER_LIMIT, project.ping()).await {
+        Ok(Ok(())) => match tokio::time::timeout(ANSWER_LIMIT, realtime::check(&project)).await {
             Ok(Some(verdict)) => verdict,
             Ok(None) | Err(_) => Verdict::Note("what realtime needs could not be found out".to_owned()),
         },
         _ => silent(),
     };
-    admin.close().await;
+    project.close().await;
     verdict
 }
 
-async fn pending(settings: &Settings, admin: &Database) -> Verdict {
+async fn pending(settings: &Settings, project: &Database) -> Verdict {
     let status: Result<migrate::Status, String> = async {
-        let mut client = admin.client().await.map_err(|error| error.to_string())?;
+        let mut client = project.client().await.map_err(|error| error.to_string())?;
         let mut migrator = Migrator::new(&mut client);
         if let Some(obstacle) = migrator.obstacle().await.map_err(|error| error.to_string())? {
             return Err(obstacle);

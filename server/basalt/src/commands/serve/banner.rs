@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use database::cluster::DEFAULT_PASSWORD;
+use database::cluster::{DEFAULT_PASSWORD, POSTGRES};
 
 use crate::backend::Backend;
 use crate::console;
@@ -126,13 +126,13 @@ impl Banner<'_> {
         match &self.backend.cluster {
             Some(cluster) if self.settings.database.default_password => {
                 let port = cluster.tcp_port().unwrap_or_default();
-                format!("postgresql://{DEFAULT_PASSWORD}:{DEFAULT_PASSWORD}@127.0.0.1:{port}/postgres")
+                format!("postgresql://{POSTGRES}:{DEFAULT_PASSWORD}@127.0.0.1:{port}/postgres")
             }
             Some(cluster) => {
                 let file = display_path(&cluster.password_file());
                 let port = cluster.tcp_port().unwrap_or_default();
                 let file = console::shell_word(&file);
-                format!("PGPASSFILE={file} psql -h 127.0.0.1 -p {port} -U {} postgres", cluster.superuser())
+                format!("PGPASSFILE={file} psql -h 127.0.0.1 -p {port} -U {POSTGRES} postgres")
             }
             None => match &self.settings.database.url {
                 Some(url) => format!("psql {}", console::shell_word(&uri::without_password(url).0.to_uri())),

@@ -167,8 +167,8 @@ impl RunningServices {
         self.tasks.spawn(async move { stop.run_until_cancelled(gateway.share_request_counts()).await });
     }
 
-    /// Starts realtime with the administrator's login: it checks policies as the callers' roles, but replicates as the
-    /// administrator.
+    /// Starts realtime with the login of the project's administrator: it checks policies as the callers' roles, whose
+    /// functions could undo that, but replicates as `postgres`.
     async fn start_realtime(
         &mut self,
         settings: &realtime::Settings,
@@ -181,7 +181,7 @@ impl RunningServices {
         let channel = connections.channel_enabled.then(|| connections.channel.clone());
         let database = access
             .backend
-            .admin_with(|base| database::Settings {
+            .project_with(|base| database::Settings {
                 pool_size,
                 renewal,
                 slow,

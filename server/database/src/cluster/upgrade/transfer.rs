@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use postgres_protocol::password::scram_sha_256;
 use tokio::process::Command;
 use tokio::time::timeout;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
@@ -12,8 +13,11 @@ use super::super::DATABASE;
 use super::super::binaries::{Binaries, Version, client_folders, version_of};
 use super::super::error::Error;
 use super::super::initdb::last_lines;
-use super::{SUPERUSER, TEMPLATE};
+use super::super::setup::Credentials;
+use super::super::superuser::Superuser;
+use super::TEMPLATE;
 use crate::conninfo::Conninfo;
+use crate::identifier::quote_literal;
 
 /// The programs that are needed.
 const PROGRAMS: [&str; 3] = ["pg_dump", "pg_dumpall", "pg_restore"];
@@ -30,18 +34,25 @@ pub(super) struct ClusterConnection<'a> {
     pub(super) cluster: &'a Path,
     pub(super) socket_dir: &'a Path,
     pub(super) port: u16,
-    pub(super) password: &'a str,
+    pub(super) credentials: &'a Credentials,
     pub(super) password_file: PathBuf,
 }
 
 impl ClusterConnection<'_> {
     async fn connect(&self, database: &str) -> Result<Client, Error> {
         let folder = self.socket_dir.to_string_lossy();
-        let uri = Conninfo::login(&folder, self.port, SUPERUSER, self.password, database).to_uri();
+        let Credentials { superuser, superuser_password, .. } = self.credentials;
+        let password = superuser_password.expose();
+        let uri = Conninfo::login(&folder, self.port, superuser.name(), password, database).to_uri();
         let (client, connection) = tokio_postgres::connect(&uri, NoTls).await.map_err(self.failed())?;
         // This task ends when the client is dropped.
         tokio::spawn(connection);
         Ok(client)
+    }
+
+    /// Returns the cluster's superuser.
+    pub(super) fn superuser(&self) -> Superuser {
+        self.credentials.superuser
     }
 
     fn failed(&self) -> impl FnOnce(tokio_postgres::Error) -> Error {
@@ -118,11 +129,23 @@ impl DumpPrograms {
         }
         let text = String::from_utf8_lossy(&output.stdout);
         // The superuser exists already, and backslash commands are for psql.
+        let created = format!("CREATE ROLE {};", new.superuser().name());
         let is_statement = |line: &&str| {
-            *line != format!("CREATE ROLE {SUPERUSER};")
+            *line != created
                 && !["\\restrict ", "\\unrestrict "].iter().any(|command| line.starts_with(command))
         };
-        let statements: Vec<&str> = text.split('\n').filter(is_statement).collect();
+        // What a superuser grants is recorded as granted by the one that `initdb` made.
+        let [old_grantor, new_grantor] =
+            [old, new].map(|cluster| format!(" GRANTED BY {};", cluster.superuser().name()));
+        let statements = text.split('\n').filter(is_statement).map(|line| {
+            let granted = line.strip_suffix(&*old_grantor);
+            granted.map_or(line.to_owned(), |grant| format!("{grant}{new_grantor}"))
+        });
+        // The old cluster may have a role of this name, with other rights and another password.
+        let Credentials { superuser, superuser_password, .. } = new.credentials;
+        let verifier = quote_literal(&scram_sha_256(superuser_password.expose().as_bytes()));
+        let rights = format!("alter role {} with superuser login password {verifier};", superuser.name());
+        let statements = statements.chain([rights]).collect::<Vec<_>>();
         new.execute(TEMPLATE, &statements.join("\n")).await
     }
 
@@ -177,7 +200,7 @@ impl DumpPrograms {
             }
         }
         command.arg("--host").arg(cluster.socket_dir).args(["--port", &cluster.port.to_string()]);
-        command.args(["--username", SUPERUSER, "--no-password"]);
+        command.args(["--username", cluster.superuser().name(), "--no-password"]);
         command.env("PGPASSFILE", &cluster.password_file).env("LC_ALL", "C").current_dir("/");
         command.stdin(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         command
