@@ -22,6 +22,7 @@ mod custom_providers;
 mod encryption;
 mod external;
 mod factor_rules;
+mod guesses;
 mod harness;
 mod hooks;
 mod id_token;
