@@ -33,6 +33,7 @@ mod messages;
 mod oauth;
 mod oauth_authorize;
 mod oauth_clients;
+mod oauth_sessions;
 mod oauth_token;
 mod older_schema;
 mod passkey_management;
