@@ -100,7 +100,7 @@ impl Realtime {
         let subject = format!("basalt.realtime.{}", keys.derive("realtime nodes"));
         Self(Arc::new(Inner {
             tokens: Tokens::new(keys, verifier, settings.required_claims.clone()),
-            changes: Arc::new(Changes::new(database.clone(), tasks.clone())),
+            changes: Arc::new(Changes::new(database.clone(), tasks.clone(), &settings)),
             database,
             hub: Hub::default(),
             bus,
