@@ -147,6 +147,8 @@ export class Runner {
           reject(new Difference(unanswered(context.recorder, seconds)))
         }, seconds * 1000).unref()
       })
+      // Where the case itself throws at once, nobody waits for these.
+      for (const other of [late, ended]) other.catch(() => undefined)
       await Promise.race([one.run(context), late, ended])
       return { state: 'holds' }
     } catch (error) {
