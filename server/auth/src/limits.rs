@@ -6,6 +6,7 @@
 
 mod memory;
 mod shared;
+mod tries;
 
 use std::borrow::Cow;
 use std::net::IpAddr;

@@ -9,6 +9,7 @@ use tokens::{Keys, Verifier};
 use crate::Settings;
 use crate::captcha::Captchas;
 use crate::factors::webauthn::RelyingParty;
+use crate::flows::one_time_code::Codes;
 use crate::hasher::Hasher;
 use crate::hooks::Hooks;
 use crate::http_client::HttpClient;
@@ -30,6 +31,7 @@ pub(crate) struct Auth {
     pub(crate) keys: Keys,
     pub(crate) verifier: Verifier,
     pub(crate) hasher: Hasher,
+    pub(crate) codes: Codes,
     pub(crate) leaks: Leaks,
     pub(crate) messages: Messages,
     pub(crate) hooks: Arc<Hooks>,
@@ -64,6 +66,7 @@ impl Auth {
         let metrics = Arc::<Metrics>::default();
         Ok(Self {
             hasher: Hasher::new(&settings.passwords)?,
+            codes: Codes::new(&keys)?,
             leaks: Leaks::new(&settings.passwords, client.clone()),
             messages: Messages::new(
                 settings.clone(),

@@ -9,7 +9,7 @@ mod nats;
 mod parts;
 mod peers;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use tokio::sync::mpsc;
 
@@ -27,6 +27,8 @@ pub(crate) struct Bus {
     node: NodeId,
     queue: Option<mpsc::Sender<Message>>,
     queued_bytes: AtomicUsize,
+    /// Number of messages that were sent, on all connections: the others pass over what has an earlier number.
+    sent_count: AtomicU64,
     /// Whether NATS can be reached.
     is_connected: AtomicBool,
 }
@@ -38,6 +40,7 @@ impl Bus {
             node: NodeId::random(),
             queue: None,
             queued_bytes: AtomicUsize::default(),
+            sent_count: AtomicU64::default(),
             is_connected: false.into(),
         }
     }
@@ -72,6 +75,11 @@ impl Bus {
             self.queued_bytes.fetch_sub(size, Ordering::Relaxed);
             tracing::debug!("NATS is slow: other nodes miss a message");
         }
+    }
+
+    /// Returns the number of the next message.
+    fn next_number(&self) -> u64 {
+        self.sent_count.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     fn note_sent(&self, message: &Message) {

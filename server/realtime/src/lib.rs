@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use database::Database;
 use parking_lot::Mutex;
-use tokens::{Keys, Verifier};
+use tokens::{Keys, MessageSeal, Verifier};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
@@ -71,6 +71,8 @@ struct Inner {
     outgoing: Mutex<Option<mpsc::Receiver<Message>>>,
     /// The subject that the nodes of the project, and no others, know.
     subject: String,
+    /// The seal of the messages there.
+    seal: MessageSeal,
     rates: Rates,
     metrics: Metrics,
     changes: Arc<Changes>,
@@ -99,8 +101,9 @@ impl Realtime {
         };
         let subject = format!("basalt.realtime.{}", keys.derive("realtime nodes"));
         Self(Arc::new(Inner {
+            seal: keys.message_seal("seals of realtime"),
             tokens: Tokens::new(keys, verifier, settings.required_claims.clone()),
-            changes: Arc::new(Changes::new(database.clone(), tasks.clone())),
+            changes: Arc::new(Changes::new(database.clone(), tasks.clone(), &settings)),
             database,
             hub: Hub::default(),
             bus,
@@ -301,6 +304,10 @@ impl Realtime {
 
     pub(crate) fn bus(&self) -> &Bus {
         &self.0.bus
+    }
+
+    pub(crate) fn seal(&self) -> &MessageSeal {
+        &self.0.seal
     }
 
     pub(crate) fn rates(&self) -> &Rates {

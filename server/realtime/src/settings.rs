@@ -72,6 +72,12 @@ impl Value for RequiredClaims {
         /// Whether channels have to be private.
         #[setting(variables = [], key = "basalt.realtime.private_only")]
         pub private_only: bool = false,
+        /// Whether subscribers learn of the content that a row had before a change, though no policy was asked whether they
+        /// might see it then. If so, filters of deletions are answered from the whole old row, and the old record of an
+        /// update is whole, as on hosted Supabase, for tables with row-level security and `replica identity full`.
+        /// Otherwise both are limited to the primary key for roles that policies apply to.
+        #[setting(variables = [], key = "basalt.realtime.old_rows_bypass_rls")]
+        pub old_rows_bypass_rls: bool = false,
         /// Connections to the database that the service uses at the same time.
         #[setting(variables = [], key = "basalt.realtime.pool_size")]
         pub pool_size: u32 = 5,

@@ -17,7 +17,7 @@ use sha2::Sha256;
 use crate::api_keys::{self, ApiKeys};
 use crate::jwk::{self, Key};
 use crate::key_file::KeyFile;
-use crate::{KeyError, Verifier};
+use crate::{KeyError, MessageSeal, Verifier};
 
 /// The names of the signing keys in messages: of a variable's keys, and of those in the CLI's file.
 const SIGNING_KEYS: &str = "GOTRUE_JWT_KEYS";
@@ -221,6 +221,11 @@ impl Keys {
     /// the key. Nodes with the same shared secret derive the same one.
     pub fn derive(&self, purpose: &str) -> String {
         HEXLOWER.encode(&derived(&self.0.derivation, purpose))
+    }
+
+    /// Returns the seal for messages of this `purpose` between nodes. Nodes with the same shared secret have the same one.
+    pub fn message_seal(&self, purpose: &str) -> MessageSeal {
+        MessageSeal::new(derived(&self.0.derivation, purpose))
     }
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFile, writeFile } from 'node:fs/promises'
 
+import { printable } from './difference.ts'
 import { loadGroups, select } from './load.ts'
 import { masker, maskAll } from './mask.ts'
 import { parseOptions, usage, UsageError, type Options } from './options.ts'
@@ -90,7 +91,7 @@ try {
 } catch (error) {
   const known = error instanceof UsageError || error instanceof Unreachable
   const { message, stack } = error as Error
-  process.stderr.write(`basalt-conformance: ${known ? message : (stack ?? message)}\n`)
+  process.stderr.write(printable(`basalt-conformance: ${known ? message : (stack ?? message)}\n`))
   if (error instanceof UsageError) process.stderr.write('See basalt-conformance --help.\n')
   if (error instanceof Unreachable) process.exit(status.unreachable)
   process.exit(error instanceof UsageError ? status.usage : status.failed)

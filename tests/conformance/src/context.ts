@@ -4,6 +4,7 @@ import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 
 import { Answer, PendingAnswer } from './answer.ts'
 import { Absent, SetUpError, display, setUpFailed } from './difference.ts'
+import { readBody } from './body.ts'
 import { Assertions } from './assertions.ts'
 import { Mailbox } from './mail.ts'
 import { compare } from './match.ts'
@@ -359,7 +360,7 @@ export class Context {
     if (body !== undefined) init.body = isRaw(body) ? body : JSON.stringify(body)
     const count = this.recorder.exchanges.length
     const answer = await send(this.#url(path), init)
-    const bytes = new Uint8Array(await answer.arrayBuffer())
+    const bytes = await readBody(answer)
     const recorded = send === this.recorder.fetch ? this.recorder.exchanges[count] : undefined
     const exchange = recorded ?? {
       ...{ ordinal: -1, method, url: this.#url(path), requestHeaders: {}, requestBody: '' },

@@ -42,6 +42,11 @@ export function display(value: unknown): string {
   return text.length > textLimit ? `${text.slice(0, textLimit)}…` : text
 }
 
+/** Returns text for a terminal: without the characters that control one, but for line ends and tabs. */
+export function printable(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, '\uFFFD')
+}
+
 /** Returns a place in a JSON document, `body[0].name`. */
 export function place(path: Path): string {
   return path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')

@@ -1,3 +1,4 @@
+import { readJson } from './body.ts'
 import { Difference, SetUpError } from './difference.ts'
 
 /** A mail with its link. */
@@ -63,8 +64,11 @@ export class Mailbox {
   }
 
   async #get(path: string): Promise<unknown> {
-    const answer = await fetch(`${this.url}/api/v1/${path}`)
+    const answer = await fetch(`${this.url}/api/v1/${path}`, {
+      redirect: 'error',
+      signal: AbortSignal.timeout(20_000),
+    })
     if (!answer.ok) throw new Error(`the mails answered ${answer.status} to ${path}`)
-    return answer.json()
+    return readJson(answer)
   }
 }

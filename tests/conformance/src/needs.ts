@@ -45,7 +45,8 @@ async function answers(url: string, headers: Record<string, string>): Promise<bo
   if (url === '') return false
   try {
     // The first call of a function may have to start it.
-    return (await fetch(url, { headers, signal: AbortSignal.timeout(60_000) })).ok
+    return (await fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(60_000) }))
+      .ok
   } catch {
     return false
   }

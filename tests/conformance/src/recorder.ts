@@ -1,3 +1,4 @@
+import { readBody, sizeLimit } from './body.ts'
 import { isMessageMutation, mutateResponse, type Mutation } from './mutation.ts'
 
 /** One request of a case and its answer. */
@@ -56,18 +57,15 @@ export class Recorder {
     if (exchange.requestBody === '' && init?.body) exchange.requestBody = '(binary)'
     const signals = [this.#end.signal, ...(init?.signal ? [init.signal] : [])]
     const begin = performance.now()
-    const answer = await fetch(input, { ...init, signal: AbortSignal.any(signals) })
+    // No interface redirects its clients, and a server must not send requests elsewhere from this machine.
+    const redirect = init?.redirect === 'manual' ? 'manual' : 'error'
+    const answer = await fetch(input, { ...init, redirect, signal: AbortSignal.any(signals) })
     exchange.status = answer.status
     exchange.headers = answer.headers
     if (answer.headers.get('content-type')?.startsWith('text/event-stream') && answer.body) {
       return this.#stream(exchange, answer.body)
     }
-    const pieces: Uint8Array[] = []
-    for await (const piece of answer.body ?? []) {
-      exchange.pieces.push(performance.now() - begin)
-      pieces.push(piece)
-    }
-    exchange.body = new Uint8Array(Buffer.concat(pieces))
+    exchange.body = await readBody(answer, () => exchange.pieces.push(performance.now() - begin))
     this.receive(exchange)
     return toResponse(exchange, exchange.body)
   }
@@ -136,6 +134,10 @@ export class Recorder {
           ? piece.map((byte) => (byte > 96 && byte < 122 ? byte + 1 : byte))
           : piece
         if (isBody) this.isMutated = true
+        if (exchange.body.length + handed.length > sizeLimit) {
+          controller.error(new Error(`the answer has more than ${sizeLimit} bytes`))
+          return
+        }
         exchange.body = new Uint8Array(Buffer.concat([exchange.body, handed]))
         exchange.pieces.push(performance.now())
         controller.enqueue(handed)

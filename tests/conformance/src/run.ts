@@ -90,7 +90,10 @@ async function check(
 async function reach({ url }: Target): Promise<void> {
   try {
     // Any answer will do: what it says is for the cases to check.
-    const answer = await fetch(`${url}/rest/v1/`, { signal: AbortSignal.timeout(20_000) })
+    const answer = await fetch(`${url}/rest/v1/`, {
+      redirect: 'manual',
+      signal: AbortSignal.timeout(20_000),
+    })
     await answer.body?.cancel()
   } catch (error) {
     const { cause } = error as Error

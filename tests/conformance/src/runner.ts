@@ -147,6 +147,8 @@ export class Runner {
           reject(new Difference(unanswered(context.recorder, seconds)))
         }, seconds * 1000).unref()
       })
+      // Where the case itself throws at once, nobody waits for these.
+      for (const other of [late, ended]) other.catch(() => undefined)
       await Promise.race([one.run(context), late, ended])
       return { state: 'holds' }
     } catch (error) {
@@ -181,13 +183,14 @@ export class Runner {
   async #probed(name: Interface, run: (t: Context) => unknown): Promise<string> {
     const context = new Context(this.target, name)
     try {
-      await run(context)
+      // One that is not answered decides nothing, either.
+      await within(Promise.resolve(run(context)), this.options.timeout * 1000)
       return ''
     } catch (error) {
       // A probe that fails in another way decides nothing: the cases will show the failure.
       return error instanceof Absent ? error.message : ''
     } finally {
-      await context.end()
+      await within(context.end(), endLimit)
     }
   }
 }
@@ -266,6 +269,6 @@ function bodyOf(body: Uint8Array): string {
   return text.includes('\u0000') || text.includes('\ufffd') ? `(${body.length} bytes)` : text
 }
 
-async function within(work: Promise<void>, limit: number): Promise<void> {
+async function within(work: Promise<unknown>, limit: number): Promise<void> {
   await Promise.race([work, new Promise<void>((resolve) => setTimeout(resolve, limit).unref())])
 }

@@ -112,7 +112,10 @@ async function version(client: Client): Promise<{ version: string; made_by: stri
 async function waitUntilVisible(target: Target): Promise<void> {
   const end = performance.now() + reloadLimit
   while (!(await sqlIsThere(target)) && performance.now() < end) {
-    const root = await fetch(`${target.url}/rest/v1/`, { signal: AbortSignal.timeout(10_000) })
+    const root = await fetch(`${target.url}/rest/v1/`, {
+      redirect: 'manual',
+      signal: AbortSignal.timeout(10_000),
+    })
     await root.body?.cancel()
     if (absentStatuses.includes(root.status)) return
     await new Promise((resolve) => setTimeout(resolve, 200))
@@ -122,6 +125,7 @@ async function waitUntilVisible(target: Target): Promise<void> {
 function ask({ url, anonKey }: Target, path: string): Promise<Response> {
   return fetch(`${url}/rest/v1/${path}`, {
     headers: { apikey: anonKey, authorization: `Bearer ${anonKey}` },
+    redirect: 'error',
     signal: AbortSignal.timeout(10_000),
   })
 }

@@ -5,6 +5,7 @@ import WebSocket from 'ws'
 import { frameOf, messageRecord, mutateData, type Frame } from './frames.ts'
 import type { Assertions } from './assertions.ts'
 import { display } from './difference.ts'
+import { sizeLimit } from './body.ts'
 import { compare, partly, type Path } from './match.ts'
 import type { Exchange, Message, Recorder } from './recorder.ts'
 import { isMessageMutation, type MessageMutation } from './mutation.ts'
@@ -96,7 +97,13 @@ export class Socket {
     })
     // A socket that breaks is closed as well, and that is what cases look at.
     socket.on('error', () => undefined)
+    let waiting = 0
     socket.on('message', (raw: Buffer, isBinary) => {
+      waiting += raw.length
+      if (waiting > sizeLimit) {
+        socket.terminate()
+        return
+      }
       const data = isBinary ? raw : raw.toString()
       const message = this.recorder.messages.findLast(({ direction }) => direction === 'received')
       this.#pending.push({ data, frame: frameOf(data), message })
@@ -114,7 +121,11 @@ export class Socket {
     }: { recorder: Recorder; assertions: Assertions; patience: number },
   ): Promise<Socket> {
     const Recorded = recordedWebSocket(recorder)
-    const socket = new Recorded(url, { headers, handshakeTimeout: handshakeLimit })
+    const socket = new Recorded(url, {
+      headers,
+      handshakeTimeout: handshakeLimit,
+      maxPayload: sizeLimit,
+    })
     const opened = new Socket(socket, recorder, assertions, patience)
     await new Promise<void>((resolve, reject) => {
       socket.once('open', resolve)

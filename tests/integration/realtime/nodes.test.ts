@@ -1,6 +1,6 @@
 /** Two servers of one project that talk over NATS, while one of them, or NATS, ends. */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -16,7 +16,7 @@ import ws from 'ws'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { freePort } from '../../../bench/lib/ports.mjs'
-import { Nats } from '../../support/nats.mjs'
+import { Nats, NatsPeer } from '../../support/nats.mjs'
 import { Server } from '../../support/server.mjs'
 import { unique } from './stage.ts'
 
@@ -160,6 +160,92 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
       await expect.poll(() => keys(here), { timeout: 15_000 }).toEqual(['here'])
     },
   )
+
+  describe('believe nobody without the project’s secret', () => {
+    let liar: NatsPeer
+    beforeAll(async () => {
+      liar = await NatsPeer.connect(nats)
+    })
+    afterAll(() => {
+      liar.end()
+    })
+
+    /** Returns what the second node hears on a private channel’s topic of the same name as a public one, and on that. */
+    async function listening(name: string) {
+      const events: string[] = []
+      const channel = connect(two).channel(name)
+      channel.on(
+        'broadcast',
+        { event: '*' },
+        ({ payload }: { payload: { text: string } }) => void events.push(payload.text),
+      )
+      await joined(channel)
+      return events
+    }
+
+    const realtimeSubject = () =>
+      liar.heard.find(({ subject }) => subject.startsWith('basalt.realtime.'))?.subject ?? ''
+
+    test('who repeats or changes what it has heard', { timeout: 60_000 }, async () => {
+      const name = unique('room')
+      const events = await listening(name)
+      const here = connect(one).channel(name)
+      await joined(here)
+      liar.heard = []
+      await here.send({ type: 'broadcast', event: 'e', payload: { text: 'said once' } })
+      await expect.poll(() => events).toEqual(['said once'])
+      await expect
+        .poll(() => liar.heard.some(({ payload }) => payload.includes('said once')))
+        .toBe(true)
+      const heard = [...liar.heard]
+      for (const { subject, payload } of [...heard, ...heard]) {
+        await liar.say(subject, payload)
+        const changed = Buffer.from(
+          payload.toString('latin1').replace('said once', 'not said.'),
+          'latin1',
+        )
+        await liar.say(subject, changed)
+      }
+      await pause(1000)
+      expect(events).toEqual(['said once'])
+      await here.send({ type: 'broadcast', event: 'e', payload: { text: 'and again' } })
+      await expect.poll(() => events).toEqual(['said once', 'and again'])
+    })
+
+    test('who makes messages up, of any size', { timeout: 120_000 }, async () => {
+      const name = unique('room')
+      const events = await listening(name)
+      await expect.poll(realtimeSubject, { timeout: 10_000 }).not.toBe('')
+      const subject = realtimeSubject()
+      const memory = async () => {
+        const status = await readFile(`/proc/${String(two.process.pid)}/status`, 'utf8')
+        return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
+      }
+      const part = (head: object, body: string, hasNext = 0) => {
+        const place = Buffer.alloc(21)
+        randomBytes(8).copy(place)
+        place.writeBigUInt64BE(1n, 8)
+        place[20] = hasNext
+        return Buffer.concat([place, Buffer.from(`${JSON.stringify(head)}\n${body}`)])
+      }
+      const topic = { name, is_private: false }
+      const broadcast = { kind: 'broadcast', topic, form: 'user_json', event: 'e', id: null }
+      for (const head of [broadcast, { kind: 'hello' }, { kind: 'goodbye' }, { kind: 'none' }]) {
+        await liar.say(subject, part(head, JSON.stringify({ text: 'made up' })))
+      }
+      for (const size of [0, 1, 15, 16, 24, 45, 1000]) await liar.say(subject, randomBytes(size))
+      const before = await memory()
+      const filler = 'x'.repeat(900_000)
+      for (let count = 0; count < 300; count += 1) await liar.say(subject, part({}, filler, 1))
+      await pause(1500)
+      expect((await memory()) - before, 'megabytes').toBeLessThan(120)
+      expect(events).toEqual([])
+      const here = connect(one).channel(name)
+      await joined(here)
+      await here.send({ type: 'broadcast', event: 'e', payload: { text: 'true' } })
+      await expect.poll(() => events).toEqual(['true'])
+    })
+  })
 
   describe('lose no row change', () => {
     /** Rows of one test, written a thousand a second. */

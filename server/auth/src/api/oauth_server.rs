@@ -236,7 +236,7 @@ impl OauthServerApi {
 impl OauthServerApi {
     async fn user_info_answer(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
         require_enabled(&self.auth.settings)?;
-        let bearer = request::bearer(&self.auth, request).await?;
+        let bearer = request::any_bearer(&self.auth, request).await?;
         Ok(Json(claims::user_info(&bearer)))
     }
 }

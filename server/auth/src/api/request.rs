@@ -2,7 +2,7 @@
 
 use gateway::{BearerSource, Caller};
 use http::header::{AUTHORIZATION, HOST, REFERER, USER_AGENT};
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, StatusCode};
 use poem::Request;
 use url::form_urlencoded;
 
@@ -12,7 +12,7 @@ use crate::client::{Client, RequestedHost};
 use crate::flows::Context;
 use crate::flows::bearer::{self, Admin, Bearer};
 use crate::limits::Bucket;
-use crate::{Auth, Error};
+use crate::{Auth, Code, Error};
 
 const AUDIENCE: HeaderName = HeaderName::from_static("x-jwt-aud");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -39,8 +39,22 @@ pub(super) fn client(request: &Request) -> Result<Client<'_>, Error> {
     Ok(Client { user_agent, address: caller(request)?.address, requested_host })
 }
 
-/// Returns the user whose access token is in the request; errors as [`bearer::authenticate`].
+/// Returns the user who has sent the request: the access token is the user's own, not that of an OAuth client, which may
+/// only do what [`any_bearer`] is for. This is stricter than upstream.
+///
+/// Errors: as [`any_bearer`]; `no_authorization` (403).
 pub(super) async fn bearer(auth: &Auth, request: &Request) -> Result<Bearer, Error> {
+    let bearer = any_bearer(auth, request).await?;
+    if bearer.is_oauth_client() {
+        let message = "This endpoint requires the user's own session, not that of an OAuth client";
+        return Err(Code::NoAuthorization.at(StatusCode::FORBIDDEN, message));
+    }
+    Ok(bearer)
+}
+
+/// Returns the user whose access token is in the request, be it that of an OAuth client: for endpoints that change
+/// nothing but the session. Errors as [`bearer::authenticate`].
+pub(super) async fn any_bearer(auth: &Auth, request: &Request) -> Result<Bearer, Error> {
     let caller = caller(request)?;
     // An API key identifies the project, never a user.
     let token = match caller.bearer_source {

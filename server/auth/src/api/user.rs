@@ -55,7 +55,7 @@ impl UserApi {
     /// Returns the user whose access token is in the request.
     #[oai(path = "/user", method = "get")]
     async fn get(&self, request: &Request) -> Result<Json<User>, Error> {
-        let bearer = request::bearer(&self.auth, request).await?;
+        let bearer = request::any_bearer(&self.auth, request).await?;
         if bearer.audience() != Some(request::audience(&self.auth, request, Some(&bearer))) {
             return Err(Error::validation("Token audience doesn't match request audience"));
         }
@@ -85,7 +85,8 @@ impl UserApi {
         user_update::update(&context, &bearer, update).await.map(Json)
     }
 
-    /// Ends sessions of the user whose access token is in the request.
+    /// Ends sessions of the user whose access token is in the request. That of an OAuth client ends its own session only,
+    /// whatever the scope.
     #[oai(path = "/logout", method = "post")]
     async fn logout(
         &self,
@@ -93,8 +94,15 @@ impl UserApi {
         /// `global` (the default): all sessions; `local`: this one; `others`: all except this one.
         scope: Query<Option<String>>,
     ) -> Result<Done, Error> {
-        let bearer = request::bearer(&self.auth, request).await?;
-        let scope = LogoutScope::parse(scope.0.as_deref())?;
+        let bearer = request::any_bearer(&self.auth, request).await?;
+        let mut scope = LogoutScope::parse(scope.0.as_deref())?;
+        if bearer.is_oauth_client() {
+            // Without a session of the caller's own, every scope would mean all sessions of the user.
+            if scope == LogoutScope::Others || bearer.session.is_none() {
+                return Ok(Done::NoContent);
+            }
+            scope = LogoutScope::Local;
+        }
         let (Auth { database, settings, .. }, client) = (&*self.auth, request::client(request)?);
         sessions::end(database, settings, bearer.user.id, bearer.session_id(), scope, &client).await?;
         Ok(Done::NoContent)

@@ -29,6 +29,12 @@ impl Bearer {
         self.session.as_ref().map(|session| session.id)
     }
 
+    /// Returns whether the token was given to an OAuth client, and is not the user's own.
+    pub(crate) fn is_oauth_client(&self) -> bool {
+        is_oauth_client(&self.claims)
+            || self.session.as_ref().is_some_and(|session| session.oauth_client_id.is_some())
+    }
+
     /// Returns whether the user has shown a second factor in this session.
     pub(crate) fn is_aal2(&self) -> bool {
         self.session.as_ref().is_some_and(|session| session.aal.as_deref() == Some("aal2"))
@@ -103,7 +109,8 @@ impl Admin {
     }
 }
 
-/// Checks that `token` administers users. It needs no user; if it names a session, that must be alive and valid.
+/// Checks that `token` administers users; one that an administrator has given to an OAuth client does not. It needs no
+/// user; if it names a session, that must be alive and valid.
 ///
 /// Errors: `no_authorization` (401), `bad_jwt`, `not_admin`, `session_not_found`, `session_expired` (403).
 pub(crate) async fn authorize_admin(
@@ -114,6 +121,7 @@ pub(crate) async fn authorize_admin(
 ) -> Result<Admin, Error> {
     let claims = verify(verifier, token)?;
     let role = claims.role().filter(|role| is_admin_role(settings, role));
+    let role = role.filter(|_| !is_oauth_client(&claims));
     let role = role.ok_or_else(|| Code::NotAdmin.because("User not allowed"))?.to_owned();
     if let Some(session) = session_id(&claims)? {
         match sessions::validity(database, settings, session).await? {
@@ -126,6 +134,10 @@ pub(crate) async fn authorize_admin(
         }
     }
     Ok(Admin { role })
+}
+
+fn is_oauth_client(claims: &Verified) -> bool {
+    claims.claims.get("client_id").is_some_and(|client| !client.is_null())
 }
 
 fn is_admin_role(settings: &Settings, role: &str) -> bool {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Context;
 use crate::error::refusals;
-use crate::messages::{Mail, OneTimeCode, TextMessage};
+use crate::messages::{Mail, TextMessage};
 use crate::store::one_time_tokens::{self, Kind, PendingCode};
 use crate::store::users::{Account, Changes};
 use crate::store::{Executor, Work};
@@ -40,7 +40,7 @@ pub(crate) async fn mail(
         return Err(refusals::mail_too_soon(wait));
     }
     let address = account.user.email.clone();
-    let code = OneTimeCode::generate(&address, settings.otp_length, pkce);
+    let code = context.auth.codes.generate(&address, settings.otp_length, pkce);
     let account = one_time_tokens::put(work, account.id(), token, &code.hash, &address).await?;
     let mail = Mail {
         kind,
@@ -74,11 +74,11 @@ pub(crate) async fn email_change(
     let current = account.user.email.clone();
     Changes::new().email_change(new, 0).apply(work, id).await?;
     let to_current = (settings.secure_email_change && !current.is_empty())
-        .then(|| OneTimeCode::generate(&current, settings.otp_length, pkce));
+        .then(|| context.auth.codes.generate(&current, settings.otp_length, pkce));
     if let Some(code) = &to_current {
         one_time_tokens::put(work, id, Kind::EmailChangeCurrent, &code.hash, &current).await?;
     }
-    let to_new = OneTimeCode::generate(new, settings.otp_length, pkce);
+    let to_new = context.auth.codes.generate(new, settings.otp_length, pkce);
     let account = one_time_tokens::put(work, id, Kind::EmailChangeNew, &to_new.hash, new).await?;
     let mail = Mail {
         kind: MailKind::EmailChange,
@@ -141,8 +141,8 @@ pub(crate) async fn text_message(
     }
     let test = settings.test_otp(phone);
     let code = match test {
-        Some(code) => OneTimeCode::of(phone, code.to_owned(), false),
-        None => OneTimeCode::generate(phone, settings.otp_length, false),
+        Some(code) => context.auth.codes.of(phone, code.to_owned(), false),
+        None => context.auth.codes.generate(phone, settings.otp_length, false),
     };
     let account = one_time_tokens::put(executor, account.id(), kind, &code.hash, phone).await?;
     if test.is_some() {

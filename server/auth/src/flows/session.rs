@@ -24,6 +24,8 @@ pub(crate) struct SignIn<'a> {
     pub(crate) not_after: Option<&'a str>,
     /// The OAuth client that the session is for, and the scopes that it may have.
     pub(crate) oauth_client: Option<(Uuid, &'a str)>,
+    /// The id that the session gets; a random one if `None`.
+    pub(crate) id: Option<Uuid>,
 }
 
 /// Begins a session of `user`, who has signed in as `sign_in` describes, and returns its tokens.
@@ -52,7 +54,7 @@ pub(super) async fn open(
     sign_in: SignIn<'_>,
     client: &Client<'_>,
 ) -> Result<GrantedSession, Error> {
-    let id = Uuid::new_v4();
+    let id = sign_in.id.unwrap_or_else(Uuid::new_v4);
     let key = (settings.security.refresh_token_algorithm == 2).then(Key::generate);
     let token = match &key {
         Some(key) => refresh_token::sign(id, 0, key.as_str())?,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::bearer::Bearer;
 use super::pkce::Challenge;
 use super::verify::effects;
-use super::{Context, deliver, one_time_code, send, sign_up};
+use super::{Context, deliver, send, sign_up};
 use crate::address::{self, Address};
 use crate::error::refusals;
 use crate::passwords;
@@ -174,11 +174,13 @@ async fn check_nonce(context: &Context<'_>, account: &Account, nonce: &str) -> R
         email => (email, settings.mail.otp_expiry),
     };
     let pending = account.pending(Kind::Reauthentication);
-    if pending.is(&one_time_code::hash(address, nonce), expiry) {
+    if pending.hash.is_empty() || !context.auth.limits.take_code_try(&pending.hash, expiry).await? {
+        return Err(nonce_not_valid());
+    }
+    if pending.is(&context.auth.codes.typed(address, nonce), expiry) {
         return Ok(());
     }
-    let by_text = user.email.is_empty() && !pending.hash.is_empty();
-    if by_text && context.auth.messages.provider_accepts(&user.phone, nonce).await? {
+    if user.email.is_empty() && context.auth.messages.provider_accepts(&user.phone, nonce).await? {
         return Ok(());
     }
     Err(nonce_not_valid())

@@ -5,11 +5,13 @@
 
 pub(crate) mod effects;
 
+use std::time::Duration;
+
 use http::StatusCode;
 
 use super::access_token::Session;
 use super::session::{self, SignIn};
-use super::{Context, one_time_code, pkce};
+use super::{Context, pkce};
 use crate::address::{self, Address};
 use crate::error::refusals;
 use crate::store::one_time_tokens::{self, Kind};
@@ -98,6 +100,14 @@ impl Proof {
             _ => Err(Error::validation("Verify requires either a token or a token hash")),
         }
     }
+
+    /// Returns the refusal of a proof that is wrong, used, too old or unknown.
+    fn refusal(&self) -> Error {
+        Code::OtpExpired.because(match self {
+            Self::Hash(_) => "Email link is invalid or has expired",
+            Self::Code { .. } => "Token has expired or is invalid",
+        })
+    }
 }
 
 /// The result of a verification.
@@ -125,7 +135,10 @@ pub(crate) async fn verify(
     let purpose = parse(purpose, proof)?;
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
-    let verified = consume(context, &work, purpose, proof).await?;
+    let Some(verified) = consume(context, &work, purpose, proof).await? else {
+        work.commit().await?;
+        return Err(proof.refusal());
+    };
     let outcome = match verified.account {
         None => VerificationResult::PartialConfirmation,
         Some(account) => {
@@ -151,6 +164,7 @@ pub(crate) async fn follow(
     let mut client = context.auth.database.client().await?;
     let work = Work::begin(&mut client).await?;
     let verified = consume(context, &work, requested, &proof).await?;
+    let verified = verified.ok_or_else(|| proof.refusal())?;
     let outcome = match verified.account {
         None => VerificationResult::PartialConfirmation,
         Some(account) if hash.starts_with(pkce::PREFIX) => {
@@ -205,96 +219,133 @@ struct VerifiedCode {
     purpose: Purpose,
 }
 
+/// Uses the code of `proof` up; `None` for one that is wrong, used, too old or unknown: deliberately the same. Then the
+/// transaction is to be committed, too, since it counts wrong codes.
 async fn consume(
     context: &Context<'_>,
     work: &Work<'_>,
     requested: Purpose,
     proof: &Proof,
-) -> Result<VerifiedCode, Error> {
-    let (account, hash) = match proof {
-        Proof::Hash(hash) => (find_by_hash(work, requested, hash).await?, hash.clone()),
+) -> Result<Option<VerifiedCode>, Error> {
+    let (mut accounts, hashes) = match proof {
+        Proof::Hash(hash) => (find_by_hash(work, requested, hash).await?, vec![hash.clone()]),
         Proof::Code { code, address } => {
-            let hash = one_time_code::hash(address.text(), code);
-            (find_by_code(context, work, requested, address, &hash).await?, hash)
+            let accounts = find_by_address(context, work, requested, address).await?;
+            (accounts, context.auth.codes.typed(address.text(), code))
         }
     };
-    // Wrong, used, too old or unknown: deliberately the same error.
-    let refusal = || {
-        Code::OtpExpired.because(match proof {
-            Proof::Hash(_) => "Email link is invalid or has expired",
-            Proof::Code { .. } => "Token has expired or is invalid",
-        })
+    // Several users may be about to change to one address: the code tells which of them it is.
+    let matching = |account: &Account| matching_kind(context, account, requested, &hashes);
+    let index = match &accounts[..] {
+        [_] if !matches!(requested, Purpose::EmailChange) => Some(0),
+        several => several.iter().position(|account| matching(account).is_some()),
     };
-    let account = account.ok_or_else(refusal)?;
+    let Some(index) = index else {
+        return count_wrong(context, work, requested, proof, &accounts).await.map(|()| None);
+    };
+    let account = &accounts[index];
     if account.banned {
         return Err(refusals::user_banned());
     }
-    let kind = match matching_kind(context, &account, requested, &hash) {
+    let kind = match matching(account) {
         Some(kind) => kind,
-        None if is_accepted_elsewhere(context, requested, proof).await? => requested.kinds()[0],
-        None => return Err(refusal()),
+        None if is_accepted_elsewhere(context, account, requested, proof).await? => requested.kinds()[0],
+        None => return count_wrong(context, work, requested, proof, &accounts).await.map(|()| None),
     };
     let purpose = match (requested, kind) {
         (Purpose::Email, Kind::Recovery) => Purpose::MagicLink,
         (Purpose::Email, _) => Purpose::SignUp,
         (requested, _) => requested,
     };
-    let account = effects::apply(context, work, account, purpose, kind).await?;
-    Ok(VerifiedCode { account, purpose })
+    let account = effects::apply(context, work, accounts.swap_remove(index), purpose, kind).await?;
+    Ok(Some(VerifiedCode { account, purpose }))
 }
 
-async fn find_by_hash(work: &Work<'_>, requested: Purpose, hash: &str) -> Result<Option<Account>, Error> {
+/// Counts a wrong code against all that it may have been meant for. Those that have been guessed too often become
+/// invalid. A wrong hash is nobody's, but nobody can guess one.
+async fn count_wrong(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    requested: Purpose,
+    proof: &Proof,
+    accounts: &[Account],
+) -> Result<(), Error> {
+    if matches!(proof, Proof::Hash(_)) {
+        return Ok(());
+    }
+    let expiry = expiry(context, requested);
+    for account in accounts {
+        for kind in requested.kinds() {
+            let pending = account.pending(*kind);
+            if pending.hash.is_empty() || !pending.is_fresh(expiry) {
+                continue;
+            }
+            if context.auth.limits.count_wrong_code(work, &pending.hash, expiry).await? {
+                one_time_tokens::clear(work, account.id(), *kind).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn find_by_hash(work: &Work<'_>, requested: Purpose, hash: &str) -> Result<Vec<Account>, Error> {
     // No text in Postgres contains a NUL.
     if hash.contains('\0') {
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    one_time_tokens::find_user(work, requested.kinds(), hash).await
+    Ok(one_time_tokens::find_user(work, requested.kinds(), hash).await?.into_iter().collect())
 }
 
-async fn find_by_code(
+/// Returns the users whose codes may have been sent to `address`, locked: several only for a change of address.
+async fn find_by_address(
     context: &Context<'_>,
     work: &Work<'_>,
     requested: Purpose,
     address: &Address,
-    hash: &str,
-) -> Result<Option<Account>, Error> {
+) -> Result<Vec<Account>, Error> {
     let audience = &context.audience;
-    match (requested, address) {
+    let found = match (requested, address) {
         (Purpose::PhoneChange, Address::Phone(phone)) => {
-            users::find_by_phone_change(work, phone, audience).await
+            users::find_by_phone_change(work, phone, audience).await?
         }
-        (Purpose::Sms, Address::Phone(_)) => users::find_by_address(work, address, audience).await,
-        (Purpose::Sms | Purpose::PhoneChange, _) | (_, Address::Phone(_)) => Ok(None),
-        (Purpose::EmailChange, _) => {
-            // The address that the code was sent to may be one that no user has yet: what is looked for is the code.
-            let found = one_time_tokens::find_user(work, requested.kinds(), hash).await?;
-            let found = match found {
-                Some(account) => Some(account),
-                None => {
-                    let hash = format!("{}{hash}", pkce::PREFIX);
-                    one_time_tokens::find_user(work, requested.kinds(), &hash).await?
-                }
-            };
-            Ok(found.filter(|account| account.user.aud == *audience))
+        (Purpose::Sms, Address::Phone(_)) => users::find_by_address(work, address, audience).await?,
+        (Purpose::Sms | Purpose::PhoneChange, _) | (_, Address::Phone(_)) => None,
+        // The address that the code was sent to may be one that no user has yet.
+        (Purpose::EmailChange, Address::Email(email)) => {
+            let kinds = requested.kinds();
+            return one_time_tokens::find_users_by_address(work, kinds, email, audience).await;
         }
-        _ => users::find_by_address(work, address, audience).await,
+        _ => users::find_by_address(work, address, audience).await?,
+    };
+    Ok(found.into_iter().collect())
+}
+
+/// Returns the kind of the open code of `account` that has one of `hashes` and is not too old.
+fn matching_kind(
+    context: &Context<'_>,
+    account: &Account,
+    requested: Purpose,
+    hashes: &[String],
+) -> Option<Kind> {
+    let expiry = expiry(context, requested);
+    requested.kinds().iter().copied().find(|kind| account.pending(*kind).is(hashes, expiry))
+}
+
+/// Returns how long codes for this purpose are valid.
+fn expiry(context: &Context<'_>, requested: Purpose) -> Duration {
+    let settings = &context.auth.settings;
+    match requested {
+        Purpose::Sms | Purpose::PhoneChange => settings.sms.otp_expiry,
+        _ => settings.mail.otp_expiry,
     }
 }
 
-/// Returns the kind of the open code of `account` that has `hash` and is not too old.
-fn matching_kind(context: &Context<'_>, account: &Account, requested: Purpose, hash: &str) -> Option<Kind> {
-    let settings = &context.auth.settings;
-    let expiry = match requested {
-        Purpose::Sms | Purpose::PhoneChange => settings.sms.otp_expiry,
-        _ => settings.mail.otp_expiry,
-    };
-    requested.kinds().iter().copied().find(|kind| account.pending(*kind).is(hash, expiry))
-}
-
 /// Returns whether a code sent by text message is right by another rule than its hash: as a test code of the settings,
-/// or according to a provider that generates the codes itself.
+/// or according to a provider that generates the codes itself. Such codes, too, are valid only after one was sent and
+/// until it was guessed too often.
 async fn is_accepted_elsewhere(
     context: &Context<'_>,
+    account: &Account,
     requested: Purpose,
     proof: &Proof,
 ) -> Result<bool, Error> {
@@ -303,6 +354,9 @@ async fn is_accepted_elsewhere(
     else {
         return Ok(false);
     };
+    if requested.kinds().iter().all(|kind| account.pending(*kind).hash.is_empty()) {
+        return Ok(false);
+    }
     if context.auth.settings.sms.test_otp(phone).is_some_and(|test| test == code) {
         return Ok(true);
     }

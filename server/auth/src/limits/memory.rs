@@ -61,6 +61,13 @@ impl Memory {
         })
     }
 
+    /// Forgets the balance of `client`, which is full then.
+    pub(super) fn forget(&self, bucket: &str, client: &str) {
+        if let Some(clients) = self.buckets.lock().get_mut(bucket) {
+            clients.remove(client);
+        }
+    }
+
     /// Replaces the balance of `client` by the result of `change`. The balance of an unknown client is `full`.
     fn change(
         &self,

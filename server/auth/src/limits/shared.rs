@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::Allowance;
 use crate::Error;
-use crate::store::{owned, text};
+use crate::store::{Executor, Parameter, Work, owned, text};
 
 /// Takes one token from a bucket, after adding those since its last update. Returns a row only if there was a token.
 const TAKE: &str = "insert into basalt.rate_limits as l (bucket, client, tokens, updated_at, full_at)
@@ -71,21 +71,47 @@ impl SharedCounters {
         window: Duration,
     ) -> Result<bool, Error> {
         let client = client_key(client);
-        let window = owned(format!("{} seconds", window.as_secs()));
-        let parameters = vec![text(bucket), owned(number.floor()), window, text(&client)];
-        self.run(transaction().statement(COUNT, parameters)).await
+        self.run(transaction().statement(COUNT, count(bucket, &client, number, window))).await
+    }
+
+    /// As [`count_for`](Self::count_for), in the transaction `work`.
+    pub(super) async fn count_within(
+        &self,
+        work: &Work<'_>,
+        bucket: &str,
+        client: &str,
+        number: f64,
+        window: Duration,
+    ) -> Result<bool, Error> {
+        let client = client_key(client);
+        let taken = Executor::from(work).execute(COUNT, count(bucket, &client, number, window)).await?;
+        self.sweep_now_and_then();
+        Ok(taken == 1)
+    }
+
+    /// Forgets the counter of `client`, which is full then, in the transaction `work`.
+    pub(super) async fn forget_within(
+        &self,
+        work: &Work<'_>,
+        bucket: &str,
+        client: &str,
+    ) -> Result<(), Error> {
+        let sql = "delete from basalt.rate_limits where bucket = $1 and client = $2";
+        let client = client_key(client);
+        Executor::from(work).execute(sql, vec![text(bucket), text(&client)]).await.map(drop)
     }
 
     async fn run(&self, transaction: Transaction<'_>) -> Result<bool, Error> {
         let answer = self.database.run(&transaction).await?;
-        if self.taken.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
-            self.sweep();
-        }
+        self.sweep_now_and_then();
         Ok(answer.row().is_some())
     }
 
-    /// Sweeps in a task of its own, so that the request does not wait.
-    fn sweep(&self) {
+    /// Sweeps, if it is time, in a task of its own, so that the request does not wait.
+    fn sweep_now_and_then(&self) {
+        if self.taken.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY != SWEEP_EVERY - 1 {
+            return;
+        }
         let database = self.database.clone();
         tokio::spawn(async move {
             let swept = database.run(&transaction().statement(SWEEP, Vec::new())).await;
@@ -94,6 +120,12 @@ impl SharedCounters {
             }
         });
     }
+}
+
+/// Returns the parameters of [`COUNT`].
+fn count<'a>(bucket: &'a str, client: &'a str, number: f64, window: Duration) -> Vec<Parameter<'a>> {
+    let window = owned(format!("{} seconds", window.as_secs()));
+    vec![text(bucket), owned(number.floor()), window, text(client)]
 }
 
 /// Returns a transaction in which no code but the service's own can run.

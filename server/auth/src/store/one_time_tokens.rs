@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use super::users::Account;
-use super::{Executor, documents, owned, text};
+use super::{Executor, Work, documents, owned, text};
 use crate::Error;
 
 pub(crate) use super::pending_code::{Kind, PendingCode};
@@ -57,6 +57,35 @@ pub(crate) async fn find_user(
         condition = condition.join(" or "),
     );
     executor.into().fetch(&sql, vec![text(hash), owned(kinds.join(","))]).await
+}
+
+/// Returns the users of `audience` who were sent a code of one of `kinds` to `address` last, those of the newest codes
+/// only. Their rows stay locked until the transaction ends, so that codes are compared one after the other.
+pub(crate) async fn find_users_by_address(
+    work: &Work<'_>,
+    kinds: &[Kind],
+    address: &str,
+    audience: &str,
+) -> Result<Vec<Account>, Error> {
+    const MOST_USERS: u32 = 100;
+    let kinds: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
+    let sql = format!(
+        "with locked as materialized (
+           select u.* from auth.users u
+           where u.id in (
+               select t.user_id from auth.one_time_tokens t
+               where t.relates_to = lower($1)
+                 and t.token_type = any (string_to_array($2, ',')::auth.one_time_token_type[])
+               order by t.created_at desc limit {MOST_USERS}
+             )
+             and u.aud = $3 and not u.is_sso_user
+           order by u.id for update of u
+         )
+         select coalesce(jsonb_agg({account}), '[]') from locked",
+        account = documents::account("locked"),
+    );
+    let parameters = vec![text(address), owned(kinds.join(",")), text(audience)];
+    Ok(Executor::from(work).fetch(&sql, parameters).await?.unwrap_or_default())
 }
 
 /// Invalidates one code.

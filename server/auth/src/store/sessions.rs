@@ -232,6 +232,12 @@ pub(crate) async fn end_below_aal2(work: &Work<'_>, id: Uuid, kept: Uuid) -> Res
     Executor::from(work).execute(sql, vec![owned(id), owned(kept)]).await.map(drop)
 }
 
+/// Ends session `id`, if it is one of an OAuth client.
+pub(crate) async fn end_of_client(work: &Work<'_>, id: Uuid) -> Result<(), Error> {
+    let sql = "delete from auth.sessions where id = $1::uuid and oauth_client_id is not null";
+    Executor::from(work).execute(sql, vec![owned(id)]).await.map(drop)
+}
+
 /// Ends the sessions of user `id`, all or all but `kept`, without an entry in the audit log.
 pub(crate) async fn end_others(
     executor: impl Into<Executor<'_>>,

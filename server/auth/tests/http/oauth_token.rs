@@ -57,8 +57,6 @@ async fn a_code_is_its_clients_alone_and_needs_its_verifier() {
         ("code", "unknown", "invalid_grant"),
         ("code", "a\0b", "invalid_grant"),
         ("redirect_uri", "https://app.example.com/other", "invalid_grant"),
-        ("code_verifier", "", "invalid_grant"),
-        ("code_verifier", "wrong", "invalid_grant"),
         ("resource", "https://other.example.com", "invalid_grant"),
     ] {
         assert_eq!(oauth_error(&app.token(&with(name, value)).await), error, "{name} {value}");
@@ -209,10 +207,8 @@ async fn of_many_exchanges_on_two_nodes_one_wins() {
     assert_eq!(won, 1);
     let lost = answers.iter().filter(|answer| answer.status != StatusCode::OK);
     lost.for_each(|answer| assert_eq!(oauth_error(answer), "invalid_grant"));
-    assert_eq!(
-        app.server.value("select count(*) from auth.sessions where oauth_client_id is not null").await,
-        1
-    );
+    let left = "select count(*) from auth.sessions where oauth_client_id is not null";
+    assert_eq!(app.server.value(left).await, 0, "a code that many have gives nothing that lasts");
 }
 
 #[tokio::test]

@@ -180,6 +180,49 @@ async fn only_the_registered_key_opens_a_session() {
 }
 
 #[tokio::test]
+async fn only_pages_of_the_listed_origins_count() {
+    let mut settings = settings();
+    settings.webauthn.rp_id = Some("example.com".to_owned());
+    settings.webauthn.rp_origins = vec!["https://app.example.com".to_owned()];
+    let server = Server::with(settings).await;
+    server.user(ADA).await;
+    let (token, _) = server.tokens(ADA).await;
+    let at = |origin: &str, key: Authenticator| Authenticator {
+        origin: origin.to_owned(),
+        rp_id: "example.com".to_owned(),
+        ..key
+    };
+    let mut key = at("https://app.example.com", Authenticator::new());
+    registered(&server, &token, &mut key).await;
+    for origin in [
+        "http://app.example.com",
+        "https://app.example.com:8443",
+        "https://example.com",
+        "https://other.example.com",
+        "https://evil.app.example.com",
+        "https://evilapp.example.com",
+        "https://app-example.com",
+        "https://app.example.com.evil.com",
+        "https://app.example.com.",
+        "https://app.example.com@evil.com",
+        "https://evil.com/https://app.example.com",
+        "https://evil.com\\@app.example.com",
+        "https://\u{430}pp.example.com",
+        "android:apk-key-hash:app.example.com",
+        "null",
+        "",
+    ] {
+        let refused = signs_in(&server, &mut at(origin, key.clone())).await;
+        assert_eq!(refused.refusal(), (400, "webauthn_verification_failed"), "sign-in at {origin:?}");
+        let begun = begin(&server, &token).await;
+        let credential = at(origin, Authenticator::new()).create(&begun.body["options"]);
+        let refused = end(&server, &token, begun.text("challenge_id"), credential).await;
+        assert_eq!(refused.refusal(), (400, "webauthn_verification_failed"), "registration at {origin:?}");
+    }
+    assert_eq!(signs_in(&server, &mut key).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn a_copied_passkey_is_found_out_by_its_counter() {
     let (server, token) = signed_in().await;
     let mut key = Authenticator::new();

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::message::{Head, Message, NodeId};
+use super::message::{Head, Message};
 use super::parts;
 use super::peers::Peers;
 use crate::Realtime;
@@ -45,7 +45,7 @@ pub(crate) async fn run(
     let subject = Subject::from(subject.to_owned());
     let mut parts = client.subscribe(subject.clone()).await?;
     let mut peers = Peers::new(realtime.clone());
-    let mut publisher = Publisher { client, subject, node: realtime.bus().node(), sent_count: 0 };
+    let publisher = Publisher { client, subject, realtime };
     let mut alive = interval(ALIVE_INTERVAL);
     alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -109,25 +109,23 @@ fn handle_event(realtime: &Realtime, event: &Event) {
 }
 
 /// The sender of this node's messages.
-struct Publisher {
+struct Publisher<'a> {
     client: Client,
     subject: Subject,
-    node: NodeId,
-    /// Number of messages so far.
-    sent_count: u64,
+    realtime: &'a Realtime,
 }
 
-impl Publisher {
-    async fn publish(&mut self, message: &Message) -> Result<(), async_nats::Error> {
-        self.sent_count += 1;
-        for part in parts::split(self.node, self.sent_count, &message.encode()) {
-            self.client.publish(self.subject.clone(), part).await?;
+impl Publisher<'_> {
+    async fn publish(&self, message: &Message) -> Result<(), async_nats::Error> {
+        let (bus, seal) = (self.realtime.bus(), self.realtime.seal());
+        for part in parts::split(bus.node(), bus.next_number(), &message.encode()) {
+            self.client.publish(self.subject.clone(), seal.seal(&part).into()).await?;
         }
         Ok(())
     }
 
     /// Publishes the messages that still wait, and that the node shuts down.
-    async fn end(&mut self, queue: &mut mpsc::Receiver<Message>) -> Result<(), async_nats::Error> {
+    async fn end(&self, queue: &mut mpsc::Receiver<Message>) -> Result<(), async_nats::Error> {
         while let Ok(message) = queue.try_recv() {
             self.publish(&message).await?;
         }

@@ -8,6 +8,8 @@ use super::NodeId;
 
 /// Bytes of a part, without its head.
 const SIZE: usize = 512 << 10;
+/// Bytes of a message at most: a batch of rows, of which Postgres allows one to have a gigabyte.
+const MAX_MESSAGE: usize = 2 << 30;
 /// Bytes of a part's head: the node, the message's number, the part's index, and whether another one follows.
 const HEAD: usize = 8 + 8 + 4 + 1;
 
@@ -61,18 +63,26 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// Adds a part. Returns the message that it completes, and whether parts before it are missing.
+    /// Adds a part. Returns the message that it completes, and whether parts before it are missing. A part that comes
+    /// again is passed over: somebody has recorded it.
     pub(super) fn add(&mut self, part: Part) -> (Option<Bytes>, bool) {
         let place = (part.number, part.index);
+        if self.next.is_some_and(|next| place < next) {
+            return (None, false);
+        }
         let is_next = self.next.is_none_or(|next| next == place) && (part.index == 0 || self.next.is_some());
         let has_missed = self.next.is_some() && !is_next;
-        self.next = Some(if part.has_next { (part.number, part.index + 1) } else { (part.number + 1, 0) });
+        self.next = Some(if part.has_next {
+            (part.number, part.index.saturating_add(1))
+        } else {
+            (part.number.saturating_add(1), 0)
+        });
         if part.index == 0 {
             self.begun.clear();
-        } else if !is_next {
+        } else if !is_next || self.begun.len() + part.bytes.len() > MAX_MESSAGE {
             // The rest of a message is useless without its beginning.
             self.begun.clear();
-            self.next = Some((part.number + 1, 0));
+            self.next = Some((part.number.saturating_add(1), 0));
             return (None, has_missed);
         }
         if part.index == 0 && !part.has_next {
@@ -104,6 +114,24 @@ mod tests {
             assert_eq!(assembly.add(last), (Some(Bytes::copy_from_slice(message)), false));
         }
         assert_eq!(Part::parse(&Bytes::from_static(b"short")), None);
+    }
+
+    #[test]
+    fn what_comes_again_is_passed_over() {
+        let (mut assembly, long) = (Assembly::default(), vec![7; SIZE * 2 + 3]);
+        let recorded = parts(2, b"b").remove(0);
+        assert_eq!(assembly.add(recorded.clone()), (Some(Bytes::from_static(b"b")), false));
+        let mut begun = parts(3, &long);
+        let last = begun.pop().unwrap();
+        for part in begun {
+            assert_eq!(assembly.add(part.clone()), (None, false));
+            assert_eq!(assembly.add(part), (None, false));
+            assert_eq!(assembly.add(recorded.clone()), (None, false));
+        }
+        assert_eq!(assembly.add(last), (Some(Bytes::from(long)), false));
+        let end = Part { number: u64::MAX, index: u32::MAX, ..recorded };
+        assert_eq!(assembly.add(end.clone()), (None, true));
+        assert_eq!(assembly.add(end), (None, true), "the numbers end, and nothing else does");
     }
 
     #[test]

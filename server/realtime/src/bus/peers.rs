@@ -14,6 +14,9 @@ use crate::hub::TopicName;
 /// After how long a silent node counts as gone.
 const GONE_AFTER: Duration = Duration::from_secs(7);
 
+/// Other nodes at most.
+const MAX_NODES: usize = 1024;
+
 /// The other nodes.
 pub(super) struct Peers {
     realtime: Realtime,
@@ -34,13 +37,21 @@ impl Peers {
     }
 
     /// Handles a part of a message.
-    pub(super) fn receive(&mut self, part: &Bytes) {
-        let Some(part) = Part::parse(part) else { return };
+    pub(super) fn receive(&mut self, sealed: &Bytes) {
+        let Some(part) = self.realtime.seal().open(sealed) else {
+            tracing::debug!("a message that no node of this project has sealed was passed over");
+            return;
+        };
+        let Some(part) = Part::parse(&sealed.slice_ref(part)) else { return };
         let node = part.node;
         if node == self.realtime.bus().node() {
             return;
         }
         let is_new = !self.known.contains_key(&node);
+        if is_new && self.known.len() >= MAX_NODES {
+            tracing::warn!("there are more nodes than this one can know");
+            return;
+        }
         let peer = self.known.entry(node).or_insert_with(|| Peer {
             heard: Instant::now(),
             assembly: Assembly::default(),

@@ -12,6 +12,7 @@ use time::OffsetDateTime;
 
 use super::audience::{Audience, FilterIndex, Member};
 use super::evaluator::{Evaluation, Evaluator};
+use super::filter::Condition;
 use super::payload::{Change, Field, RowError};
 use super::queries::{self, NumberedRow, SharedColumn, Values};
 use super::table::{RoleRights, Table};
@@ -86,7 +87,8 @@ pub(crate) async fn plan(
         let Some(xid) = numbers.first().map(|number| rows[*number].xid) else { continue };
         let Some(table) = changes.catalog.table(&changes.database, &relation, xid).await? else { continue };
         let shared = queries::shared_columns(&relation, &table);
-        let batch = TableBatch { relation, table, shared, audience, numbers };
+        let old_rows_bypass_rls = changes.old_rows_bypass_rls;
+        let batch = TableBatch { relation, table, shared, audience, numbers, old_rows_bypass_rls };
         let evaluation = Evaluator { changes, rows, batch: &batch, is_last_attempt }.evaluate().await?;
         tables.push((batch, evaluation));
     }
@@ -120,6 +122,8 @@ pub(super) struct TableBatch {
     pub(super) audience: Arc<Audience>,
     /// The numbers of the changes in the batch.
     pub(super) numbers: Vec<usize>,
+    /// The setting of this name.
+    pub(super) old_rows_bypass_rls: bool,
 }
 
 /// The id of a binding, and the columns that it selects.
@@ -170,15 +174,38 @@ impl TableBatch {
         evaluation: &Evaluation,
     ) -> Vec<(ChannelId, &Member)> {
         let is_error = |role: &RoleRights| self.row_error(change.kind, role).is_some();
+        let passing = passed.iter().flat_map(|filter| {
+            let roles = evaluation.rights.iter();
+            let unanswered = roles.filter(|(_, rights)| !self.is_answered(*filter, change.kind, rights));
+            let unanswered: Vec<&str> = unanswered.map(|(role, _)| &**role).collect();
+            let members = self.members(std::slice::from_ref(filter));
+            members.filter(move |(_, member)| !unanswered.contains(&member.subscriber.access.role()))
+        });
         if !evaluation.rights.values().any(|role| is_error(role)) {
-            return self.members(passed).collect();
+            return passing.collect();
         }
         let all: Vec<usize> = (0..self.audience.filters()).collect();
         let gets_error = |member: &Member| {
             evaluation.rights.get(member.subscriber.access.role()).is_some_and(|role| is_error(role))
         };
         let refused = self.members(&all).filter(|(_, member)| gets_error(member));
-        self.members(passed).filter(|(_, member)| !gets_error(member)).chain(refused).collect()
+        passing.filter(|(_, member)| !gets_error(member)).chain(refused).collect()
+    }
+
+    /// Reports whether the result of a filter may be told to a role: it may read the columns of the conditions now, and
+    /// the conditions reveal nothing of a row that is gone and that policies may have hidden, but its primary key.
+    fn is_answered(&self, filter: usize, kind: Kind, rights: &RoleRights) -> bool {
+        let has_key_alone = kind == Kind::Delete && self.hides_old_rows(rights);
+        self.audience.filter(filter).unwrap_or_default().iter().all(|Condition { column: name, .. }| {
+            let is_key = || self.table.column(name).is_some_and(|column| column.is_key);
+            rights.columns.contains(name) && (!has_key_alone || is_key())
+        })
+    }
+
+    /// Reports whether a role may learn only the primary key of rows as they were before a change: policies can be
+    /// applied to a row as it is, but not as it was.
+    const fn hides_old_rows(&self, rights: &RoleRights) -> bool {
+        rights.has_row_security && !self.old_rows_bypass_rls
     }
 
     /// Sends the messages about the change at `position` among the table's, and returns how many these were.
@@ -219,7 +246,13 @@ impl TableBatch {
                 ids.sort_unstable();
                 ids.dedup();
                 let make = || self.data(*number, change, &evaluation.values, error, rights, select);
-                let data = texts.data(error, &rights.columns, select, make);
+                let key = DataKey {
+                    error,
+                    columns: &rights.columns,
+                    hides_old: self.hides_old_rows(rights),
+                    select,
+                };
+                let data = texts.data(key, make);
                 let frame = texts.frame(data, subscriber, ids);
                 deliveries += u64::from(subscriber.outbox.send(frame));
             }
@@ -256,7 +289,7 @@ impl TableBatch {
         let row = |row: usize| values.get(&row).map(Vec::as_slice);
         let (new, old) = (row(new_row(number)), row(old_row(number)));
         let record = new.map(|new| self.record(new));
-        let old_record = (change.kind != Kind::Insert).then(|| self.old_record(change, new, old));
+        let old_record = (change.kind != Kind::Insert).then(|| self.old_record(change, new, old, rights));
         let (kind, committed_at) = (change.kind, change.committed_at);
         let whole = Change { kind, table: &self.table, committed_at, record, old_record };
         if let Some(error) = error {
@@ -283,19 +316,20 @@ impl TableBatch {
             .collect()
     }
 
-    /// Returns the fields of the row before the change that clients get: all, or the replica identity. Of a deletion
-    /// under row-level security, these are only the primary key, since policies cannot be applied to a row that is
-    /// gone.
+    /// Returns the fields of the row before the change that a role gets: all, or the replica identity; only the primary
+    /// key of old rows that are hidden from it, and, as upstream, of a deletion from a table with row-level security.
     fn old_record<'v>(
         &self,
         change: &RowChange,
         new: Option<JsonRow<'v>>,
         old: Option<JsonRow<'v>>,
+        rights: &RoleRights,
     ) -> Vec<Field<'v>> {
         let is_whole = self.knows_all(change);
         // An update that leaves the identity as it is has no old row in the stream.
         let Some(row) = old.or(new) else { return Vec::new() };
-        let has_key_alone = change.kind == Kind::Delete && self.table.has_row_security;
+        let is_guarded_deletion = change.kind == Kind::Delete && self.table.has_row_security;
+        let has_key_alone = is_guarded_deletion || self.hides_old_rows(rights);
         let columns = self.shared.iter().filter(|(source, column)| {
             (is_whole || self.relation.columns[*source].is_key)
                 && (!has_key_alone || self.table.columns[*column].is_key)
@@ -314,18 +348,20 @@ struct TextCache<'a> {
     frames: HashMap<(usize, Version, Arc<str>, Vec<u32>), Frame>,
 }
 
-/// The key of a change's JSON.
-type DataKey<'a> = (Option<RowError>, &'a [String], Option<&'a [String]>);
+/// The key of a change's JSON: all that it depends on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct DataKey<'a> {
+    error: Option<RowError>,
+    /// The columns that the role may select.
+    columns: &'a [String],
+    /// Whether the row before the change is hidden but for its primary key.
+    hides_old: bool,
+    /// The columns that the client wants.
+    select: Option<&'a [String]>,
+}
 
 impl<'a> TextCache<'a> {
-    fn data(
-        &mut self,
-        error: Option<RowError>,
-        columns: &'a [String],
-        select: Option<&'a [String]>,
-        make: impl FnOnce() -> String,
-    ) -> usize {
-        let key = (error, columns, select);
+    fn data(&mut self, key: DataKey<'a>, make: impl FnOnce() -> String) -> usize {
         let known = self.data.iter().position(|(other, _)| *other == key);
         known.unwrap_or_else(|| {
             self.data.push((key, make()));

@@ -224,7 +224,7 @@ impl Exchange {
 
     /// Returns the message to the leader that a batch has been delivered.
     pub(crate) fn acknowledgement(run: u64, number: u64) -> Message {
-        Head::RowsTaken { run, next: number + 1 }.into()
+        Head::RowsTaken { run, next: number.saturating_add(1) }.into()
     }
 
     /// Reports whether a leader has been heard recently.
@@ -286,7 +286,7 @@ impl FollowerState {
             // Before the first leader, no client has been promised anything.
             None => range.next,
         };
-        if next < range.first {
+        if next < range.first && !matches!(self.inbox.back(), Some(InboxItem::Gap)) {
             self.inbox.push_back(InboxItem::Gap);
         }
         self.next = Some((range.run, next.max(range.first)));
@@ -315,7 +315,7 @@ impl FollowerState {
             None => {}
         }
         self.leader = Some((node, Instant::now()));
-        self.next = Some((run, number + 1));
+        self.next = Some((run, number.saturating_add(1)));
         self.bytes += message.body.len();
         self.inbox.push_back(match self.relations.decode(head, &message.body) {
             Some(rows) => InboxItem::Batch { timeline: head.timeline, rows, run, number },

@@ -18,6 +18,7 @@ use super::{Bindings, FeedState};
 use crate::channel::Notice;
 use crate::hub::ChannelId;
 use crate::protocol::Version;
+use crate::settings::Settings;
 use crate::socket::outbox::Outbox;
 use crate::token::Access;
 
@@ -67,6 +68,8 @@ pub(crate) struct Changes {
     /// Row changes from and for other nodes.
     pub(crate) exchange: Exchange,
     pub(super) state: watch::Sender<FeedState>,
+    /// The setting of this name.
+    pub(super) old_rows_bypass_rls: bool,
     subscriptions: Mutex<IndexMap<ChannelId, Entry>>,
     permits: Semaphore,
     tasks: TaskTracker,
@@ -92,9 +95,10 @@ impl std::fmt::Debug for Subscription {
 
 impl Changes {
     /// Returns an empty set of subscriptions. Tasks that establish them are spawned on `tasks`.
-    pub(crate) fn new(database: Database, tasks: TaskTracker) -> Self {
+    pub(crate) fn new(database: Database, tasks: TaskTracker, settings: &Settings) -> Self {
         Self {
             database,
+            old_rows_bypass_rls: settings.old_rows_bypass_rls,
             audiences: Audiences::default(),
             catalog: Catalog::default(),
             exchange: Exchange::default(),

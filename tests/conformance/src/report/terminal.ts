@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
 
+import { printable } from '../difference.ts'
 import type { Outcome, State } from '../runner.ts'
 import { failures, states, tally, type Report } from './model.ts'
 
@@ -53,7 +54,7 @@ export function comparisonReport({ url, comparison }: Report): string {
       `  ${comparison.url}: ${gist(there)}`,
     ].join('\n'),
   )
-  return `${lines.join('\n\n')}\n\n${comparison.contrasts.length} cases differ\n`
+  return `${printable(lines.join('\n\n'))}\n\n${comparison.contrasts.length} cases differ\n`
 }
 
 function gist({ state, reason, difference }: Outcome): string {
@@ -74,7 +75,8 @@ function detail(outcome: Outcome, paint: (state: State, text: string) => string)
     `${paint(state, state.padEnd(9))} ${name}`,
     `  ${promise}`,
     ...facts.map(
-      ([label = '', text = '']) => `  ${label.padEnd(9)}${text.replaceAll('\n', '\n           ')}`,
+      ([label = '', text = '']) =>
+        `  ${label.padEnd(9)}${printable(text).replaceAll('\n', '\n           ')}`,
     ),
     `  ${'source'.padEnd(9)}${source}`,
     '',

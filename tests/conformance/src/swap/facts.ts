@@ -1,6 +1,7 @@
 /** What a target tells of itself: the settings of auth, and the catalogue of the database. */
 import { Client } from 'pg'
 
+import { readJson } from '../body.ts'
 import { display } from '../difference.ts'
 import { Unreachable } from '../run.ts'
 import type { Target } from '../target.ts'
@@ -45,9 +46,10 @@ async function askAuth({ url, anonKey }: Target): Promise<AuthSettings | null> {
   try {
     const answer = await fetch(`${url}/auth/v1/settings`, {
       headers: { apikey: anonKey },
+      redirect: 'error',
       signal: AbortSignal.timeout(20_000),
     })
-    const settings = answer.ok ? ((await answer.json()) as Partial<AuthSettings>) : {}
+    const settings = answer.ok ? ((await readJson(answer)) as Partial<AuthSettings>) : {}
     return typeof settings.external === 'object' ? (settings as AuthSettings) : null
   } catch {
     // Whether there is an answer at all is what the run of the cases finds out.

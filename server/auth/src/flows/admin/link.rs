@@ -115,7 +115,7 @@ pub(crate) async fn generate(
     if request.kind == LinkType::Invite {
         Changes::new().set_invited().apply(&work, account.id()).await?;
     }
-    let code = OneTimeCode::generate(&target, auth.settings.mail.otp_length, false);
+    let code = auth.codes.generate(&target, auth.settings.mail.otp_length, false);
     let account =
         one_time_tokens::put(&work, account.id(), request.kind.token(), &code.hash, &target).await?;
     work.commit().await?;

@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::{Holder, factor_not_found, require_verifiable, verify_webauthn};
+use crate::error::refusals;
 use crate::factors::FactorType;
 use crate::factors::assertion::AuthenticatorState;
 use crate::factors::credential::Credential;
@@ -57,6 +58,7 @@ pub(super) enum Proof {
 ///
 /// Errors: `validation_failed`, `mfa_<kind>_verify_not_enabled`, `mfa_factor_not_found` (422) for an unknown challenge,
 /// `mfa_ip_address_mismatch` for one that was made for another address, `mfa_challenge_expired` for a late and a used one,
+/// `over_request_rate_limit` after ten wrong codes,
 /// `mfa_verification_failed` for a wrong answer and a used code, after which the challenge stays open, and
 /// `mfa_verification_rejected` by the project's hook, after which all sessions end.
 pub(crate) async fn verify(
@@ -74,6 +76,10 @@ pub(crate) async fn verify(
         verify_webauthn::check_form(answer)?;
     }
     let challenge = open_challenge(context, factor, answer.challenge).await?;
+    // Security keys have no codes that could be guessed.
+    if factor_type != FactorType::Webauthn && !context.auth.limits.take_factor_try(factor.id).await? {
+        return Err(refusals::over_request_rate_limit());
+    }
     let proof = match factor_type {
         FactorType::Totp => check_totp(context, factor, &challenge, &answer.code)?,
         FactorType::Phone => check_phone(context, factor, answer, &challenge).await?,
@@ -199,6 +205,9 @@ async fn raise_session(
         Some(true) => {}
         Some(false) => return Err(wrong_answer(factor_type)),
         None => return Err(already_used(challenge)),
+    }
+    if matches!(proof, Proof::Code { .. }) {
+        context.auth.limits.forget_factor_tries(&work, factor.id).await?;
     }
     store_proof(context, &work, factor, challenge, proof).await?;
     let is_new = factors::confirm(&work, factor.id).await?.ok_or_else(factor_not_found)?;

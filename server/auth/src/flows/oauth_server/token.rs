@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use database::Database;
 use serde_json::json;
+use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
@@ -14,7 +15,7 @@ use crate::flows::{Context, pkce};
 use crate::store::audit::{Action, Actor};
 use crate::store::oauth_authorizations::{self, Authorization};
 use crate::store::oauth_clients::{self, AuthMethod, OauthClient};
-use crate::store::{Work, users};
+use crate::store::{Work, sessions, users};
 use crate::{Code, Error};
 
 /// The entry of claim `amr` of clients' sessions.
@@ -113,7 +114,8 @@ pub(crate) struct ClientSession {
     pub(crate) id_token: Option<String>,
 }
 
-/// Exchanges a code for a session of `client`. Of several exchanges of one code, one wins.
+/// Exchanges a code for a session of `client`. Of several exchanges of one code, one wins; but then somebody else has
+/// the code, too, and the session ends (RFC 6749, sections 4.1.2 and 10.5). A code whose verifier was wrong is used up.
 ///
 /// Errors: OAuth-style; a defect if an ID token is due and cannot be signed, before the code is used up.
 pub(crate) async fn exchange(
@@ -132,9 +134,17 @@ pub(crate) async fn exchange(
     let auth = context.auth;
     let mut connection = auth.database.client().await?;
     let work = Work::begin(&mut connection).await?;
-    let found = oauth_authorizations::find_by_code(&work, &grant.code).await?;
-    let authorization = found.ok_or_else(|| invalid("Invalid authorization code"))?;
+    let Some(authorization) = oauth_authorizations::find_by_code(&work, &grant.code).await? else {
+        sessions::end_of_client(&work, session_of(&grant.code)).await?;
+        work.commit().await?;
+        return Err(invalid("Invalid authorization code"));
+    };
     check(client, grant, &authorization)?;
+    if let Err(error) = check_verifier(grant, &authorization) {
+        oauth_authorizations::delete(&work, &authorization.authorization_id).await?;
+        work.commit().await?;
+        return Err(error);
+    }
     let user = authorization.user_id.ok_or_else(|| invalid("Authorization code has no associated user"))?;
     let account = users::find(&work, user).await?;
     if account.ok_or_else(|| invalid("User not found for authorization code"))?.banned {
@@ -143,8 +153,12 @@ pub(crate) async fn exchange(
     let needs_id_token = claims::needs_id_token(&auth.keys, &authorization.scope)?;
     let traits = json!({ "provider_type": "oauth_provider_authorization_code", "client_id": client.id });
     context.log(&work, Actor::User(user), Action::Login, traits).await?;
-    let sign_in =
-        SignIn { method: METHOD, oauth_client: Some((client.id, &authorization.scope)), ..SignIn::default() };
+    let sign_in = SignIn {
+        method: METHOD,
+        oauth_client: Some((client.id, &authorization.scope)),
+        id: Some(session_of(&grant.code)),
+        ..SignIn::default()
+    };
     let session = session::begin(auth, &work, user, sign_in, &context.client).await?;
     let (issuer, nonce) = (auth.settings.issuer(), authorization.nonce.as_deref());
     let user = session.user();
@@ -154,6 +168,16 @@ pub(crate) async fn exchange(
     oauth_authorizations::delete(&work, &authorization.authorization_id).await?;
     work.commit().await?;
     Ok(ClientSession { session, id_token })
+}
+
+/// Returns the id of the session that `code` is exchanged for. It follows from the code, so that a used code, of which
+/// nothing is stored, still leads to what it gave.
+fn session_of(code: &str) -> Uuid {
+    let digest =
+        Sha256::new().chain_update("session of an authorization code\0").chain_update(code).finalize();
+    let mut bytes = [0; 16];
+    bytes.iter_mut().zip(digest).for_each(|(byte, digest)| *byte = digest);
+    uuid::Builder::from_random_bytes(bytes).into_uuid()
 }
 
 fn check(client: &OauthClient, grant: &CodeGrant, authorization: &Authorization) -> Result<(), Error> {
@@ -171,6 +195,10 @@ fn check(client: &OauthClient, grant: &CodeGrant, authorization: &Authorization)
     if !grant.redirect_uri.is_empty() && grant.redirect_uri != authorization.redirect_uri {
         return invalid("Invalid redirect_uri");
     }
+    Ok(())
+}
+
+fn check_verifier(grant: &CodeGrant, authorization: &Authorization) -> Result<(), Error> {
     let challenge = authorization.code_challenge.as_deref().unwrap_or_default();
     let method = authorization.code_challenge_method.as_deref().unwrap_or_default();
     pkce::verify(challenge, method, &grant.code_verifier)

@@ -161,8 +161,9 @@ impl RunningServices {
             rest.share_writes_with(gateway.nodes());
         }
         let subject = format!("basalt.nodes.{}", keys.derive("notes of nodes"));
-        let url = nats_url.to_owned();
-        self.tasks.spawn(nodes::transfer(gateway.nodes().clone(), url, subject, self.stop.clone()));
+        let seal = keys.message_seal("seals of notes");
+        let transport = nodes::Transport { url: nats_url.to_owned(), subject: subject.into(), seal };
+        self.tasks.spawn(nodes::transfer(gateway.nodes().clone(), transport, self.stop.clone()));
         let stop = self.stop.clone();
         self.tasks.spawn(async move { stop.run_until_cancelled(gateway.share_request_counts()).await });
     }
