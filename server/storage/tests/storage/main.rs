@@ -12,6 +12,7 @@ mod public;
 mod render;
 mod render_cache;
 mod resumable;
+mod resumable_parts;
 mod s3;
 mod s3_client;
 mod s3_form;
