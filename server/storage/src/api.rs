@@ -33,6 +33,7 @@ pub(crate) fn routes(storage: Storage) -> impl Endpoint<Output = Response> {
             // The future is large: boxed here, it is not copied from one layer to the next.
             let mut response =
                 Box::pin(route(&storage, &s3, request)).await.unwrap_or_else(Error::into_response);
+            response::confine(response.headers_mut(), false);
             if is_head {
                 // The header of its length stays, as an answer to HEAD has it.
                 response.set_body(());

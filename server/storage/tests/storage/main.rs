@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
 mod buckets;
+mod confinement;
 mod exchange;
 mod memory;
 mod names;
