@@ -14,6 +14,7 @@ mod render;
 mod render_cache;
 mod resumable;
 mod resumable_parts;
+mod rules;
 mod s3;
 mod s3_client;
 mod s3_form;
