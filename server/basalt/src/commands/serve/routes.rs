@@ -30,6 +30,7 @@ pub(super) fn public(
         true => {
             let server = Server {
                 url: settings.server.external_url.clone(),
+                storage_origin: None,
                 key: keys.api_keys().publishable().to_owned(),
                 has_channels: settings.services.realtime.is_some(),
                 has_images: settings
