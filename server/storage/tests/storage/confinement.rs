@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use poem::http::Method;
+use poem::http::{Method, StatusCode};
 use serde_json::json;
 
 use crate::s3_client::{Signer, encode};
@@ -251,4 +251,34 @@ async fn what_browsers_show_without_scripts_has_no_policy() {
         (recording.header("content-type"), recording.header("content-security-policy")),
         ("video/webm", "")
     );
+}
+
+#[tokio::test]
+async fn an_origin_of_its_own_leaves_the_apis_to_tokens() {
+    let server =
+        Server::start_with(|settings| settings.origin = Some("https://files.example.org".to_owned())).await;
+    server.bucket("files", true).await;
+    let service = server.service_role().to_owned();
+    server.upload(&service, "files/a.png", &[("content-type", "image/png")], b"png").await;
+    for path in [
+        "/object/public/files/a.png?download=b",
+        "/object/files/a.png",
+        "/render/image/public/files/a.png?width=2",
+    ] {
+        for method in [Method::GET, Method::HEAD] {
+            let answer = server.ask(method, path, &[("host", "api.example.org")]).await;
+            assert_eq!(answer.status, StatusCode::TEMPORARY_REDIRECT, "{path}");
+            assert_eq!(answer.header("location"), format!("https://files.example.org{path}"));
+        }
+    }
+    let own = server.ask(Method::GET, "/object/public/files/a.png", &[("host", "files.example.org")]).await;
+    assert_eq!((own.text().as_str(), own.header("content-security-policy")), ("png", ""));
+    // Clients send no token to another origin.
+    let authorization = format!("Bearer {service}");
+    let headers = [("host", "api.example.org"), ("authorization", &*authorization)];
+    for path in ["/object/files/a.png", "/object/authenticated/files/a.png"] {
+        let answer = server.ask(Method::GET, path, &headers).await;
+        assert_eq!((answer.text().as_str(), answer.header("content-type")), ("png", "image/png"), "{path}");
+        assert!(answer.header("content-security-policy").ends_with("sandbox"), "{path}");
+    }
 }
