@@ -257,9 +257,22 @@ impl Settings {
                 }
             }
         }
+        settings.check_storage_origin()?;
         settings.warnings = reader.finish();
         settings.apply(invocation);
         Ok(settings)
+    }
+
+    /// Checks that objects do not have the API's origin as their own: nothing else would be answered on it.
+    fn check_storage_origin(&self) -> Result<(), Invalid> {
+        let host = |origin: &str| origin.split_once("://").map(|(_, host)| host.to_ascii_lowercase());
+        let own = self.services.storage.as_ref().and_then(|storage| storage.origin.as_deref());
+        match (own, &self.server.external_url) {
+            (Some(own), Some(api)) if host(own) == host(api) => {
+                Err(Invalid::new("basalt.storage_origin", "another host than that of api.external_url", &own))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn apply(&mut self, invocation: &Invocation) {

@@ -1,5 +1,6 @@
 //! The files of the client, in the binary or in a folder.
 
+use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,13 @@ const PAGE: &str = "index.html";
 
 /// The client's description of its pages' heads. It is hidden, so that the site does not serve it.
 const HEADS: &str = ".heads.json";
+
+/// How the names of scripts and styles end.
+const CODE: [&str; 3] = [".js", ".mjs", ".css"];
+/// The folder that has the paths of storage's objects.
+const STORAGE: &str = "/storage/";
+/// Folders in folders in which scripts are looked for.
+const MAX_DEPTH: usize = 8;
 
 /// A file, ready to be sent.
 #[derive(Debug, Clone)]
@@ -63,6 +71,26 @@ impl Assets {
             None if cfg!(debug_assertions) => Self::Folder(PathBuf::from(WORKSPACE_BUILD)),
             None => Self::Embedded,
         }
+    }
+
+    /// Returns the paths of scripts and styles: files at the top, and the folders that hold the others, at the top,
+    /// too, each with a slash at its end.
+    pub(crate) fn code_paths(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        match self {
+            Self::Embedded => files.extend(EmbeddedFiles::iter().map(std::borrow::Cow::into_owned)),
+            Self::Folder(folder) => walk(folder, "", 0, &mut files),
+        }
+        let code = files.iter().filter(|name| CODE.iter().any(|suffix| name.ends_with(suffix)));
+        let paths: BTreeSet<String> = code
+            .map(|name| match name.split_once('/') {
+                Some((folder, _)) => format!("/{folder}/"),
+                None => format!("/{name}"),
+            })
+            // It would also name what users have uploaded.
+            .filter(|path| path != STORAGE)
+            .collect();
+        paths.into_iter().collect()
     }
 
     /// Reports whether there is a built client.
@@ -123,6 +151,20 @@ impl Assets {
             Self::Folder(folder) => read(&folder.join(name)).await?,
         };
         Some(File { body, encoding: Encoding::Identity, etag, content_type: content_type(name) })
+    }
+}
+
+/// Adds the names of the files in `folder`, below `prefix`.
+fn walk(folder: &Path, prefix: &str, depth: usize, files: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
+                walk(&entry.path(), &format!("{name}/"), depth + 1, files);
+            }
+            _ if is_plain(&name) => files.push(name),
+            _ => {}
+        }
     }
 }
 

@@ -31,6 +31,11 @@ impl Origin {
         };
         Self { host, secure }
     }
+
+    /// Reports whether a policy can name the origin: its grammar has no IPv6 addresses.
+    fn has_policy_name(&self) -> bool {
+        !self.host.contains(['[', ']'])
+    }
 }
 
 impl fmt::Display for Origin {
@@ -39,21 +44,45 @@ impl fmt::Display for Origin {
     }
 }
 
+/// What a page may use besides its own files.
+pub(crate) struct Policy<'a> {
+    /// The API's URL, if it is not the page's origin.
+    pub(crate) api_url: Option<&'a str>,
+    /// The origin of the storage's objects, if they have one of their own.
+    pub(crate) storage_origin: Option<&'a str>,
+    /// Other origins that scripts may call.
+    pub(crate) connect_src: &'a [String],
+    /// Paths of the site's scripts and styles: folders, which end with a slash, and files.
+    pub(crate) code: &'a [String],
+}
+
 /// Returns the Content-Security-Policy of a page: it may only use its own files, and call the API and the origins in
 /// `connect_src`. Source: Content Security Policy Level 3.
-pub(crate) fn content_security_policy(
-    origin: &Origin,
-    api_url: Option<&str>,
-    connect_src: &[String],
-) -> String {
+///
+/// Scripts and styles are named by their paths. `'self'` would also admit what users have uploaded, because storage
+/// answers on the same origin. No path of the site redirects; behind a redirect browsers would compare no paths.
+pub(crate) fn content_security_policy(origin: &Origin, policy: &Policy<'_>) -> String {
+    let Policy { api_url, storage_origin, connect_src, code } = *policy;
     let page = origin.to_string();
     let api = api_url.unwrap_or(&page);
     // Older versions of Safari do not include ws: in 'self'.
     let socket = api.replacen("http", "ws", 1);
-    let foreign = if api == page { String::new() } else { format!(" {api}") };
-    let others: String = connect_src.iter().map(|origin| format!(" {origin}")).collect();
+    let list = |origins: &[&str]| origins.iter().map(|origin| format!(" {origin}")).collect::<String>();
+    let foreign: Vec<&str> = storage_origin.into_iter().chain(Some(api).filter(|api| *api != page)).collect();
+    let foreign = list(&foreign);
+    let others = list(&connect_src.iter().map(String::as_str).collect::<Vec<_>>());
+    // A proxy that sends another host than the browser's has to be named in `api.external_url`.
+    let code = match origin.has_policy_name() {
+        true => [Some(&*page), api_url.filter(|api| *api != page)]
+            .into_iter()
+            .flatten()
+            .flat_map(|origin| code.iter().map(move |path| format!(" {origin}{path}")))
+            .collect(),
+        false => " 'self'".to_owned(),
+    };
+    let code = if code.is_empty() { " 'none'".to_owned() } else { code };
     format!(
-        "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; manifest-src 'self'; \
+        "default-src 'none'; script-src{code}; style-src{code}; font-src 'self'; manifest-src 'self'; \
          img-src 'self' data: blob:{foreign}; media-src 'self' blob:{foreign}; \
          connect-src 'self' {socket}{foreign}{others}; \
          form-action 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'"
@@ -99,15 +128,41 @@ mod tests {
         assert_eq!(origin("evil\"; script-src *", None).to_string(), "http://localhost");
     }
 
+    fn policy(origin: &Origin, policy: &Policy<'_>) -> String {
+        content_security_policy(origin, &Policy { code: &["/assets/".to_owned()], ..*policy })
+    }
+
+    const NOTHING: Policy<'static> =
+        Policy { api_url: None, storage_origin: None, connect_src: &[], code: &[] };
+
     #[test]
     fn the_policy_admits_the_api_and_nothing_else() {
         let page = origin("site.example", Some("https"));
-        let policy = content_security_policy(&page, None, &["https://ip.example".to_owned()]);
-        assert!(policy.contains("connect-src 'self' wss://site.example https://ip.example;"), "{policy}");
-        assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"));
-        assert!(!policy.contains("unsafe"));
-        let policy = content_security_policy(&page, Some("https://api.example"), &[]);
-        assert!(policy.contains("connect-src 'self' wss://api.example https://api.example;"), "{policy}");
-        assert!(policy.contains("img-src 'self' data: blob: https://api.example;"), "{policy}");
+        let ip = ["https://ip.example".to_owned()];
+        let own = policy(&page, &Policy { connect_src: &ip, ..NOTHING });
+        assert!(own.contains("connect-src 'self' wss://site.example https://ip.example;"), "{own}");
+        assert!(!own.contains("unsafe"));
+        let foreign = policy(&page, &Policy { api_url: Some("https://api.example"), ..NOTHING });
+        assert!(foreign.contains("connect-src 'self' wss://api.example https://api.example;"), "{foreign}");
+        assert!(foreign.contains("img-src 'self' data: blob: https://api.example;"), "{foreign}");
+        let files = policy(&page, &Policy { storage_origin: Some("https://files.example"), ..NOTHING });
+        assert!(files.contains("img-src 'self' data: blob: https://files.example;"), "{files}");
+        assert!(files.contains("connect-src 'self' wss://site.example https://files.example;"), "{files}");
+    }
+
+    #[test]
+    fn scripts_and_styles_are_named_by_their_paths() {
+        let page = origin("site.example:8080", None);
+        let own = policy(&page, &NOTHING);
+        let named =
+            "script-src http://site.example:8080/assets/; style-src http://site.example:8080/assets/;";
+        assert!(own.starts_with(&format!("default-src 'none'; {named}")), "{own}");
+        let foreign = policy(&page, &Policy { api_url: Some("https://api.example"), ..NOTHING });
+        let named = "script-src http://site.example:8080/assets/ https://api.example/assets/;";
+        assert!(foreign.contains(named), "{foreign}");
+        let without = content_security_policy(&page, &NOTHING);
+        assert!(without.contains("script-src 'none'; style-src 'none';"), "{without}");
+        // A policy cannot name an IPv6 address.
+        assert!(policy(&origin("[::1]:8080", None), &NOTHING).contains("script-src 'self';"));
     }
 }

@@ -22,7 +22,7 @@ pub use settings::Settings;
 
 use assets::{Assets, File};
 use encoding::Encoding;
-use headers::Origin;
+use headers::{Origin, Policy};
 use heads::{Heads, Location};
 use page::Page;
 
@@ -31,6 +31,8 @@ pub struct Site {
     settings: Settings,
     server: Server,
     assets: Assets,
+    /// The paths of scripts and styles, as they were at the start.
+    code: Vec<String>,
     page: Page,
     heads: Heads,
     dev: Option<dev::Proxy>,
@@ -40,6 +42,8 @@ pub struct Site {
 pub struct Server {
     /// The URL of the API for scripts; `None` for the page's origin.
     pub url: Option<String>,
+    /// The origin of the storage's objects, if they have one of their own.
+    pub storage_origin: Option<String>,
     /// The API key of scripts.
     pub key: String,
     /// Whether scripts are notified of changes through channels.
@@ -82,7 +86,8 @@ impl Site {
         let dev = settings.dev.as_deref().map(dev::Proxy::new).transpose().map_err(Error::Dev)?;
         let assets = Assets::choose(settings.path.as_deref());
         let (page, heads) = (Page::default(), Heads::new(server.api.clone()));
-        Ok(Self { settings, server, assets, page, heads, dev })
+        let code = assets.code_paths();
+        Ok(Self { settings, server, assets, code, page, heads, dev })
     }
 }
 
@@ -119,10 +124,11 @@ impl Site {
             false => self.heads.description(&self.assets).await,
         };
         let (site, api) = (origin.to_string(), self.api_url(origin));
-        let storage = format!("{api}/storage/v1/object/public");
+        let files = self.server.storage_origin.as_deref().unwrap_or(&api);
+        let storage = format!("{files}/storage/v1/object/public");
         // Without resizing, the URL leads to the original picture, and its query is ignored.
         let images = match self.server.has_images {
-            true => format!("{api}/storage/v1/render/image/public"),
+            true => format!("{files}/storage/v1/render/image/public"),
             false => storage.clone(),
         };
         let location = Location { origin: &site, storage: &storage, images: &images, path: canonical(path) };
@@ -173,7 +179,13 @@ impl Site {
     }
 
     fn policy(&self, origin: &Origin) -> String {
-        headers::content_security_policy(origin, self.server.url.as_deref(), &self.settings.connect_src)
+        let policy = Policy {
+            api_url: self.server.url.as_deref(),
+            storage_origin: self.server.storage_origin.as_deref(),
+            connect_src: &self.settings.connect_src,
+            code: &self.code,
+        };
+        headers::content_security_policy(origin, &policy)
     }
 }
 

@@ -27,8 +27,14 @@ fn built() -> BuiltSite {
         routes: vec!["/".to_owned(), "/about".to_owned()],
         ..Settings::default()
     };
-    let server =
-        Server { url: None, key: "public-key".to_owned(), has_channels: false, has_images: true, api: None };
+    let server = Server {
+        url: None,
+        storage_origin: None,
+        key: "public-key".to_owned(),
+        has_channels: false,
+        has_images: true,
+        api: None,
+    };
     let site = Site::open(settings, server).unwrap();
     BuiltSite { site, folder }
 }
@@ -121,6 +127,26 @@ async fn the_compressed_page_is_the_same_page() {
     let mut unpacked = String::new();
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&*bytes), &mut unpacked).unwrap();
     assert_eq!(unpacked, plain);
+}
+
+#[test]
+fn the_folders_of_scripts_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [
+        "assets/a.js",
+        "static/js/b.js",
+        "sw.js",
+        "fonts/c.woff2",
+        "storage/d.js",
+        ".vite/e.js",
+        "index.html",
+    ] {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+    }
+    // What users have uploaded is below `/storage/`.
+    assert_eq!(super::Assets::choose(Some(folder.path())).code_paths(), ["/assets/", "/static/", "/sw.js"]);
 }
 
 /// Writes a description of one page's head next to the page, and the marks into the page.

@@ -8,6 +8,7 @@ mod body;
 mod bucket;
 mod credentials;
 mod object;
+pub(crate) mod origin;
 pub(crate) mod range;
 mod read;
 mod render;
@@ -30,9 +31,15 @@ pub(crate) fn routes(storage: Storage) -> impl Endpoint<Output = Response> {
         let (storage, s3) = (storage.clone(), s3.clone());
         async move {
             let is_head = *request.method() == Method::HEAD;
-            // The future is large: boxed here, it is not copied from one layer to the next.
-            let mut response =
-                Box::pin(route(&storage, &s3, request)).await.unwrap_or_else(Error::into_response);
+            // An origin of their own answers objects; this one only those that need a token.
+            let elsewhere = storage.settings().origin.as_deref();
+            let elsewhere = elsewhere.filter(|origin| !origin::is_addressed(&request, origin));
+            let mut response = match elsewhere.and_then(|origin| origin::redirect(&request, origin)) {
+                Some(redirect) => redirect,
+                // The future is large: boxed here, it is not copied from one layer to the next.
+                None => Box::pin(route(&storage, &s3, request)).await.unwrap_or_else(Error::into_response),
+            };
+            response::confine(response.headers_mut(), elsewhere.is_some());
             if is_head {
                 // The header of its length stays, as an answer to HEAD has it.
                 response.set_body(());

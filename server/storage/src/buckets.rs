@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::caller::{Caller, owner_uuid};
 use crate::row::{self, display, iso, json_array, optional, text};
+use crate::upload::FOLDER_MARKER;
 use crate::{Error, Storage, key, mime, objects, size};
 
 pub use definition::BucketDefinition;
@@ -28,15 +29,41 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// Returns the bytes that an object may have where the service allows `service_limit`.
-    pub(crate) fn size_limit(&self, service_limit: u64) -> u64 {
-        size_limit(self.file_size_limit, service_limit)
+    /// Returns the bytes that object `key` may have where the service allows `service_limit`.
+    pub(crate) fn size_limit(&self, key: &str, service_limit: u64) -> u64 {
+        match self.file_size_limit.filter(|limit| *limit > 0) {
+            _ if is_folder_marker(key) => 0,
+            Some(limit) => limit.min(service_limit),
+            None => service_limit,
+        }
+    }
+
+    /// Checks the content type that object `key` is to have.
+    ///
+    /// Errors: [`Error::InvalidMimeType`].
+    pub(crate) fn admit_type(&self, key: &str, mimetype: &str) -> Result<(), Error> {
+        if is_folder_marker(key) { Ok(()) } else { mime::admit(mimetype, &self.allowed_mime_types) }
+    }
+
+    /// Checks object `key`, whose bytes are known: all ways into a bucket apply these rules.
+    ///
+    /// Errors: [`Error::InvalidMimeType`], [`Error::EntityTooLarge`].
+    pub(crate) fn admit(
+        &self,
+        key: &str,
+        mimetype: &str,
+        size: u64,
+        service_limit: u64,
+    ) -> Result<(), Error> {
+        self.admit_type(key, mimetype)?;
+        if size > self.size_limit(key, service_limit) { Err(Error::EntityTooLarge) } else { Ok(()) }
     }
 }
 
-/// Returns the bytes that an object may have by a bucket's `limit`, where `None` and 0 mean the service's.
-fn size_limit(limit: Option<u64>, service_limit: u64) -> u64 {
-    limit.filter(|limit| *limit > 0).map_or(service_limit, |limit| limit.min(service_limit))
+/// Reports whether `key` is that of the empty object that keeps a folder without other objects. It needs no type that
+/// the bucket allows, and has no bytes.
+fn is_folder_marker(key: &str) -> bool {
+    key.ends_with(FOLDER_MARKER)
 }
 
 /// Finds bucket `id` with the service's rights: callers may use a bucket without the right to see its row.

@@ -195,3 +195,14 @@ impl Storage {
 pub fn service(storage: Storage) -> impl poem::Endpoint {
     api::routes(storage)
 }
+
+/// Reports whether `request` was sent to `origin`, that of the setting `storage_origin`. On it only
+/// [reads of objects](is_read_of_object) are answered.
+pub fn is_addressed(request: &poem::Request, origin: &str) -> bool {
+    api::origin::is_addressed(request, origin)
+}
+
+/// Reports whether a request with `method` for `path`, relative to where the service is mounted, reads an object.
+pub fn is_read_of_object(method: &http::Method, path: &str) -> bool {
+    api::origin::is_read(method, path)
+}

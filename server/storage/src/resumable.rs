@@ -1,7 +1,7 @@
 //! Resumable uploads, which are sent in parts.
 //!
-//! The bytes of each request are stored as a part of their own, and then added to the upload's row, on the condition
-//! that its offset is the one in the request. So any node can continue an upload, also after a crash, and of two
+//! The bytes of each request are stored as a part, joined with small parts before it, and then added to the upload's
+//! row, on the condition that its offset is the one in the request. So any node can continue an upload, also after a crash, and of two
 //! requests that send the same bytes only one is accepted. The last one puts the parts together, and its transaction
 //! writes the object's row and ends the upload in one.
 
@@ -207,36 +207,98 @@ pub(crate) async fn append(
     failure.map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// Adds the row of `part`.
+/// Bytes from which a part stays as it is.
+const LEAST_PART: u64 = 5 << 20;
+
+/// The parts of an upload with the newest one.
+struct Parts {
+    /// How many of the parts that there were stay as they are.
+    kept: usize,
+    /// What follows them; nothing if the request had no bytes.
+    last: Option<Uuid>,
+    /// Parts whose bytes are in `last`, too.
+    joined: Vec<Uuid>,
+}
+
+impl Parts {
+    /// Joins `newest` with small parts of `upload` before it, so that many short requests do not leave many parts. Of
+    /// the parts below [`LEAST_PART`] each is then more than twice as large as the next. So there are few of them, and
+    /// every byte is copied few times, however the sender cuts the object.
+    ///
+    /// Errors: [`Error::NoSuchKey`], [`Error::Backend`]; also if another request has ended the upload meanwhile.
+    async fn join(storage: &Storage, upload: &Resumable, newest: &StoredBytes) -> Result<Self, Error> {
+        let (mut kept, mut size) = (upload.parts.len(), newest.size);
+        if size == 0 {
+            return Ok(Self { kept, last: None, joined: vec![newest.version] });
+        }
+        while let Some(before) = kept.checked_sub(1).and_then(|index| upload.parts.get(index)) {
+            let before = storage.backend().size(*before).await?;
+            if before >= LEAST_PART || before > 2 * size {
+                break;
+            }
+            size += before;
+            kept -= 1;
+        }
+        let mut joined = upload.parts.get(kept..).unwrap_or_default().to_vec();
+        if joined.is_empty() {
+            return Ok(Self { kept, last: Some(newest.version), joined });
+        }
+        joined.push(newest.version);
+        let bytes = Box::pin(storage.backend().stream_all(joined.clone()));
+        let last = upload::store(storage, bytes, size).await?;
+        Ok(Self { kept, last: Some(last.version), joined })
+    }
+}
+
+/// Adds `part` to the row.
 async fn note(
     storage: &Storage,
     caller: &Caller,
     upload: &mut Resumable,
     part: &StoredBytes,
 ) -> Result<(), Refusal> {
+    let parts = match Parts::join(storage, upload, part).await {
+        Ok(parts) => parts,
+        Err(error) => {
+            objects::discard(storage, &[part.version]).await;
+            // The parts are removed if another request has joined them or has completed the upload meanwhile.
+            let current = find(storage, upload.id).await?;
+            let has_changed = current.is_complete || current.received != upload.received;
+            return Err(if has_changed { Refusal::Conflict } else { error.into() });
+        }
+    };
     let transaction = caller.service_transaction("storage.tus.upload.part").statement(
         "update basalt.resumable_uploads \
-         set received = received + $3::bigint, parts = parts || $4::uuid, length = $5::bigint \
+         set received = received + $3::bigint, length = $5::bigint, \
+           parts = parts[1:$6::integer] || array_remove(array[$4::uuid], null) \
          where id = $1::uuid and received = $2::bigint and not is_complete returning id",
         vec![
             display(upload.id),
             display(upload.received),
             display(part.size),
-            display(part.version),
+            parts.last.and_then(display),
             upload.length.and_then(display),
+            display(parts.kept),
         ],
     );
-    let outcome = match storage.database().run(&transaction).await {
-        Ok(answer) if answer.row().is_some() => return Ok(()),
-        Ok(_) => Refusal::Conflict,
+    match storage.database().run(&transaction).await {
+        Ok(answer) if answer.row().is_some() => {
+            objects::discard(storage, &parts.joined).await;
+            Ok(())
+        }
+        Ok(_) => {
+            objects::discard(storage, &[part.version]).await;
+            objects::discard(storage, parts.last.as_slice()).await;
+            Err(Refusal::Conflict)
+        }
         Err(error) => {
             let error = Error::from(error);
-            objects::discard_after(storage, &error, part.version).await;
-            return Err(error.into());
+            for version in [Some(part.version), parts.last].into_iter().flatten() {
+                objects::discard_after(storage, &error, version).await;
+            }
+            Err(error.into())
         }
-    };
-    objects::discard(storage, &[part.version]).await;
-    Err(outcome)
+    }
 }
 
 /// Puts the parts and the last one together, writes the object's row and ends the upload.

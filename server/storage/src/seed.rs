@@ -130,7 +130,9 @@ impl Storage {
             user_metadata: None,
             content_length: Some(size),
         };
-        bucket.admit(size, &about.mimetype, self.settings().file_size_limit.0)?;
+        // The server itself adds the charset, so that it does not count for the bucket's list.
+        let essence = about.mimetype.split(';').next().unwrap_or_default();
+        bucket.rules().admit(&file.key, essence, size, self.settings().file_size_limit.0)?;
         let stored = upload::store(self, ReaderStream::new(open(&file.path).await?), size).await?;
         let row = NewRow {
             bucket: &bucket.name,

@@ -40,6 +40,10 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
         /// Milliseconds after which a resumable upload that is not finished is given up.
         #[setting(variables = ["TUS_URL_EXPIRY_MS"])]
         pub resumable_expiry_ms: u64 = 24 * 3600 * 1000,
+        /// An origin from which objects are read and nothing else, such as `https://files.example.org`. The API's origin
+        /// then sends public and signed URLs of objects there.
+        #[setting(variables = ["BASALT_STORAGE_ORIGIN"], key = "basalt.storage_origin", check = origin)]
+        pub origin: Option<String> = None,
         /// How long a signed URL for an upload is good.
         #[setting(variables = ["UPLOAD_SIGNED_URL_EXPIRATION_TIME", "SIGNED_UPLOAD_URL_EXPIRATION_TIME"])]
         pub signed_upload_expiry: Duration = Duration::from_secs(7200),
@@ -136,4 +140,8 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
         #[setting(variables = ["STORAGE_S3_CLIENT_TIMEOUT"])]
         pub client_timeout_ms: u64 = 30_000,
     }
+}
+
+fn origin(url: Option<String>) -> Result<Option<String>, &'static str> {
+    url.map(|url| gateway::origin(&url)).transpose()
 }

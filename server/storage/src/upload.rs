@@ -19,7 +19,7 @@ use crate::buckets::Bucket;
 use crate::caller::Caller;
 use crate::objects::NewRow;
 use crate::row::iso_milliseconds;
-use crate::{Error, Storage, key, mime, robots};
+use crate::{Error, Storage, key, robots};
 
 /// The name of the empty object that keeps a folder without other objects.
 pub(crate) const FOLDER_MARKER: &str = ".emptyFolderPlaceholder";
@@ -62,20 +62,14 @@ impl Target<'_> {
         if let Some(tag) = &about.robots_tag {
             robots::check(tag)?;
         }
-        if !self.is_folder_marker() {
-            mime::admit(&about.mimetype, &bucket.allowed_mime_types)?;
-        }
+        bucket.admit_type(self.key, &about.mimetype)?;
         key::check_key(self.key)?;
         Ok(())
     }
 
     /// Returns the bytes that the object may have.
     pub(crate) fn size_limit(&self, storage: &Storage, bucket: &Bucket) -> u64 {
-        if self.is_folder_marker() { 0 } else { bucket.size_limit(storage.settings().file_size_limit.0) }
-    }
-
-    fn is_folder_marker(&self) -> bool {
-        self.key.ends_with(FOLDER_MARKER)
+        bucket.size_limit(self.key, storage.settings().file_size_limit.0)
     }
 
     /// Checks whether row-level security lets `caller` write the object.

@@ -272,3 +272,21 @@ fn functions_see_their_secrets_and_not_the_servers() {
     assert_eq!(functions.schedules["hello"].as_secs(), 60);
     assert!(!settings.warnings.iter().any(|warning| warning.contains("NOT_SET")), "{:?}", settings.warnings);
 }
+
+#[test]
+fn objects_have_another_host_than_the_api() {
+    let config = |files: &str| {
+        format!("[api]\nexternal_url = \"https://api.example.org\"\n[basalt]\nstorage_origin = \"{files}\"")
+    };
+    let settings = read(&config("https://files.example.org/"), &[]);
+    assert_eq!(settings.services.storage.unwrap().origin.as_deref(), Some("https://files.example.org"));
+    for same in ["https://api.example.org", "http://API.example.org/"] {
+        assert!(
+            refusal(&config(same), &[]).starts_with("basalt.storage_origin: expected another host"),
+            "{same}"
+        );
+    }
+    assert!(
+        refusal(&config("files.example.org"), &[]).starts_with("basalt.storage_origin: expected an origin")
+    );
+}

@@ -3,7 +3,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use poem::http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE,
-    CONTENT_SECURITY_POLICY, ETAG, IF_NONE_MATCH, LAST_MODIFIED, RANGE, X_CONTENT_TYPE_OPTIONS,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LAST_MODIFIED, RANGE, X_CONTENT_TYPE_OPTIONS,
 };
 use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use poem::{Body, Request, Response};
@@ -11,9 +11,10 @@ use poem::{Body, Request, Response};
 use super::range;
 use crate::objects::{Access, Object};
 use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE};
-use crate::{Error, Storage};
+use crate::{Error, Storage, mime};
 
 pub(super) const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// What `encodeURIComponent` leaves as it is.
 const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
@@ -68,10 +69,8 @@ pub(super) async fn object(
 /// Writes the headers that all answers about `object` have.
 pub(super) fn describe(headers: &mut HeaderMap, request: &Request, object: &Object) {
     let metadata = &object.metadata;
-    let content_type = served_type(metadata.mimetype.as_deref());
-    insert(headers, poem::http::header::CONTENT_TYPE, content_type);
+    insert(headers, CONTENT_TYPE, served_type(metadata.mimetype.as_deref()));
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    confine(headers);
     insert(headers, X_ROBOTS_TAG, metadata.x_robots_tag.as_deref().unwrap_or("none"));
     if let Some(etag) = &metadata.etag {
         insert(headers, ETAG, etag);
@@ -85,13 +84,18 @@ pub(super) fn describe(headers: &mut HeaderMap, request: &Request, object: &Obje
     }
 }
 
-/// Keeps a browser that opens the answer from running scripts in it under the site's origin.
-pub(crate) fn confine(headers: &mut HeaderMap) {
+/// Keeps browsers from running scripts in an answer under the service's origin: every answer of the service passes
+/// here. Answers of inert types are left without a policy, unless `is_strict`, so that browsers show films and PDF.
+///
+/// Any page may embed objects: access depends on keys and tokens and never on cookies, so that a page that names an
+/// object could also read it (decision 66).
+pub(super) fn confine(headers: &mut HeaderMap, is_strict: bool) {
+    const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    let content_type = headers.get(poem::http::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    if is_scriptable(content_type.unwrap_or_default()) {
-        let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
-        headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if is_strict || !content_type.is_some_and(mime::is_inert) {
+        headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     }
 }
 
@@ -102,21 +106,12 @@ pub(crate) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     }
 }
 
-/// Returns the type that an object is served as. Pages are served as plain text: they would run scripts under the site's
-/// origin.
+/// Returns the type that an object is served as. Pages are served as plain text, as upstream has it.
 fn served_type(stored: Option<&str>) -> &str {
-    match stored {
-        Some(stored) if stored.to_ascii_lowercase().contains("text/html") => "text/plain",
-        Some(stored) => stored,
-        None => DEFAULT_TYPE,
+    match stored.map_or(DEFAULT_TYPE, mime::served) {
+        page if mime::is_page(page) => "text/plain",
+        served => served,
     }
-}
-
-/// Reports whether a browser that opens the object as a page of its own would run scripts in it.
-fn is_scriptable(content_type: &str) -> bool {
-    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let kinds = ["text/html", "text/xml", "application/xml", "text/xsl"];
-    essence.ends_with("+xml") || kinds.contains(&&*essence)
 }
 
 /// Returns `Cache-Control`. A cached copy that turns out to be outdated may be shown while the new one loads.
@@ -163,11 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_served_that_runs_scripts_under_the_site() {
+    fn pages_are_served_as_text() {
         assert_eq!(served_type(Some("Text/HTML; charset=utf-8")), "text/plain");
         assert_eq!(served_type(Some("image/png")), "image/png");
-        assert!(is_scriptable("image/svg+xml"));
-        assert!(is_scriptable("application/xhtml+xml; charset=utf-8"));
-        assert!(!is_scriptable("image/png"));
+        assert_eq!(served_type(None), DEFAULT_TYPE);
     }
 }

@@ -13,7 +13,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::upload::replaces;
-use super::{credentials, range, response};
+use super::{credentials, origin, range, response};
 use crate::caller::Caller;
 use crate::resumable::{self, Refusal, Resumable, metadata_value};
 use crate::signature::{self, Scope};
@@ -231,8 +231,7 @@ impl Call<'_> {
             host = format!("{host}:{port}");
         }
         let prefix = noted("x-forwarded-prefix").unwrap_or_default().trim_end_matches('/');
-        let mount = request.original_uri().path().trim_end_matches('/');
-        let mount = mount.strip_suffix(request.uri().path().trim_end_matches('/')).unwrap_or_default();
+        let mount = origin::mount(request);
         let signed = if self.is_signed { "/sign" } else { "" };
         format!("{scheme}://{host}{prefix}{mount}/upload/resumable{signed}/{id}")
     }

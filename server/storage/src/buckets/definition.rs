@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::settings::{Bytes, Invalid, Reader};
 
-use super::size_limit;
+use super::Bucket;
 use crate::caller::service_transaction;
 use crate::row::{display, names, text};
 use crate::{Error, Storage, key};
@@ -49,21 +49,13 @@ impl BucketDefinition {
         Ok(buckets)
     }
 
-    /// Checks a file that is to be put into the bucket. Parameters of its content type, such as the charset that
-    /// browsers and the CLI add to texts, do not count.
-    ///
-    /// Errors: [`Error::EntityTooLarge`], [`Error::InvalidMimeType`].
-    pub(crate) fn admit(&self, size: u64, mimetype: &str, service_limit: u64) -> Result<(), Error> {
-        if size > size_limit(self.file_size_limit.map(|limit| limit.0), service_limit) {
-            return Err(Error::EntityTooLarge);
+    /// Returns what the bucket accepts.
+    pub(crate) fn rules(&self) -> Bucket {
+        Bucket {
+            is_public: self.public.unwrap_or_default(),
+            file_size_limit: self.file_size_limit.map(|limit| limit.0),
+            allowed_mime_types: self.allowed_mime_types.clone(),
         }
-        let essence = mimetype.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let admitted = self.allowed_mime_types.is_empty()
-            || self.allowed_mime_types.iter().any(|allowed| match allowed.strip_suffix('*') {
-                Some(prefix) => essence.starts_with(prefix),
-                None => essence == *allowed,
-            });
-        if admitted { Ok(()) } else { Err(Error::InvalidMimeType(mimetype.to_owned())) }
     }
 }
 
@@ -98,24 +90,4 @@ pub(crate) async fn upsert(storage: &Storage, bucket: &BucketDefinition) -> Resu
         );
     storage.change(&transaction).await?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn admits_by_size_and_declared_type() {
-        let bucket = BucketDefinition {
-            file_size_limit: Some(Bytes(10)),
-            allowed_mime_types: vec!["image/*".to_owned(), "text/plain".to_owned()],
-            ..BucketDefinition::default()
-        };
-        assert!(bucket.admit(10, "image/png", 100).is_ok());
-        assert!(bucket.admit(5, "text/plain", 100).is_ok());
-        assert!(matches!(bucket.admit(11, "image/png", 100), Err(Error::EntityTooLarge)));
-        assert!(matches!(bucket.admit(9, "image/png", 8), Err(Error::EntityTooLarge)));
-        assert!(bucket.admit(1, "text/plain;charset=UTF-8", 100).is_ok());
-        assert!(matches!(bucket.admit(1, "text/html; charset=utf-8", 100), Err(Error::InvalidMimeType(_))));
-    }
 }

@@ -1,13 +1,14 @@
 //! Moving and copying objects.
 
-use database::{Answer, Transaction};
+use database::{Answer, Row, Transaction};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::caller::{Caller, owner_uuid};
 use crate::row::{self, optional, text, times};
-use crate::{Error, Storage, key};
+use crate::upload::DEFAULT_TYPE;
+use crate::{Error, Storage, buckets, key};
 
 use super::{NewRow, conflict, discard, discard_after};
 
@@ -25,20 +26,24 @@ const ATTEMPTS: usize = 3;
 /// id. It gets a new version, under which its bytes are stored before its row is changed.
 ///
 /// Errors: [`Error::NoSuchKey`] when row-level security shows the caller no such object; [`Error::ResourceAlreadyExists`];
-/// [`Error::RelatedResource`]; the refusal of a policy.
+/// [`Error::RelatedResource`]; the refusal of a policy; [`Error::InvalidMimeType`] and [`Error::EntityTooLarge`] by the
+/// rules of another bucket.
 pub(crate) async fn move_object(storage: &Storage, caller: &Caller, route: Route<'_>) -> Result<Uuid, Error> {
     key::check_key(route.target.1)?;
     for _ in 0..ATTEMPTS {
         let version = Uuid::new_v4();
         let update = route.update(caller, version, None).rollback();
-        let (id, original) = moved_object(caller, storage.database().run(&update).await)?;
+        let (id, original, metadata) = moved_object(caller, storage.database().run(&update).await)?;
+        if route.source.0 != route.target.0 {
+            admit(storage, route.target, original, &metadata).await?;
+        }
         // An object with the same source and target is not moved, but the caller must have the right to move it.
         if route.source == route.target {
             return Ok(id);
         }
         storage.backend().copy(original, version).await?;
         match moved_object(caller, storage.change(&route.update(caller, version, Some(original))).await) {
-            Ok((id, _)) => {
+            Ok((id, ..)) => {
                 discard(storage, &[original]).await;
                 return Ok(id);
             }
@@ -54,7 +59,7 @@ pub(crate) async fn move_object(storage: &Storage, caller: &Caller, route: Route
 
 impl Route<'_> {
     /// Returns the transaction that moves the row of the object, whose version has to be `original` if it is known, and
-    /// that returns the object's id and the version that it had.
+    /// that returns the object's id, the version that it had, and its metadata.
     fn update<'a>(&'a self, caller: &'a Caller, version: Uuid, original: Option<Uuid>) -> Transaction<'a> {
         let owner = caller.subject();
         caller.transaction("storage.object.move").statement(
@@ -63,7 +68,7 @@ impl Route<'_> {
              update storage.objects o set bucket_id = $3, name = $4, version = $7, \
                owner = coalesce($5::uuid, o.owner), owner_id = coalesce($6, o.owner_id) \
              from original where o.id = original.id and o.version is not distinct from original.version \
-             returning o.id, original.version",
+             returning o.id, original.version, coalesce(o.metadata, '{}')",
             vec![
                 text(self.source.0),
                 text(self.source.1),
@@ -78,14 +83,46 @@ impl Route<'_> {
     }
 }
 
-/// Returns the id of the object whose row was moved, and the version that it had.
-fn moved_object(caller: &Caller, answer: Result<Answer, database::Error>) -> Result<(Uuid, Uuid), Error> {
+/// Returns the id of the object whose row was moved, the version that it had, and its metadata.
+fn moved_object(
+    caller: &Caller,
+    answer: Result<Answer, database::Error>,
+) -> Result<(Uuid, Uuid, Value), Error> {
     let answer = answer.map_err(|error| match conflict(caller.refusal(error)) {
         Error::KeyAlreadyExists => Error::ResourceAlreadyExists,
         error => error,
     })?;
-    let row = answer.row().and_then(|row| row::uuid(row, 0).zip(row::uuid(row, 1)));
-    row.ok_or(Error::NoSuchKey)
+    let row = answer.row().ok_or(Error::NoSuchKey)?;
+    let (id, version) = row::uuid(row, 0).zip(row::uuid(row, 1)).ok_or(Error::NoSuchKey)?;
+    Ok((id, version, document(row, 2)))
+}
+
+/// Returns the JSON document in column `index`, null if there is none.
+fn document(row: &Row, index: usize) -> Value {
+    row.get(index).and_then(|json| serde_json::from_slice(json).ok()).unwrap_or_default()
+}
+
+/// Checks an object of `version` with `metadata` against the rules of the bucket that it is to come into. A bucket that
+/// does not exist has none; writing the row is refused then.
+///
+/// Errors: [`Error::InvalidMimeType`], [`Error::EntityTooLarge`].
+async fn admit(
+    storage: &Storage,
+    (bucket, key): (&str, &str),
+    version: Uuid,
+    metadata: &Value,
+) -> Result<(), Error> {
+    let rules = match buckets::find(storage, bucket).await {
+        Err(Error::NoSuchBucket) => return Ok(()),
+        found => found?,
+    };
+    // Users' SQL may have written rows without these.
+    let mimetype = metadata["mimetype"].as_str().unwrap_or(DEFAULT_TYPE);
+    let size = match metadata["size"].as_u64() {
+        Some(size) => size,
+        None => storage.backend().size(version).await?,
+    };
+    rules.admit(key, mimetype, size, storage.settings().file_size_limit.0)
 }
 
 /// The differences between a copy and its original.
@@ -107,6 +144,13 @@ pub(crate) struct CopyChanges<'a> {
     pub(crate) keeps_unspecified: bool,
 }
 
+impl CopyChanges<'_> {
+    /// Reports whether the copy has another content type.
+    fn has_type(&self) -> bool {
+        self.mimetype.is_some() || !self.keeps_unspecified
+    }
+}
+
 /// Copies an object as `caller`, who becomes the copy's owner, and returns the copy's row as a JSON document.
 ///
 /// Errors: as [`move_object`], but [`Error::KeyAlreadyExists`].
@@ -123,9 +167,11 @@ pub(crate) async fn copy_object(
     let answer = storage.look_up_as(caller, operation, sql, vec![text(source.0), text(source.1)]).await?;
     let row = answer.row().ok_or(Error::NoSuchKey)?;
     let original = row::uuid(row, 0).ok_or(Error::NoSuchKey)?;
-    let document = |index| row.get(index).and_then(|json| serde_json::from_slice::<Value>(json).ok());
-    let mut metadata = document(1).unwrap_or_default();
-    let mut user_metadata = document(2).unwrap_or_default();
+    let mut metadata = document(row, 1);
+    let mut user_metadata = document(row, 2);
+    // A copy inside of a bucket that keeps its type brings nothing that is not there.
+    let is_new_to_bucket =
+        source.0 != target.0 || options.changes.as_ref().is_some_and(CopyChanges::has_type);
     if let Some(changes) = options.changes {
         for (name, value) in [("cacheControl", changes.cache_control), ("mimetype", changes.mimetype)] {
             match (value, metadata.as_object_mut()) {
@@ -136,6 +182,9 @@ pub(crate) async fn copy_object(
         }
         let kept = if changes.keeps_unspecified { user_metadata } else { json!({}) };
         user_metadata = changes.user_metadata.unwrap_or(kept);
+    }
+    if is_new_to_bucket {
+        admit(storage, target, original, &metadata).await?;
     }
     if let Some(metadata) = metadata.as_object_mut() {
         metadata.insert("lastModified".to_owned(), row::iso_milliseconds(OffsetDateTime::now_utc()).into());

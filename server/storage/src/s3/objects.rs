@@ -21,7 +21,7 @@ use super::request::Call;
 use crate::api::{range, response};
 use crate::objects::{self, Object, remove};
 use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, FOLDER_MARKER, Target};
-use crate::{Error, Storage, buckets};
+use crate::{Error, Storage, buckets, mime};
 
 /// Keys that one request may remove. Source: Amazon S3 API Reference, "DeleteObjects".
 const MAX_REMOVED: usize = 1000;
@@ -162,7 +162,7 @@ fn object_headers(object: &Object) -> HeaderMap {
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     let modified = metadata.last_modified.and_then(range::http_date);
     for (name, value) in [
-        (CONTENT_TYPE, Some(metadata.mimetype.as_deref().unwrap_or(DEFAULT_TYPE))),
+        (CONTENT_TYPE, Some(metadata.mimetype.as_deref().map_or(DEFAULT_TYPE, mime::served))),
         (CACHE_CONTROL, metadata.cache_control.as_deref()),
         (ETAG, metadata.etag.as_deref()),
         (LAST_MODIFIED, modified.as_deref()),
@@ -198,8 +198,9 @@ pub(super) async fn get(
         read => read?,
     };
     let ObjectAnswer { status, mut headers, part: _ } = found;
+    let content_type = input.response_content_type.map(|requested| mime::served(&requested).to_owned());
     for (name, value) in [
-        (CONTENT_TYPE, input.response_content_type),
+        (CONTENT_TYPE, content_type),
         (CONTENT_DISPOSITION, input.response_content_disposition),
         (CACHE_CONTROL, input.response_cache_control),
         (CONTENT_ENCODING, input.response_content_encoding),
@@ -210,7 +211,6 @@ pub(super) async fn get(
             response::insert(&mut headers, name, &value);
         }
     }
-    response::confine(&mut headers);
     Ok(answer(GetObjectOutput { body, ..GetObjectOutput::default() }, status, headers))
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
 mod buckets;
+mod confinement;
 mod exchange;
 mod memory;
 mod names;
@@ -12,6 +13,8 @@ mod public;
 mod render;
 mod render_cache;
 mod resumable;
+mod resumable_parts;
+mod rules;
 mod s3;
 mod s3_client;
 mod s3_form;

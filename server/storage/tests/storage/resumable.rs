@@ -10,7 +10,7 @@ use storage::Sweeper;
 
 const BYTES: (&str, &str) = ("content-type", "application/offset+octet-stream");
 
-async fn server() -> Server {
+pub(crate) async fn server() -> Server {
     let server = Server::start().await;
     server.bucket("files", true).await;
     server
@@ -26,7 +26,7 @@ fn named(key: &str) -> String {
 }
 
 /// Sends a request of the protocol with the service role's token.
-async fn send(
+pub(crate) async fn send(
     server: &Server,
     method: Method,
     path: &str,
@@ -39,7 +39,7 @@ async fn send(
     server.send(method, path, &all, body).await
 }
 
-async fn create(server: &Server, key: &str, length: &str, headers: &[(&str, &str)]) -> Answer {
+pub(crate) async fn create(server: &Server, key: &str, length: &str, headers: &[(&str, &str)]) -> Answer {
     let metadata = named(key);
     let mut all = vec![("upload-length", length), ("upload-metadata", &*metadata)];
     all.extend_from_slice(headers);
@@ -47,13 +47,13 @@ async fn create(server: &Server, key: &str, length: &str, headers: &[(&str, &str
 }
 
 /// Returns the path of an upload that was created, as the service sees it.
-fn path(created: &Answer) -> String {
+pub(crate) fn path(created: &Answer) -> String {
     assert_eq!(created.status, StatusCode::CREATED, "{}", created.text());
     let location = created.header("location");
     location[location.find("/upload/resumable").unwrap()..].to_owned()
 }
 
-async fn patch(server: &Server, path: &str, offset: &str, body: impl Into<Body>) -> Answer {
+pub(crate) async fn patch(server: &Server, path: &str, offset: &str, body: impl Into<Body>) -> Answer {
     send(server, Method::PATCH, path, &[("upload-offset", offset), BYTES], body).await
 }
 

@@ -11,14 +11,14 @@ use crate::support::{Answer, Server};
 const BOUNDARY: &str = "boundary";
 
 /// A form: its fields, and the file at its end.
-struct Form {
+pub(crate) struct Form {
     fields: Vec<(String, String)>,
     file: String,
 }
 
 impl Form {
     /// Returns a form that `signer` has signed for key prefix `u/`, with `conditions` beside those that are always needed.
-    fn signed(signer: &Signer, fields: &[(&str, &str)], conditions: &[Value]) -> Self {
+    pub(crate) fn signed(signer: &Signer, fields: &[(&str, &str)], conditions: &[Value]) -> Self {
         let (date, credential) = (signer.date(), signer.credential());
         let mut all = vec![
             json!({ "bucket": "files" }),
@@ -54,7 +54,7 @@ impl Form {
         }
     }
 
-    async fn send(&self, server: &Server, path: &str) -> Answer {
+    pub(crate) async fn send(&self, server: &Server, path: &str) -> Answer {
         let mut body = String::new();
         for (name, value) in &self.fields {
             body += &format!(

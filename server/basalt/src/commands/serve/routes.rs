@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use functions::Functions;
+use poem::endpoint::BoxEndpoint;
 use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
 use site::{Server, Site};
@@ -15,6 +16,7 @@ use crate::error::Error;
 use crate::settings::Settings;
 
 const AUTH: &str = "/auth/v1";
+const STORAGE: &str = "/storage/v1";
 /// The path of an OAuth server's metadata, followed by the issuer's path (RFC 8414, section 3.1).
 const METADATA: &str = "/.well-known/oauth-authorization-server";
 
@@ -26,17 +28,16 @@ pub(super) fn public(
     functions: Option<&Functions>,
 ) -> Result<impl Endpoint + use<>, Error> {
     let gateway = &running.gateway;
+    let storage = settings.services.storage.as_ref();
+    let storage_origin = storage.and_then(|storage| storage.origin.clone());
     let others = match settings.site.enabled {
         true => {
             let server = Server {
                 url: settings.server.external_url.clone(),
+                storage_origin: storage_origin.clone(),
                 key: keys.api_keys().publishable().to_owned(),
                 has_channels: settings.services.realtime.is_some(),
-                has_images: settings
-                    .services
-                    .storage
-                    .as_ref()
-                    .is_some_and(|storage| storage.image_transformation),
+                has_images: storage.is_some_and(|storage| storage.image_transformation),
                 api: running.rest.clone().map(|rest| Arc::new(rest.map_to_response().boxed())),
             };
             let site = Site::open(settings.site.clone(), server)?;
@@ -57,7 +58,7 @@ pub(super) fn public(
     if let Some(storage) = &running.storage {
         let face = gateway.open("storage", storage::service(storage.clone()));
         // Each bucket has a limit of its own, and the error for larger files has another form than the gateway's.
-        routes = routes.mount("/storage/v1", face.body_limit(u64::MAX).named(storage::names()));
+        routes = routes.mount(STORAGE, face.body_limit(u64::MAX).named(storage::names()));
     }
     if let Some(realtime) = &running.realtime {
         // Tokens decide about access, and refusals have another form than the gateway's.
@@ -69,7 +70,36 @@ pub(super) fn public(
         let face = face.without_cors().without_untrusted_forwarding().named(functions::names());
         routes = routes.mount("/functions/v1", face);
     }
-    Ok(routes.mount("/health", health(running)))
+    let elsewhere = gateway.open("none", endpoint::make(not_found)).boxed();
+    Ok(ByOrigin { routes: routes.mount("/health", health(running)), storage_origin, elsewhere })
+}
+
+/// The routes of all origins. Requests to that of storage, if it has one of its own, reach nothing but objects: a page
+/// in an object shares its origin with nothing else.
+struct ByOrigin {
+    routes: PrefixRouter,
+    storage_origin: Option<String>,
+    elsewhere: BoxEndpoint<'static, Response>,
+}
+
+impl ByOrigin {
+    fn is_allowed(&self, request: &Request) -> bool {
+        let Some(origin) = &self.storage_origin else { return true };
+        let path = request.uri().path().strip_prefix(STORAGE).filter(|path| path.starts_with('/'));
+        !storage::is_addressed(request, origin)
+            || path.is_some_and(|path| storage::is_read_of_object(request.method(), path))
+    }
+}
+
+impl Endpoint for ByOrigin {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        match self.is_allowed(&request) {
+            true => self.routes.call(request).await,
+            false => self.elsewhere.call(request).await,
+        }
+    }
 }
 
 /// Reports whether a request to the public port is completed even if its client disconnects, because it may write. With
