@@ -14,6 +14,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use fairness::Network;
+use gateway::HeldConnection;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -26,9 +28,6 @@ use poem::{Endpoint, Request, RequestParts, Response};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-
-use fairness::Network;
-use gateway::HeldConnection;
 
 use activity::{Activity, RequestGuard};
 use connection::Connection;
