@@ -9,7 +9,7 @@ use fairness::{FairSemaphore, Network, Permit};
 use gateway::HeldConnection;
 use parking_lot::Mutex;
 
-use super::activity::Activity;
+use super::activity::{Activity, EvictionOrder};
 
 /// How often it is checked whether a connection can be evicted, while all have running requests.
 const EVICTION_INTERVAL: Duration = Duration::from_millis(100);
@@ -48,8 +48,9 @@ impl ConnectionSlots {
     /// Returns a slot for the connection of `activity`, from `network`. If all are occupied, the first connection in the
     /// order of eviction is closed; if all have running requests, this waits.
     ///
-    /// Returns `None` if the network has its share. Then the first one of its own connections is closed, for its next
-    /// attempt: to wait here would delay the connections of others.
+    /// Returns `None` if the network has its share. Then the first one of its own that are kept alive is closed, for its
+    /// next attempt: to wait here would delay the connections of others. Those that send a head stay; otherwise a burst of
+    /// connections would close itself.
     pub(super) async fn acquire(
         self: &Arc<Self>,
         activity: &Arc<Activity>,
@@ -60,10 +61,10 @@ impl ConnectionSlots {
                 return Some(self.occupy(permit, activity));
             }
             if self.free.has_room(None) {
-                self.evict(|of| of == network);
+                self.evict(|of, order| of == network && matches!(order, EvictionOrder::Idle(_)));
                 return None;
             }
-            self.evict(|_| true);
+            self.evict(|_, _| true);
             if let Ok(permit) = self.free.acquire(network, EVICTION_INTERVAL).await {
                 return Some(self.occupy(permit, activity));
             }
@@ -78,11 +79,13 @@ impl ConnectionSlots {
         ConnectionSlot { slots: Arc::clone(self), id, held: Mutex::new(None), _permit: permit }
     }
 
-    /// Closes the first connection in the order of eviction, of those whose network `is_meant`.
-    fn evict(&self, is_meant: impl Fn(Option<Network>) -> bool) {
+    /// Closes the first connection in the order of eviction, of those whose network and order `is_meant`.
+    fn evict(&self, is_meant: impl Fn(Option<Network>, EvictionOrder) -> bool) {
         let occupied = self.occupied.lock();
-        let candidates = occupied.activities.values().filter(|(_, network)| is_meant(*network));
-        let candidates = candidates.filter_map(|(activity, _)| Some((activity.eviction_order()?, activity)));
+        let candidates = occupied.activities.values().filter_map(|(activity, network)| {
+            let order = activity.eviction_order()?;
+            is_meant(*network, order).then_some((order, activity))
+        });
         if let Some((_, activity)) = candidates.min_by_key(|(order, _)| *order) {
             activity.end.cancel();
         }
@@ -152,9 +155,16 @@ mod tests {
         let slots = ConnectionSlots::new(8);
         let other = connect(&slots, network(2), 1).await;
         let mut own = connect(&slots, network(1), 20).await;
-        let closed = own.iter().map(|(activity, _)| activity.end.is_cancelled()).collect::<Vec<_>>();
-        assert!(closed[0] && !other[0].0.end.is_cancelled(), "{closed:?}");
-        own.remove(0);
+        let closed = |own: &[(Arc<Activity>, ConnectionSlot)]| {
+            own.iter().filter(|(activity, _)| activity.end.is_cancelled()).count()
+        };
+        assert_eq!((own.len(), closed(&own)), (6, 0), "they may be sending their heads");
+        for (activity, _) in own.iter().chain(&other) {
+            drop(activity.begin_request(Version::HTTP_11));
+        }
+        assert!(connect(&slots, network(1), 1).await.is_empty());
+        assert_eq!((closed(&own), closed(&other)), (1, 0));
+        own.retain(|(activity, _)| !activity.end.is_cancelled());
         assert_eq!(connect(&slots, network(1), 1).await.len(), 1);
     }
 }
