@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use fairness::FairSemaphore;
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 
 use crate::error::refusals;
 use crate::hashes::Hash;
@@ -31,8 +32,7 @@ type Job = Box<dyn FnOnce() + Send>;
 pub(crate) struct Hasher {
     queue: Sender<Job>,
     /// A slot for each hash that is being computed or waiting.
-    slots: Arc<Semaphore>,
-    queue_length: usize,
+    slots: FairSemaphore,
     cost: u32,
 }
 
@@ -46,14 +46,13 @@ impl Hasher {
             let started = thread::Builder::new().name("password-hash".to_owned()).spawn(move || work(&jobs));
             started.map_err(|error| format!("cannot start a thread for the hashes of passwords: {error}"))?;
         }
-        let queue_length = settings.queue_length.clamp(1, Semaphore::MAX_PERMITS);
-        let slots = Arc::new(Semaphore::new(queue_length));
-        Ok(Self { queue, slots, queue_length, cost: settings.bcrypt_cost })
+        let slots = FairSemaphore::new(settings.queue_length.max(1), 0);
+        Ok(Self { queue, slots, cost: settings.bcrypt_cost })
     }
 
     /// Returns how many hashes are being computed or waiting, and how many may be.
     pub(crate) fn load(&self) -> (usize, usize) {
-        (self.queue_length - self.slots.available_permits(), self.queue_length)
+        (self.slots.held(), self.slots.permits())
     }
 
     /// Returns the bcrypt hash of `password`.
@@ -82,8 +81,8 @@ impl Hasher {
     }
 
     async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
-        let slot = Arc::clone(&self.slots).try_acquire_owned();
-        let slot = slot.map_err(|_| refusals::over_request_rate_limit())?;
+        let slot = self.slots.try_acquire(fairness::caller());
+        let slot = slot.ok_or_else(refusals::over_request_rate_limit)?;
         let (sender, result) = oneshot::channel();
         let job = Box::new(move || {
             // A job whose caller has gone is skipped, and holds its slot until its turn; one whose caller goes now holds it
@@ -162,6 +161,23 @@ mod tests {
         assert_eq!(refusal.code(), Some(crate::Code::OverRequestRateLimit));
         go_on.send(()).unwrap();
         assert!(first.await.is_ok() && second.await.is_ok() && hasher.run(|| ()).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_network_leaves_slots_to_others() {
+        let hasher = hasher(1, 8);
+        let (go_on, wait) = channel::<()>();
+        let mut first = Box::pin(hasher.run(move || wait.recv()));
+        assert!(first.as_mut().now_or_never().is_none());
+        let network = |last| fairness::Network::of([192, 0, 2, last].into());
+        let run = |last| Box::pin(fairness::on_behalf_of(network(last), hasher.run(|| ())));
+        let waiting: Vec<_> = (0..8).map(|_| run(1)).collect();
+        let answered: Vec<_> = waiting.into_iter().map(|run| run.now_or_never()).collect();
+        assert!(answered.iter().any(|answer| matches!(answer, Some(Err(_)))), "some are refused");
+        let mut other = run(2);
+        assert!(other.as_mut().now_or_never().is_none(), "it has a slot");
+        go_on.send(()).unwrap();
+        assert!(first.await.is_ok() && other.await.is_ok());
     }
 
     #[tokio::test]

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use database::Database;
-use gateway::Nodes;
+use gateway::{Network, Nodes};
 
 use crate::error::refusals;
 use crate::{Code, Error, LimitSettings, Rate};
@@ -227,8 +227,7 @@ impl Limits {
 /// a proxy behind which all clients have the same address.
 fn client<'a>(header: Option<&str>, headers: &'a http::HeaderMap, address: IpAddr) -> Option<Cow<'a, str>> {
     let Some(name) = header else {
-        let unknown = address.is_loopback() || address.is_unspecified();
-        return (!unknown).then(|| Cow::Owned(gateway::network(address)));
+        return Network::of(address).map(|network| Cow::Owned(network.to_string()));
     };
     let value = headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let first = value.split(',').next().unwrap_or_default().trim();

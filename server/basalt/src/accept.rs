@@ -14,6 +14,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use fairness::Network;
+use gateway::HeldConnection;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -43,7 +45,7 @@ const MAX_CONNECTIONS: u64 = 20_000;
 /// The open files that are reserved for Postgres, objects and the log.
 const OTHER_FILES: u64 = 256;
 
-/// Time limits of a server.
+/// Limits of a server, most of them of time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// For a request head, from its first byte, or on a new connection from its start. It does not depend on the pieces
@@ -55,6 +57,9 @@ pub(crate) struct Limits {
     pub(crate) silence: Duration,
     /// For running requests, after the server was told to stop.
     pub(crate) drain: Duration,
+    /// Whether each network has a share of the connections. Not if the peers are proxies, each of which passes on the
+    /// requests of many.
+    pub(crate) network_shares: bool,
 }
 
 /// Reports whether a request may change something, according to its method (RFC 9110, section 9.2.1).
@@ -108,7 +113,12 @@ async fn accept<E: Endpoint + 'static>(
         // Acceptors log their errors and pause after them.
         let Ok((io, local, remote, scheme)) = acceptor.accept().await else { continue };
         let activity = Activity::new(stop);
-        let slot = Arc::new(slots.acquire(&activity).await);
+        let network = if server.limits.network_shares { network(&remote) } else { None };
+        let Some(slot) = slots.acquire(&activity, network).await else {
+            tracing::debug!("a connection of a network that has its share of them was closed");
+            continue;
+        };
+        let slot = Arc::new(slot);
         let io = Connection::new(io, Arc::clone(&activity), server.limits.silence, Arc::clone(&slot));
         let client = Client {
             addresses: (local, remote, scheme),
@@ -120,6 +130,11 @@ async fn accept<E: Endpoint + 'static>(
         let abort = server.abort.clone();
         server.tasks.spawn(async move { abort.run_until_cancelled(serving).await });
     }
+}
+
+/// Returns the network of a peer; `None` if it is on this machine.
+fn network(remote: &RemoteAddr) -> Option<Network> {
+    remote.as_socket_addr().and_then(|peer| Network::of(peer.ip()))
 }
 
 /// The client of a connection.
@@ -203,11 +218,13 @@ async fn respond<E: Endpoint + 'static>(
     {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
+    let mut held = response.extensions_mut().remove::<HeldConnection>();
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         client.activity.upgrade();
+        client.slot.keep(held.take());
     }
     let response: hyper::Response<_> = response.into();
-    Ok(response.map(|body| ResponseBody { body, _guard: guard }))
+    Ok(response.map(|body| ResponseBody { body, _guard: guard, _held: held }))
 }
 
 /// Answers `request` in a task of its own, which continues if the connection ends. The connection's slot stays occupied
@@ -235,6 +252,8 @@ async fn respond_detached<E: Endpoint + 'static>(
 struct ResponseBody<B> {
     body: B,
     _guard: RequestGuard,
+    /// The client's share of the connections, if there is a proxy in front.
+    _held: Option<HeldConnection>,
 }
 
 impl<B: Body + Unpin> Body for ResponseBody<B> {
@@ -271,7 +290,7 @@ pub(crate) fn raise_file_limit() {
 }
 
 /// Returns the maximum number of concurrent connections.
-fn max_connections() -> usize {
+pub(crate) fn max_connections() -> usize {
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
     let connections = files.saturating_sub(OTHER_FILES).clamp(1, MAX_CONNECTIONS);
     usize::try_from(connections).unwrap_or(Semaphore::MAX_PERMITS)

@@ -40,6 +40,8 @@ const MAX_KEPT_BUFFER: usize = 256 * 1024;
 
 pub(crate) struct Connection {
     session: Session,
+    /// One of the clones by which the pool counts its open connections.
+    _count: Arc<()>,
     outbound: BytesMut,
     /// `None` if statements get no names, so that none is reused.
     statements: Option<StatementCache>,
@@ -78,11 +80,13 @@ enum FailurePoint {
 }
 
 impl Connection {
-    /// Takes over a connection that has logged in. `cache_size` is `None` if statements get no names.
-    pub(crate) fn new(session: Session, cache_size: Option<usize>) -> Self {
+    /// Takes over a connection that has logged in. `cache_size` is `None` if statements get no names; `count` is kept as
+    /// long as the connection.
+    pub(crate) fn new(session: Session, cache_size: Option<usize>, count: Arc<()>) -> Self {
         let opened = session.opened;
         Self {
             session,
+            _count: count,
             outbound: BytesMut::with_capacity(4 * 1024),
             statements: cache_size.map(StatementCache::new),
             settings: SettingsStatements::default(),

@@ -2,22 +2,25 @@
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use deadpool_postgres::{
     ClientWrapper, Hook, HookError, Manager, ManagerConfig, Metrics, Object, Pool, PoolError,
     RecyclingMethod, Runtime, Status, TimeoutType,
 };
+use fairness::{FairSemaphore, Permit, Refusal};
 use prometheus_client::metrics::histogram::Histogram;
 use telemetry::Statements;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::connect::Target;
+use crate::pool::MAX_WAITING;
 use crate::{Error, Settings, metrics};
 
 /// A `tokio-postgres` client on loan from a [`crate::Database`]. Derefs to [`tokio_postgres::Client`].
 pub struct Client {
     client: Object,
+    _permit: Permit,
     statements: Statements,
 }
 
@@ -52,6 +55,8 @@ impl DerefMut for Client {
 
 pub(crate) struct Clients {
     pool: Pool,
+    /// A permit for each client that may be lent. The pool's own queue has no bound, and serves callers as they come.
+    permits: FairSemaphore,
     /// The time in seconds that callers waited for a client. Callers that got one at once are not counted.
     pub(crate) waits: Histogram,
     statements: Statements,
@@ -84,16 +89,13 @@ impl Clients {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|error| Error::Configuration(error.to_string()))?;
-        Ok(Self { pool, waits: metrics::seconds(), statements, settings: settings.clone() })
+        let permits = FairSemaphore::new(settings.client_pool_size.max(1), MAX_WAITING);
+        Ok(Self { pool, permits, waits: metrics::seconds(), statements, settings: settings.clone() })
     }
 
     pub(crate) async fn get(&self) -> Result<Client, Error> {
-        let Status { max_size, size, available, .. } = self.pool.status();
-        let waiting_since = (available == 0 && size >= max_size).then(Instant::now);
+        let permit = self.permit().await?;
         let client = self.pool.get().await;
-        if let Some(since) = waiting_since {
-            self.waits.observe(since.elapsed().as_secs_f64());
-        }
         let client = client.map_err(|error| match error {
             PoolError::Timeout(TimeoutType::Wait) => Error::AcquireTimeout(self.settings.acquisition_timeout),
             PoolError::Timeout(_) => {
@@ -102,7 +104,27 @@ impl Clients {
             PoolError::Backend(error) => error.into(),
             other => Error::Unavailable(other.to_string()),
         })?;
-        Ok(Client { client, statements: self.statements.clone() })
+        Ok(Client { client, _permit: permit, statements: self.statements.clone() })
+    }
+
+    async fn permit(&self) -> Result<Permit, Error> {
+        let (caller, limit) = (fairness::caller(), self.settings.acquisition_timeout);
+        if let Some(permit) = self.permits.try_acquire(caller) {
+            return Ok(permit);
+        }
+        let since = Instant::now();
+        let permit = self.permits.acquire(caller, limit).await;
+        self.waits.observe(since.elapsed().as_secs_f64());
+        permit.map_err(|refusal| match refusal {
+            Refusal::Full => Error::AcquireTimeout(Duration::ZERO),
+            Refusal::Late => Error::AcquireTimeout(limit),
+            Refusal::Closed => Error::Unavailable("the pool is closed".to_owned()),
+        })
+    }
+
+    /// Returns how many callers wait for a client.
+    pub(crate) fn waiting(&self) -> usize {
+        self.permits.waiting()
     }
 
     /// Returns the current state of the pool.
@@ -116,6 +138,7 @@ impl Clients {
     }
 
     pub(crate) fn close(&self) {
+        self.permits.close();
         self.pool.close();
     }
 }

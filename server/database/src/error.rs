@@ -7,7 +7,7 @@ use std::time::Duration;
 use postgres_protocol::message::backend::ErrorResponseBody;
 
 /// A failure of the database. The variants differ in what the caller can do about it.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// A setting is invalid: a connection URI or a certificate. The message says what was expected.
     #[error("{0}")]

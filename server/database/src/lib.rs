@@ -3,6 +3,8 @@
 //! A [`Database`] can be used in two ways. [`Database::run`] is the hot path: a [`Transaction`] (a role, its settings,
 //! its statements) is sent in one write and answered after one `Sync`, on a connection that speaks the wire protocol
 //! itself. [`Database::client`] lends a pooled `tokio-postgres` client for everything that is not on the hot path.
+//! [`Database::run_reserved`] and [`Database::ping`] have a few connections of their own, so that what decides about the
+//! process waits behind no caller.
 //!
 //! This crate knows nothing about the tables of the services: their SQL is in their crates. The exception is the
 //! platform's migrations in [`migrate`].
@@ -22,6 +24,7 @@ mod json;
 mod listener;
 mod metrics;
 pub mod migrate;
+mod ping;
 mod pool;
 mod renewal;
 mod replicas;
@@ -57,8 +60,12 @@ pub use settings::Settings;
 pub use timestamp::iso_milliseconds;
 pub use transaction::{Isolation, Parameter, Transaction, text};
 
-/// How long [`Database::ping`] waits for an answer.
-const PING_TIMEOUT: Duration = Duration::from_secs(2);
+/// The connections of [`Database::run_reserved`] and [`Database::ping`]: for a ping, a load of the catalog and a probe of
+/// the write position at the same time, and one that is being cancelled. They are opened on demand.
+const RESERVED: usize = 4;
+
+/// How long transactions wait for one of these connections.
+const RESERVED_WAIT: Duration = Duration::from_secs(2);
 
 /// A database, accessed with one login role. Cheap to clone: clones share their connections.
 #[derive(Clone)]
@@ -70,6 +77,8 @@ struct Inner {
     target: Arc<connect::Target>,
     renewal: Renewal,
     batches: Arc<pool::Pool>,
+    reserved: Arc<pool::Pool>,
+    ping: ping::Ping,
     replicas: replicas::Replicas,
     clients: client::Clients,
     listener: listener::Listener,
@@ -91,9 +100,12 @@ impl Database {
         let statements = Statements::new(target.description(), settings.slow.clone());
         let clients = client::Clients::new(&target, &settings, statements.clone())?;
         let batches = pool::Pool::start(Arc::clone(&target), &settings);
-        let replicas = replicas::Replicas::start(&batches, &settings)?;
+        let reserved = pool::Pool::start(Arc::clone(&target), &reserved(&settings));
+        let ping = ping::Ping::new(&reserved, &batches);
+        let replicas = replicas::Replicas::start(&reserved, &settings)?;
         let renewal = settings.renewal;
-        let inner = Inner { target, renewal, batches, replicas, clients, listener, statements };
+        let inner =
+            Inner { target, renewal, batches, reserved, ping, replicas, clients, listener, statements };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -168,6 +180,24 @@ impl Database {
         other.unwrap_or(answer)
     }
 
+    /// Runs a transaction of the server itself on the primary, as [`Self::run`] does, but on connections that no
+    /// transaction of a caller can occupy. While there is no primary, a healthy replica answers a read.
+    ///
+    /// Errors: those of [`Self::run`].
+    pub async fn run_reserved(&self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
+        let statement = self.inner.statements.begin(|| transaction.sql());
+        let answer = self.inner.reserved.run(transaction).await;
+        let other = match &answer {
+            Err(Error::Unavailable(_)) if transaction.is_read_only() => {
+                self.inner.replicas.run(transaction, replication::Lsn(0)).await
+            }
+            _ => None,
+        };
+        let answer = other.unwrap_or(answer);
+        statement.end(|| transaction.sql(), answer.as_ref().err().map(Error::kind));
+        answer
+    }
+
     /// Returns the current state of the hot path's pool of connections to the primary.
     pub fn pool_statistics(&self) -> PoolStatistics {
         self.inner.batches.statistics()
@@ -178,6 +208,7 @@ impl Database {
     pub fn renew(&self) {
         self.inner.renewal.renew();
         self.inner.batches.close_outdated();
+        self.inner.reserved.close_outdated();
         self.inner.replicas.close_outdated();
     }
 
@@ -225,10 +256,14 @@ impl Database {
         self.inner.listener.is_listening_to(channel)
     }
 
-    /// Checks that Postgres answers a statement within two seconds.
+    /// Checks that reads can be answered: a replica is healthy, or the primary answers a statement within two seconds.
+    /// The statement waits behind no other work, so a pool that is full does not make it fail. Callers that check at the
+    /// same time share one statement.
+    ///
+    /// Errors: those of [`Self::run`]. If Postgres accepts no more connections, this fails only if the hot path has none.
     pub async fn ping(&self) -> Result<(), Error> {
-        let transaction = Transaction::anonymous().read_only().on_primary().statement("select 1", Vec::new());
-        self.run(&transaction.leaves_session_unchanged().timeout(PING_TIMEOUT)).await.map(drop)
+        // A primary that does not respond would delay the answer.
+        if self.healthy_replicas() > 0 { Ok(()) } else { self.inner.ping.ping().await }
     }
 
     /// Closes all idle connections, refuses new work, and ends the background tasks.
@@ -237,5 +272,17 @@ impl Database {
         self.inner.clients.close();
         self.inner.replicas.close().await;
         self.inner.batches.close().await;
+        self.inner.reserved.close().await;
+    }
+}
+
+/// Returns the settings of the reserved connections to a server with these settings. An idle one is kept: to open
+/// another one may not be possible when it is needed.
+fn reserved(settings: &Settings) -> Settings {
+    Settings {
+        pool_size: RESERVED,
+        acquisition_timeout: RESERVED_WAIT,
+        max_idle_time: settings.max_lifetime,
+        ..settings.clone()
     }
 }

@@ -62,7 +62,7 @@ impl PoolMetrics {
                     max: clients.max_size,
                     idle: clients.available,
                     busy: clients.size.saturating_sub(clients.available),
-                    waiting: clients.waiting,
+                    waiting: inner.clients.waiting(),
                     waits: &inner.clients.waits,
                 },
             ]

@@ -4,16 +4,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use fairness::{FairSemaphore, Permit, Refusal};
 use parking_lot::Mutex;
 use prometheus_client::metrics::histogram::Histogram;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::batch::Connection;
 use crate::connect::Target;
 use crate::{Answer, Error, Renewal, Settings, Transaction, metrics};
 
 /// The maximum number of callers that wait for a connection; the next one is refused at once.
-const MAX_WAITING: usize = 4096;
+pub(crate) const MAX_WAITING: usize = 4096;
 
 /// The maximum number of attempts if prepared statements are missing on the connection, or exist already.
 const MAX_ATTEMPTS: u32 = 3;
@@ -41,9 +41,9 @@ type Idle = Vec<Box<Connection>>;
 
 pub(crate) struct Pool {
     target: Arc<Target>,
-    permits: Arc<Semaphore>,
-    /// A permit for each caller that may wait.
-    queue: Semaphore,
+    permits: FairSemaphore,
+    /// Cloned into every open connection, which counts them.
+    open: Arc<()>,
     timeouts: AtomicU64,
     /// The time in seconds that callers waited for a connection. Callers that got one at once are not counted.
     pub(crate) waits: Histogram,
@@ -51,7 +51,6 @@ pub(crate) struct Pool {
     pub(crate) openings: Histogram,
     /// The most recently used connection is last and lent first, so that surplus connections stay idle and are closed.
     idle: Mutex<Idle>,
-    size: u32,
     /// Whether prepared statements are named and reused. Turned off permanently when a connection pooler turns out not
     /// to support them.
     reuses_statements: AtomicBool,
@@ -68,13 +67,12 @@ impl Pool {
         let size = settings.pool_size.clamp(1, 10_000);
         let pool = Arc::new(Self {
             target,
-            permits: Arc::new(Semaphore::new(size)),
-            queue: Semaphore::new(MAX_WAITING),
+            permits: FairSemaphore::new(size, MAX_WAITING),
+            open: Arc::default(),
             timeouts: AtomicU64::new(0),
             waits: metrics::seconds(),
             openings: metrics::seconds(),
             idle: Mutex::new(Vec::with_capacity(size)),
-            size: u32::try_from(size).unwrap_or(u32::MAX),
             reuses_statements: AtomicBool::new(settings.prepared_statements),
             cache_size: settings.statement_cache_size.max(16),
             acquisition_timeout: settings.acquisition_timeout,
@@ -131,7 +129,8 @@ impl Pool {
         let session = self.target.open().await?;
         self.openings.observe(begun.elapsed().as_secs_f64());
         let cache_size = self.reuses_statements.load(Ordering::Relaxed).then_some(self.cache_size);
-        Ok(self.lease(Box::new(Connection::new(session, cache_size)), permit, false))
+        let connection = Connection::new(session, cache_size, Arc::clone(&self.open));
+        Ok(self.lease(Box::new(connection), permit, false))
     }
 
     async fn is_usable(&self, connection: &mut Connection) -> bool {
@@ -139,30 +138,27 @@ impl Pool {
         is_usable.await.unwrap_or(false)
     }
 
-    async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
-        let closed = |_| Error::Unavailable("the pool is closed".to_owned());
-        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+    async fn permit(&self) -> Result<Permit, Error> {
+        let caller = fairness::caller();
+        if let Some(permit) = self.permits.try_acquire(caller) {
             return Ok(permit);
         }
-        let _place = self.queue.try_acquire().map_err(|_| Error::AcquireTimeout(Duration::ZERO))?;
         let begun = Instant::now();
-        let permit =
-            tokio::time::timeout(self.acquisition_timeout, Arc::clone(&self.permits).acquire_owned()).await;
-        self.waits.observe(begun.elapsed().as_secs_f64());
-        permit
-            .map_err(|_| {
+        let acquired = self.permits.acquire(caller, self.acquisition_timeout).await;
+        if !matches!(acquired, Err(Refusal::Full)) {
+            self.waits.observe(begun.elapsed().as_secs_f64());
+        }
+        acquired.map_err(|refusal| match refusal {
+            Refusal::Full => Error::AcquireTimeout(Duration::ZERO),
+            Refusal::Late => {
                 self.timeouts.fetch_add(1, Ordering::Relaxed);
                 Error::AcquireTimeout(self.acquisition_timeout)
-            })?
-            .map_err(closed)
+            }
+            Refusal::Closed => Error::Unavailable("the pool is closed".to_owned()),
+        })
     }
 
-    fn lease(
-        self: &Arc<Self>,
-        connection: Box<Connection>,
-        permit: OwnedSemaphorePermit,
-        reused: bool,
-    ) -> Lease {
+    fn lease(self: &Arc<Self>, connection: Box<Connection>, permit: Permit, reused: bool) -> Lease {
         Lease { pool: Arc::clone(self), connection: Some(connection), permit: Some(permit), reused }
     }
 
@@ -188,12 +184,17 @@ impl Pool {
     /// Returns the current state of the pool.
     pub(crate) fn statistics(&self) -> PoolStatistics {
         PoolStatistics {
-            max: self.size as usize,
+            max: self.permits.permits(),
             available: self.idle.lock().len(),
-            busy: (self.size as usize).saturating_sub(self.permits.available_permits()),
-            waiting: MAX_WAITING - self.queue.available_permits(),
+            busy: self.permits.held(),
+            waiting: self.permits.waiting(),
             timeouts: self.timeouts.load(Ordering::Relaxed),
         }
+    }
+
+    /// Reports whether any connection is open, lent or idle.
+    pub(crate) fn has_connections(&self) -> bool {
+        Arc::strong_count(&self.open) > 1
     }
 
     fn pop_idle(&self) -> Option<Box<Connection>> {
@@ -216,9 +217,8 @@ impl Pool {
 
     /// Waits (at most [`DRAIN_TIMEOUT`]) for running transactions, then closes all connections.
     pub(crate) async fn close(&self) {
-        let all = Arc::clone(&self.permits).acquire_many_owned(self.size);
         // A transaction that runs longer keeps its connection until its lease ends; it is closed then.
-        let _ = tokio::time::timeout(DRAIN_TIMEOUT, all).await;
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, self.permits.unused()).await;
         self.permits.close();
         let idle = std::mem::take(&mut *self.idle.lock());
         for connection in idle {
@@ -244,7 +244,7 @@ fn is_statement_missing(error: &Error) -> bool {
 struct Lease {
     pool: Arc<Pool>,
     connection: Option<Box<Connection>>,
-    permit: Option<OwnedSemaphorePermit>,
+    permit: Option<Permit>,
     reused: bool,
 }
 
@@ -283,7 +283,7 @@ impl Drop for Lease {
 
 /// Cancels what `connection` is running. The permit is held meanwhile, so that the pool never has more connections than
 /// its size.
-async fn cancel(pool: Arc<Pool>, mut connection: Box<Connection>, permit: Option<OwnedSemaphorePermit>) {
+async fn cancel(pool: Arc<Pool>, mut connection: Box<Connection>, permit: Option<Permit>) {
     let drained = async {
         pool.target.cancel(connection.cancel_key()).await?;
         connection.drain().await

@@ -36,6 +36,8 @@ pub(crate) struct Replicas {
 
 struct Replica {
     pool: Arc<Pool>,
+    /// The connection of probes, which wait behind no read of a caller.
+    reserved: Arc<Pool>,
     /// Its number in `Settings::replicas`, from 1, for the log: its connection string must not be logged.
     number: usize,
     healthy: AtomicBool,
@@ -57,15 +59,17 @@ pub(crate) struct ReplicaState {
 }
 
 impl Replicas {
-    /// Prepares a pool for each of `settings.replicas` and begins to probe them.
+    /// Prepares a pool for each of `settings.replicas` and begins to probe them. `primary` are the reserved connections to
+    /// the primary.
     ///
     /// Errors: [`Error::Configuration`] for invalid parameters.
     pub(crate) fn start(primary: &Arc<Pool>, settings: &Settings) -> Result<Self, Error> {
         let members = settings.replicas.iter().enumerate().map(|(index, server)| {
             let target = Arc::new(Target::new(server, settings)?);
-            let pool = Pool::start(target, settings);
+            let pool = Pool::start(Arc::clone(&target), settings);
+            let reserved = Pool::start(target, &crate::reserved(settings));
             let (healthy, replayed, lag) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
-            Ok(Replica { pool, number: index + 1, healthy, replayed, lag })
+            Ok(Replica { pool, reserved, number: index + 1, healthy, replayed, lag })
         });
         let members: Arc<[Replica]> = members.collect::<Result<Vec<_>, Error>>()?.into();
         let stop = CancellationToken::new();
@@ -91,10 +95,12 @@ impl Replicas {
     ) -> Option<Result<Answer, Error>> {
         let replica = self.choose(position)?;
         match replica.pool.run(transaction).await {
-            Err(error) if error.is_unavailable() || matches!(error, Error::AcquireTimeout(_)) => {
+            Err(error) if error.is_unavailable() => {
                 replica.set_healthy(false, &error);
                 None
             }
+            // Its connections are busy. Whether it answers is found out by the probes.
+            Err(Error::AcquireTimeout(_)) => None,
             Err(error) if is_recovery_conflict(&error) || may_be_unreplayed(&error) => None,
             answer => Some(answer),
         }
@@ -132,13 +138,17 @@ impl Replicas {
 
     /// Calls [`Pool::close_outdated`] for all replicas.
     pub(crate) fn close_outdated(&self) {
-        self.members.iter().for_each(|replica| replica.pool.close_outdated());
+        for replica in &*self.members {
+            replica.pool.close_outdated();
+            replica.reserved.close_outdated();
+        }
     }
 
     pub(crate) async fn close(&self) {
         self.stop.cancel();
         for replica in &*self.members {
             replica.pool.close().await;
+            replica.reserved.close().await;
         }
     }
 }
@@ -225,7 +235,7 @@ async fn probe(
 ) -> Result<Duration, Error> {
     // A server that is not in recovery has been promoted, and no longer follows the primary.
     let sql = "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn()::text end";
-    let replayed = query_position(&replica.pool, sql).await?;
+    let replayed = query_position(&replica.reserved, sql).await?;
     replica.replayed.store(replayed.0, Ordering::Relaxed);
     let lag = positions.lock().lag(replayed, Instant::now());
     if let Some(lag) = lag {

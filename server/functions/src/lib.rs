@@ -29,7 +29,6 @@ use notify::RecommendedWatcher;
 use parking_lot::RwLock;
 use poem::{Endpoint, Request, Response, endpoint};
 use tokens::Verifier;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -39,7 +38,7 @@ pub use schedule::TakeCall;
 pub use settings::{DeployedFunction, ENTRY_POINTS, Function, KNOWN_KEYS, Limits, Secrets, Settings};
 
 use metrics::Metrics;
-use relay::Origin;
+use relay::{IncomingCall, Origin};
 use worker::{Host, Slot};
 
 /// The script that starts a function inside Deno.
@@ -72,7 +71,7 @@ impl Functions {
     ///
     /// Errors: when the folder for sockets cannot be created.
     pub fn start(
-        mut settings: Settings,
+        settings: Settings,
         platform: Secrets,
         verifier: Verifier,
         take_call: Option<&TakeCall>,
@@ -82,10 +81,6 @@ impl Functions {
         let script = sockets.join("worker.js");
         std::fs::write(&script, SCRIPT)?;
         std::fs::create_dir_all(&settings.cache)?;
-        // The maximum of a semaphore; such a number means no limit.
-        for number in [&mut settings.limits.concurrency, &mut settings.limits.queue] {
-            *number = (*number).min(Semaphore::MAX_PERMITS);
-        }
         let mut environment: BTreeMap<String, String> = settings.secrets.0.clone();
         environment.extend(platform.0);
         let host = Arc::new(Host {
@@ -181,8 +176,9 @@ impl Inner {
     }
 
     async fn relay(&self, request: Request, origin: Origin<'_>, slot: &Arc<Slot>) -> Result<Response, Error> {
-        let call = slot.admit().await?;
-        relay::relay(request, origin, call, &self.host).await
+        let incoming = IncomingCall::receive(request).await;
+        let call = slot.admit(incoming.is_socket()).await?;
+        relay::relay(incoming, origin, call, &self.host).await
     }
 
     /// Returns the slot of function `name`.

@@ -69,10 +69,11 @@ pub(crate) fn register(functions: &Arc<Inner>, registry: &mut Registry) {
 /// A metric that is read at each scrape: its name, its help, and how to read it.
 type Reading = (&'static str, &'static str, fn(&Slot) -> usize);
 
-const READINGS: [Reading; 3] = [
+const READINGS: [Reading; 4] = [
     ("processes", "Processes that run", |slot| usize::from(slot.is_running())),
     ("calls_under_way", "Calls that a process has, or that wait for it to start", Slot::calls_under_way),
     ("calls_waiting", "Calls that wait for another one to end", Slot::calls_waiting),
+    ("sockets", "Open WebSockets", Slot::sockets_open),
 ];
 
 fn write(functions: &Inner, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

@@ -12,12 +12,13 @@ use http::header::{
 };
 use http::uri::{Authority, PathAndQuery};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
+use hyper::body::Body as _;
 use poem::Response;
 use tokio::time::Instant;
 
 use crate::Error;
 use crate::error::SB_ERROR_CODE;
-use crate::socket;
+use crate::socket::{self, UpgradeRequest};
 use crate::worker::{self, Call, End, Failure, Host};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -48,19 +49,43 @@ pub(crate) struct Origin<'a> {
     pub(crate) request_id: &'a HeaderValue,
 }
 
-/// Sends `request` to the process of `call`, and returns the answer as soon as its head has arrived.
+/// A call of which at least the first part has arrived. Until then it costs its function nothing, however slowly its
+/// caller sends.
+pub(crate) struct IncomingCall {
+    /// Without the body.
+    request: poem::Request,
+    body: worker::Body,
+    upgrade: Option<UpgradeRequest>,
+}
+
+impl IncomingCall {
+    /// Waits for the first part of the body of `request`, or its end. The gateway limits the time.
+    pub(crate) async fn receive(mut request: poem::Request) -> Self {
+        let mut body = worker::Body::from(request.take_body());
+        body.begin().await;
+        let upgrade = UpgradeRequest::of(&request);
+        Self { request, body, upgrade }
+    }
+
+    /// Reports whether the caller asks for a WebSocket.
+    pub(crate) const fn is_socket(&self) -> bool {
+        self.upgrade.is_some()
+    }
+}
+
+/// Sends `incoming` to the process of `call`, and returns the answer as soon as its head has arrived.
 ///
 /// Errors: [`Error::Idle`] when no answer arrives in time; [`Error::Worker`] or [`Error::Resources`] when the process
 /// ends.
 pub(crate) async fn relay(
-    request: poem::Request,
+    incoming: IncomingCall,
     origin: Origin<'_>,
     call: Call,
     host: &Host,
 ) -> Result<Response, Error> {
     let (begun, limits) = (Instant::now(), &host.settings.limits);
-    let upgrade = socket::UpgradeRequest::of(&request);
-    let outgoing = outgoing(request, &origin, upgrade.is_some());
+    let IncomingCall { request, body, upgrade } = incoming;
+    let outgoing = outgoing(request, body, &origin, upgrade.is_some());
     let (mut head, connection) = match call.worker.connections.send(outgoing, begun + limits.request).await {
         Ok(answered) => answered,
         Err(Failure::Late) => return Err(Error::Idle(limits.request)),
@@ -87,10 +112,14 @@ pub(crate) async fn relay(
 }
 
 /// Returns the request for the function: with the caller's address and the id of the request.
-fn outgoing(mut request: poem::Request, origin: &Origin<'_>, is_upgrade: bool) -> Request<worker::Body> {
-    let body = request.take_body();
+fn outgoing(
+    mut request: poem::Request,
+    body: worker::Body,
+    origin: &Origin<'_>,
+    is_upgrade: bool,
+) -> Request<worker::Body> {
     let mut headers = std::mem::take(request.headers_mut());
-    let has_body = !body.is_empty();
+    let has_body = !body.is_end_stream();
     let upload = Upload::of(&headers, request.method(), has_body);
     remove_connection_headers(&mut headers);
     upload.announce(&mut headers);
@@ -103,7 +132,7 @@ fn outgoing(mut request: poem::Request, origin: &Origin<'_>, is_upgrade: bool) -
         headers.insert(X_FORWARDED_FOR, address);
     }
     headers.insert(X_REQUEST_ID, origin.request_id.clone());
-    let mut outgoing = Request::new(body.into());
+    let mut outgoing = Request::new(body);
     *outgoing.method_mut() = request.method().clone();
     let target = request.uri().path_and_query().cloned();
     *outgoing.uri_mut() = Uri::from(target.unwrap_or(PathAndQuery::from_static("/")));

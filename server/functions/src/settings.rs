@@ -106,9 +106,12 @@ const OF_PLATFORM: &str = "SUPABASE_";
         /// Without a call, until its process ends.
         #[setting(variables = [], key = "idle_timeout")]
         pub idle: Duration = Duration::from_secs(300),
-        /// Calls at the same time.
+        /// Calls at the same time; one network gets three quarters of them, and of those that wait (`basalt.network_shares`).
         #[setting(variables = [], key = "concurrency", check = at_least_one)]
         pub concurrency: usize = 256,
+        /// WebSockets at the same time, which are not among those calls.
+        #[setting(variables = [], key = "sockets")]
+        pub sockets: usize = 256,
         /// Calls that wait beyond those.
         #[setting(variables = [], key = "queue")]
         pub queue: usize = 1024,

@@ -1,7 +1,7 @@
 //! WebSockets of functions (`Deno.upgradeWebSocket`): the handshake goes to the function unchanged, and so do the
 //! frames in both directions.
 //!
-//! A socket counts as a call of its process for as long as it is open. It is closed when the time limit of its call is
+//! A socket keeps its process for as long as it is open, and is counted apart from calls. It is closed when the time limit of its call is
 //! reached, as on the hosted platform. There the connection breaks; here both ends get a close frame with the reason.
 
 mod frames;

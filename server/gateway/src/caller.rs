@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::Deref;
 use std::sync::Arc;
 
+use fairness::Network;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use poem::web::RemoteAddr;
@@ -23,6 +24,9 @@ pub struct Caller {
     pub request_id: RequestId,
     /// The client's address (see `Settings::trusted_proxies`); 0.0.0.0 over a unix socket.
     pub address: IpAddr,
+    /// The network that has a share of what callers hold; `None` if the caller is on this machine, or networks have no
+    /// shares.
+    pub network: Option<Network>,
     /// The kind of its API key. `None` on open paths without a key or with one that is unknown.
     pub api_key: Option<ApiKeyKind>,
     /// The token for the service, not yet verified: the one in `Authorization`, unless that header is absent or

@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
+use fairness::Network;
 use futures_util::FutureExt;
 use http::{HeaderValue, StatusCode, Uri};
 use poem::{Endpoint, IntoResponse, Request, Response};
@@ -17,7 +18,7 @@ use crate::request_id::{SB_REQUEST_ID, X_REQUEST_ID};
 use crate::trace::RequestSpan;
 use crate::{
     Bearer, BearerSource, Caller, Gateway, Names, RequestId, body_limit, caller, cors, credentials,
-    forwarded, response,
+    forwarded, request_limits, response,
 };
 
 /// An endpoint that runs a service behind the gateway.
@@ -125,6 +126,7 @@ impl<E: Endpoint> Face<E> {
         request.extensions_mut().insert(Caller {
             request_id: record.request_id.clone(),
             address,
+            network: record.network,
             api_key,
             bearer,
             bearer_source,
@@ -132,7 +134,7 @@ impl<E: Endpoint> Face<E> {
         let Ok(watch) = body_limit::apply(&mut request, self.body_limit) else {
             return body_limit::too_large(self.body_limit);
         };
-        let response = self.call_service(request, record).await;
+        let response = fairness::on_behalf_of(record.network, self.call_service(request, record)).await;
         watch.refusal(self.body_limit).unwrap_or(response)
     }
 
@@ -145,7 +147,7 @@ impl<E: Endpoint> Face<E> {
     }
 
     async fn call_service(&self, request: Request, record: RequestRecord<'_>) -> Response {
-        let RequestRecord { request_id, uri, span } = record;
+        let RequestRecord { request_id, uri, span, .. } = record;
         let parent = span.map(RequestSpan::as_parent);
         // The span ends when it is dropped, at the end of this function.
         let service_span = parent.as_ref().and_then(|parent| parent.begin(self.service));
@@ -177,6 +179,8 @@ struct RequestRecord<'a> {
     request_id: &'a RequestId,
     /// Its target, as the client sent it.
     uri: &'a Uri,
+    /// The caller's network, if it has a share of what callers hold.
+    network: Option<Network>,
     /// `None` if requests are not traced.
     span: Option<&'a RequestSpan>,
 }
@@ -193,8 +197,18 @@ impl<E: Endpoint> Endpoint for Face<E> {
         let span = self.gateway.0.tracer.as_ref().map(|tracer| {
             RequestSpan::begin(tracer, &request, self.service, self.names, (&request_id, address))
         });
-        let record = RequestRecord { request_id: &request_id, uri: &uri, span: span.as_ref() };
-        let mut response = self.answer(request, record, address).await;
+        let network = self.gateway.0.settings.network_shares.then(|| Network::of(address)).flatten();
+        let record = RequestRecord { request_id: &request_id, uri: &uri, network, span: span.as_ref() };
+        let mut response = match self.gateway.0.connections.hold(network) {
+            Ok(held) => {
+                let mut response = self.answer(request, record, address).await;
+                if let Some(held) = held {
+                    response.extensions_mut().insert(held);
+                }
+                response
+            }
+            Err(()) => request_limits::too_many(1),
+        };
         let headers = response.headers_mut();
         if !self.owns_cors {
             cors::admit(headers, &self.exposed);

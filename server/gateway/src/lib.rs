@@ -7,6 +7,7 @@
 mod body_limit;
 mod caller;
 mod coding;
+mod connections;
 mod cors;
 mod credentials;
 mod face;
@@ -33,19 +34,21 @@ use tokens::Keys;
 
 pub use caller::{Bearer, BearerSource, Caller};
 pub use coding::accepts_coding;
+pub use connections::HeldConnection;
 pub use cors::preflight;
 pub use face::Face;
+pub use fairness::Network;
 pub use health::health;
 pub use local::RemoteRequest;
 pub use names::Names;
 pub use nodes::{Nodes, number_of};
 pub use origin::{is_host, origin};
 pub use request_id::RequestId;
-pub use request_limits::network;
 pub use settings::Settings;
 pub use slow::slow_statements;
 pub use tokens::ApiKeyKind;
 
+use connections::Connections;
 use credentials::Credentials;
 use metrics::Metrics;
 use request_limits::RequestLimits;
@@ -60,6 +63,7 @@ struct Inner {
     credentials: Option<Credentials>,
     metrics: Metrics,
     request_limits: Arc<RequestLimits>,
+    connections: Connections,
     nodes: Nodes,
     /// `None` if requests are not traced.
     tracer: Option<Tracer>,
@@ -84,7 +88,17 @@ impl Gateway {
         let request_limits = Arc::new(request_limits);
         request_limits.listen_to(&nodes);
         let metrics = Metrics::default();
-        Self(Arc::new(Inner { settings, credentials, metrics, request_limits, nodes, tracer }))
+        let connections = Connections::default();
+        Self(Arc::new(Inner { settings, credentials, metrics, request_limits, connections, nodes, tracer }))
+    }
+
+    /// Divides the server's `number` of connections between the networks of callers, if they come through proxies and
+    /// networks have shares. The server has to keep the [`HeldConnection`] of each response.
+    pub fn divide_connections(&self, number: usize) {
+        let Settings { network_shares, trusted_proxies, .. } = self.0.settings;
+        if network_shares && trusted_proxies > 0 {
+            self.0.connections.divide(number);
+        }
     }
 
     /// Returns the project's other nodes.

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use fairness::Network;
 use http::StatusCode;
 use http::header::RETRY_AFTER;
 use parking_lot::Mutex;
@@ -75,12 +76,10 @@ impl RequestLimits {
     ///
     /// Errors: the number of seconds after which another request is allowed.
     fn take_at(&self, address: IpAddr, key: Option<&str>, now: Duration) -> Result<(), u64> {
-        if address.is_loopback() || address.is_unspecified() {
-            return Ok(());
-        }
+        let Some(network) = Network::of(address) else { return Ok(()) };
         let limited = [
             (self.per_address > 0)
-                .then(|| (number_of(("address", network(address).as_str())), self.per_address)),
+                .then(|| (number_of(("address", network.to_string().as_str())), self.per_address)),
             key.filter(|_| self.per_key > 0).map(|key| (number_of(("key", key)), self.per_key)),
         ];
         let mut counters = self.counters.lock();
@@ -185,23 +184,12 @@ impl Count {
 }
 
 /// Returns the refusal of a request beyond the limit, with the message of Supabase's gateway.
-fn too_many(wait: u64) -> Response {
+pub(crate) fn too_many(wait: u64) -> Response {
     Response::builder()
         .status(StatusCode::TOO_MANY_REQUESTS)
         .header(RETRY_AFTER, wait)
         .content_type("application/json; charset=utf-8")
         .body(r#"{"message":"API rate limit exceeded"}"#)
-}
-
-/// Returns `address` if it is of IPv4, or its network if it is of IPv6: there, a customer has at least 2^64 addresses.
-pub fn network(address: IpAddr) -> String {
-    match address.to_canonical() {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
-        }
-    }
 }
 
 fn since_1970() -> Duration {
@@ -258,8 +246,10 @@ mod tests {
         let take = |last: u8, key| limits.take_at(IpAddr::from([192, 0, 2, last]), key, at(0)).is_ok();
         assert!(take(1, Some("a")) && take(2, Some("a")) && !take(3, Some("a")));
         assert!(take(3, Some("b")) && take(3, None));
-        assert_eq!(network("2001:db8:1:2:3::4".parse().unwrap()), "2001:db8:1:2::/64");
-        assert_eq!(network("::ffff:192.0.2.7".parse().unwrap()), "192.0.2.7");
+        let limits = RequestLimits::new(2, 0);
+        let take = |address: &str| limits.take_at(address.parse().unwrap(), None, at(0)).is_ok();
+        assert!(take("2001:db8:1:2:3::4") && take("2001:db8:1:2:4::5") && !take("2001:db8:1:2:5::6"));
+        assert!(take("2001:db8:1:3::4"));
     }
 
     #[test]

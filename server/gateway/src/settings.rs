@@ -13,6 +13,12 @@ use ::settings::Bytes;
         /// Requests that may be made with an API key in a minute, by all who have it. 0 for any number.
         #[setting(variables = ["BASALT_REQUESTS_PER_KEY"], key = "basalt.requests_per_key")]
         pub requests_per_key: u32 = 0,
+        /// Whether a network (an address of IPv4, a /64 network of IPv6) gets only its share of what callers hold at their own
+        /// speed: connections to Postgres, calls and sockets of functions, sockets of realtime, uploads, connections to this
+        /// server. One alone gets three quarters. Turn it off if most callers come from one address. Programs on this machine
+        /// are not limited.
+        #[setting(variables = ["BASALT_NETWORK_SHARES"], key = "basalt.network_shares")]
+        pub network_shares: bool = true,
         /// How many proxies of yours a request passes before it arrives here, each of which adds the address it saw to
         /// `X-Forwarded-For`. The caller's address is the entry that the outermost of them wrote. With 0 the header is
         /// ignored, because then anybody could write it.

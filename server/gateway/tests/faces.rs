@@ -420,3 +420,44 @@ async fn the_access_log_names_the_request_and_holds_no_secret() {
     );
     assert!(!text.contains(secret) && !text.contains("abc123"));
 }
+
+#[tokio::test]
+async fn one_network_leaves_connections_of_a_proxy_to_others() {
+    let settings = Settings { trusted_proxies: 1, ..Settings::default() };
+    let gateway = Gateway::new(settings, keys(), None);
+    gateway.divide_connections(4);
+    let face = gateway.open("mirror", mirror());
+    let ask =
+        async |client: &str| face.call(get("/").header("x-forwarded-for", client).finish()).await.unwrap();
+    // Their bodies have not been sent yet.
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        held.push(ask("2001:db8:1:1::1").await);
+    }
+    assert!(held.iter().all(|response| response.status() == StatusCode::OK));
+    let refused = ask("2001:db8:1:1::2").await;
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(refused.headers()["retry-after"], "1");
+    for other in ["192.0.2.1", "2001:db8:1:2::1", "127.0.0.1"] {
+        assert_eq!(ask(other).await.status(), StatusCode::OK, "{other}");
+    }
+    held.pop();
+    assert_eq!(ask("2001:db8:1:1::2").await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn networks_have_shares_unless_they_are_turned_off() {
+    for (network_shares, expected) in [(true, [Some("192.0.2.1"), None]), (false, [None, None])] {
+        let settings = Settings { trusted_proxies: 1, network_shares, ..Settings::default() };
+        let told = make_sync(|request| {
+            let caller = request.extensions().get::<Caller>().unwrap();
+            assert_eq!(caller.network, fairness::caller());
+            Response::builder().body(caller.network.map_or_else(String::new, |network| network.to_string()))
+        });
+        let face = Gateway::new(settings, keys(), None).open("told", told);
+        for (client, expected) in ["192.0.2.1", "127.0.0.1"].into_iter().zip(expected) {
+            let (_, network) = ask(&face, get("/").header("x-forwarded-for", client)).await;
+            assert_eq!(network.as_str().unwrap(), expected.unwrap_or_default());
+        }
+    }
+}

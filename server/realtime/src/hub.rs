@@ -5,8 +5,9 @@ mod presence;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use fairness::{FairSemaphore, Network, Permit};
 use indexmap::IndexMap;
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
@@ -82,12 +83,11 @@ impl Member {
 }
 
 /// All topics with at least one member, and all sockets.
-#[derive(Debug, Default)]
 pub(crate) struct Hub {
     topics: Mutex<HashMap<TopicName, Arc<Topic>>>,
     sockets: Mutex<IndexMap<u64, Arc<Outbox>>>,
-    /// Sockets with a channel.
-    users: AtomicUsize,
+    /// A permit for each socket with a channel.
+    users: FairSemaphore,
     /// Notified when a socket has its first channel.
     needed: Notify,
 }
@@ -110,6 +110,16 @@ struct State {
 }
 
 impl Hub {
+    /// Returns a hub for which up to `users` sockets may have channels.
+    pub(crate) fn new(users: usize) -> Self {
+        Self {
+            topics: Mutex::default(),
+            sockets: Mutex::default(),
+            users: FairSemaphore::new(users, 0),
+            needed: Notify::new(),
+        }
+    }
+
     /// Adds `member` to a topic and returns the topic.
     pub(crate) fn join(&self, name: &TopicName, channel: ChannelId, member: Member) -> Arc<Topic> {
         let (topic, ()) = self.change(name, |_, state| {
@@ -234,7 +244,7 @@ impl Hub {
 
     /// Reports whether no socket has a channel.
     pub(crate) fn is_empty(&self) -> bool {
-        self.users() == 0
+        self.users.held() == 0
     }
 
     /// Adds a socket, and returns its ID.
@@ -255,20 +265,19 @@ impl Hub {
         self.sockets.lock().len()
     }
 
-    /// Returns the number of sockets with a channel.
-    pub(crate) fn users(&self) -> usize {
-        self.users.load(Ordering::Relaxed)
+    /// Reports whether another socket of `network` may have channels.
+    pub(crate) fn has_room(&self, network: Option<Network>) -> bool {
+        self.users.has_room(network)
     }
 
-    /// Counts a socket that has its first channel.
-    pub(crate) fn add_user(&self) {
-        self.users.fetch_add(1, Ordering::Relaxed);
-        self.needed.notify_one();
-    }
-
-    /// Counts a socket that has no channel any more.
-    pub(crate) fn remove_user(&self) {
-        self.users.fetch_sub(1, Ordering::Relaxed);
+    /// Admits a socket of `network` that is about to have its first channel, until the permit is dropped; `None` if too
+    /// many have channels, in all or of this network.
+    pub(crate) fn admit(&self, network: Option<Network>) -> Option<Permit> {
+        let permit = self.users.try_acquire(network);
+        if permit.is_some() {
+            self.needed.notify_one();
+        }
+        permit
     }
 
     /// Asks all clients to disconnect and connect again.
@@ -420,7 +429,7 @@ mod tests {
 
     #[test]
     fn broadcasts_that_come_while_earlier_ones_are_read_are_sent_once_and_in_order() {
-        let (hub, outbox, channel) = (Hub::default(), Arc::new(Outbox::default()), ChannelId::new());
+        let (hub, outbox, channel) = (Hub::new(1), Arc::new(Outbox::default()), ChannelId::new());
         let member = Member {
             outbox: Arc::clone(&outbox),
             version: Version::V2,

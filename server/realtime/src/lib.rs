@@ -105,7 +105,7 @@ impl Realtime {
             tokens: Tokens::new(keys, verifier, settings.required_claims.clone()),
             changes: Arc::new(Changes::new(database.clone(), tasks.clone(), &settings)),
             database,
-            hub: Hub::default(),
+            hub: Hub::new(settings.max_concurrent_users as usize),
             bus,
             outgoing: Mutex::new(outgoing),
             subject,

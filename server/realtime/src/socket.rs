@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fairness::{Network, Permit};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
@@ -43,6 +44,10 @@ pub(crate) struct Socket {
     key: Access,
     /// The handshake's headers as JSON, for policies.
     headers: Arc<str>,
+    /// Whose share of the sockets with a channel, and of the connections to the database, this one is part of.
+    network: Option<Network>,
+    /// Held while there are channels.
+    user: Option<Permit>,
     outbox: Arc<Outbox>,
     /// By the topic's name on the wire.
     channels: HashMap<Box<str>, Channel>,
@@ -67,8 +72,11 @@ struct PendingJoin {
 }
 
 impl Socket {
+    /// Returns the socket of the caller for which this task works.
     pub(crate) fn new(realtime: Realtime, version: Version, key: Access, headers: Arc<str>) -> Self {
         Self {
+            network: fairness::caller(),
+            user: None,
             realtime,
             version,
             key,
@@ -83,7 +91,11 @@ impl Socket {
     }
 
     /// Serves the client until the connection ends.
-    pub(crate) async fn run(mut self, io: impl AsyncRead + AsyncWrite + Unpin) {
+    pub(crate) async fn run(self, io: impl AsyncRead + AsyncWrite + Unpin) {
+        fairness::on_behalf_of(self.network, self.serve_client(io)).await;
+    }
+
+    async fn serve_client(mut self, io: impl AsyncRead + AsyncWrite + Unpin) {
         let number = self.realtime.hub().open(Arc::clone(&self.outbox));
         self.realtime.metrics().sockets.inc();
         let mut connection = Connection::new(io, Arc::clone(&self.outbox));
@@ -297,7 +309,7 @@ impl Socket {
         let channel = self.channels.remove(topic)?;
         self.realtime.leave(&channel);
         if self.channels.is_empty() {
-            self.realtime.hub().remove_user();
+            self.user = None;
         }
         Some(channel)
     }

@@ -110,6 +110,9 @@ pub enum Error {
     /// More bytes than the bucket or the service takes.
     #[error("The object exceeded the maximum allowed size")]
     EntityTooLarge,
+    /// Too many uploads at the same time, in all or of the caller's network.
+    #[error("Please reduce your request rate.")]
+    SlowDown,
     /// A content type that the bucket does not take; holds it.
     #[error("mime type {0} is not supported")]
     InvalidMimeType(String),
@@ -205,6 +208,7 @@ impl Error {
             Self::Render(refusal) => render_form(*refusal),
             Self::Backend(_) => internal("InternalError"),
             Self::BackendUnavailable(_) => unavailable("S3Error"),
+            Self::SlowDown => unavailable("SlowDown"),
             Self::Database(error) => database_form(error),
         }
     }

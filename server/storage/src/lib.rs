@@ -37,6 +37,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use database::{Answer, Database, Parameter, Transaction};
+use fairness::FairSemaphore;
 use tokens::{Keys, Verifier};
 
 pub use buckets::BucketDefinition;
@@ -71,6 +72,8 @@ struct Inner {
     access_keys: AccessKeys,
     renderer: Option<Renderer>,
     vectors_are_available: AtomicBool,
+    /// A permit for each upload whose bytes are being received.
+    uploads: FairSemaphore,
 }
 
 impl std::fmt::Debug for Storage {
@@ -103,6 +106,7 @@ impl Storage {
             );
         }
         let access_keys = AccessKeys::of(&settings, &keys);
+        let uploads = FairSemaphore::new(settings.max_uploads, 0);
         let inner = Inner {
             settings,
             database,
@@ -113,6 +117,7 @@ impl Storage {
             access_keys,
             renderer,
             vectors_are_available: AtomicBool::new(false),
+            uploads,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -131,6 +136,10 @@ impl Storage {
 
     pub(crate) fn backend(&self) -> &Backend {
         &self.inner.backend
+    }
+
+    pub(crate) fn uploads(&self) -> &FairSemaphore {
+        &self.inner.uploads
     }
 
     pub(crate) fn public_objects(&self) -> &PublicObjects {

@@ -37,6 +37,10 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
         /// Bytes that one object may have, unless its bucket says less.
         #[setting(variables = ["UPLOAD_FILE_SIZE_LIMIT", "FILE_SIZE_LIMIT"], key = "storage.file_size_limit")]
         pub file_size_limit: Bytes = Bytes(50 << 20),
+        /// Uploads whose bytes are received at the same time; further ones get 503. One network gets three quarters of them
+        /// (`basalt.network_shares`).
+        #[setting(variables = ["BASALT_STORAGE_MAX_UPLOADS"], key = "basalt.storage.max_uploads")]
+        pub max_uploads: usize = 1000,
         /// Milliseconds after which a resumable upload that is not finished is given up.
         #[setting(variables = ["TUS_URL_EXPIRY_MS"])]
         pub resumable_expiry_ms: u64 = 24 * 3600 * 1000,

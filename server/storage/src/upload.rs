@@ -8,6 +8,7 @@ use std::io;
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use database::Transaction;
+use fairness::{FairSemaphore, Permit};
 use futures_util::{Stream, StreamExt as _};
 use md5::{Digest as _, Md5};
 use serde_json::{Value, json};
@@ -186,8 +187,8 @@ impl StoredBytes {
 /// Stores the bytes of `chunks`, at most `limit`, under a new version. The memory that this needs does not depend on
 /// the size.
 ///
-/// Errors: [`Error::EntityTooLarge`]; [`Error::InvalidContent`] when the sender breaks off; [`Error::Backend`]. Nothing
-/// is stored then.
+/// Errors: [`Error::EntityTooLarge`]; [`Error::InvalidContent`] when the sender breaks off; [`Error::SlowDown`];
+/// [`Error::Backend`]. Nothing is stored then.
 pub(crate) async fn store(
     storage: &Storage,
     chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
@@ -206,7 +207,7 @@ pub(crate) async fn store(
 /// Does what [`store`] does, but keeps the bytes that were received before the sender broke off, and returns that
 /// failure with them.
 ///
-/// Errors: [`Error::EntityTooLarge`], [`Error::Backend`]. Nothing is stored then.
+/// Errors: [`Error::EntityTooLarge`], [`Error::SlowDown`], [`Error::Backend`]. Nothing is stored then.
 pub(crate) async fn store_part(
     storage: &Storage,
     chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
@@ -226,6 +227,9 @@ pub(crate) async fn store_part(
 
 /// The bytes of an object or of a part on their way into the store.
 struct ObjectWriter {
+    uploads: FairSemaphore,
+    /// Taken when the first bytes have arrived: a sender that sends none holds nothing.
+    permit: Option<Permit>,
     version: Uuid,
     inner: Writer,
     digest: Md5,
@@ -236,7 +240,15 @@ struct ObjectWriter {
 impl ObjectWriter {
     fn begin(storage: &Storage, limit: u64) -> Self {
         let version = Uuid::new_v4();
-        Self { version, inner: storage.backend().writer(version), digest: Md5::new(), size: 0, limit }
+        Self {
+            uploads: storage.uploads().clone(),
+            permit: None,
+            version,
+            inner: storage.backend().writer(version),
+            digest: Md5::new(),
+            size: 0,
+            limit,
+        }
     }
 
     async fn take(
@@ -245,6 +257,10 @@ impl ObjectWriter {
     ) -> Result<(), Error> {
         while let Some(chunk) = chunks.next().await {
             let chunk = chunk.map_err(|error| Error::InvalidContent(error.to_string()))?;
+            if self.permit.is_none() {
+                let permit = self.uploads.try_acquire(fairness::caller()).ok_or(Error::SlowDown)?;
+                self.permit = Some(permit);
+            }
             self.size += chunk.len() as u64;
             if self.size > self.limit {
                 return Err(Error::EntityTooLarge);

@@ -21,6 +21,7 @@ describe.skipIf(!isOwn)('a server', () => {
   let few: ChannelServer
   let slow: ChannelServer
   let quiet: ChannelServer
+  let shared: ChannelServer
 
   beforeAll(async () => {
     const presence = 'max_presence_events_per_second = 2\nclient_presence_max_calls = 1000'
@@ -31,11 +32,12 @@ describe.skipIf(!isOwn)('a server', () => {
       ),
       start({ TENANT_MAX_JOINS_PER_SECOND: '2' }),
       start({ TENANT_MAX_EVENTS_PER_SECOND: '5' }),
+      start({ TENANT_MAX_CONCURRENT_USERS: '4', BASALT_TRUSTED_PROXIES: '1' }),
     ] as const
-    ;[few, slow, quiet] = await Promise.all(starting)
+    ;[few, slow, quiet, shared] = await Promise.all(starting)
   }, 120_000)
   afterAll(async () => {
-    await Promise.all([few, slow, quiet].map((own) => own.stop()))
+    await Promise.all([few, slow, quiet, shared].map((own) => own.stop()))
   })
 
   const socketOptions = ({ server: { access } }: ChannelServer) => ({
@@ -79,6 +81,22 @@ describe.skipIf(!isOwn)('a server', () => {
     await vi.waitFor(async () => expect(await late.join('room')).toEqual(joined), 5000)
     await users[2]?.reply(users[2].send('realtime:room', 'phx_leave', {}))
     await (await open(few)).mustJoin('room')
+  })
+
+  test('leaves sockets with a channel to other networks', async () => {
+    const from = (address: string) => ({
+      ...socketOptions(shared),
+      headers: { 'x-forwarded-for': address },
+    })
+    const join = async (address: string) => (await wires.add(from(address))).join('room')
+    const late = await wires.add(from('2001:db8:1:1::9'))
+    for (const last of ['1', '2', '3']) expect(await join(`2001:db8:1:1::${last}`)).toEqual(joined)
+    expect(await late.join('room')).toEqual(
+      refusal('ConnectionRateLimitReached: Too many connected users'),
+    )
+    const refused = await handshakeRefusal({ ...from('2001:db8:1:1::4'), vsn: '2.0.0' })
+    expect(refused.status).toBe(429)
+    expect(await join('2001:db8:1:2::1')).toEqual(joined)
   })
 
   test('has so many presence messages a second', { timeout: 60_000 }, async () => {

@@ -160,6 +160,7 @@ mod tests {
         idle: Duration::from_secs(90),
         silence: Duration::MAX,
         drain: Duration::MAX,
+        network_shares: false,
     };
 
     /// Returns the seconds until the connection is overdue while it receives a byte every two seconds.

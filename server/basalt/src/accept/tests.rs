@@ -13,7 +13,8 @@ use super::*;
 use crate::ports::{self, Connections};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-const LONG_LIMITS: Limits = Limits { head: TIMEOUT, idle: TIMEOUT, silence: TIMEOUT, drain: TIMEOUT };
+const LONG_LIMITS: Limits =
+    Limits { head: TIMEOUT, idle: TIMEOUT, silence: TIMEOUT, drain: TIMEOUT, network_shares: false };
 
 async fn start(
     routes: impl Endpoint + 'static,
@@ -288,8 +289,8 @@ async fn a_silent_connection_is_evicted() {
     let slots = ConnectionSlots::new(2);
     let stop = CancellationToken::new();
     let (silent, kept, late) = (Activity::new(&stop), Activity::new(&stop), Activity::new(&stop));
-    let first = slots.acquire(&silent).await;
-    let second = slots.acquire(&kept).await;
+    let first = slots.acquire(&silent, None).await.unwrap();
+    let second = slots.acquire(&kept, None).await.unwrap();
     drop(kept.begin_request(Version::HTTP_11));
     let acquired = AtomicUsize::new(0);
     let leaving = async {
@@ -298,7 +299,7 @@ async fn a_silent_connection_is_evicted() {
         drop(first);
     };
     let taking = async {
-        let slot = slots.acquire(&late).await;
+        let slot = slots.acquire(&late, None).await.unwrap();
         acquired.fetch_add(1, Ordering::Relaxed);
         slot
     };

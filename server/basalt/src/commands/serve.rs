@@ -38,6 +38,8 @@ const LIMITS: Limits = Limits {
     // Longer than the slowest response may take to begin (an edge function, 400 s on hosted Supabase).
     silence: Duration::from_secs(420),
     drain: Duration::from_secs(10),
+    // Of the public port alone, and if no proxy is in front.
+    network_shares: false,
 };
 
 /// Serves until SIGINT or SIGTERM. A later signal ends the process at once; the watchdog then ends Postgres.
@@ -160,7 +162,9 @@ async fn listen(
         running.gateway.register(|registry| functions.register(registry));
     }
     let routes = routes::public(settings, keys, running, functions.as_ref())?;
-    let public = accept::serve(public, routes, routes::must_finish, stop.clone(), LIMITS);
+    let network_shares = settings.gateway.network_shares && settings.gateway.trusted_proxies == 0;
+    let limits = Limits { network_shares, ..LIMITS };
+    let public = accept::serve(public, routes, routes::must_finish, stop.clone(), limits);
     let administration = routes::admin(settings, keys, running)?;
     let admin = accept::serve(admin, administration, accept::may_write, stop.clone(), LIMITS);
     let inbox_address = inbox.as_ref().map(|inbox| inbox.connections.address());

@@ -356,7 +356,7 @@ async fn run(
     limit: Duration,
 ) -> Result<Vec<Row>, Error> {
     let transaction = Transaction::anonymous().on_primary().statement(sql, parameters);
-    let mut answer = database.run(&transaction.leaves_session_unchanged().timeout(limit)).await?;
+    let mut answer = database.run_reserved(&transaction.leaves_session_unchanged().timeout(limit)).await?;
     Ok(answer.statements.pop().map(|rows| rows.rows).unwrap_or_default())
 }
 

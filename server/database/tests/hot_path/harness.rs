@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use database::{Database, Settings};
+use database::{Database, Settings, Transaction};
 
 /// A test database and a [`Database`] that uses it as superuser.
 pub(crate) struct Harness {
@@ -33,6 +33,12 @@ impl Harness {
     /// Returns a harness with the default settings.
     pub(crate) async fn new() -> Self {
         Self::with(|_| {}).await
+    }
+
+    /// Runs a statement on a connection of the pool.
+    pub(crate) async fn use_pool(&self) {
+        let select = Transaction::anonymous().read_only().statement("select 1", Vec::new());
+        self.database.run(&select.leaves_session_unchanged()).await.unwrap();
     }
 
     /// Runs `sql` as superuser.

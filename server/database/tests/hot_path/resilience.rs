@@ -10,7 +10,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 #[tokio::test]
 async fn a_killed_idle_connection_is_replaced_without_an_error() {
     let harness = Harness::with(|settings| settings.application_name = "victim".to_owned()).await;
-    harness.database.ping().await.unwrap();
+    harness.use_pool().await;
     harness
         .query(
             "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'victim'",
@@ -28,7 +28,7 @@ async fn a_connection_killed_in_the_middle_is_an_error_and_the_next_request_succ
     let suicide =
         Transaction::anonymous().statement("select pg_terminate_backend(pg_backend_pid())", Vec::new());
     assert!(matches!(harness.database.run(&suicide).await, Err(Error::Unavailable(_))));
-    harness.database.ping().await.unwrap();
+    harness.use_pool().await;
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn a_database_that_cannot_be_reached_is_unavailable() {
 #[tokio::test]
 async fn a_closed_database_refuses_work() {
     let harness = Harness::new().await;
-    harness.database.ping().await.unwrap();
+    harness.use_pool().await;
     harness.database.close().await;
     assert!(matches!(harness.database.ping().await, Err(Error::Unavailable(_))));
 }

@@ -89,7 +89,8 @@ async fn a_transaction_is_one_round_trip() {
     let mut settings = Settings::new(uri.parse().unwrap());
     settings.pool_size = 1;
     let database = Database::connect(settings).await.unwrap();
-    database.ping().await.unwrap();
+    let select = Transaction::anonymous().read_only().statement("select 1", Vec::new());
+    database.run(&select.leaves_session_unchanged()).await.unwrap();
     proxy.take();
 
     let transaction = |value| {

@@ -92,7 +92,7 @@ async fn rollback_answers_and_changes_nothing() {
     // A failure inside an explicit block leaves a usable connection behind.
     let transaction = Transaction::anonymous().rollback().statement("select 1 / 0", Vec::new());
     assert_eq!(harness.database.run(&transaction).await.unwrap_err().server().unwrap().code, "22012");
-    harness.database.ping().await.unwrap();
+    harness.use_pool().await;
 }
 
 #[tokio::test]
@@ -146,7 +146,7 @@ async fn a_dropped_call_is_cancelled() {
     let abandoned = tokio::time::timeout(Duration::from_millis(100), harness.database.run(&slow)).await;
     assert!(abandoned.is_err());
     // The pool has one connection, so this waits until the cancelled statement has ended.
-    harness.database.ping().await.unwrap();
+    harness.use_pool().await;
     assert_eq!(harness.query("select count(*) from public.t").await.as_deref(), Some("0"));
 }
 
@@ -242,5 +242,5 @@ async fn statements_that_cannot_be_sent_are_refused_and_affect_no_other() {
     assert!(matches!(harness.database.run(&copy).await, Err(Error::Protocol(_))));
     let nul_value = Transaction::anonymous().statement("select $1::text", vec![text("a\0b")]);
     assert_eq!(harness.database.run(&nul_value).await.unwrap_err().server().unwrap().code, "22021");
-    harness.database.ping().await.unwrap();
+    harness.use_pool().await;
 }

@@ -1,5 +1,6 @@
 //! A connection to a function's process, on which hyper's HTTP/1.1 client makes one call after another.
 
+mod body;
 mod stream;
 
 use std::io;
@@ -10,21 +11,18 @@ use std::task::{Context, Poll, Waker, ready};
 use bytes::Bytes;
 use http::Request;
 use http::response::Parts;
-use http_body_util::combinators::BoxBody;
 use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use tokio::net::UnixStream;
 use tokio_util::task::AbortOnDropHandle;
 
+pub(crate) use body::Body;
 use stream::Stream;
 
 /// The maximum number of bytes of an answer's head.
 const LONGEST_HEAD: usize = 256 * 1024;
 /// The maximum number of headers of an answer.
 const MOST_HEADERS: usize = 128;
-
-/// The body of a call, as it arrives from the caller.
-pub(crate) type Body = BoxBody<Bytes, io::Error>;
 
 /// hyper's part of the connection, which reads from the socket and writes to it.
 type HttpConnection = http1::Connection<Stream, Body>;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use fairness::{FairSemaphore, Network, Permit, Refusal};
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio::time::timeout;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -45,9 +45,9 @@ pub(crate) struct Slot {
     pub(super) host: Arc<Host>,
     pub(crate) deployed: DeployedFunction,
     /// A permit for each call that may be in the process.
-    permits: Arc<Semaphore>,
-    /// A permit for each call that may wait for one of `permits`.
-    queue: Semaphore,
+    permits: FairSemaphore,
+    /// A permit for each WebSocket that may be open. Sockets are long and mostly idle, so they are no calls.
+    sockets: FairSemaphore,
     current: Mutex<Option<Arc<Worker>>>,
     /// Held while a process is being started.
     starting: Arc<tokio::sync::Mutex<()>>,
@@ -58,10 +58,10 @@ pub(crate) struct Slot {
     failed_starts: AtomicU64,
 }
 
-/// A call in a process. The process is kept until the call is dropped.
+/// A call or a WebSocket in a process. The process is kept until the call is dropped.
 pub(crate) struct Call {
     pub(crate) worker: Arc<Worker>,
-    _permit: OwnedSemaphorePermit,
+    _permit: Permit,
 }
 
 impl Drop for Call {
@@ -72,14 +72,15 @@ impl Drop for Call {
 
 impl Slot {
     pub(crate) fn new(host: Arc<Host>, deployed: DeployedFunction) -> Arc<Self> {
-        let permits = Arc::new(Semaphore::new(host.settings.limits.concurrency));
-        let queue = Semaphore::new(host.settings.limits.queue);
+        let limits = &host.settings.limits;
+        let permits = FairSemaphore::new(limits.concurrency, limits.queue);
+        let sockets = FairSemaphore::new(limits.sockets, 0);
         host.metrics.begin(&deployed.name);
         Arc::new(Self {
             host,
             deployed,
             permits,
-            queue,
+            sockets,
             current: Mutex::new(None),
             starting: Arc::default(),
             backoff: Mutex::default(),
@@ -90,24 +91,36 @@ impl Slot {
 
     /// Returns the number of calls that are in the process, or wait for its start.
     pub(crate) fn calls_under_way(&self) -> usize {
-        self.host.settings.limits.concurrency.saturating_sub(self.permits.available_permits())
+        self.permits.held()
     }
 
     /// Returns the number of calls that wait for another one to end.
     pub(crate) fn calls_waiting(&self) -> usize {
-        self.host.settings.limits.queue.saturating_sub(self.queue.available_permits())
+        self.permits.waiting()
     }
 
-    /// Admits one call to the function's process, which is started if it does not run.
+    /// Returns the number of open WebSockets.
+    pub(crate) fn sockets_open(&self) -> usize {
+        self.sockets.held()
+    }
+
+    /// Admits one call or one WebSocket to the function's process, which is started if it does not run.
     ///
-    /// Errors: [`Error::Busy`] when too many calls wait, [`Error::Idle`] when no other call ended in time,
+    /// Errors: [`Error::Busy`] when too many calls wait or too many sockets are open, in all or of the caller's network,
+    /// [`Error::Idle`] when no other call ended in time,
     /// [`Error::Boot`] and [`Error::NoDeno`] when the process cannot be started, [`Error::Stopping`] when the server
     /// stops.
-    pub(crate) async fn admit(self: &Arc<Self>) -> Result<Call, Error> {
-        let mut permit = match Arc::clone(&self.permits).try_acquire_owned() {
-            Ok(permit) => permit,
-            // Boxed, as below: every call moves the whole future, and both cases are rare.
-            Err(_) => Box::pin(self.permit(self.host.settings.limits.request)).await?,
+    pub(crate) async fn admit(self: &Arc<Self>, is_socket: bool) -> Result<Call, Error> {
+        let caller = fairness::caller();
+        let mut permit = if is_socket {
+            // A socket may stay open for minutes, so there is no queue.
+            self.sockets.try_acquire(caller).ok_or(Error::Busy)?
+        } else {
+            match self.permits.try_acquire(caller) {
+                Some(permit) => permit,
+                // Boxed, as below: every call moves the whole future, and both cases are rare.
+                None => Box::pin(self.wait(caller, self.host.settings.limits.request)).await?,
+            }
         };
         loop {
             match self.enter(permit) {
@@ -121,17 +134,18 @@ impl Slot {
     /// Waits in the queue until another call has ended.
     ///
     /// Errors: [`Error::Busy`] when the queue is full, [`Error::Idle`] when the wait takes longer than `limit`.
-    async fn permit(&self, limit: Duration) -> Result<OwnedSemaphorePermit, Error> {
-        let _place = self.queue.try_acquire().map_err(|_| Error::Busy)?;
-        let permit = timeout(limit, Arc::clone(&self.permits).acquire_owned()).await;
-        // The semaphore is never closed.
-        permit.map_err(|_| Error::Idle(limit))?.map_err(|_| Error::Stopping)
+    async fn wait(&self, caller: Option<Network>, limit: Duration) -> Result<Permit, Error> {
+        self.permits.acquire(caller, limit).await.map_err(|refusal| match refusal {
+            Refusal::Full => Error::Busy,
+            Refusal::Late => Error::Idle(limit),
+            Refusal::Closed => Error::Stopping,
+        })
     }
 
     /// Lets a call into the process.
     ///
     /// Errors: `permit`, if no process runs.
-    fn enter(&self, permit: OwnedSemaphorePermit) -> Result<Call, OwnedSemaphorePermit> {
+    fn enter(&self, permit: Permit) -> Result<Call, Permit> {
         let mut current = self.current.lock();
         match current.as_ref() {
             Some(worker) if !worker.has_ended() => {

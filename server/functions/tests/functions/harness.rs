@@ -11,6 +11,8 @@ use http::{HeaderMap, Method, StatusCode};
 use poem::endpoint::BoxEndpoint;
 use poem::listener::{Acceptor as _, Listener as _, TcpListener};
 use poem::{Body, Endpoint as _, EndpointExt as _, Request, Response, Server};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use serde_json::Value;
 use tokens::{KeyOverrides, Keys};
 use tokio::io::AsyncReadExt as _;
@@ -109,7 +111,9 @@ impl Project {
         let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
         let platform = Secrets([("SUPABASE_URL".to_owned(), "http://127.0.0.1:54321".to_owned())].into());
         let functions = Functions::start(settings, platform, keys.verifier(), None).unwrap();
-        let gateway = Gateway::new(gateway::Settings::default(), keys.clone(), None);
+        // Tests are the proxy, so that they can call from several addresses.
+        let behind_proxy = gateway::Settings { trusted_proxies: 1, ..gateway::Settings::default() };
+        let gateway = Gateway::new(behind_proxy, keys.clone(), None);
         let endpoint = gateway.open("functions", functions.endpoint()).without_cors().boxed();
         Self { folder, keys, functions, endpoint: Arc::new(endpoint) }
     }
@@ -131,6 +135,16 @@ impl Project {
         let address = *acceptor.local_addr()[0].as_socket_addr().unwrap();
         tokio::spawn(Server::new_with_acceptor(acceptor).run(Arc::clone(&self.endpoint)));
         address
+    }
+
+    /// Returns the number of calls that the process of `function` has, according to the metrics.
+    pub(crate) fn calls_under_way(&self, function: &str) -> usize {
+        let mut registry = Registry::default();
+        self.functions.register(&mut registry);
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        let name = format!("functions_calls_under_way{{function=\"{function}\"}} ");
+        text.lines().find_map(|line| line.strip_prefix(&name)).expect(&text).parse().unwrap()
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

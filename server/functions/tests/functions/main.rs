@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on can only fail")]
 
+mod budgets;
 mod calls;
 mod harness;
 mod limits;

@@ -63,14 +63,34 @@ async fn closed(stream: &mut TcpStream, mut seen: Vec<u8>) -> (u16, String) {
 #[tokio::test]
 async fn a_socket_keeps_its_permit_until_its_time_limit() {
     let project = Project::with(&[("greeting/index.ts", GREETING)], |settings| {
-        let wall_clock = Duration::from_secs(2);
-        settings.limits = Limits { concurrency: 1, wall_clock, boot: PATIENCE, ..Limits::default() };
+        let wall_clock = Duration::from_secs(5);
+        settings.limits =
+            Limits { concurrency: 1, sockets: 1, wall_clock, boot: PATIENCE, ..Limits::default() };
     })
     .await;
-    let (mut stream, seen) = open(project.listen().await).await;
-    // The permit of the call is free again once the socket is closed, and not before.
+    let address = project.listen().await;
+    let (mut stream, seen) = open(address).await;
+    // It is no call, and the only socket.
     assert_eq!(project.get("/greeting").await.text, "no socket");
+    let mut second = TcpStream::connect(address).await.unwrap();
+    second.write_all(HANDSHAKE).await.unwrap();
+    let mut refusal = vec![0; 12];
+    timeout(PATIENCE, second.read_exact(&mut refusal)).await.expect("an answer in time").unwrap();
+    assert_eq!(refusal, b"HTTP/1.1 546");
     assert_eq!(closed(&mut stream, seen).await, (1001, "the time limit of the call was reached".to_owned()));
+    drop(stream);
+    // Its permit is free a moment after the caller has seen its end.
+    let again = async {
+        loop {
+            let mut third = TcpStream::connect(address).await.unwrap();
+            third.write_all(HANDSHAKE).await.unwrap();
+            third.read_exact(&mut refusal).await.unwrap();
+            if refusal == b"HTTP/1.1 101" {
+                return;
+            }
+        }
+    };
+    timeout(PATIENCE, again).await.expect("its permit is free");
     project.functions.stop().await;
 }
 

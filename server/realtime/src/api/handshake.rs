@@ -39,8 +39,7 @@ fn upgrade(realtime: &Realtime, request: &Request) -> Result<Response, Error> {
     let header = headers.get("apikey").and_then(|key| key.to_str().ok()).map(str::to_owned);
     let key = given.or_else(|| parameter(request, "apikey")).or(header).ok_or(Error::KeyMissing)?;
     let key = realtime.tokens().check_key(&key).map_err(|error| Error::of_handshake(&error))?;
-    let settings = realtime.settings();
-    if realtime.hub().users() >= settings.max_concurrent_users as usize {
+    if !realtime.hub().has_room(fairness::caller()) {
         return Err(Error::TooManyUsers);
     }
     if realtime.rates().joins.is_exceeded() {

@@ -93,7 +93,7 @@ impl Socket {
             return Err(Refusal::PrivateOnly);
         }
         let is_new = self.channels.is_empty();
-        if is_new && self.realtime.hub().users() >= settings.max_concurrent_users as usize {
+        if is_new && !self.realtime.hub().has_room(self.network) {
             return Err(Refusal::TooManyUsers);
         }
         if payload.is_too_large {
@@ -136,10 +136,11 @@ impl Socket {
     ) {
         let (topic, attempt) = (Box::<str>::from(topic), ChannelId::new());
         let (outbox, realtime, named) = (Arc::clone(&self.outbox), self.realtime.clone(), topic.clone());
-        let task = self.realtime.tasks().spawn(async move {
+        let deciding = async move {
             let outcome = decide(realtime).await;
             outbox.notify(Notice::Joined { topic: named, attempt, outcome });
-        });
+        };
+        let task = self.realtime.tasks().spawn(fairness::on_behalf_of(self.network, deciding));
         let (join_buffer, task) = (JoinBuffer::default(), AbortOnDropHandle::new(task));
         self.pending.insert(topic, PendingJoin { attempt, join, join_buffer, _task: task });
     }
@@ -169,6 +170,13 @@ impl Socket {
     /// Joins the topic: sends the answer first, then everything else.
     fn join(&mut self, topic: &str, id: ChannelId, join: Join, joined: JoinGrant) {
         let Join { join_ref, reference, access, config, bindings } = join;
+        if self.user.is_none() {
+            self.user = self.realtime.hub().admit(self.network);
+        }
+        if self.user.is_none() {
+            // Others have joined since this join was checked.
+            return self.reply_to(&join_ref, &reference, topic, &error_payload(&Refusal::TooManyUsers));
+        }
         let response = json!({ "status": "ok", "response": { "postgres_changes": bindings.echo() } });
         self.reply_to(&join_ref, &reference, topic, &response.to_string());
 
@@ -186,9 +194,6 @@ impl Socket {
         let name = TopicName { name: name.into(), is_private: config.is_private };
         let joined = self.realtime.hub().join(&name, id, member);
         self.realtime.metrics().joins.inc();
-        if self.channels.is_empty() {
-            self.realtime.hub().add_user();
-        }
         let random = || Uuid::new_v4().hyphenated().to_string().into();
         let presence_key = config.presence_key.clone().unwrap_or_else(random);
         let mut channel = Channel {
@@ -226,14 +231,15 @@ impl Socket {
         let Some(channel) = self.channels.get(topic) else { return };
         let Some(Ok(replay)) = channel.config.replay else { return };
         let (id, topic, realtime) = (channel.id, Arc::clone(&channel.topic), self.realtime.clone());
-        self.realtime.tasks().spawn(async move {
+        let catching_up = async move {
             let stored = messages::stored(realtime.database(), &topic.name().name, replay).await;
             if let Err(error) = &stored {
                 tracing::error!(code = "UnableToReplayMessages", %error, "the latest messages cannot be read");
             }
             let stored = stored.unwrap_or_default();
             topic.catch_up(id, stored.iter().map(StoredMessage::as_replay));
-        });
+        };
+        self.realtime.tasks().spawn(fairness::on_behalf_of(self.network, catching_up));
     }
 
     fn send_replayed(&self, topic: &str, message: &StoredMessage) {

@@ -249,11 +249,12 @@ impl Socket {
         channel.rights = Rights::reading(old.reads_broadcasts, presence);
         let (realtime, outbox, headers) = (self.realtime.clone(), self.outbox.clone(), self.headers.clone());
         let (id, joined, access) = (channel.id, channel.topic.clone(), channel.access.clone());
-        let task = self.realtime.tasks().spawn(async move {
+        let renewing = async move {
             let (database, name) = (realtime.database(), &joined.name().name);
             let found = authorize::read_rights(database, &access, name, &headers, old.knows_presence).await;
             outbox.notify(Notice::Renewed { channel: id, found });
-        });
+        };
+        let task = self.realtime.tasks().spawn(fairness::on_behalf_of(self.network, renewing));
         // This aborts the renewal with an older token.
         channel.renewal = Some(AbortOnDropHandle::new(task));
     }

@@ -160,6 +160,8 @@ async fn what_changed_while_the_connection_was_lost_is_seen_after_it() {
 #[tokio::test]
 async fn malformed_answers_of_postgres_are_reported() {
     let (league, proxy) = start().await;
+    // A connection that cannot be opened is another error.
+    assert_eq!(league.get("/clubs").await.status, 200);
     proxy.line.send_replace(Line::Noisy);
     let noise = league.get("/clubs").await;
     assert_eq!((noise.status, noise.code().as_str()), (503, "PGRST001"), "{noise:?}");

@@ -3,6 +3,7 @@
 mod aggregates;
 mod availability;
 mod bad_input;
+mod budgets;
 mod calls;
 mod catalog_changes;
 mod computed;

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::harness::{League, keys, probe, send, token, token_of};
 
 /// Returns what an operator's port answers to a path.
-async fn admin(league: &League, path: &str) -> (u16, String) {
+pub(crate) async fn admin(league: &League, path: &str) -> (u16, String) {
     let request = poem::Request::builder().uri_str(path).finish();
     let response =
         league.rest.admin(probe(true)).call(request).await.unwrap_or_else(|error| error.into_response());

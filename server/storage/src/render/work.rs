@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use fairness::{FairSemaphore, Permit};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
 use super::Refusal;
@@ -54,11 +55,12 @@ impl<K: Eq + Hash + Copy + Send + 'static, T: Clone + Send + Sync + 'static> Sha
                 None => {
                     let end = JobEnd { jobs: Arc::clone(self), key };
                     let work = work();
-                    let task = tokio::spawn(async move {
+                    let working = async move {
                         // Dropped also if the work panics.
                         let _end = end;
                         work.await
-                    });
+                    };
+                    let task = tokio::spawn(fairness::on_behalf_of(fairness::caller(), working));
                     let job = task.map(|done| done.unwrap_or(Err(Refusal::Failed))).boxed().shared();
                     running.insert(key, job.clone());
                     job
@@ -83,51 +85,39 @@ impl<K: Eq + Hash, T> Drop for JobEnd<K, T> {
 
 /// The workers that render pictures: each renders one at a time.
 pub(crate) struct Workers {
-    workers: Arc<Semaphore>,
+    workers: FairSemaphore,
     memory: Arc<Semaphore>,
-    queue: Semaphore,
-    /// How many permits `workers` and `queue` have.
-    sizes: (usize, usize),
     time_limit: Duration,
 }
 
 /// One of the [`Workers`], taken until this is dropped.
 pub(crate) struct Worker {
-    _worker: OwnedSemaphorePermit,
+    _worker: Permit,
     memory: Arc<Semaphore>,
 }
 
 impl Workers {
     /// Returns `workers` that make one picture each, for which `queue` more may wait up to `time_limit`.
     pub(crate) fn new(workers: usize, queue: usize, time_limit: Duration) -> Self {
-        let workers = workers.clamp(1, Semaphore::MAX_PERMITS);
-        // With none, even a free worker could not be taken.
-        let queue = queue.clamp(1, Semaphore::MAX_PERMITS);
         Self {
-            workers: Arc::new(Semaphore::new(workers)),
+            workers: FairSemaphore::new(workers.max(1), queue),
             memory: Arc::new(Semaphore::new((MEMORY / UNIT) as usize)),
-            queue: Semaphore::new(queue),
-            sizes: (workers, queue),
             time_limit,
         }
     }
 
     /// Returns how many workers work, and how many pictures wait for one.
     pub(crate) fn load(&self) -> (usize, usize) {
-        let (workers, queue) = self.sizes;
-        (
-            workers.saturating_sub(self.workers.available_permits()),
-            queue.saturating_sub(self.queue.available_permits()),
-        )
+        (self.workers.held(), self.workers.waiting())
     }
 
     /// Waits for a worker.
     ///
-    /// Errors: [`Refusal::Overloaded`] if the queue is full, or nothing gets free in time.
+    /// Errors: [`Refusal::Overloaded`] if the queue is full, in all or of the caller's network, or nothing gets free in
+    /// time.
     pub(crate) async fn take(&self) -> Result<Worker, Refusal> {
-        let _queued = self.queue.try_acquire().map_err(|_| Refusal::Overloaded)?;
-        let worker = timeout(self.time_limit, Arc::clone(&self.workers).acquire_owned()).await;
-        let worker = worker.map_err(|_| Refusal::Overloaded)?.map_err(|_| Refusal::Failed)?;
+        let worker = self.workers.acquire(fairness::caller(), self.time_limit).await;
+        let worker = worker.map_err(|_| Refusal::Overloaded)?;
         Ok(Worker { _worker: worker, memory: Arc::clone(&self.memory) })
     }
 }

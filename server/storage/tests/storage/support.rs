@@ -78,7 +78,9 @@ impl Server {
         }
         change(&mut settings);
         let storage = Storage::open(settings, pool.clone(), keys.clone(), keys.verifier()).await.unwrap();
-        let gateway = Gateway::new(gateway::Settings::default(), keys.clone(), None);
+        // Tests are the proxy, so that they can call from several addresses.
+        let behind_proxy = gateway::Settings { trusted_proxies: 1, ..gateway::Settings::default() };
+        let gateway = Gateway::new(behind_proxy, keys.clone(), None);
         let client = database.client().await;
         Self { storage, gateway, keys, database: pool, _database: database, client, folder }
     }

@@ -1,7 +1,12 @@
 //! Uploading over HTTP: raw bodies, forms, limits and refusals.
 
+use std::time::Duration;
+
 use crate::support::{Answer, Server};
 use base64::Engine as _;
+use bytes::Bytes;
+use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt as _};
 use poem::Body;
 use poem::http::{Method, StatusCode};
 use serde_json::json;
@@ -345,4 +350,38 @@ async fn metadata_of_a_header_is_base64_of_any_kind() {
             format!("select user_metadata ->> 'a' from storage.objects where name = 'metadata-{number}'");
         assert_eq!(server.row(&query).await, ["bcd??"]);
     }
+}
+
+#[tokio::test]
+async fn uploads_of_one_network_leave_some_to_others() {
+    let server = Server::start_with(|settings| settings.max_uploads = 4).await;
+    server.bucket("files", true).await;
+    let authorization = format!("Bearer {}", server.service_role());
+    let upload = async |client: &str, name: String, body: Body| {
+        let path = format!("/object/files/{name}");
+        let headers = [("authorization", &*authorization), ("x-forwarded-for", client)];
+        server.send(Method::POST, &path, &headers, body).await
+    };
+    // Bodies that never end, after a first part or without one.
+    let endless = |first: Option<&'static [u8]>| {
+        let first = stream::iter(first.map(|part| Ok::<_, std::io::Error>(Bytes::from_static(part))));
+        Body::from_bytes_stream(first.chain(stream::pending()))
+    };
+    let silent = (0..10).map(|number| upload("192.0.2.1", format!("silent{number}"), endless(None)));
+    let mut silent = Box::pin(join_all(silent.collect::<Vec<_>>()));
+    let slow = (0..3).map(|number| upload("192.0.2.1", format!("slow{number}"), endless(Some(b"part"))));
+    let mut slow = Box::pin(join_all(slow.collect::<Vec<_>>()));
+    let second = Duration::from_secs(1);
+    assert!(tokio::time::timeout(second, &mut silent).await.is_err());
+    assert!(tokio::time::timeout(second, &mut slow).await.is_err());
+
+    let refused = upload("192.0.2.1", "refused".to_owned(), "bytes".into()).await;
+    assert_eq!(refused.refusal().0, 503, "{}", refused.text());
+    assert_eq!(refused.json()["code"], "SlowDown");
+    assert_eq!(refused.header("retry-after"), "1");
+    let other = upload("192.0.2.2", "other".to_owned(), "bytes".into()).await;
+    assert_eq!(other.status, StatusCode::OK, "{}", other.text());
+    drop(slow);
+    let later = upload("192.0.2.1", "later".to_owned(), "bytes".into()).await;
+    assert_eq!(later.status, StatusCode::OK, "{}", later.text());
 }

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::{DatabaseAccess, edge, metrics, nodes, scheduled_calls};
+use crate::accept;
 use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, STORAGE_ADMIN};
 use crate::console;
 use crate::error::Error;
@@ -82,6 +83,7 @@ impl RunningServices {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
+        running.gateway.divide_connections(accept::max_connections());
         let started = running.start_services(settings, access, authenticator, address).await;
         match started {
             Ok(()) => Ok(running),

@@ -1,0 +1,415 @@
+//! The semaphore.
+
+use std::collections::{HashMap, VecDeque};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, oneshot};
+
+use crate::Network;
+
+/// How many times as many permits as are free a network may hold: with 3, three quarters of all if it is alone.
+const THRESHOLD: usize = 3;
+
+/// A semaphore whose permits, and whose places in the queue, are divided between networks. Cheap to clone: clones share
+/// the permits.
+#[derive(Clone)]
+pub struct FairSemaphore(Arc<Inner>);
+
+struct Inner {
+    permits: usize,
+    /// The maximum number of callers that wait.
+    queue: usize,
+    state: Mutex<State>,
+    /// Notified when all permits are free.
+    unused: Notify,
+}
+
+/// Who holds or waits for a permit; `None` is anybody who has no network.
+type Holder = Option<Network>;
+
+/// Between two calls, none of those who wait may be given a permit.
+struct State {
+    free: usize,
+    /// How many permits each network holds.
+    held: HashMap<Network, usize>,
+    /// How many callers wait.
+    waiting: usize,
+    /// The callers that wait, in the order of their arrival.
+    queues: HashMap<Holder, VecDeque<Waiter>>,
+    /// The holders that have a queue, in the order of their turns.
+    turns: VecDeque<Holder>,
+    next_id: u64,
+    is_closed: bool,
+}
+
+struct Waiter {
+    id: u64,
+    sender: oneshot::Sender<Permit>,
+}
+
+/// Why there is no permit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The queue is full, or the caller's network has its share of it.
+    Full,
+    /// None became free in time.
+    Late,
+    /// The semaphore was closed.
+    Closed,
+}
+
+/// A permit, which is returned when this is dropped.
+pub struct Permit {
+    semaphore: FairSemaphore,
+    holder: Holder,
+}
+
+/// A caller's place in the queue, which is left when this is dropped.
+struct Place<'s> {
+    inner: &'s Inner,
+    holder: Holder,
+    id: u64,
+    receiver: oneshot::Receiver<Permit>,
+}
+
+impl FairSemaphore {
+    /// Returns a semaphore with this number of permits, for which up to `queue` callers may wait.
+    pub fn new(permits: usize, queue: usize) -> Self {
+        let state = State {
+            free: permits,
+            held: HashMap::new(),
+            waiting: 0,
+            queues: HashMap::new(),
+            turns: VecDeque::new(),
+            next_id: 0,
+            is_closed: false,
+        };
+        Self(Arc::new(Inner { permits, queue, state: Mutex::new(state), unused: Notify::new() }))
+    }
+
+    /// Returns a permit if there is one for `holder` now.
+    pub fn try_acquire(&self, holder: Option<Network>) -> Option<Permit> {
+        self.0.state.lock().take(holder).then(|| self.permit(holder))
+    }
+
+    /// Reports whether [`Self::try_acquire`] would return a permit now.
+    pub fn has_room(&self, holder: Option<Network>) -> bool {
+        self.0.state.lock().admits(holder)
+    }
+
+    /// Returns a permit for `holder`, after waiting for at most `limit`. Networks that wait have their turns one after
+    /// the other, however many callers each of them has.
+    ///
+    /// Errors: [`Refusal`].
+    pub async fn acquire(&self, holder: Option<Network>, limit: Duration) -> Result<Permit, Refusal> {
+        let mut place = {
+            let mut state = self.0.state.lock();
+            if state.is_closed {
+                return Err(Refusal::Closed);
+            }
+            if state.take(holder) {
+                drop(state);
+                return Ok(self.permit(holder));
+            }
+            let (id, receiver) = state.wait(holder, self.0.queue).ok_or(Refusal::Full)?;
+            drop(state);
+            Place { inner: &self.0, holder, id, receiver }
+        };
+        let granted = tokio::time::timeout(limit, &mut place.receiver).await;
+        granted.map_err(|_| Refusal::Late)?.map_err(|_| Refusal::Closed)
+    }
+
+    /// Refuses permits from now on, also to those who wait.
+    pub fn close(&self) {
+        let mut state = self.0.state.lock();
+        state.is_closed = true;
+        state.waiting = 0;
+        state.turns.clear();
+        let queues = std::mem::take(&mut state.queues);
+        drop(state);
+        drop(queues);
+    }
+
+    /// Reports whether the semaphore was closed.
+    pub fn is_closed(&self) -> bool {
+        self.0.state.lock().is_closed
+    }
+
+    /// Waits until all permits are free.
+    pub async fn unused(&self) {
+        loop {
+            let mut notified = pin!(self.0.unused.notified());
+            notified.as_mut().enable();
+            if self.held() == 0 {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    /// Returns how many permits there are.
+    pub fn permits(&self) -> usize {
+        self.0.permits
+    }
+
+    /// Returns how many permits are held.
+    pub fn held(&self) -> usize {
+        self.0.permits - self.0.state.lock().free
+    }
+
+    /// Returns how many callers wait.
+    pub fn waiting(&self) -> usize {
+        self.0.state.lock().waiting
+    }
+
+    fn permit(&self, holder: Holder) -> Permit {
+        Permit { semaphore: self.clone(), holder }
+    }
+
+    fn give_back(&self, holder: Holder) {
+        let mut state = self.0.state.lock();
+        state.release(holder);
+        let is_unused = state.free == self.0.permits;
+        let mut next = state.next_waiter();
+        drop(state);
+        if is_unused {
+            self.0.unused.notify_waiters();
+        }
+        while let Some((holder, waiter)) = next {
+            // If the caller has gone in the meantime, the permit is dropped here, which returns it.
+            let _ = waiter.sender.send(self.permit(holder));
+            next = self.0.state.lock().next_waiter();
+        }
+    }
+}
+
+impl State {
+    /// Reports whether `holder` may have another permit.
+    fn admits(&self, holder: Holder) -> bool {
+        let held = |network| self.held.get(&network).copied().unwrap_or_default();
+        !self.is_closed
+            && self.free > 0
+            && holder.is_none_or(|network| held(network) < self.free.saturating_mul(THRESHOLD))
+    }
+
+    /// Takes a permit for `holder`; reports whether there was one.
+    fn take(&mut self, holder: Holder) -> bool {
+        let is_admitted = self.admits(holder);
+        if is_admitted {
+            self.free -= 1;
+            if let Some(network) = holder {
+                *self.held.entry(network).or_default() += 1;
+            }
+        }
+        is_admitted
+    }
+
+    fn release(&mut self, holder: Holder) {
+        self.free += 1;
+        let Some(network) = holder else { return };
+        if let Some(held) = self.held.get_mut(&network) {
+            *held -= 1;
+            if *held == 0 {
+                self.held.remove(&network);
+            }
+        }
+    }
+
+    /// Lets `holder` wait in a queue of this length; `None` if it is full or the holder has its share of it.
+    fn wait(&mut self, holder: Holder, queue: usize) -> Option<(u64, oneshot::Receiver<Permit>)> {
+        let room = queue.saturating_sub(self.waiting);
+        let own = self.queues.get(&holder).map_or(0, VecDeque::len);
+        if room == 0 || (holder.is_some() && own >= room.saturating_mul(THRESHOLD)) {
+            return None;
+        }
+        let id = self.next_id;
+        self.next_id += 1;
+        let (sender, receiver) = oneshot::channel();
+        self.waiting += 1;
+        if own == 0 {
+            self.turns.push_back(holder);
+        }
+        self.queues.entry(holder).or_default().push_back(Waiter { id, sender });
+        Some((id, receiver))
+    }
+
+    /// Takes a permit for the next one of those who wait and may have one, and returns who it is.
+    fn next_waiter(&mut self) -> Option<(Holder, Waiter)> {
+        for _ in 0..self.turns.len() {
+            let holder = self.turns.pop_front()?;
+            if !self.admits(holder) {
+                self.turns.push_back(holder);
+                continue;
+            }
+            let queue = self.queues.get_mut(&holder)?;
+            let waiter = queue.pop_front()?;
+            if queue.is_empty() {
+                self.queues.remove(&holder);
+            } else {
+                self.turns.push_back(holder);
+            }
+            self.waiting -= 1;
+            self.take(holder);
+            return Some((holder, waiter));
+        }
+        None
+    }
+
+    /// Removes the waiter `id` of `holder`, if it still waits.
+    fn leave(&mut self, holder: Holder, id: u64) {
+        let Some(queue) = self.queues.get_mut(&holder) else { return };
+        // Numbers grow, so the queue is sorted.
+        let Ok(index) = queue.binary_search_by_key(&id, |waiter| waiter.id) else { return };
+        queue.remove(index);
+        self.waiting -= 1;
+        if queue.is_empty() {
+            self.queues.remove(&holder);
+            self.turns.retain(|turn| *turn != holder);
+        }
+    }
+}
+
+impl Permit {
+    /// Returns the network that holds it.
+    pub const fn holder(&self) -> Option<Network> {
+        self.holder
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.semaphore.give_back(self.holder);
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        // A permit that was sent at the last moment is returned when the receiver is dropped, after this.
+        self.inner.state.lock().leave(self.holder, self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn network(last: u8) -> Holder {
+        Network::of([192, 0, 2, last].into())
+    }
+
+    /// Takes as many permits as `holder` gets.
+    fn take_all(semaphore: &FairSemaphore, holder: Holder) -> Vec<Permit> {
+        std::iter::from_fn(|| semaphore.try_acquire(holder)).collect()
+    }
+
+    #[test]
+    fn a_network_gets_three_quarters_and_others_some_of_the_rest() {
+        let semaphore = FairSemaphore::new(256, 0);
+        let first = take_all(&semaphore, network(1));
+        assert_eq!(first.len(), 192);
+        let others: Vec<_> = (2..=40).map(|last| take_all(&semaphore, network(last))).collect();
+        assert!(others.iter().all(|permits| !permits.is_empty()));
+        assert_eq!(first.len() + others.iter().map(Vec::len).sum::<usize>(), semaphore.held());
+        drop((first, others));
+        assert_eq!(semaphore.held(), 0);
+        assert!(semaphore.0.state.lock().held.is_empty(), "nothing is kept of who holds nothing");
+    }
+
+    #[test]
+    fn few_permits_are_for_everybody_and_all_are_for_who_has_no_network() {
+        for permits in 1..4 {
+            let semaphore = FairSemaphore::new(permits, 0);
+            assert!(semaphore.has_room(network(1)) && semaphore.try_acquire(network(1)).is_some());
+            assert_eq!(take_all(&semaphore, None).len(), permits);
+            assert!(!semaphore.has_room(network(1)) && semaphore.try_acquire(network(1)).is_none());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn networks_that_wait_take_turns() {
+        let semaphore = FairSemaphore::new(1, 100);
+        let held = semaphore.try_acquire(network(1)).unwrap();
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut tasks = Vec::new();
+        for last in [1, 1, 1, 1, 2, 2, 3] {
+            let (semaphore, order) = (semaphore.clone(), Arc::clone(&order));
+            tasks.push(tokio::spawn(async move {
+                let permit = semaphore.acquire(network(last), LONG).await.unwrap();
+                order.lock().push(last);
+                tokio::task::yield_now().await;
+                drop(permit);
+            }));
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(semaphore.waiting(), 7);
+        drop(held);
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(*order.lock(), [1, 2, 3, 1, 2, 1, 1]);
+        assert_eq!((semaphore.waiting(), semaphore.held()), (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_queue_is_divided_and_left_by_those_who_give_up() {
+        let semaphore = FairSemaphore::new(4, 8);
+        let held = take_all(&semaphore, None);
+        let wait = |last| {
+            let semaphore = semaphore.clone();
+            async move { semaphore.acquire(network(last), Duration::from_secs(5)).await.err() }
+        };
+        let waiting: Vec<_> = (0..6).map(|_| tokio::spawn(wait(1))).collect();
+        tokio::task::yield_now().await;
+        assert_eq!(wait(1).await, Some(Refusal::Full));
+        let newcomer = tokio::spawn(wait(2));
+        tokio::task::yield_now().await;
+        assert_eq!(semaphore.waiting(), 7);
+        for task in waiting {
+            assert_eq!(task.await.unwrap(), Some(Refusal::Late));
+        }
+        newcomer.await.unwrap();
+        let state = semaphore.0.state.lock();
+        assert!(state.waiting == 0 && state.queues.is_empty() && state.turns.is_empty());
+        drop(state);
+        drop(held);
+        assert_eq!(semaphore.held(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_permit_for_a_caller_that_has_gone_is_for_the_next() {
+        let semaphore = FairSemaphore::new(1, 8);
+        let held = semaphore.try_acquire(None).unwrap();
+        let mut gone = Box::pin(semaphore.acquire(network(1), LONG));
+        assert!(tokio::time::timeout(Duration::ZERO, &mut gone).await.is_err());
+        let next = tokio::spawn({
+            let semaphore = semaphore.clone();
+            async move { semaphore.acquire(network(2), LONG).await.map(|permit| permit.holder()) }
+        });
+        tokio::task::yield_now().await;
+        drop(held);
+        drop(gone);
+        assert_eq!(next.await.unwrap(), Ok(network(2)));
+        semaphore.unused().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_closed_semaphore_refuses_everybody() {
+        let semaphore = FairSemaphore::new(1, 8);
+        let held = semaphore.try_acquire(None).unwrap();
+        let waiting = tokio::spawn({
+            let semaphore = semaphore.clone();
+            async move { semaphore.acquire(network(1), LONG).await.err() }
+        });
+        tokio::task::yield_now().await;
+        semaphore.close();
+        assert_eq!(waiting.await.unwrap(), Some(Refusal::Closed));
+        drop(held);
+        assert_eq!(semaphore.acquire(None, LONG).await.err(), Some(Refusal::Closed));
+        assert!(semaphore.is_closed() && semaphore.try_acquire(None).is_none());
+    }
+}

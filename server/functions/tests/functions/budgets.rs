@@ -1,0 +1,120 @@
+//! What one network may hold of a function, and what others still get.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use functions::Limits;
+use futures_util::future::join_all;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::harness::{PATIENCE, Project};
+
+/// More than a function takes at the same time, of calls and of sockets.
+const CROWD: usize = 300;
+
+const ECHO: &str = r"
+Deno.serve(async (request) => {
+  if (request.headers.get('upgrade') === null) return new Response(await request.text())
+  return Deno.upgradeWebSocket(request).response
+})";
+
+async fn echo() -> (Project, SocketAddr) {
+    let project = Project::with(&[("echo/index.ts", ECHO)], |settings| {
+        // Longer than the test, so that nobody gives up.
+        settings.limits = Limits { request: 5 * PATIENCE, boot: PATIENCE, ..Limits::default() };
+    })
+    .await;
+    let address = project.listen().await;
+    assert!(ask(address, "192.0.2.9", "started").await.ends_with("started"));
+    (project, address)
+}
+
+/// Sends `text` as it is, on a connection of its own.
+async fn send(address: SocketAddr, text: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    stream
+}
+
+/// Returns the head of a call from `client` with a body of `length` bytes.
+fn head(client: &str, length: usize) -> String {
+    format!(
+        "POST /echo HTTP/1.1\r\nHost: fans.example\r\nX-Forwarded-For: {client}\r\nConnection: close\r\n\
+         Content-Length: {length}\r\n\r\n"
+    )
+}
+
+/// Makes a call from `client` and returns the whole answer.
+async fn ask(address: SocketAddr, client: &str, body: &str) -> String {
+    let mut stream = send(address, &format!("{}{body}", head(client, body.len()))).await;
+    let mut answer = String::new();
+    let read = timeout(PATIENCE, stream.read_to_string(&mut answer)).await;
+    read.expect("an answer in time").unwrap();
+    answer
+}
+
+/// Asks for a WebSocket from `client`, and returns the status of the answer with the connection.
+async fn upgrade(address: SocketAddr, client: &str) -> (String, TcpStream) {
+    let handshake = format!(
+        "GET /echo HTTP/1.1\r\nHost: fans.example\r\nX-Forwarded-For: {client}\r\nConnection: Upgrade\r\n\
+         Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    let mut stream = send(address, &handshake).await;
+    let mut status = [0; 12];
+    timeout(PATIENCE, stream.read_exact(&mut status)).await.expect("an answer in time").unwrap();
+    (String::from_utf8_lossy(&status[9..]).into_owned(), stream)
+}
+
+#[tokio::test]
+async fn calls_that_have_not_begun_to_arrive_hold_nothing() {
+    let (project, address) = echo().await;
+    // Each is of another network, so that no share limits them.
+    let waiting = join_all((0..CROWD).map(|number| async move {
+        send(address, &head(&format!("198.51.{}.{}", 100 + number / 250, number % 250), 5)).await
+    }));
+    let _waiting = waiting.await;
+    let answers = join_all((0..20).map(|_| ask(address, "192.0.2.2", "hello"))).await;
+    assert!(answers.iter().all(|answer| answer.ends_with("hello")), "{answers:?}");
+    assert_eq!(project.calls_under_way("echo"), 0);
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn a_network_that_sends_slowly_leaves_calls_to_others() {
+    let (project, address) = echo().await;
+    let begun = format!("{}h", head("2001:db8:1:1::1", 5));
+    let mut slow = join_all((0..CROWD).map(|_| send(address, &begun))).await;
+    let taken = async {
+        while project.calls_under_way("echo") < 192 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, taken).await.expect("three quarters of the calls");
+    for client in ["2001:db8:1:2::1", "192.0.2.2"] {
+        let answers = join_all((0..20).map(|_| ask(address, client, "hello"))).await;
+        assert!(answers.iter().all(|answer| answer.ends_with("hello")), "{answers:?}");
+    }
+    assert_eq!(project.calls_under_way("echo"), 192);
+    // Those that wait are of the same network, though of another address, and have their turn.
+    let waits = tokio::spawn(async move { ask(address, "2001:db8:1:1:2::3", "patience").await });
+    for stream in &mut slow {
+        stream.write_all(b"ello").await.unwrap();
+    }
+    assert!(timeout(PATIENCE, waits).await.unwrap().unwrap().ends_with("patience"));
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn idle_sockets_of_one_network_leave_calls_and_sockets_to_others() {
+    let (project, address) = echo().await;
+    let sockets = join_all((0..CROWD).map(|_| upgrade(address, "192.0.2.1"))).await;
+    let count = |expected| sockets.iter().filter(|(status, _)| status == expected).count();
+    assert_eq!((count("101"), count("546")), (192, CROWD - 192));
+    for client in ["192.0.2.1", "192.0.2.2"] {
+        assert!(ask(address, client, "hello").await.ends_with("hello"), "sockets are no calls");
+    }
+    assert_eq!(upgrade(address, "192.0.2.2").await.0, "101");
+    project.functions.stop().await;
+}
