@@ -133,7 +133,7 @@ impl<E: Endpoint> Face<E> {
             return body_limit::too_large(self.body_limit);
         };
         let response = self.call_service(request, record).await;
-        watch.refusal(self.body_limit).unwrap_or(response)
+        watch.judge(self.body_limit, response)
     }
 
     fn needs_key(&self, path: &str) -> bool {
