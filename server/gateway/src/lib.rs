@@ -9,6 +9,7 @@ mod caller;
 mod coding;
 mod cors;
 mod credentials;
+mod external_url;
 mod face;
 mod forwarded;
 mod health;
@@ -18,6 +19,7 @@ mod names;
 mod nodes;
 mod origin;
 mod process;
+mod public_address;
 mod request_id;
 mod request_limits;
 mod response;
@@ -25,7 +27,7 @@ mod settings;
 mod slow;
 mod trace;
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use poem::{Endpoint, Response};
 use telemetry::Tracer;
@@ -34,12 +36,15 @@ use tokens::Keys;
 pub use caller::{Bearer, BearerSource, Caller};
 pub use coding::accepts_coding;
 pub use cors::preflight;
+pub use external_url::ExternalUrl;
 pub use face::Face;
+pub use forwarded::is_forwarding_header;
 pub use health::health;
 pub use local::RemoteRequest;
 pub use names::Names;
 pub use nodes::{Nodes, number_of};
 pub use origin::{is_host, origin};
+pub use public_address::{PublicAddress, received_host, requested_host};
 pub use request_id::RequestId;
 pub use request_limits::network;
 pub use settings::Settings;
@@ -56,6 +61,8 @@ pub struct Gateway(Arc<Inner>);
 
 struct Inner {
     settings: Settings,
+    /// A copy of that in the settings, for the caller of each request.
+    external_url: Option<Arc<ExternalUrl>>,
     /// `None` if requests need no API key.
     credentials: Option<Credentials>,
     metrics: Metrics,
@@ -63,6 +70,7 @@ struct Inner {
     nodes: Nodes,
     /// `None` if requests are not traced.
     tracer: Option<Tracer>,
+    untrusted_proxies: Once,
 }
 
 impl Gateway {
@@ -84,7 +92,27 @@ impl Gateway {
         let request_limits = Arc::new(request_limits);
         request_limits.listen_to(&nodes);
         let metrics = Metrics::default();
-        Self(Arc::new(Inner { settings, credentials, metrics, request_limits, nodes, tracer }))
+        Self(Arc::new(Inner {
+            external_url: settings.external_url.clone().map(Arc::new),
+            settings,
+            credentials,
+            metrics,
+            request_limits,
+            nodes,
+            tracer,
+            untrusted_proxies: Once::new(),
+        }))
+    }
+
+    /// Logs once that headers of proxies are ignored: either a proxy was forgotten in the settings, or a caller has
+    /// forged them.
+    fn warn_of_untrusted_proxies(&self) {
+        self.0.untrusted_proxies.call_once(|| {
+            tracing::warn!(
+                "a request had headers that proxies add, such as X-Forwarded-For; they are ignored, because \
+                 basalt.trusted_proxies is 0"
+            );
+        });
     }
 
     /// Returns the project's other nodes.

@@ -39,7 +39,7 @@ pub struct Site {
 /// The server that the site's pages and scripts use.
 pub struct Server {
     /// The URL of the API for scripts; `None` for the page's origin.
-    pub url: Option<String>,
+    pub url: Option<gateway::ExternalUrl>,
     /// The API key of scripts.
     pub key: String,
     /// Whether scripts are notified of changes through channels.
@@ -160,7 +160,7 @@ impl Site {
     }
 
     fn api_url(&self, origin: &Origin) -> String {
-        self.server.url.clone().unwrap_or_else(|| origin.to_string())
+        self.server.url.as_ref().map_or_else(|| origin.to_string(), |url| url.as_str().to_owned())
     }
 
     /// Returns the client's configuration as JSON.
@@ -173,7 +173,9 @@ impl Site {
     }
 
     fn policy(&self, origin: &Origin) -> String {
-        headers::content_security_policy(origin, self.server.url.as_deref(), &self.settings.connect_src)
+        // A source with a path would match nothing below it (Content Security Policy Level 3, section 6.7.2.12).
+        let api = self.server.url.as_ref().map(gateway::ExternalUrl::origin);
+        headers::content_security_policy(origin, api, &self.settings.connect_src)
     }
 }
 

@@ -13,6 +13,7 @@ mod render;
 mod render_cache;
 mod resumable;
 mod s3;
+mod s3_address;
 mod s3_client;
 mod s3_form;
 mod s3_multipart;

@@ -29,7 +29,7 @@ pub(super) fn public(
     let others = match settings.site.enabled {
         true => {
             let server = Server {
-                url: settings.server.external_url.clone(),
+                url: settings.gateway.external_url.clone(),
                 key: keys.api_keys().publishable().to_owned(),
                 has_channels: settings.services.realtime.is_some(),
                 has_images: settings
@@ -66,7 +66,7 @@ pub(super) fn public(
     }
     if let Some(functions) = functions {
         let face = gateway.open("functions", functions.endpoint());
-        let face = face.without_cors().without_untrusted_forwarding().named(functions::names());
+        let face = face.without_cors().named(functions::names());
         routes = routes.mount("/functions/v1", face);
     }
     Ok(routes.mount("/health", health(running)))
