@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { run } from '../support/raw.ts'
 import { Server } from '../support/server.mjs'
 import { wrapBinary, type WrappedBinary } from '../support/wrapped.ts'
+import { there } from './auth/people.ts'
 
 /** A network of its own, with addresses that are for documentation (RFC 5737, RFC 3849). */
 const network = `basalt-${String(process.pid)}`
@@ -85,5 +86,66 @@ describe.skipIf(!isThere)('limits that count by address', () => {
     expect(refusalCount(await call('2001:db8:7::7', burst + 5))).toBeGreaterThan(0)
     expect(refusalCount(await call('2001:db8:7::8', 2))).toBeGreaterThan(0)
     expect(refusalCount(await call('2001:db8:8::8', 1))).toBe(0)
+  }, 60_000)
+})
+
+describe.skipIf(!isOwn)('limits behind two proxies', () => {
+  let server: Server
+
+  beforeAll(async () => {
+    server = await Server.start({
+      only: ['rest', 'auth'],
+      env: { BASALT_TRUSTED_PROXIES: '2' },
+    })
+  }, 240_000)
+
+  afterAll(async () => {
+    await server.stop()
+  })
+
+  /** Makes one call whose headers `X-Forwarded-For` are `lines`, as the nearer proxy passes them on. */
+  async function status(...lines: string[]) {
+    const headers = new Headers(lines.map((line) => ['x-forwarded-for', line] as [string, string]))
+    const target = `${server.access.url}/auth/v1/verify?token=none&type=signup`
+    return (await fetch(target, { headers, redirect: 'manual' })).status
+  }
+
+  /** Makes the calls one after the other, and returns how many were refused. */
+  async function refusals(calls: string[][]) {
+    const statuses: number[] = []
+    for (const lines of calls) statuses.push(await status(...lines))
+    return statuses.filter((status) => status === 429).length
+  }
+
+  const times = (call: (index: number) => string[]) =>
+    Array.from({ length: burst + 5 }, (_, index) => call(index))
+
+  test('stop one caller, whatever it notes and however its address is written', async () => {
+    // The outer proxy adds the caller's address, and the inner one that of the outer.
+    const notes = ['', 'unknown, ', '203.0.113.99, ', '\u00e9, ', ',,, ', '"[, ', '127.0.0.1, ']
+    const written = ['203.0.113.7', '203.0.113.7:4711', '::ffff:203.0.113.7', '[203.0.113.7]:1']
+    const call = (index: number) => [
+      `${there(notes[index % notes.length])}${there(written[index % written.length])}, 10.0.0.2`,
+    ]
+    expect(await refusals(times(call))).toBeGreaterThan(0)
+    expect(await refusals([['203.0.113.8, 10.0.0.2'], ['198.51.100.1, 10.0.0.3:80']])).toBe(0)
+  }, 60_000)
+
+  test('stop a network of IPv6, and no other', async () => {
+    const call = (index: number) => {
+      const own = `2001:db8:7::${index.toString(16)}`
+      return [
+        `2001:db8:${index.toString(16)}::1`,
+        [own, `[${own}]`, `[${own}]:443`][index % 3] ?? '',
+        'fd00::2',
+      ]
+    }
+    expect(await refusals(times(call))).toBeGreaterThan(0)
+    expect(await refusals([['2001:db8:8::8, fd00::2']])).toBe(0)
+  }, 60_000)
+
+  test('stop who leaves out a proxy by the address that is known', async () => {
+    expect(await refusals(times(() => ['203.0.113.20']))).toBeGreaterThan(0)
+    expect(await refusals([['203.0.113.21']])).toBe(0)
   }, 60_000)
 })

@@ -10,11 +10,11 @@ pub(crate) struct Client<'a> {
     pub(crate) requested_host: RequestedHost<'a>,
 }
 
-/// The host and scheme that a client says it has reached this server by. Clients can say anything here.
+/// The host and scheme that a client says it has reached this server by. Clients can say any host.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestedHost<'a> {
-    /// `X-Forwarded-Host`, else `Host`.
+    /// That of a trusted proxy, else the one that was received.
     pub(crate) host: Option<&'a str>,
-    /// `X-Forwarded-Proto` is `http`.
+    /// A trusted proxy says that it got the request without TLS.
     pub(crate) is_plain: bool,
 }

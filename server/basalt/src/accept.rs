@@ -2,6 +2,7 @@
 
 mod activity;
 mod connection;
+mod host;
 mod request_line;
 mod slots;
 #[cfg(test)]
@@ -200,18 +201,23 @@ async fn serve_connection<E: Endpoint + 'static>(
 
 /// Answers one request.
 async fn respond<E: Endpoint + 'static>(
-    request: hyper::Request<Incoming>,
+    mut request: hyper::Request<Incoming>,
     guard: RequestGuard,
     client: Arc<Client>,
     server: Arc<Server<E>>,
 ) -> Result<hyper::Response<ResponseBody<impl Body<Data = bytes::Bytes, Error = std::io::Error>>>, Infallible>
 {
+    let (version, host) = (request.version(), host::settle(&mut request));
     let (parts, body, unread) = upload::split(request, &client.activity);
     let (local, remote, scheme) = client.addresses.clone();
     let request = Request::from_parts(RequestParts::from((parts, local, remote, scheme)), body);
-    let mut response = match (server.must_finish)(&request) {
-        true => respond_detached(request, &client, &server).await,
-        false => server.routes.get_response(request).await,
+    let mut response = match host {
+        Err(reason) => {
+            drop(request);
+            host::refusal(reason, version)
+        }
+        Ok(()) if (server.must_finish)(&request) => respond_detached(request, &client, &server).await,
+        Ok(()) => server.routes.get_response(request).await,
     };
     if let Some(unread) = unread
         && !unread.finish().await

@@ -20,6 +20,7 @@ pub(crate) use auth_drop_in::AuthDropIn;
 use database::conninfo::Conninfo;
 use database::vault::Secrets;
 pub(crate) use drop_in::{DropIn, ListenAddress};
+use gateway::ExternalUrl;
 pub(crate) use project::Project;
 pub(crate) use services::{Service, Services};
 use settings::{Environment, Invalid, Reader, Value, Variables};
@@ -89,7 +90,7 @@ settings::settings! {
         #[setting(variables = ["BASALT_SLOW_STATEMENT"], key = "basalt.slow_statement")]
         pub(crate) slow_statement: Duration = Duration::from_secs(1),
         /// The URL under which clients reach the API, without a slash at its end, if it is not the origin that a request
-        /// names.
+        /// names. It may have a path, which the proxy in front removes.
         #[setting(variables = ["API_EXTERNAL_URL", "SUPABASE_PUBLIC_URL"], key = "api.external_url", check = external_url)]
         pub(crate) external_url: Option<String> = None,
         /// The folder of the project, if not the current one. `--project`.
@@ -258,7 +259,13 @@ impl Settings {
             }
         }
         settings.check_storage_origin()?;
+        // The text is that of a valid URL, since the reader has checked it.
+        let external_url = settings.server.external_url.as_deref().map(ExternalUrl::parse);
+        settings.gateway.external_url = external_url.and_then(Result::ok);
         settings.warnings = reader.finish();
+        if let Some(auth) = &mut settings.services.auth {
+            settings.warnings.extend(forget_untrusted_header(auth, &settings.gateway));
+        }
         settings.apply(invocation);
         Ok(settings)
     }
@@ -301,8 +308,20 @@ impl Settings {
     }
 }
 
+/// Stops telling clients apart by a header that only proxies may send if no proxy is trusted: it is removed from
+/// requests, and requests without it are not limited. Returns the warning.
+fn forget_untrusted_header(auth: &mut auth::Settings, gateway: &gateway::Settings) -> Option<String> {
+    let untrusted = |name: &mut String| {
+        gateway.trusted_proxies == 0 && gateway::is_forwarding_header(&name.to_ascii_lowercase())
+    };
+    let name = auth.limits.header.take_if(untrusted)?;
+    Some(format!(
+        "GOTRUE_RATE_LIMIT_HEADER is ignored: only a proxy may send {name}, and basalt.trusted_proxies is 0"
+    ))
+}
+
 fn external_url(url: Option<String>) -> Result<Option<String>, &'static str> {
-    url.map(|url| gateway::origin(&url)).transpose()
+    url.map(|url| ExternalUrl::parse(&url).map(|url| url.as_str().to_owned())).transpose()
 }
 
 impl Server {

@@ -40,6 +40,9 @@ pub enum Error {
     /// The token, signed with a signing key, is not valid.
     #[error("Invalid JWT")]
     AsymmetricToken,
+    /// The body of the call breaks off, or is not encoded as HTTP has it.
+    #[error("Request body is malformed or incomplete")]
+    Body,
     /// There is no Deno to run functions with.
     #[error(
         "Edge functions run on Deno, and none was found. Install it with `npm install deno` in the project's folder, \
@@ -77,6 +80,7 @@ impl Error {
             Self::TokenAlgorithm(_) => "UNAUTHORIZED_UNSUPPORTED_TOKEN_ALGORITHM",
             Self::LegacyToken => "UNAUTHORIZED_LEGACY_JWT",
             Self::AsymmetricToken => "UNAUTHORIZED_ASYMMETRIC_JWT",
+            Self::Body => "BAD_REQUEST",
             Self::NoDeno | Self::Boot(_) | Self::Stopping => "BOOT_ERROR",
             Self::Worker => "WORKER_ERROR",
             Self::Resources => "WORKER_RESOURCE_LIMIT",
@@ -90,6 +94,7 @@ impl Error {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Body => StatusCode::BAD_REQUEST,
             Self::NoDeno | Self::Boot(_) | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Self::Worker => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Idle(_) => StatusCode::GATEWAY_TIMEOUT,

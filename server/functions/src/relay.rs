@@ -75,7 +75,7 @@ impl IncomingCall {
 
 /// Sends `incoming` to the process of `call`, and returns the answer as soon as its head has arrived.
 ///
-/// Errors: [`Error::Idle`] when no answer arrives in time; [`Error::Worker`] or [`Error::Resources`] when the process
+/// Errors: [`Error::Body`] when the caller's body breaks off; [`Error::Idle`] when no answer arrives in time; [`Error::Worker`] or [`Error::Resources`] when the process
 /// ends.
 pub(crate) async fn relay(
     incoming: IncomingCall,
@@ -89,7 +89,7 @@ pub(crate) async fn relay(
     let (mut head, connection) = match call.worker.connections.send(outgoing, begun + limits.request).await {
         Ok(answered) => answered,
         Err(Failure::Late) => return Err(Error::Idle(limits.request)),
-        Err(Failure::Caller) => return Err(Error::Worker),
+        Err(Failure::Caller) => return Err(Error::Body),
         Err(Failure::Broken | Failure::Unreachable | Failure::Unsent(_)) => {
             return Err(match Box::pin(call.worker.end_within(END_LIMIT)).await {
                 Some(End::Memory | End::Cpu | End::Stuck) => Error::Resources,

@@ -1,4 +1,4 @@
-//! Refuses bodies that are too large or arrive too slowly.
+//! Refuses bodies that are too large, arrive too slowly, or break off.
 
 use std::io;
 use std::sync::Arc;
@@ -25,18 +25,22 @@ const MIN_RATE: u64 = 512;
 const FINE: u8 = 0;
 const TOO_LARGE: u8 = 1;
 const TOO_SLOW: u8 = 2;
+/// Its encoding is invalid, or the client has disconnected.
+const BROKEN: u8 = 3;
 
 /// The outcome of reading a body, set by [`WatchedBody`].
 pub(crate) struct BodyWatch(Option<Arc<AtomicU8>>);
 
 impl BodyWatch {
-    /// Returns the refusal of a body that was cut off for the service, because it was larger than `limit` bytes or
-    /// arrived too slowly; `None` if it was not.
-    pub(crate) fn refusal(&self, limit: u64) -> Option<Response> {
-        match self.0.as_ref()?.load(Ordering::Relaxed) {
-            TOO_LARGE => Some(too_large(limit)),
-            TOO_SLOW => Some(too_slow()),
-            _ => None,
+    /// Returns the answer to a request whose body was cut off for the service: a refusal, if it was larger than `limit`
+    /// bytes or arrived too slowly. If it broke off, that is not the server's failure, so a refusal replaces the service's
+    /// `answer` if that is an error of the server. Otherwise `answer` itself is returned.
+    pub(crate) fn judge(&self, limit: u64, answer: Response) -> Response {
+        match self.0.as_ref().map_or(FINE, |verdict| verdict.load(Ordering::Relaxed)) {
+            TOO_LARGE => too_large(limit),
+            TOO_SLOW => too_slow(),
+            BROKEN if answer.status().is_server_error() => broken(),
+            _ => answer,
         }
     }
 }
@@ -97,7 +101,14 @@ impl WatchedBody {
         let Ok(chunk) = tokio::time::timeout_at(deadline, self.chunks.next()).await else {
             return Some(Err(self.refuse(TOO_SLOW, "the request body comes too slowly")));
         };
-        let Some(Ok(bytes)) = &chunk else { return chunk };
+        let bytes = match &chunk {
+            Some(Ok(bytes)) => bytes,
+            Some(Err(_)) => {
+                self.verdict.store(BROKEN, Ordering::Relaxed);
+                return chunk;
+            }
+            None => return None,
+        };
         self.received += bytes.len() as u64;
         if self.received > self.limit {
             return Some(Err(self.refuse(TOO_LARGE, "the request body is too large")));
@@ -115,6 +126,11 @@ impl WatchedBody {
 pub(crate) fn too_large(limit: u64) -> Response {
     let message = format!("Request body is larger than the {limit} bytes that are allowed here");
     response::json(StatusCode::PAYLOAD_TOO_LARGE, &json!({ "message": message }))
+}
+
+fn broken() -> Response {
+    let message = "Request body is malformed or incomplete";
+    response::json(StatusCode::BAD_REQUEST, &json!({ "message": message }))
 }
 
 fn too_slow() -> Response {

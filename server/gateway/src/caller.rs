@@ -1,20 +1,19 @@
 //! The caller of a request: address, API key and token.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Deref;
 use std::sync::Arc;
 
 use fairness::Network;
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use poem::web::RemoteAddr;
 use poem::{Addr, FromRequest, Request, RequestBody};
 use tokens::ApiKeyKind;
 
-use crate::RequestId;
-
-const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+use crate::forwarded::X_FORWARDED_FOR;
+use crate::{ExternalUrl, RequestId};
 
 /// The sender of a request, as far as the gateway knows. It is in the extensions of every request behind a
 /// [`crate::Face`].
@@ -35,6 +34,8 @@ pub struct Caller {
     pub bearer: Option<Bearer>,
     /// The source of `bearer`. An API key gives access to the project, but is not a user's token.
     pub bearer_source: BearerSource,
+    /// The URL under which clients reach the API, if the settings name one.
+    pub external_url: Option<Arc<ExternalUrl>>,
 }
 
 /// The source of a [`Caller::bearer`].
@@ -113,36 +114,53 @@ fn token_start(header: &HeaderValue) -> Option<usize> {
 /// Returns the address of the client: that of the peer, or the one that the outermost of `trusted_proxies` proxies
 /// added.
 pub(crate) fn address(request: &Request, trusted_proxies: usize) -> IpAddr {
-    let forwarded = || {
-        let values = request.headers().get_all(X_FORWARDED_FOR);
-        let entries =
-            values.iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
-        let entries: Vec<&str> = entries.collect();
-        // Entries further left existed before the first trusted proxy received the request, so any client may have
-        // written them.
-        entries.iter().rev().nth(trusted_proxies - 1).and_then(|entry| parse_address(entry.trim()))
-    };
-    let forwarded = if trusted_proxies == 0 { None } else { forwarded() };
-    forwarded.unwrap_or(match request.remote_addr() {
+    forwarded_address(request.headers(), trusted_proxies).unwrap_or(match request.remote_addr() {
         RemoteAddr(Addr::SocketAddr(peer)) => peer.ip().to_canonical(),
         _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
     })
 }
 
-fn parse_address(entry: &str) -> Option<IpAddr> {
-    let with_port = || entry.parse::<SocketAddr>().ok().map(|address| address.ip());
-    let bare = entry.trim_start_matches('[').trim_end_matches(']');
-    bare.parse().ok().or_else(with_port)
+/// Returns the entry of `X-Forwarded-For` that the outermost of `trusted_proxies` proxies added. If it is missing, or is
+/// no address, the request has not passed all of the proxies, or one of them hides addresses; then the next entry
+/// counts, whose writer is nearer. `None` without any.
+fn forwarded_address(headers: &HeaderMap, trusted_proxies: usize) -> Option<IpAddr> {
+    // Entries further left existed before the first trusted proxy received the request, so any client may have written
+    // them. They may have any bytes, and share a line with those of proxies.
+    let entries = headers.get_all(X_FORWARDED_FOR).iter().rev();
+    let entries = entries.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
+    entries.take(trusted_proxies).filter_map(parse_address).last()
+}
+
+/// Reads an address as proxies write it: with or without brackets, port and zone (RFC 7239, section 6; RFC 6874).
+fn parse_address(entry: &[u8]) -> Option<IpAddr> {
+    let entry = std::str::from_utf8(entry).ok()?.trim();
+    let address = match entry.strip_prefix('[') {
+        Some(rest) => rest.split_once(']')?.0,
+        // An IPv4 address has one colon at most, before its port.
+        None => match entry.split_once(':') {
+            Some((address, port)) if !port.contains(':') => address,
+            _ => entry,
+        },
+    };
+    let without_zone = address.split_once('%').map_or(address, |(address, _)| address);
+    let address = match without_zone.contains(':') {
+        true => without_zone.parse::<Ipv6Addr>().ok()?.into(),
+        false => without_zone.parse::<Ipv4Addr>().ok()?.into(),
+    };
+    Some(IpAddr::to_canonical(&address))
 }
 
 #[cfg(test)]
 mod tests {
+    use poem::http::uri::Scheme;
+    use poem::web::LocalAddr;
+
     use super::*;
 
     fn seen(forwarded: &[&str], trusted_proxies: usize) -> String {
         let mut request = Request::builder();
         for value in forwarded {
-            request = request.header(X_FORWARDED_FOR, *value);
+            request = request.header(X_FORWARDED_FOR, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
         address(&request.finish(), trusted_proxies).to_string()
     }
@@ -169,8 +187,62 @@ mod tests {
         assert_eq!(seen(&headers, 0), "0.0.0.0");
         assert_eq!(seen(&headers, 1), "10.0.0.2");
         assert_eq!(seen(&headers, 2), "203.0.113.7");
-        assert_eq!(seen(&["[2001:db8::1]:443"], 1), "2001:db8::1");
-        assert_eq!(seen(&["203.0.113.7:8080"], 1), "203.0.113.7");
         assert_eq!(seen(&["unknown"], 1), "0.0.0.0");
+    }
+
+    #[test]
+    fn forwarded_addresses_are_read_as_proxies_write_them() {
+        for (written, address) in [
+            ("203.0.113.7", "203.0.113.7"),
+            ("203.0.113.7:8080", "203.0.113.7"),
+            ("[203.0.113.7]:8080", "203.0.113.7"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("2001:DB8:0:0::1", "2001:db8::1"),
+            ("[2001:db8::1]", "2001:db8::1"),
+            ("[2001:db8::1]:443", "2001:db8::1"),
+            ("fe80::1%eth0", "fe80::1"),
+            ("[fe80::1%25eth0]:443", "fe80::1"),
+            // One client has one name, whichever family its proxy listens on.
+            ("::ffff:203.0.113.7", "203.0.113.7"),
+            ("[::ffff:203.0.113.7]:8080", "203.0.113.7"),
+            ("::ffff:127.0.0.1", "127.0.0.1"),
+        ] {
+            assert_eq!(seen(&[written], 1), address, "{written}");
+            assert_eq!(seen(&[&format!("6.6.6.6,\t{written} "), "10.0.0.2"], 2), address, "{written}");
+        }
+        for none in ["", "unknown", "_hidden", "unix:", "203.0.113", "[2001:db8::1", "a:b", "203.0.113.7.9:1"]
+        {
+            assert_eq!(seen(&[none], 1), "0.0.0.0", "{none}");
+        }
+    }
+
+    #[test]
+    fn a_caller_cannot_hide_the_entries_of_proxies() {
+        for own in ["6.6.6.6, \u{e9}", "\"6.6.6.6", ",,,", "unknown", "[", "6.6.6.6,,"] {
+            // On the same line, as nginx writes them, and on lines of their own, as HAProxy does.
+            assert_eq!(seen(&[&format!("{own}, 203.0.113.7")], 1), "203.0.113.7", "{own}");
+            assert_eq!(seen(&[own, "203.0.113.7"], 1), "203.0.113.7", "{own}");
+            assert_eq!(seen(&[own, "203.0.113.7", "10.0.0.2"], 2), "203.0.113.7", "{own}");
+        }
+        // Whoever leaves out the outer of two proxies is known by the entry of the inner one, not by the peer's address.
+        assert_eq!(seen(&["203.0.113.7"], 2), "203.0.113.7");
+        assert_eq!(seen(&["unknown, 203.0.113.7"], 2), "203.0.113.7");
+    }
+
+    #[test]
+    fn the_peers_address_has_one_form() {
+        for (peer, address) in [
+            ("[::ffff:203.0.113.7]:1", "203.0.113.7"),
+            ("[2001:db8::1]:1", "2001:db8::1"),
+            ("127.0.0.1:1", "127.0.0.1"),
+        ] {
+            let peer = RemoteAddr(Addr::SocketAddr(peer.parse().unwrap()));
+            let (head, ()) = http::Request::new(()).into_parts();
+            let parts = poem::RequestParts::from((head, LocalAddr::default(), peer, Scheme::HTTP));
+            assert_eq!(
+                super::address(&Request::from_parts(parts, poem::Body::empty()), 0).to_string(),
+                address
+            );
+        }
     }
 }

@@ -30,8 +30,6 @@ pub struct Face<E> {
     body_limit: u64,
     /// Whether the service itself answers preflights and sets the headers of CORS.
     owns_cors: bool,
-    /// Whether the service gets the headers of proxies even if no proxy is trusted.
-    passes_forwarding: bool,
     /// Which headers of its answers scripts of other origins may read.
     exposed: HeaderValue,
     names: Names,
@@ -54,7 +52,6 @@ impl<E: Endpoint> Face<E> {
             keyless,
             body_limit,
             owns_cors: false,
-            passes_forwarding: true,
             exposed: cors::ANY,
             names: Names::default(),
             metrics,
@@ -71,13 +68,6 @@ impl<E: Endpoint> Face<E> {
     /// Leaves cross-origin requests to the service: it answers preflights, and sets the CORS headers of its answers.
     pub fn without_cors(mut self) -> Self {
         self.owns_cors = true;
-        self
-    }
-
-    /// Hides the headers of proxies from the service, unless there are trusted proxies: any caller could send such
-    /// headers.
-    pub fn without_untrusted_forwarding(mut self) -> Self {
-        self.passes_forwarding = false;
         self
     }
 
@@ -116,8 +106,8 @@ impl<E: Endpoint> Face<E> {
         if inner.credentials.is_some() {
             hide_key(&mut request);
         }
-        if !self.passes_forwarding && inner.settings.trusted_proxies == 0 {
-            forwarded::remove(request.headers_mut());
+        if inner.settings.trusted_proxies == 0 && forwarded::remove(request.headers_mut()) {
+            self.gateway.warn_of_untrusted_proxies();
         }
         let api_key = match key_check {
             KeyCheck::Valid(kind) => Some(kind),
@@ -130,12 +120,13 @@ impl<E: Endpoint> Face<E> {
             api_key,
             bearer,
             bearer_source,
+            external_url: inner.external_url.clone(),
         });
         let Ok(watch) = body_limit::apply(&mut request, self.body_limit) else {
             return body_limit::too_large(self.body_limit);
         };
         let response = fairness::on_behalf_of(record.network, self.call_service(request, record)).await;
-        watch.refusal(self.body_limit).unwrap_or(response)
+        watch.judge(self.body_limit, response)
     }
 
     fn needs_key(&self, path: &str) -> bool {

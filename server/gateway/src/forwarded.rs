@@ -3,32 +3,95 @@
 use http::header::{FORWARDED, VIA};
 use http::{HeaderMap, HeaderName};
 
-/// Headers in which proxies and content delivery networks describe the original request.
-const HEADERS: [HeaderName; 15] = [
-    FORWARDED,
-    VIA,
-    HeaderName::from_static("x-forwarded-for"),
-    HeaderName::from_static("x-forwarded-host"),
-    HeaderName::from_static("x-forwarded-port"),
-    HeaderName::from_static("x-forwarded-prefix"),
-    HeaderName::from_static("x-forwarded-proto"),
-    HeaderName::from_static("x-forwarded-server"),
-    HeaderName::from_static("x-original-forwarded-for"),
-    HeaderName::from_static("x-real-ip"),
-    HeaderName::from_static("x-client-ip"),
-    HeaderName::from_static("x-cluster-client-ip"),
-    HeaderName::from_static("true-client-ip"),
-    HeaderName::from_static("cf-connecting-ip"),
-    HeaderName::from_static("fastly-client-ip"),
+pub(crate) const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+pub(crate) const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+pub(crate) const X_FORWARDED_PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
+pub(crate) const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// The beginnings of names of headers in which proxies and content delivery networks describe the original request.
+const PREFIXES: [&str; 5] = ["x-forwarded", "x-original-", "x-envoy-", "x-rewrite-", "cf-"];
+
+/// Further names of such headers.
+const NAMES: [&str; 18] = [
+    "client-ip",
+    "fastly-client-ip",
+    "fly-client-ip",
+    "forwarded-for",
+    "front-end-https",
+    "sb-forwarded-for",
+    "true-client-ip",
+    "x-azure-clientip",
+    "x-azure-socketip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-host",
+    "x-http-host-override",
+    "x-proxyuser-ip",
+    "x-real-ip",
+    "x-scheme",
+    "x-url-scheme",
+    "x-vercel-forwarded-for",
 ];
 
-/// Removes the headers that only a trusted proxy may send.
-pub(crate) fn remove(headers: &mut HeaderMap) {
-    // Most requests have none, and comparing their few names costs less than looking up each of these.
-    if !headers.keys().any(|name| HEADERS.contains(name)) {
-        return;
-    }
-    for name in &HEADERS {
+/// Reports whether only a proxy may send the header `name`, which is in lower case.
+pub fn is_forwarding_header(name: &str) -> bool {
+    matches!(name.as_bytes(), [b'c' | b'f' | b's' | b't' | b'v' | b'x', ..])
+        && (name == FORWARDED.as_str()
+            || name == VIA.as_str()
+            || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || NAMES.contains(&name))
+}
+
+/// Removes the headers that only a trusted proxy may send. Reports whether there were any.
+pub(crate) fn remove(headers: &mut HeaderMap) -> bool {
+    // Most requests have none, so that nothing is allocated for them.
+    let found: Vec<HeaderName> =
+        headers.keys().filter(|name| is_forwarding_header(name.as_str())).cloned().collect();
+    for name in &found {
         headers.remove(name);
+    }
+    !found.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_proxies_are_told_from_those_of_clients() {
+        for name in [
+            "forwarded",
+            "via",
+            "x-forwarded",
+            "x-forwarded-for",
+            "x-forwarded-prefix",
+            "x-forwarded-client-cert",
+            "x-original-url",
+            "x-original-forwarded-for",
+            "x-rewrite-url",
+            "x-real-ip",
+            "x-host",
+            "true-client-ip",
+            "cf-connecting-ip",
+            "sb-forwarded-for",
+        ] {
+            assert!(is_forwarding_header(name), "{name}");
+        }
+        for name in [
+            "x-client-info",
+            "x-request-id",
+            "x-upsert",
+            "x-amz-date",
+            "x-http-method-override",
+            "x-supabase-api-version",
+            "content-type",
+            "cookie",
+            "tus-resumable",
+            "sb-request-id",
+            "traceparent",
+            "host",
+        ] {
+            assert!(!is_forwarding_header(name), "{name}");
+        }
     }
 }

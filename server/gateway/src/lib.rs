@@ -10,6 +10,7 @@ mod coding;
 mod connections;
 mod cors;
 mod credentials;
+mod external_url;
 mod face;
 mod forwarded;
 mod health;
@@ -19,6 +20,7 @@ mod names;
 mod nodes;
 mod origin;
 mod process;
+mod public_address;
 mod request_id;
 mod request_limits;
 mod response;
@@ -26,7 +28,7 @@ mod settings;
 mod slow;
 mod trace;
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use poem::{Endpoint, Response};
 use telemetry::Tracer;
@@ -36,13 +38,16 @@ pub use caller::{Bearer, BearerSource, Caller};
 pub use coding::accepts_coding;
 pub use connections::HeldConnection;
 pub use cors::preflight;
+pub use external_url::ExternalUrl;
 pub use face::Face;
 pub use fairness::Network;
+pub use forwarded::is_forwarding_header;
 pub use health::health;
 pub use local::RemoteRequest;
 pub use names::Names;
 pub use nodes::{Nodes, number_of};
 pub use origin::{is_host, origin};
+pub use public_address::{PublicAddress, received_host, requested_host};
 pub use request_id::RequestId;
 pub use settings::Settings;
 pub use slow::slow_statements;
@@ -59,6 +64,8 @@ pub struct Gateway(Arc<Inner>);
 
 struct Inner {
     settings: Settings,
+    /// A copy of that in the settings, for the caller of each request.
+    external_url: Option<Arc<ExternalUrl>>,
     /// `None` if requests need no API key.
     credentials: Option<Credentials>,
     metrics: Metrics,
@@ -67,6 +74,7 @@ struct Inner {
     nodes: Nodes,
     /// `None` if requests are not traced.
     tracer: Option<Tracer>,
+    untrusted_proxies: Once,
 }
 
 impl Gateway {
@@ -89,7 +97,17 @@ impl Gateway {
         request_limits.listen_to(&nodes);
         let metrics = Metrics::default();
         let connections = Connections::default();
-        Self(Arc::new(Inner { settings, credentials, metrics, request_limits, connections, nodes, tracer }))
+        Self(Arc::new(Inner {
+            external_url: settings.external_url.clone().map(Arc::new),
+            settings,
+            credentials,
+            metrics,
+            request_limits,
+            connections,
+            nodes,
+            tracer,
+            untrusted_proxies: Once::new(),
+        }))
     }
 
     /// Divides the server's `number` of connections between the networks of callers, if they come through proxies and
@@ -99,6 +117,17 @@ impl Gateway {
         if network_shares && trusted_proxies > 0 {
             self.0.connections.divide(number);
         }
+    }
+
+    /// Logs once that headers of proxies are ignored: either a proxy was forgotten in the settings, or a caller has
+    /// forged them.
+    fn warn_of_untrusted_proxies(&self) {
+        self.0.untrusted_proxies.call_once(|| {
+            tracing::warn!(
+                "a request had headers that proxies add, such as X-Forwarded-For; they are ignored, because \
+                 basalt.trusted_proxies is 0"
+            );
+        });
     }
 
     /// Returns the project's other nodes.

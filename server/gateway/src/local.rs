@@ -3,13 +3,11 @@
 //! They listen on the loopback interface. That alone does not exclude others: a proxy on this machine can reach it, and
 //! so can any web page whose host name resolves to the loopback address (DNS rebinding).
 
-use http::header::{FORWARDED, HOST, VIA};
-use http::{HeaderName, StatusCode, Uri};
+use http::{StatusCode, Uri};
 use poem::{Request, Response};
 
-/// Headers that proxies add.
-const ADDED: [HeaderName; 4] =
-    [FORWARDED, VIA, HeaderName::from_static("x-forwarded-for"), HeaderName::from_static("x-forwarded-host")];
+use crate::forwarded::is_forwarding_header;
+use crate::public_address::received_host;
 
 /// A request that does not come from a person or a program on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,13 +21,10 @@ pub enum RemoteRequest {
 impl RemoteRequest {
     /// Returns why `request` is remote; `None` if it comes from this machine.
     pub fn of(request: &Request) -> Option<Self> {
-        if ADDED.iter().any(|name| request.headers().contains_key(name)) {
+        if request.headers().keys().any(|name| is_forwarding_header(name.as_str())) {
             return Some(Self::Proxied);
         }
-        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-        // HTTP/2 has the host in the target.
-        let host = host.or_else(|| request.uri().authority().map(|authority| authority.as_str()));
-        let host = host.and_then(|host| host.parse::<Uri>().ok());
+        let host = received_host(request).and_then(|host| host.parse::<Uri>().ok());
         let is_local = host.as_ref().and_then(Uri::host).is_some_and(|name| {
             matches!(name, "127.0.0.1" | "[::1]") || name.eq_ignore_ascii_case("localhost")
         });
@@ -50,6 +45,8 @@ pub(crate) fn refusal(request: &Request, what: &str) -> Option<Response> {
 
 #[cfg(test)]
 mod tests {
+    use http::header::HOST;
+
     use super::*;
 
     #[test]
@@ -71,7 +68,7 @@ mod tests {
         }
         let request = Request::builder().uri_str("http://localhost:9000/metrics").finish();
         assert_eq!(RemoteRequest::of(&request), None);
-        for name in ADDED {
+        for name in ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"] {
             let request = Request::builder().header(HOST, "localhost").header(name, "x").finish();
             assert_eq!(RemoteRequest::of(&request), Some(RemoteRequest::Proxied));
         }

@@ -2,6 +2,8 @@
 
 use ::settings::Bytes;
 
+use crate::ExternalUrl;
+
 ::settings::settings! {
     /// What the gateway allows. The defaults suit a server that clients reach directly.
     #[derive(Debug, Clone)]
@@ -20,12 +22,14 @@ use ::settings::Bytes;
         #[setting(variables = ["BASALT_NETWORK_SHARES"], key = "basalt.network_shares")]
         pub network_shares: bool = true,
         /// How many proxies of yours a request passes before it arrives here, each of which adds the address it saw to
-        /// `X-Forwarded-For`. The caller's address is the entry that the outermost of them wrote. With 0 the header is
-        /// ignored, because then anybody could write it.
+        /// `X-Forwarded-For`. The caller's address is the entry that the outermost of them wrote. With 0 this header and all
+        /// others that only proxies may send are removed, because then anybody could write them.
         #[setting(variables = ["BASALT_TRUSTED_PROXIES"], key = "basalt.trusted_proxies")]
         pub trusted_proxies: usize = 0,
         /// Largest request body; larger ones get 413. Storage has a limit of its own.
         #[setting(variables = ["BASALT_BODY_LIMIT"], key = "basalt.body_limit")]
         pub body_limit: Bytes = Bytes(16 << 20),
+        /// The URL under which clients reach the API, if it is not the origin that a request names.
+        pub external_url: Option<ExternalUrl> = None,
     }
 }

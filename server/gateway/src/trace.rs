@@ -5,12 +5,12 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
+use http::Version;
 use http::uri::Authority;
-use http::{Version, header};
 use poem::{PathPattern, Request, Response};
 use telemetry::{Parent, Span, Tracer};
 
-use crate::{Names, RequestId};
+use crate::{Names, RequestId, received_host};
 
 /// The methods that the conventions list; any other is [`OTHER`].
 const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];
@@ -50,7 +50,7 @@ impl RequestSpan {
         if let Some(version) = protocol(request.version()) {
             span.set("network.protocol.version", version);
         }
-        if let Some(host) = host(request) {
+        if let Some(host) = received_host(request).and_then(|host| host.parse::<Authority>().ok()) {
             span.set("server.address", host.host().to_owned());
             if let Some(port) = host.port_u16() {
                 span.set("server.port", i64::from(port));
@@ -90,11 +90,6 @@ fn protocol(version: Version) -> Option<&'static str> {
         Version::HTTP_2 => Some("2"),
         _ => None,
     }
-}
-
-fn host(request: &Request) -> Option<Authority> {
-    let header = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()?.parse().ok());
-    header.or_else(|| request.original_uri().authority().cloned())
 }
 
 /// Returns a pattern of poem's with its parameters as `{name}` in place of `:name`.

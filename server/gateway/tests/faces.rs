@@ -350,7 +350,7 @@ async fn metrics_are_only_for_this_machine() {
 }
 
 #[tokio::test]
-async fn untrusted_forwarding_headers_can_be_removed() {
+async fn untrusted_forwarding_headers_reach_no_service() {
     let echo = || {
         make_sync(|request: Request| {
             let names: Vec<&str> = request.headers().keys().map(http::HeaderName::as_str).collect();
@@ -359,17 +359,64 @@ async fn untrusted_forwarding_headers_can_be_removed() {
     };
     let keys = keys();
     let sent = || {
-        let names = ["x-real-ip", "x-forwarded-for", "x-forwarded-host", "forwarded", "x-of-the-app"];
-        names.iter().fold(get("/"), |request, name| request.header(*name, "203.0.113.7"))
+        let names = [
+            "x-real-ip",
+            "x-forwarded-for",
+            "x-forwarded-host",
+            "x-forwarded-prefix",
+            "x-forwarded-proto",
+            "x-original-url",
+            "x-rewrite-url",
+            "true-client-ip",
+            "cf-connecting-ip",
+            "forwarded",
+            "x-of-the-app",
+            "x-client-info",
+        ];
+        // Each of them twice, because a service may read either.
+        names.iter().chain(&names).fold(get("/"), |request, name| request.header(*name, "203.0.113.7"))
     };
     let trusting = |trusted_proxies| {
         Gateway::new(Settings { trusted_proxies, ..Settings::default() }, keys.clone(), None)
     };
-    let hiding = |trusted| trusting(trusted).open("echo", echo()).without_untrusted_forwarding();
-    assert_eq!(ask(&hiding(0), sent()).await.1, json!("x-of-the-app"));
-    for face in [hiding(1), trusting(0).open("echo", echo())] {
-        let (_, names) = ask(&face, sent()).await;
-        assert_eq!(names.as_str().unwrap().split(' ').count(), 5, "{names}");
+    let closed = Gateway::without_keys(Settings::default());
+    for gateway in [trusting(0), closed] {
+        let (_, names) = ask(&gateway.open("echo", echo()), sent()).await;
+        let mut names: Vec<&str> = names.as_str().unwrap().split(' ').collect();
+        names.sort_unstable();
+        assert_eq!(names, ["x-client-info", "x-of-the-app"]);
+    }
+    let (_, names) = ask(&trusting(1).open("echo", echo()), sent()).await;
+    assert_eq!(names.as_str().unwrap().split(' ').count(), 12, "{names}");
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_not_the_servers_failure() {
+    let keys = keys();
+    let broken = || {
+        let parts = [Ok("some"), Err(std::io::Error::other("invalid chunk"))];
+        let body = Body::from_bytes_stream(stream::iter(parts));
+        Request::builder().method(Method::POST).uri_str("/").header("transfer-encoding", "chunked").body(body)
+    };
+    let answering = |status: StatusCode, reads: bool| {
+        make(move |mut request: Request| async move {
+            if reads {
+                assert!(request.take_body().into_bytes().await.is_err());
+            }
+            Ok::<_, poem::Error>(Response::builder().status(status).body("the service's"))
+        })
+    };
+    for (status, reads, expected) in [
+        (StatusCode::INTERNAL_SERVER_ERROR, true, 400),
+        (StatusCode::SERVICE_UNAVAILABLE, true, 400),
+        // A service may have a refusal of its own, or need no body.
+        (StatusCode::UNPROCESSABLE_ENTITY, true, 422),
+        (StatusCode::OK, true, 200),
+        (StatusCode::INTERNAL_SERVER_ERROR, false, 500),
+    ] {
+        let face = gateway(&keys).open("body", answering(status, reads));
+        let answer = face.call(broken()).await.unwrap();
+        assert_eq!(answer.status().as_u16(), expected, "{status} {reads}");
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
+use gateway::PublicAddress;
 use poem::Request;
 use poem::http::header::{
-    CONTENT_SECURITY_POLICY, HOST, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
+    CONTENT_SECURITY_POLICY, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
 };
-use poem::http::uri::Scheme;
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The origin with which a browser has reached the site.
@@ -18,18 +18,11 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// Returns the origin of `request`: its `Host`, and `https` if it came over TLS or a proxy says that it did. A
-    /// missing or malformed host counts as `localhost`.
+    /// Returns the origin of `request`. A missing or malformed host counts as `localhost`.
     pub(crate) fn of(request: &Request) -> Self {
-        let host =
-            request.header(HOST).or_else(|| request.uri().authority().map(|authority| authority.as_str()));
-        let host = host.filter(|host| gateway::is_host(host)).unwrap_or("localhost").to_owned();
-        let forwarded = request.header("x-forwarded-proto").and_then(|header| header.split(',').next());
-        let secure = match forwarded.map(str::trim) {
-            Some(scheme) => scheme.eq_ignore_ascii_case("https"),
-            None => *request.scheme() == Scheme::HTTPS,
-        };
-        Self { host, secure }
+        let PublicAddress { scheme, host, .. } = PublicAddress::received(request);
+        let host = if gateway::is_host(&host) { host.into_owned() } else { "localhost".to_owned() };
+        Self { host, secure: scheme == "https" }
     }
 
     /// Reports whether a policy can name the origin: its grammar has no IPv6 addresses.
@@ -111,6 +104,8 @@ pub(crate) fn secure(headers: &mut HeaderMap, origin: &Origin, policy: Option<&s
 
 #[cfg(test)]
 mod tests {
+    use poem::http::header::HOST;
+
     use super::*;
 
     fn origin(host: &str, proto: Option<&str>) -> Origin {

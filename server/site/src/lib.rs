@@ -41,7 +41,7 @@ pub struct Site {
 /// The server that the site's pages and scripts use.
 pub struct Server {
     /// The URL of the API for scripts; `None` for the page's origin.
-    pub url: Option<String>,
+    pub url: Option<gateway::ExternalUrl>,
     /// The origin of the storage's objects, if they have one of their own.
     pub storage_origin: Option<String>,
     /// The API key of scripts.
@@ -166,7 +166,7 @@ impl Site {
     }
 
     fn api_url(&self, origin: &Origin) -> String {
-        self.server.url.clone().unwrap_or_else(|| origin.to_string())
+        self.server.url.as_ref().map_or_else(|| origin.to_string(), |url| url.as_str().to_owned())
     }
 
     /// Returns the client's configuration as JSON.
@@ -180,7 +180,8 @@ impl Site {
 
     fn policy(&self, origin: &Origin) -> String {
         let policy = Policy {
-            api_url: self.server.url.as_deref(),
+            // A source with a path would match nothing below it (Content Security Policy Level 3, section 6.7.2.12).
+            api_url: self.server.url.as_ref().map(gateway::ExternalUrl::origin),
             storage_origin: self.server.storage_origin.as_deref(),
             connect_src: &self.settings.connect_src,
             code: &self.code,

@@ -1,7 +1,7 @@
 //! Headers, parameters and the caller of a request.
 
 use gateway::{BearerSource, Caller};
-use http::header::{AUTHORIZATION, HOST, REFERER, USER_AGENT};
+use http::header::{AUTHORIZATION, REFERER, USER_AGENT};
 use http::{HeaderMap, HeaderName, StatusCode};
 use poem::Request;
 use url::form_urlencoded;
@@ -15,7 +15,6 @@ use crate::limits::Bucket;
 use crate::{Auth, Code, Error};
 
 const AUDIENCE: HeaderName = HeaderName::from_static("x-jwt-aud");
-const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 /// The maximum number of characters in the column of `auth.users`.
 const LONGEST_AUDIENCE: usize = 255;
@@ -33,7 +32,7 @@ pub(super) fn client(request: &Request) -> Result<Client<'_>, Error> {
     let headers = request.headers();
     let user_agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
     let requested_host = RequestedHost {
-        host: header(headers, &FORWARDED_HOST).or_else(|| header(headers, &HOST)),
+        host: gateway::requested_host(request),
         is_plain: header(headers, &FORWARDED_PROTO) == Some("http"),
     };
     Ok(Client { user_agent, address: caller(request)?.address, requested_host })

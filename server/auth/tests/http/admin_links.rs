@@ -186,17 +186,21 @@ async fn links_lead_to_the_host_that_the_request_came_to_if_it_is_listed() {
     settings.mail.external_hosts = vec!["auth.row.example".to_owned()];
     let server = Server::with(settings).await;
     server.user(ADA).await;
-    let base = async |headers: &[(&str, &str)]| {
+    let base = async |server: &Server, headers: &[(&str, &str)]| {
         let bearer = format!("Bearer {}", server.keys.api_keys().service_role());
         let headers = [headers, &[("authorization", bearer.as_str())]].concat();
         let body = json!({ "type": "magiclink", "email": ADA }).to_string();
         let answer = server.send(Method::POST, "/admin/generate_link", &headers, body).await;
         answer.text("action_link").split("/verify?").next().unwrap().to_owned()
     };
-    let listed = "https://auth.row.example/auth/v1";
-    assert_eq!(base(&[("x-forwarded-host", "auth.row.example")]).await, listed);
-    assert_eq!(base(&[("host", "auth.row.example:443")]).await, listed);
-    let external = Settings::default().external_url;
-    assert_eq!(base(&[("x-forwarded-host", "evil.example"), ("host", "auth.row.example")]).await, external);
-    assert_eq!(base(&[("host", "evil.example")]).await, external);
+    let (listed, external) = ("https://auth.row.example/auth/v1", Settings::default().external_url);
+    assert_eq!(base(&server, &[("host", "auth.row.example:443")]).await, listed);
+    assert_eq!(base(&server, &[("host", "evil.example")]).await, external);
+    let noted = [("x-forwarded-host", "auth.row.example"), ("host", "inner.example")];
+    assert_eq!(base(&server, &noted).await, external, "no proxy is trusted");
+    let behind = server.behind_a_proxy().await;
+    assert_eq!(base(&behind, &noted).await, listed);
+    let evil = [("x-forwarded-host", "evil.example"), ("host", "auth.row.example")];
+    assert_eq!(base(&behind, &evil).await, external);
+    assert_eq!(base(&server, &evil).await, listed, "what a caller notes counts for nothing");
 }

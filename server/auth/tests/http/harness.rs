@@ -104,11 +104,26 @@ impl Server {
         Self::on(self.settings.clone(), Arc::clone(&self.database), keys).await
     }
 
+    /// Starts another node on the same database, behind a proxy that it trusts.
+    pub(crate) async fn behind_a_proxy(&self) -> Self {
+        let gateway = gateway::Settings { trusted_proxies: 1, ..gateway::Settings::default() };
+        Self::on_gateway(self.settings.clone(), Arc::clone(&self.database), self.keys.clone(), gateway).await
+    }
+
     async fn on(settings: Settings, database: Arc<testkit::Database>, keys: Keys) -> Self {
+        Self::on_gateway(settings, database, keys, gateway::Settings::default()).await
+    }
+
+    async fn on_gateway(
+        settings: Settings,
+        database: Arc<testkit::Database>,
+        keys: Keys,
+        gateway: gateway::Settings,
+    ) -> Self {
         let uri = database.uri_as("supabase_auth_admin");
         let login = Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
         let service = auth::service(settings.clone(), login, keys.clone(), &Nodes::default()).unwrap();
-        let gateway = Gateway::new(gateway::Settings::default(), keys.clone(), None);
+        let gateway = Gateway::new(gateway, keys.clone(), None);
         let face = gateway.guarded_except("auth", auth::keyless_paths(), service);
         let endpoint = Arc::new(poem::endpoint::ToDynEndpoint(face));
         Self { endpoint, keys, database, settings }

@@ -161,7 +161,7 @@ async fn clients_register_themselves_where_they_may() {
 #[tokio::test]
 async fn registrations_of_one_address_are_limited() {
     let limits = LimitSettings {
-        header: Some("x-forwarded-for".to_owned()),
+        header: Some("x-client".to_owned()),
         oauth_client_registration: 0.0,
         ..LimitSettings::default()
     };
@@ -169,7 +169,7 @@ async fn registrations_of_one_address_are_limited() {
     let node = server.second_node().await;
     let register = async |server: &Server, address: &str| {
         let fields = json!({ "redirect_uris": ["myapp://callback"] }).to_string();
-        server.send(Method::POST, "/oauth/clients/register", &[("x-forwarded-for", address)], fields).await
+        server.send(Method::POST, "/oauth/clients/register", &[("x-client", address)], fields).await
     };
     for attempt in 0..30 {
         let server = if attempt % 2 == 0 { &server } else { &node };

@@ -91,7 +91,8 @@ impl AuthDropIn {
         }
         let host = invocation.host.map_or_else(|| server.host.clone(), |host| host.to_string());
         let address = ListenAddress::Port(host, invocation.port.unwrap_or(server.port));
-        let (database, warnings) = (database(&server), reader.finish());
+        let (database, mut warnings) = (database(&server), reader.finish());
+        warnings.extend(super::forget_untrusted_header(&mut auth, &gateway));
         Ok(Some(Self { auth, keys, database, gateway, address, log_level: server.log_level, warnings }))
     }
 }

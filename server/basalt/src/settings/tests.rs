@@ -209,6 +209,27 @@ fn env_is_replaced_by_a_variable() {
 }
 
 #[test]
+fn the_external_url_may_have_a_path() {
+    let settings = read("[api]\nexternal_url = 'https://example.org/team/api/'", &[]);
+    assert_eq!(settings.server.external_url.as_deref(), Some("https://example.org/team/api"));
+    let external_url = settings.gateway.external_url.unwrap();
+    assert_eq!((external_url.origin(), external_url.prefix()), ("https://example.org", "/team/api"));
+}
+
+#[test]
+fn a_header_that_is_removed_does_not_tell_clients_apart() {
+    let header = |name: &str, trusted_proxies: &str| {
+        let variables = [("GOTRUE_RATE_LIMIT_HEADER", name), ("BASALT_TRUSTED_PROXIES", trusted_proxies)];
+        let settings = read("", &variables);
+        let warns = settings.warnings.iter().any(|warning| warning.contains("GOTRUE_RATE_LIMIT_HEADER"));
+        (settings.services.auth.unwrap().limits.header.is_some(), warns)
+    };
+    assert_eq!(header("X-Real-IP", "0"), (false, true));
+    assert_eq!(header("X-Real-IP", "1"), (true, false));
+    assert_eq!(header("X-Of-Mine", "0"), (true, false));
+}
+
+#[test]
 fn buckets_are_read_with_their_files() {
     let config = "[storage.buckets.\"blog.images\"]\npublic = true\nfile_size_limit = '5MiB'\n\
                   allowed_mime_types = ['image/png']\nobjects_path = './storage/blog'";

@@ -6,6 +6,7 @@ use gateway::Caller;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, StatusCode};
 use percent_encoding::percent_decode_str;
+use poem::error::ReadBodyError;
 use poem::{Body, Request, Response};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -154,7 +155,10 @@ async fn accept(realtime: &Realtime, mut request: Request) -> Result<(Access, St
     let body: Body = request.take_body();
     let limit = realtime.settings().max_payload_size() * 4 + ENVELOPE;
     let body = body.into_bytes_limit(limit).await;
-    let body = body.map_err(|_| Error::Unprocessable("Payload size exceeds tenant limit"))?;
+    let body = body.map_err(|error| match error {
+        ReadBodyError::PayloadTooLarge => Error::Unprocessable("Payload size exceeds tenant limit"),
+        _ => Error::BadRequest("Request body is malformed or incomplete"),
+    })?;
     Ok((access, headers, body.to_vec()))
 }
 

@@ -6,7 +6,8 @@
 
 use std::time::Duration;
 
-use poem::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, LOCATION};
+use gateway::PublicAddress;
+use poem::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use poem::http::{HeaderName, HeaderValue, Method, StatusCode};
 use poem::{Request, Response};
 use time::OffsetDateTime;
@@ -210,27 +211,10 @@ impl Call<'_> {
         Ok(response)
     }
 
-    /// Returns the address of an upload as the client reaches it: the headers of proxies take precedence.
+    /// Returns the address of an upload as the client reaches it.
     fn location(&self, request: &Request, id: Uuid) -> String {
-        let noted =
-            |name| request.header(name).and_then(|value: &str| value.split(',').next()).map(str::trim);
-        let scheme = match noted("x-forwarded-proto").or_else(|| request.uri().scheme_str()) {
-            Some("https") => "https",
-            _ => request.scheme().as_str(),
-        };
-        let mut host = noted("x-forwarded-host")
-            .or_else(|| request.header(HOST))
-            .or_else(|| request.uri().authority().map(poem::http::uri::Authority::as_str))
-            .filter(|host| gateway::is_host(host))
-            .unwrap_or("localhost")
-            .to_owned();
-        if let Some(port) = noted("x-forwarded-port").filter(|port| !matches!(*port, "80" | "443"))
-            && !host.contains(':')
-            && port.parse::<u16>().is_ok()
-        {
-            host = format!("{host}:{port}");
-        }
-        let prefix = noted("x-forwarded-prefix").unwrap_or_default().trim_end_matches('/');
+        let PublicAddress { scheme, host, prefix } = PublicAddress::of(request);
+        let host = if gateway::is_host(&host) { &*host } else { "localhost" };
         let mount = origin::mount(request);
         let signed = if self.is_signed { "/sign" } else { "" };
         format!("{scheme}://{host}{prefix}{mount}/upload/resumable{signed}/{id}")

@@ -1,7 +1,7 @@
 //! The signer of a request: the holder of the project's access key, or a user with a session token.
 
+use gateway::PublicAddress;
 use poem::Request;
-use poem::http::header::HOST;
 use s3s::{S3Error, S3ErrorCode};
 
 use super::signature::{Claim, Credential, SignedRequest, SigningKey, denied};
@@ -24,8 +24,10 @@ pub(super) fn authenticate(
     let token = claim.session_token.as_deref();
     let key = signing_key(storage, &claim.credential, token)?;
     let signed = SignedRequest { method: request.method(), headers: request.headers(), query };
-    let addresses = addresses(request);
-    if !addresses.iter().any(|(host, path)| claim.holds(&key, &signed, host, path)) {
+    // Exactly one address, and nothing that the caller adds is a part of its path: otherwise a presigned URL would be good
+    // for every object to whose path a caller can add what the signature is over.
+    let address = PublicAddress::of(request);
+    if !claim.holds(&key, &signed, &address.host, &format!("{}{}", address.prefix, path(request))) {
         return Err(mismatch(token.is_some()));
     }
     Ok((caller(storage, request, token)?, key))
@@ -77,28 +79,9 @@ pub(super) fn mismatch(has_session_token: bool) -> S3Error {
     S3Error::with_message(S3ErrorCode::SignatureDoesNotMatch, format!("{message} {hint}"))
 }
 
-/// Returns the hosts and paths that the client may have sent the request to: as it was received here, and as the
-/// proxies in front have received it according to their headers.
-fn addresses(request: &Request) -> Vec<(String, String)> {
-    let noted = |name| request.header(name).and_then(|value: &str| value.split(',').next()).map(str::trim);
-    let own =
-        request.header(HOST).or_else(|| request.uri().authority().map(poem::http::uri::Authority::as_str));
-    let mut hosts = vec![own.unwrap_or_default().to_owned()];
-    if let Some(host) = noted("x-forwarded-host") {
-        hosts.push(host.to_ascii_lowercase());
-        if let Some(port) = noted("x-forwarded-port") {
-            let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-            hosts.push(format!("{}:{port}", name.to_ascii_lowercase()));
-        }
-    }
+/// Returns the path that was received, as the client encoded it.
+fn path(request: &Request) -> &str {
     let (path, own_path) = (request.original_uri().path(), request.uri().path());
     // Without a router in front, the service's own path is the only one.
-    let path = if path.ends_with(own_path) { path } else { own_path };
-    let mut paths = vec![path.to_owned()];
-    if let Some(prefix) = noted("x-forwarded-prefix") {
-        paths.push(format!("{}{path}", prefix.trim_end_matches('/')));
-        // For a proxy that reports the prefix that it has removed, if that includes this service's mount point.
-        paths.push(format!("{}{own_path}", prefix.trim_end_matches('/')));
-    }
-    hosts.iter().flat_map(|host| paths.iter().map(|path| (host.clone(), path.clone()))).collect()
+    if path.ends_with(own_path) { path } else { own_path }
 }

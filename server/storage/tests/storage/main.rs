@@ -16,6 +16,7 @@ mod resumable;
 mod resumable_parts;
 mod rules;
 mod s3;
+mod s3_address;
 mod s3_client;
 mod s3_form;
 mod s3_multipart;

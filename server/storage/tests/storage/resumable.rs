@@ -67,15 +67,9 @@ async fn an_upload_comes_part_by_part() {
         ("cacheControl", "60"),
         ("metadata", "{\"team\":\"blue\"}"),
     ]);
-    let headers = [
-        ("upload-length", "10"),
-        ("upload-metadata", &*values),
-        ("x-forwarded-proto", "https"),
-        ("x-forwarded-host", "example.org"),
-        ("x-forwarded-prefix", "/storage/v1"),
-    ];
+    let headers = [("upload-length", "10"), ("upload-metadata", &*values)];
     let created = send(&server, Method::POST, "/upload/resumable", &headers, "").await;
-    assert!(created.header("location").starts_with("https://example.org/storage/v1/upload/resumable/"));
+    assert!(created.header("location").starts_with("http://localhost/upload/resumable/"));
     assert!(created.header("upload-expires").ends_with(" GMT"));
     assert_eq!(created.header("tus-resumable"), "1.0.0");
     let path = path(&created);
@@ -100,6 +94,36 @@ async fn an_upload_comes_part_by_part() {
     assert_eq!(head.header("upload-offset"), "10");
     assert_eq!(send(&server, Method::DELETE, &path, &[], "").await.status, StatusCode::BAD_REQUEST);
     assert_eq!(patch(&server, &path, "10", "x").await.status, StatusCode::CONFLICT);
+}
+
+#[tokio::test]
+async fn an_upload_is_where_the_client_reaches_it() {
+    let mut server = server().await;
+    let place = async |server: &Server, headers: &[(&str, &str)]| {
+        let metadata = named("one");
+        let mut all = vec![("upload-length", "3"), ("upload-metadata", &*metadata)];
+        all.extend_from_slice(headers);
+        let created = send(server, Method::POST, "/upload/resumable", &all, "").await;
+        let location = created.header("location").to_owned();
+        location.split("/upload/resumable/").next().unwrap().to_owned()
+    };
+    let noted = [
+        ("host", "inner:5000"),
+        ("x-forwarded-proto", "https"),
+        ("x-forwarded-host", "example.org"),
+        ("x-forwarded-port", "8443"),
+        ("x-forwarded-prefix", "/evil"),
+    ];
+    let direct = [("host", "example.org")];
+    assert_eq!(place(&server, &noted).await, "http://inner:5000", "what callers note counts for nothing");
+    let external_url = gateway::ExternalUrl::parse("https://example.org/api").ok();
+    server.behind(gateway::Settings { external_url: external_url.clone(), ..Default::default() });
+    assert_eq!(place(&server, &direct).await, "https://example.org/api");
+    assert_eq!(place(&server, &[("host", "127.0.0.1:54321")]).await, "http://127.0.0.1:54321");
+    server.behind(gateway::Settings { trusted_proxies: 1, ..Default::default() });
+    assert_eq!(place(&server, &noted).await, "https://example.org:8443");
+    server.behind(gateway::Settings { trusted_proxies: 1, external_url, ..Default::default() });
+    assert_eq!(place(&server, &[&noted[..3], &noted[4..]].concat()).await, "https://example.org/api");
 }
 
 #[tokio::test]

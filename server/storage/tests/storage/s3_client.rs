@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::support::{Answer, Server};
 
 pub(crate) const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
-const HOST: &str = "basalt.test";
+pub(crate) const HOST: &str = "basalt.test";
 
 /// Who signs, and for which region.
 #[derive(Clone)]
@@ -17,6 +17,7 @@ pub(crate) struct Signer {
     pub(crate) secret: String,
     pub(crate) token: Option<String>,
     pub(crate) region: String,
+    pub(crate) host: String,
     pub(crate) time: time::OffsetDateTime,
 }
 
@@ -51,6 +52,7 @@ impl Signer {
             secret: keys.secret.expose().to_owned(),
             token: None,
             region: keys.region.clone(),
+            host: HOST.to_owned(),
             time: time::OffsetDateTime::now_utc(),
         }
     }
@@ -97,7 +99,7 @@ impl Signer {
     ) -> Vec<(String, String)> {
         let mut all: Vec<(String, String)> =
             headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        all.push(("host".to_owned(), HOST.to_owned()));
+        all.push(("host".to_owned(), self.host.clone()));
         all.push(("x-amz-date".to_owned(), self.date()));
         all.push(("x-amz-content-sha256".to_owned(), payload.to_owned()));
         if let Some(token) = &self.token {
@@ -132,7 +134,8 @@ impl Signer {
         let pairs: Vec<String> =
             pairs.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
         let query = pairs.join("&");
-        let canonical = format!("{method}\n{path}\n{query}\nhost:{HOST}\n\nhost\n{UNSIGNED}");
+        let host = &self.host;
+        let canonical = format!("{method}\n{path}\n{query}\nhost:{host}\n\nhost\n{UNSIGNED}");
         format!("{query}&X-Amz-Signature={}", self.signature(&canonical))
     }
 }

@@ -85,6 +85,11 @@ impl Server {
         Self { storage, gateway, keys, database: pool, _database: database, client, folder }
     }
 
+    /// Puts the service behind a gateway with these settings.
+    pub(crate) fn behind(&mut self, settings: gateway::Settings) {
+        self.gateway = Gateway::new(settings, self.keys.clone(), None);
+    }
+
     /// Returns the folder that is seeded from.
     pub(crate) fn folder(&self) -> &'static Path {
         Box::leak(self.folder.path().join("files").into_boxed_path())

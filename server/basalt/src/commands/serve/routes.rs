@@ -33,7 +33,7 @@ pub(super) fn public(
     let others = match settings.site.enabled {
         true => {
             let server = Server {
-                url: settings.server.external_url.clone(),
+                url: settings.gateway.external_url.clone(),
                 storage_origin: storage_origin.clone(),
                 key: keys.api_keys().publishable().to_owned(),
                 has_channels: settings.services.realtime.is_some(),
@@ -67,7 +67,7 @@ pub(super) fn public(
     }
     if let Some(functions) = functions {
         let face = gateway.open("functions", functions.endpoint());
-        let face = face.without_cors().without_untrusted_forwarding().named(functions::names());
+        let face = face.without_cors().named(functions::names());
         routes = routes.mount("/functions/v1", face);
     }
     let elsewhere = gateway.open("none", endpoint::make(not_found)).boxed();
