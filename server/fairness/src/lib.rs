@@ -2,8 +2,8 @@
 //! their networks, so that one caller cannot take all of it.
 //!
 //! A [`FairSemaphore`] has a number of permits and a queue. A [`Network`] gets another permit while it has fewer than
-//! three times as many as are free. Alone it gets three quarters of all. Several greedy networks get less each, and leave
-//! some free for a newcomer: this is the scheme of dynamic thresholds, with which switches divide their buffers.
+//! three times as many as are free. Alone it gets three quarters of all, the next one three quarters of the rest. What
+//! comes back goes to those who have little: this is the scheme of dynamic thresholds, with which switches divide their buffers.
 //!
 //! The network for which a task works is set by [`on_behalf_of`]. The server itself and programs on its machine have no
 //! network; they get any permit that is free.
