@@ -108,6 +108,7 @@ mod tests {
             api_key: None,
             bearer: None,
             bearer_source: BearerSource::Authorization,
+            network: None,
             external_url: external.map(|url| Arc::new(ExternalUrl::parse(url).unwrap())),
         };
         request.extensions_mut().insert(caller);
