@@ -1,7 +1,7 @@
 //! Row changes: subscriptions of clients, and the delivery of changes to them.
 //!
 //! The way of a change: `feed` reads it from the replication stream, `audience` has the channels that asked for such
-//! changes, `evaluator` asks Postgres the `queries` that decide who gets it, `payload` writes it, and `batch` does all
+//! changes, `evaluator` and `slow_filters` ask Postgres the `queries` that decide who gets it, `payload` writes it, and `batch` does all
 //! this for many changes at once.
 
 mod audience;
@@ -15,6 +15,7 @@ mod filter;
 mod payload;
 mod queries;
 mod resolve;
+mod slow_filters;
 mod subscriptions;
 mod table;
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from '
 
 import { start, type ChannelServer } from './server.ts'
 import { isOwn, moment, signed, inSeconds, somebody, sql, unique, Wires } from './stage.ts'
-import { change, changes, subscribed, watch, type Binding } from './watch.ts'
+import { change, changes, ended, subscribed, unsubscribed, watch, type Binding } from './watch.ts'
 import type { Wire } from './wire.ts'
 
 const wires = new Wires()
@@ -35,6 +35,11 @@ const PROBES = [
   'id=gt.0,pin=gt.4000',
   'owner=not.is.null',
 ]
+
+/** A pattern that takes Postgres longer than it may for a long word of the letter a, and the SQL of such a word. */
+const SLOW = '(?=.*(?=.*b)c)d'
+const LONG = `'the s' || repeat('a', 5000)`
+const FAILED = 'Unable to subscribe to changes: the filter cannot be evaluated'
 
 describe.skipIf(!isOwn)('of rows that policies hide', () => {
   const table = 'letters'
@@ -177,6 +182,50 @@ describe.skipIf(!isOwn)('of rows that policies hide', () => {
     await sql(`delete from ${other}`)
     expect((await change(wire, all)).old_record).toEqual({})
     expect(changes(wire, byCode)).toEqual([])
+  })
+
+  test('a filter that fails on a hidden row tells nothing of it', async () => {
+    const wire = await wires.add()
+    const [probe, other, byKey, all] = ['probe', 'other', 'key', 'all'].map(unique) as [
+      string,
+      string,
+      string,
+      string,
+    ]
+    const person = await somebody()
+    for (const [room, filter] of [
+      [probe, `body=like.the s%,body=match.${SLOW}`],
+      [other, `body=like.the t%,body=match.${SLOW}`],
+      [byKey, `id=gt.0,body=match.${SLOW}`],
+      [all, ''],
+    ] as const)
+      await watch(wire, room, [{ event: '*', ...place, filter }], person)
+    const told = () =>
+      wire.received.filter(
+        ({ topic, event, payload }) =>
+          [probe, other, byKey].some((room) => topic === `realtime:${room}`) &&
+          (event === 'postgres_changes' ||
+            (event === 'system' && (payload as { status: string }).status !== 'ok')),
+      )
+
+    await sql(`insert into ${name} values (20, 'somebody', false, ${LONG}, 1)`)
+    await sql(`update ${name} set pin = 2 where id = 20`)
+    await sql(`insert into ${name} values (21, 'somebody', true, 'seen', 1)`)
+    expect((await change(wire, all)).record).toMatchObject({ id: 21 })
+    await sql(`delete from ${name} where id = 20`)
+    expect((await change(wire, all)).old_record).toEqual({ id: 20 })
+    expect(told()).toEqual([])
+
+    // Of rows that it sees, the subscriber is told what passes, and what fails.
+    await sql(`insert into ${name} values (22, 'somebody', true, 'the s dcb', 1)`)
+    for (const room of [probe, byKey, all])
+      expect((await change(wire, room)).record).toMatchObject({ id: 22 })
+    await sql(`insert into ${name} values (23, 'somebody', true, ${LONG}, 1)`)
+    for (const room of [probe, byKey])
+      expect(await ended(wire, room)).toEqual(unsubscribed(room, FAILED))
+    expect((await change(wire, all)).record).toMatchObject({ id: 23 })
+    expect(told()).toEqual([])
+    await sql(`delete from ${name}`)
   })
 
   test('rows that are emptied out are not told', async () => {

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
 import { isOwn, moment, somebody, sql, Tables, unique, Wires } from './stage.ts'
-import { change, subscribed, unsubscribed, watch, type Binding } from './watch.ts'
+import { change, ended, subscribed, unsubscribed, watch, type Binding } from './watch.ts'
 
 const wires = new Wires()
 afterEach(() => wires.close())
@@ -12,6 +12,12 @@ const tables = new Tables(SCHEMA)
 const published = tables.published.bind(tables)
 
 const INVALID = 'Unable to subscribe to changes: the filter cannot be evaluated'
+
+/** The longest time in milliseconds that slow filters may delay the changes of others, on a busy machine. */
+const LONGEST_DELAY = 8000
+/** Filters that Postgres cannot evaluate in time for a long word of the letter a. */
+const SLOW_FILTERS = Array.from({ length: 60 }, (_, n) => `word=match.(?=.*(?=.*b)c)d${String(n)}`)
+const LONG = `repeat('a', 5000)`
 
 /** Returns a binding to all changes of a table. */
 const all = (table: string, more: Binding = {}): Binding => ({
@@ -85,9 +91,51 @@ describe.skipIf(!isOwn)('everybody else gets their changes', () => {
     expect((await change(other.wire, other.room)).record).toEqual({ id: 1, word: 'z' })
     await sql(`alter table ${name} alter column word type int using 5;
                insert into ${name} values (2, 7)`)
-    expect(await other.wire.system(other.room)).toEqual(unsubscribed(other.room, INVALID))
+    expect(await ended(other.wire, other.room)).toEqual(unsubscribed(other.room, INVALID))
     expect((await change(one.wire, one.room)).record).toEqual({ id: 2, word: 7 })
   })
+
+  test('without long delay, though the filters of one are slow', async () => {
+    const name = await published('slow', 'id int primary key, word text')
+    const elsewhere = await published('elsewhere', 'id int primary key')
+    const one = await watching([all('slow')])
+    const two = await watching([all('elsewhere')])
+    const other = await watching(SLOW_FILTERS.map((filter) => all('slow', { filter })))
+    const begun = Date.now()
+    await sql(`insert into ${name} values (1, ${LONG}); insert into ${elsewhere} values (1)`)
+    for (const { wire, room } of [one, two])
+      expect((await change(wire, room, 60_000)).record).toMatchObject({ id: 1 })
+    expect(Date.now() - begun).toBeLessThan(LONGEST_DELAY)
+    expect(await ended(other.wire, other.room)).toEqual(unsubscribed(other.room, INVALID))
+  }, 90_000)
+
+  test('without delay, once filters were slow on rows that policies hide', async () => {
+    const name = await published(
+      'unseen',
+      'id int primary key, is_public boolean, word text',
+      `alter table ${SCHEMA}.unseen enable row level security;
+       create policy seen on ${SCHEMA}.unseen for select using (is_public)`,
+    )
+    const one = await watching([all('unseen')])
+    const other = await watching(SLOW_FILTERS.map((filter) => all('unseen', { filter })))
+    const delays: number[] = []
+    for (const id of [1, 2, 3, 4]) {
+      const begun = Date.now()
+      await sql(
+        `insert into ${name} values (${String(-id)}, false, ${LONG}), (${String(id)}, true, 'a')`,
+      )
+      expect((await change(one.wire, one.room, 60_000)).record).toMatchObject({ id })
+      delays.push(Date.now() - begun)
+    }
+    // Other tests may delay some of them.
+    expect(Math.max(...delays)).toBeLessThan(LONGEST_DELAY)
+    expect(Math.min(...delays.slice(1))).toBeLessThan(1000)
+    await moment()
+    const told = other.wire.received.filter(({ event }) => event === 'system')
+    expect(told.filter(({ payload }) => (payload as { status: string }).status !== 'ok')).toEqual(
+      [],
+    )
+  }, 150_000)
 
   test('though a row among them cannot be read', async () => {
     const name = await published('unread', 'id int primary key, doc json, place regclass')

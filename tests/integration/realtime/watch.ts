@@ -42,6 +42,12 @@ export const unsubscribed = (name: string, message: unknown) => ({
   status: 'error',
 })
 
+/** Waits until a subscription ends, also if it was renewed before, and returns the message. */
+export async function ended(wire: Wire, name: string): Promise<unknown> {
+  const message = await wire.system(name)
+  return (message as { status: string }).status === 'ok' ? ended(wire, name) : message
+}
+
 /** Joins a channel that watches tables, and returns the ids of its bindings once the subscription is confirmed. */
 export async function watch(
   wire: Wire,

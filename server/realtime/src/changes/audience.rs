@@ -3,7 +3,7 @@
 //! Each filter is stored once, however many channels have it. Filters that compare a column with a value, by far the most
 //! common ones, are found by that value: a change costs the same whether ten or ten thousand other values are wanted.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -35,6 +35,8 @@ type Membership = (u32, Arc<[Condition]>);
 pub(crate) struct Audience {
     /// By filter; an empty one takes every change.
     filters: IndexMap<Arc<[Condition]>, Members>,
+    /// Those of the filters that were too slow once. Copies of the audience share it.
+    slow: Arc<Mutex<HashSet<Arc<[Condition]>>>>,
     /// The index of the filters, with the table that it was built for; `None` until it is needed.
     index: Mutex<Option<(Arc<Table>, Arc<FilterIndex>)>>,
 }
@@ -62,7 +64,7 @@ pub(crate) struct MemberBinding {
 impl Clone for Audience {
     /// Returns a copy without the index: the copy is about to be changed.
     fn clone(&self) -> Self {
-        Self { filters: self.filters.clone(), index: Mutex::default() }
+        Self { filters: self.filters.clone(), slow: Arc::clone(&self.slow), index: Mutex::default() }
     }
 }
 
@@ -70,14 +72,19 @@ impl Audiences {
     /// Sets the changes that a channel gets to those of `targets`.
     pub(crate) fn set(&self, channel: ChannelId, subscriber: &Arc<Subscriber>, targets: Vec<Target>) {
         let mut state = self.state.lock();
+        let slow = state.slow(channel);
         state.remove(channel);
         for target in targets {
             let filters = state.channels.entry(channel).or_default();
             filters.push((target.table, Arc::clone(&target.filter)));
-            let members = state.change(target.table).entry(target.filter).or_default();
+            let members = state.change(target.table).filters.entry(target.filter).or_default();
             let new = || Member { subscriber: Arc::clone(subscriber), bindings: Vec::new() };
             let binding = MemberBinding { id: target.id, kind: target.kind, select: target.select };
             members.entry(channel).or_insert_with(new).bindings.push(binding);
+        }
+        // A renewed subscription has the filters that it had before.
+        for (table, filter) in slow {
+            state.mark_slow(table, &filter);
         }
     }
 
@@ -90,23 +97,49 @@ impl Audiences {
     pub(crate) fn of(&self, table: u32) -> Option<Arc<Audience>> {
         self.state.lock().tables.get(&table).cloned()
     }
+
+    /// Remembers that filters of a table were too slow, as long as anybody has them.
+    pub(crate) fn mark_slow(&self, table: u32, filters: &[(usize, &[Condition])]) {
+        let state = self.state.lock();
+        for (_, filter) in filters {
+            state.mark_slow(table, filter);
+        }
+    }
 }
 
 impl State {
-    /// Returns the filters of a table for a change.
-    fn change(&mut self, table: u32) -> &mut IndexMap<Arc<[Condition]>, Members> {
+    /// Returns the audience of a table for a change.
+    fn change(&mut self, table: u32) -> &mut Audience {
         let audience = Arc::make_mut(self.tables.entry(table).or_default());
         audience.index = Mutex::default();
-        &mut audience.filters
+        audience
+    }
+
+    /// Remembers that a filter was too slow, if anybody has it.
+    fn mark_slow(&self, table: u32, filter: &[Condition]) {
+        let Some(audience) = self.tables.get(&table) else { return };
+        if let Some((filter, _)) = audience.filters.get_key_value(filter) {
+            audience.slow.lock().insert(Arc::clone(filter));
+        }
+    }
+
+    /// Returns those filters of a channel that were too slow once.
+    fn slow(&self, channel: ChannelId) -> Vec<Membership> {
+        let memberships = self.channels.get(&channel).into_iter().flatten();
+        let is_slow = |(table, filter): &&Membership| {
+            self.tables.get(table).is_some_and(|audience| audience.slow.lock().contains(filter))
+        };
+        memberships.filter(is_slow).cloned().collect()
     }
 
     fn remove(&mut self, channel: ChannelId) {
         for (table, filter) in self.channels.remove(&channel).into_iter().flatten() {
-            let filters = self.change(table);
+            let Audience { filters, slow, .. } = self.change(table);
             if let Some(members) = filters.get_mut(&filter) {
                 members.swap_remove(&channel);
                 if members.is_empty() {
                     filters.swap_remove(&filter);
+                    slow.lock().remove(&filter);
                 }
             }
             if filters.is_empty() {
@@ -130,6 +163,11 @@ impl Audience {
     /// Returns filter `number`.
     pub(crate) fn filter(&self, number: usize) -> Option<&[Condition]> {
         self.filters.get_index(number).map(|(filter, _)| &**filter)
+    }
+
+    /// Returns the numbers of the filters that were too slow once.
+    pub(crate) fn slow(&self) -> Vec<usize> {
+        self.slow.lock().iter().filter_map(|filter| self.filters.get_index_of(filter)).collect()
     }
 
     /// Returns the index of the filters for rows of `table`.

@@ -15,6 +15,7 @@ use super::evaluator::{Evaluation, Evaluator};
 use super::filter::Condition;
 use super::payload::{Change, Field, RowError};
 use super::queries::{self, NumberedRow, SharedColumn, Values};
+use super::slow_filters::SlowBudget;
 use super::table::{RoleRights, Table};
 use super::{Changes, Kind, Subscriber};
 use crate::hub::{ChannelId, fan_out_frame};
@@ -55,7 +56,7 @@ impl RowChange {
     }
 
     /// Returns the number of the row that filters are applied to: the new one, or the old one of a deletion.
-    const fn filtered_row(&self, number: usize) -> usize {
+    pub(super) const fn filtered_row(&self, number: usize) -> usize {
         match self.kind {
             Kind::Delete => old_row(number),
             Kind::Insert | Kind::Update => new_row(number),
@@ -66,13 +67,15 @@ impl RowChange {
 /// The readers of the changes of a batch.
 pub(crate) struct DeliveryPlan(Vec<(TableBatch, Evaluation)>);
 
-/// Decides who gets which of `rows`. Queries that take too long are given up at the last attempt.
+/// Decides who gets which of `rows`. Queries that take too long are given up at the last attempt. `budget` is the batch's,
+/// for all attempts.
 ///
 /// Errors: the database is not available.
 pub(crate) async fn plan(
     changes: &Changes,
     rows: &[RowChange],
     is_last_attempt: bool,
+    budget: &SlowBudget,
 ) -> Result<DeliveryPlan, Error> {
     let mut by_table: Vec<(Arc<Relation>, Vec<usize>)> = Vec::new();
     for (number, row) in rows.iter().enumerate() {
@@ -89,7 +92,8 @@ pub(crate) async fn plan(
         let shared = queries::shared_columns(&relation, &table);
         let old_rows_bypass_rls = changes.old_rows_bypass_rls;
         let batch = TableBatch { relation, table, shared, audience, numbers, old_rows_bypass_rls };
-        let evaluation = Evaluator { changes, rows, batch: &batch, is_last_attempt }.evaluate().await?;
+        let evaluation =
+            Evaluator { changes, rows, batch: &batch, is_last_attempt, budget }.evaluate().await?;
         tables.push((batch, evaluation));
     }
     Ok(DeliveryPlan(tables))
@@ -194,12 +198,17 @@ impl TableBatch {
 
     /// Reports whether the result of a filter may be told to a role: it may read the columns of the conditions now, and
     /// the conditions reveal nothing of a row that is gone and that policies may have hidden, but its primary key.
-    fn is_answered(&self, filter: usize, kind: Kind, rights: &RoleRights) -> bool {
+    pub(super) fn is_answered(&self, filter: usize, kind: Kind, rights: &RoleRights) -> bool {
         let has_key_alone = kind == Kind::Delete && self.hides_old_rows(rights);
         self.audience.filter(filter).unwrap_or_default().iter().all(|Condition { column: name, .. }| {
             let is_key = || self.table.column(name).is_some_and(|column| column.is_key);
             rights.columns.contains(name) && (!has_key_alone || is_key())
         })
+    }
+
+    /// Reports whether policies decide which members of a role get a change: they can be asked about a row that is there.
+    pub(super) fn needs_policies(kind: Kind, rights: &RoleRights) -> bool {
+        kind != Kind::Delete && rights.has_row_security
     }
 
     /// Reports whether a role may learn only the primary key of rows as they were before a change: policies can be
@@ -224,10 +233,9 @@ impl TableBatch {
             let subscriber = &member.subscriber;
             let Some(rights) = evaluation.rights.get(subscriber.access.role()) else { continue };
             let error = self.row_error(change.kind, rights);
-            let needs_policies = change.kind != Kind::Delete && rights.has_row_security;
             let sees =
                 || evaluation.visible.get(&subscriber.principal).is_some_and(|seen| seen.contains(number));
-            if error.is_none() && needs_policies && !sees() {
+            if error.is_none() && Self::needs_policies(change.kind, rights) && !sees() {
                 continue;
             }
             // A row that cannot be read is not sent.

@@ -1,4 +1,5 @@
-//! The evaluation of the changes of one table by Postgres, with the handling of values, filters and policies that fail.
+//! The evaluation of the changes of one table by Postgres, with the handling of values and policies that fail. That of
+//! filters is in `slow_filters`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,15 +9,13 @@ use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 
 use super::batch::{RowChange, TableBatch};
 use super::queries::{self, NumberedRow, Values, is_slow, is_temporary};
+use super::slow_filters::SlowBudget;
 use super::subscriptions::Principal;
 use super::table::{RoleRights, Table};
 use super::{Changes, Kind, Subscriber};
 
 /// Queries of one batch that run at the same time.
 const MAX_CONCURRENT: usize = 3;
-
-/// The message to a subscription whose filter cannot be evaluated on the table's rows.
-const INVALID_FILTER: &str = "Unable to subscribe to changes: the filter cannot be evaluated";
 
 /// The results of Postgres about the changes of one table.
 pub(super) struct Evaluation {
@@ -35,6 +34,7 @@ pub(super) struct Evaluator<'a> {
     pub(super) batch: &'a TableBatch,
     /// Whether to give up queries that take too long.
     pub(super) is_last_attempt: bool,
+    pub(super) budget: &'a SlowBudget,
 }
 
 impl Evaluator<'_> {
@@ -48,17 +48,17 @@ impl Evaluator<'_> {
             numbers.flat_map(|number| self.rows[*number].numbered(*number)).collect();
         let values = self.values(&rows).await?;
         let index = batch.audience.index(&batch.table);
-        let evaluated = self.passed(&rows, &index.by_shape).await?;
-        let passed = batch.numbers.iter().map(|number| {
-            let change = &self.rows[*number];
-            (*number, batch.passed(*number, change, &index, &evaluated))
-        });
-        let passed: Vec<(usize, Vec<usize>)> = passed.collect();
         let mut rights = HashMap::new();
         for role in &index.roles {
             let found = self.changes.catalog.rights(&self.changes.database, role, batch.table.oid);
             rights.insert(role.clone(), found.await?);
         }
+        let evaluated = self.passed(&index.by_shape, &rights).await?;
+        let passed = batch.numbers.iter().map(|number| {
+            let change = &self.rows[*number];
+            (*number, batch.passed(*number, change, &index, &evaluated))
+        });
+        let passed: Vec<(usize, Vec<usize>)> = passed.collect();
         let visible = self.visible(&passed, &rights).await?;
         Ok(Evaluation { values, passed, rights, visible })
     }
@@ -103,59 +103,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Returns which filters of `by_shape` each row passes. Filters that cannot be evaluated are found by halving, and their
-    /// subscriptions end.
-    async fn passed(
-        &self,
-        rows: &[NumberedRow<'_>],
-        by_shape: &[Vec<usize>],
-    ) -> Result<HashMap<usize, Vec<usize>>, Error> {
-        let TableBatch { table, audience, shared, .. } = self.batch;
-        if by_shape.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let json = queries::rows_as_json(rows, shared);
-        let mut passed: HashMap<usize, Vec<usize>> = HashMap::new();
-        let mut left: Vec<&[usize]> = by_shape.iter().map(Vec::as_slice).collect();
-        while let Some(numbers) = left.pop() {
-            let filters: Vec<_> =
-                numbers.iter().filter_map(|number| Some((*number, audience.filter(*number)?))).collect();
-            match queries::passed(&self.changes.database, table, shared, &json, &filters).await {
-                Ok(found) => {
-                    for (row, filters) in found {
-                        passed.entry(row).or_default().extend(filters);
-                    }
-                }
-                Err(error) if is_temporary(&error) && !is_slow(&error) => return Err(error),
-                Err(_) if numbers.len() > 1 => {
-                    let (one, other) = numbers.split_at(numbers.len() / 2);
-                    left.extend([other, one]);
-                }
-                Err(error) if is_slow(&error) && !self.is_last_attempt => return Err(error),
-                Err(error) => {
-                    self.report(
-                        "InvalidFilter",
-                        &error,
-                        "a filter cannot be evaluated; its subscriptions end",
-                    );
-                    for number in numbers {
-                        self.end(*number);
-                    }
-                }
-            }
-        }
-        Ok(passed)
-    }
-
-    /// Ends the subscriptions with filter `number`.
-    fn end(&self, number: usize) {
-        for (channel, member) in self.batch.audience.members(number).into_iter().flatten() {
-            self.changes.refuse(*channel, &member.subscriber, INVALID_FILTER.to_owned());
-        }
-    }
-
     /// Returns, for each distinct role and claims that policies apply to, the changes whose rows it sees.
-    async fn visible(
+    pub(super) async fn visible(
         &self,
         passed: &[(usize, Vec<usize>)],
         rights: &HashMap<Box<str>, Arc<RoleRights>>,
@@ -222,7 +171,7 @@ impl Evaluator<'_> {
     }
 
     /// Logs an error about the table.
-    fn report(&self, code: &str, error: &Error, what: &str) {
+    pub(super) fn report(&self, code: &str, error: &Error, what: &str) {
         let Table { schema, name, .. } = &*self.batch.table;
         tracing::error!(code, schema, table = name, %error, "{what}");
     }

@@ -23,7 +23,7 @@ const LONGEST_VISIBILITY_PAUSE: Duration = Duration::from_millis(16);
 /// How long Postgres may take for filters that are patterns: some regular expressions take exponential time.
 pub(super) const PATTERN_LIMIT: Duration = Duration::from_millis(500);
 /// How long Postgres may take for a batch.
-const TIME_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// Reports whether the same query may succeed later, such as after a broken connection, a lock, or a timeout.
 pub(super) fn is_temporary(error: &Error) -> bool {
@@ -158,7 +158,7 @@ pub(super) async fn unreadable(
 }
 
 /// Returns, by the row's number, which of `filters` each of the rows in `json` passes. All filters have the same shape.
-/// `json` is the result of [`rows_as_json`] for the rows and the `shared` columns.
+/// `json` is the result of [`rows_as_json`] for the rows and the `shared` columns. Postgres may take `limit`.
 ///
 /// Errors: those of the database.
 pub(super) async fn passed(
@@ -167,6 +167,7 @@ pub(super) async fn passed(
     shared: &[SharedColumn],
     json: &str,
     filters: &[(usize, &[Condition])],
+    limit: Duration,
 ) -> Result<HashMap<usize, Vec<usize>>, Error> {
     let Some((_, shape)) = filters.first() else { return Ok(HashMap::new()) };
     let numbers: Vec<String> = filters.iter().map(|(number, _)| number.to_string()).collect();
@@ -191,8 +192,6 @@ pub(super) async fn passed(
         arrays.concat()
     );
     push_rows(&mut sql, shared.len());
-    let limit =
-        if shape.iter().any(|condition| condition.pattern().is_some()) { PATTERN_LIMIT } else { TIME_LIMIT };
     let answer = database.run(&query(sql, parameters, limit)).await?;
     let read = |row: &Row| {
         let list = row.text(1)?.trim_matches(['{', '}']);

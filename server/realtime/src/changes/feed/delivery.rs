@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::intake::is_messages;
 use super::{Feed, FeedError};
 use crate::changes::batch::{self, DeliveryPlan, RowChange};
+use crate::changes::slow_filters::SlowBudget;
 use crate::hub::TopicName;
 use crate::messages::StoredMessage;
 
@@ -54,9 +55,10 @@ impl Feed {
     /// Errors: those of the database, after several attempts.
     async fn plan(&self, rows: &[RowChange]) -> Result<DeliveryPlan, Error> {
         let changes = self.realtime.changes();
+        let budget = SlowBudget::default();
         let mut attempt = 1;
         loop {
-            match batch::plan(changes, rows, attempt == ATTEMPTS).await {
+            match batch::plan(changes, rows, attempt == ATTEMPTS, &budget).await {
                 Err(error) if attempt < ATTEMPTS => {
                     tracing::warn!(%error, attempt, "row changes could not be judged; they will be again");
                     attempt += 1;
