@@ -91,7 +91,9 @@ describe.skipIf(!isOwn)('everybody else gets their changes', () => {
     expect((await change(other.wire, other.room)).record).toEqual({ id: 1, word: 'z' })
     await sql(`alter table ${name} alter column word type int using 5;
                insert into ${name} values (2, 7)`)
-    expect(await ended(other.wire, other.room)).toEqual(unsubscribed(other.room, INVALID))
+    // A renewal, as after the publication of a table, may find it out before the row does.
+    const message = expect.stringContaining('Unable to subscribe to changes') as string
+    expect(await ended(other.wire, other.room)).toEqual(unsubscribed(other.room, message))
     expect((await change(one.wire, one.room)).record).toEqual({ id: 2, word: 7 })
   })
 
