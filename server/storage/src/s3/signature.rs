@@ -195,6 +195,9 @@ impl Claim {
             return Err(malformed("The date of the credential is not that of the request"));
         }
         let is_signed = |name: &str| self.signed_headers.iter().any(|signed| signed == name);
+        if let Some(name) = self.ambiguous_header(headers) {
+            return Err(denied(&format!("The header {name} can be read in two ways")));
+        }
         let mut names = headers.keys().map(|name| name.as_str());
         let unsigned = names
             .find(|name| name.starts_with("x-amz-") && !UNSIGNED_HEADERS.contains(name) && !is_signed(name));
@@ -204,6 +207,21 @@ impl Claim {
                 "There were headers present in the request which were not signed: {name}"
             ))),
         }
+    }
+
+    /// Returns the name of a header that says something else to S3 than to the signature, which joins the values of a
+    /// repeated header by commas and counts several spaces as one. What users note about an object is only kept.
+    fn ambiguous_header<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        let names = headers.keys().map(|name| name.as_str()).filter(|name| {
+            name.starts_with("x-amz-") || self.signed_headers.iter().any(|signed| signed == name)
+        });
+        let is_ambiguous = |name: &&str| {
+            let mut values = headers.get_all(*name).iter();
+            let has_spaces =
+                values.next().is_some_and(|value| value.as_bytes().windows(2).any(|two| two == b"  "));
+            values.next().is_some() || (has_spaces && name.starts_with("x-amz-copy-source"))
+        };
+        names.into_iter().find(is_ambiguous)
     }
 
     /// Reports whether `key` has signed the request, as a client sent it to `host` with the encoded `path`.

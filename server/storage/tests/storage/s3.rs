@@ -115,6 +115,14 @@ async fn a_presigned_address_is_good_for_what_it_says() {
     let copying = [("x-amz-copy-source".to_owned(), "secrets/a".to_owned())];
     let copy = server.send_all(Method::PUT, &presigned(Method::PUT, 60), &copying, "").await;
     assert_eq!(copy.s3_code(), (403, "AccessDenied".into()), "{}", copy.text());
+    // A signature joins repeated headers by commas, and counts several spaces as one.
+    for (signed, sent) in [("files/a b,c", &["files/a b", "c"][..]), ("files/a b", &["files/a  b"])] {
+        let mut headers = signer.headers(&Method::PUT, path, &[("x-amz-copy-source", signed)], UNSIGNED);
+        headers.retain(|(name, _)| name != "x-amz-copy-source");
+        headers.extend(sent.iter().map(|value| ("x-amz-copy-source".to_owned(), (*value).to_owned())));
+        let copy = server.send_all(Method::PUT, path, &headers, "").await;
+        assert_eq!(copy.s3_code(), (403, "AccessDenied".into()), "{sent:?}: {}", copy.text());
+    }
     let early = Signer { time: signer.time - time::Duration::minutes(2), ..signer.clone() };
     let query = early.presigned(&Method::GET, path, 60, &[]);
     let expired = server.send_all(Method::GET, &format!("{path}?{query}"), &[], "").await;
