@@ -75,6 +75,12 @@ struct Place<'s> {
     receiver: oneshot::Receiver<Permit>,
 }
 
+impl std::fmt::Debug for FairSemaphore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FairSemaphore").field("permits", &self.permits()).finish_non_exhaustive()
+    }
+}
+
 impl FairSemaphore {
     /// Returns a semaphore with this number of permits, for which up to `queue` callers may wait.
     pub fn new(permits: usize, queue: usize) -> Self {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use fairness::FairSemaphore;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use object_store::buffered::BufWriter;
 use object_store::local::LocalFileSystem;
@@ -53,6 +54,8 @@ pub(crate) struct Backend {
     small: Arc<Cache<Uuid, Bytes, Length>>,
     /// Bytes that are written at a time.
     write_buffer: usize,
+    /// A permit for each stream of a download, which holds an open file or connection as long as its client likes.
+    downloads: FairSemaphore,
     traffic: Traffic,
 }
 
@@ -71,10 +74,11 @@ impl Backend {
     ///
     /// Errors: [`Error::Backend`] when its folder cannot be made or opened, or settings of the S3 store are missing.
     pub(crate) async fn open(settings: &Settings) -> Result<Self, Error> {
-        match settings.backend {
-            BackendKind::File => Self::local(&settings.path).await,
-            BackendKind::S3 => Self::s3(&settings.s3),
-        }
+        let backend = match settings.backend {
+            BackendKind::File => Self::local(&settings.path).await?,
+            BackendKind::S3 => Self::s3(&settings.s3)?,
+        };
+        Ok(Self { downloads: FairSemaphore::new(settings.max_downloads, 0), ..backend })
     }
 
     /// Opens a store in a bucket of an S3 store. A write is acknowledged only when the store has made it durable.
@@ -102,7 +106,8 @@ impl Backend {
 
     fn new(store: Arc<dyn ObjectStore>, folder: Option<Arc<Path>>, write_buffer: usize) -> Self {
         let small = Cache::with_weighter(ESTIMATED_SMALL, SMALL_CAPACITY, Length);
-        Self { store, folder, small: Arc::new(small), write_buffer, traffic: Traffic::default() }
+        let downloads = FairSemaphore::new(Settings::default().max_downloads, 0);
+        Self { store, folder, small: Arc::new(small), write_buffer, downloads, traffic: Traffic::default() }
     }
 
     /// Returns the statistics of reading and writing.
@@ -112,7 +117,7 @@ impl Backend {
 
     /// Returns the bytes within `range` of `version`, which has `size` bytes. What is not small is streamed.
     ///
-    /// Errors: [`Error::NoSuchKey`] when there are none.
+    /// Errors: [`Error::NoSuchKey`] when there are none; [`Error::SlowDown`] when too many are streamed.
     pub(crate) async fn read(&self, version: Uuid, range: Range<u64>, size: u64) -> Result<Body, Error> {
         if size <= SMALL {
             let bytes = self.small(version).await?;
@@ -122,11 +127,14 @@ impl Backend {
             self.traffic.read.inc_by(range.end - range.start);
             return Ok(Body::from_bytes(bytes.slice(start..end)));
         }
+        let permit = self.downloads.try_acquire(fairness::caller()).ok_or(Error::SlowDown)?;
         let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
         let result = self.store.get_opts(&location(version), options).await?;
         let length = range.end - range.start;
         let read = self.traffic.read.clone();
         let count = move |chunk: &io::Result<Bytes>| {
+            // Held until the stream is dropped.
+            let _permit = &permit;
             if let Ok(bytes) = chunk {
                 read.inc_by(bytes.len() as u64);
             }

@@ -41,6 +41,10 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
         /// (`basalt.network_shares`).
         #[setting(variables = ["BASALT_STORAGE_MAX_UPLOADS"], key = "basalt.storage.max_uploads")]
         pub max_uploads: usize = 1000,
+        /// Downloads of objects above 1 MiB at the same time, each of which holds an open file; further ones get 503. One
+        /// network gets three quarters of them (`basalt.network_shares`).
+        #[setting(variables = ["BASALT_STORAGE_MAX_DOWNLOADS"], key = "basalt.storage.max_downloads")]
+        pub max_downloads: usize = 1000,
         /// Milliseconds after which a resumable upload that is not finished is given up.
         #[setting(variables = ["TUS_URL_EXPIRY_MS"])]
         pub resumable_expiry_ms: u64 = 24 * 3600 * 1000,

@@ -115,6 +115,7 @@ async fn an_upload_is_where_the_client_reaches_it() {
         ("x-forwarded-prefix", "/evil"),
     ];
     let direct = [("host", "example.org")];
+    server.behind(gateway::Settings::default());
     assert_eq!(place(&server, &noted).await, "http://inner:5000", "what callers note counts for nothing");
     let external_url = gateway::ExternalUrl::parse("https://example.org/api").ok();
     server.behind(gateway::Settings { external_url: external_url.clone(), ..Default::default() });

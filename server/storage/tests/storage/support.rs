@@ -165,6 +165,13 @@ impl Server {
         Answer { status: parts.status, headers: parts.headers, body: body.into_vec().await.unwrap() }
     }
 
+    /// Asks for `path` as `client` and leaves the answer's body unread.
+    pub(crate) async fn begin_download(&self, client: &str, path: &str) -> poem::Response {
+        let face = self.gateway.open("storage", storage::service(self.storage.clone()));
+        let request = Request::builder().uri_str(path).header("x-forwarded-for", client);
+        face.get_response(request.finish()).await
+    }
+
     /// Returns a token of the user `id`.
     pub(crate) fn user(&self, id: &str) -> String {
         let expires = time::OffsetDateTime::now_utc().unix_timestamp() + 3600;

@@ -385,3 +385,25 @@ async fn uploads_of_one_network_leave_some_to_others() {
     let later = upload("192.0.2.1", "later".to_owned(), "bytes".into()).await;
     assert_eq!(later.status, StatusCode::OK, "{}", later.text());
 }
+
+/// A download that nobody reads holds an open file.
+#[tokio::test]
+async fn downloads_of_one_network_leave_some_to_others() {
+    let server = Server::start_with(|settings| settings.max_downloads = 4).await;
+    server.bucket("files", true).await;
+    server.upload(server.service_role(), "files/large", &[], &vec![b'x'; 2 << 20]).await;
+    server.upload(server.service_role(), "files/small", &[], b"bytes").await;
+    let (large, small) = ("/object/public/files/large", "/object/public/files/small");
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        let response = server.begin_download("192.0.2.1", large).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        held.push(response);
+    }
+    assert_eq!(server.begin_download("192.0.2.1", large).await.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(server.begin_download("192.0.2.1", small).await.status(), StatusCode::OK);
+    let other = server.begin_download("192.0.2.2", large).await;
+    assert_eq!(other.into_body().into_vec().await.unwrap().len(), 2 << 20);
+    held.pop();
+    assert_eq!(server.begin_download("192.0.2.1", large).await.status(), StatusCode::OK);
+}

@@ -91,7 +91,9 @@ async fn what_is_switched_off_or_cannot_be_had_is_refused() {
         return;
     };
     // Nobody may make the extension here.
-    server.sql("alter function basalt.prepare_vectors() owner to supabase_storage_admin").await;
+    let of_storage = "alter function basalt.prepare_vectors() reset session_replication_role;
+        alter function basalt.prepare_vectors() owner to supabase_storage_admin";
+    server.sql(of_storage).await;
     done(&server, "CreateVectorBucket", json!({ "vectorBucketName": "b" })).await;
     let definition = json!({ "dataType": "float32", "dimension": 2, "distanceMetric": "cosine" });
     assert_eq!(refused(&server, "CreateIndex", about(definition)).await, refusal);
