@@ -122,13 +122,15 @@ pub(crate) fn address(request: &Request, trusted_proxies: usize) -> IpAddr {
 
 /// Returns the entry of `X-Forwarded-For` that the outermost of `trusted_proxies` proxies added. If it is missing, or is
 /// no address, the request has not passed all of the proxies, or one of them hides addresses; then the next entry
-/// counts, whose writer is nearer. `None` without any.
+/// counts, whose writer is nearer. So it does if the entry is an address of this machine, whose programs have no limits:
+/// only the connection itself says that. `None` without any.
 fn forwarded_address(headers: &HeaderMap, trusted_proxies: usize) -> Option<IpAddr> {
     // Entries further left existed before the first trusted proxy received the request, so any client may have written
     // them. They may have any bytes, and share a line with those of proxies.
     let entries = headers.get_all(X_FORWARDED_FOR).iter().rev();
     let entries = entries.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
-    entries.take(trusted_proxies).filter_map(parse_address).last()
+    let addresses = entries.take(trusted_proxies).filter_map(parse_address);
+    addresses.filter(|address| !address.is_loopback() && !address.is_unspecified()).last()
 }
 
 /// Reads an address as proxies write it: with or without brackets, port and zone (RFC 7239, section 6; RFC 6874).
@@ -188,6 +190,9 @@ mod tests {
         assert_eq!(seen(&headers, 1), "10.0.0.2");
         assert_eq!(seen(&headers, 2), "203.0.113.7");
         assert_eq!(seen(&["unknown"], 1), "0.0.0.0");
+        for own in ["127.0.0.1", "::1", "0.0.0.0", "::ffff:127.0.0.1", "127.9.9.9"] {
+            assert_eq!(seen(&[&format!("{own}, 203.0.113.7")], 2), "203.0.113.7", "{own}");
+        }
     }
 
     #[test]
@@ -205,7 +210,7 @@ mod tests {
             // One client has one name, whichever family its proxy listens on.
             ("::ffff:203.0.113.7", "203.0.113.7"),
             ("[::ffff:203.0.113.7]:8080", "203.0.113.7"),
-            ("::ffff:127.0.0.1", "127.0.0.1"),
+            ("::ffff:203.0.113.8", "203.0.113.8"),
         ] {
             assert_eq!(seen(&[written], 1), address, "{written}");
             assert_eq!(seen(&[&format!("6.6.6.6,\t{written} "), "10.0.0.2"], 2), address, "{written}");

@@ -52,6 +52,11 @@ impl ExternalUrl {
         self.text.get(self.origin_length..).unwrap_or_default()
     }
 
+    /// Returns its host and port as clients send them in `Host`: in lower case, without the scheme's own port.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
     /// Reports whether its scheme is `https`.
     pub(crate) fn is_secure(&self) -> bool {
         self.text.starts_with("https:")

@@ -9,11 +9,24 @@ pub(crate) const X_FORWARDED_PORT: HeaderName = HeaderName::from_static("x-forwa
 pub(crate) const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// The beginnings of names of headers in which proxies and content delivery networks describe the original request.
-const PREFIXES: [&str; 5] = ["x-forwarded", "x-original-", "x-envoy-", "x-rewrite-", "cf-"];
+const PREFIXES: [&str; 11] = [
+    "x-forwarded",
+    "x_forwarded",
+    "x-original-",
+    "x-originating-",
+    "x-envoy-",
+    "x-rewrite-",
+    "x-remote-",
+    "x-goog-iap-",
+    "x-amzn-oidc-",
+    "cf-",
+    "cloudfront-",
+];
 
 /// Further names of such headers.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 20] = [
     "client-ip",
+    "do-connecting-ip",
     "fastly-client-ip",
     "fly-client-ip",
     "forwarded-for",
@@ -26,6 +39,7 @@ const NAMES: [&str; 18] = [
     "x-cluster-client-ip",
     "x-host",
     "x-http-host-override",
+    "x-nf-client-connection-ip",
     "x-proxyuser-ip",
     "x-real-ip",
     "x-scheme",
@@ -35,7 +49,7 @@ const NAMES: [&str; 18] = [
 
 /// Reports whether only a proxy may send the header `name`, which is in lower case.
 pub fn is_forwarding_header(name: &str) -> bool {
-    matches!(name.as_bytes(), [b'c' | b'f' | b's' | b't' | b'v' | b'x', ..])
+    matches!(name.as_bytes(), [b'c' | b'd' | b'f' | b's' | b't' | b'v' | b'x', ..])
         && (name == FORWARDED.as_str()
             || name == VIA.as_str()
             || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
@@ -67,6 +81,11 @@ mod tests {
             "x-forwarded-prefix",
             "x-forwarded-client-cert",
             "x-original-url",
+            "x-originating-ip",
+            "x-remote-user",
+            "x_forwarded_for",
+            "do-connecting-ip",
+            "cloudfront-viewer-address",
             "x-original-forwarded-for",
             "x-rewrite-url",
             "x-real-ip",

@@ -441,6 +441,8 @@ async fn the_access_log_names_the_request_and_holds_no_secret() {
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt().json().with_writer(move || writer.clone()).finish();
     let _guard = tracing::subscriber::set_default(subscriber);
+    // Another test may just be asking for the first time whether anybody wants these lines, and note that nobody does.
+    tracing::callsite::rebuild_interest_cache();
     let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.unwrap();
     let address = *acceptor.local_addr()[0].as_socket_addr().unwrap();
     let server = tokio::spawn(Server::new_with_acceptor(acceptor).run(face));
