@@ -62,7 +62,7 @@ grant usage, select on sequence cron.jobid_seq to public;
 -- Who bypasses policies could otherwise have jobs that run as somebody with more rights.
 create function cron._keep_user() returns trigger
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not cron._is_superuser() and (new.username <> current_user or tg_op = 'UPDATE' and old.username <> current_user) then
@@ -105,7 +105,7 @@ create type cron._schedule_times as (
 -- several with commas between. Null if it is none. A range that runs backwards is refused.
 create function cron._values(field text, lowest int, highest int, names text[] default '{}') returns int[]
 language plpgsql immutable strict
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   part text;
@@ -146,7 +146,7 @@ $$;
 -- What `schedule` means; null if it is none. What follows the fifth field is passed over, as by upstream.
 create function cron._times(schedule text) returns cron._schedule_times
 language plpgsql immutable strict
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   times cron._schedule_times;
@@ -218,7 +218,7 @@ return extract(minute from minute) = any ((times).minutes)
 -- The time zone of schedules: what the setting cron.timezone says, where that is one.
 create function cron._timezone() returns text
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   zone text := coalesce(nullif(current_setting('cron.timezone', true), ''), 'GMT');
@@ -232,7 +232,7 @@ $$;
 
 create function cron._check_schedule(schedule text) returns void
 language plpgsql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if cron._times(schedule) is null then
@@ -246,7 +246,7 @@ $$;
 -- That jobs may run as `username` in `database`.
 create function cron._check_place(database text, username text) returns void
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   may_log_in boolean;
@@ -278,7 +278,7 @@ create function cron._schedule(
   job_name text, schedule text, command text, database text, username text, active boolean
 ) returns bigint
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   id bigint;
@@ -301,13 +301,13 @@ $$;
 
 create function cron.schedule(schedule text, command text) returns bigint
 language sql strict
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 return cron._schedule(null, schedule, command, null, null, true);
 comment on function cron.schedule(text, text) is 'Makes a job; returns its number';
 
 create function cron._check_given(job_name text, schedule text, command text) returns void
 language plpgsql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if job_name is null then
@@ -322,7 +322,7 @@ $$;
 
 create function cron.schedule(job_name text, schedule text, command text) returns bigint
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform cron._check_given(job_name, schedule, command);
@@ -335,7 +335,7 @@ create function cron.schedule_in_database(
   job_name text, schedule text, command text, database text, username text default null, active boolean default true
 ) returns bigint
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform cron._check_given(job_name, schedule, command);
@@ -347,7 +347,7 @@ revoke all on function cron.schedule_in_database(text, text, text, text, text, b
 
 create function cron.unschedule(job_id bigint) returns boolean
 language plpgsql strict
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   delete from cron.job j where j.jobid = job_id;
@@ -361,7 +361,7 @@ comment on function cron.unschedule(bigint) is 'Removes a job';
 
 create function cron.unschedule(job_name text) returns boolean
 language plpgsql strict
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   delete from cron.job j where j.jobname = job_name and j.username = current_user;
@@ -382,7 +382,7 @@ create function cron.alter_job(
   active boolean default null
 ) returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if job_id is null then

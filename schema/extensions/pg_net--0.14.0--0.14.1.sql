@@ -7,7 +7,7 @@ create or replace function net._enqueue(
   method text, url text, params jsonb, headers jsonb, body bytea, timeout_milliseconds int
 ) returns bigint
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   encoded text[];

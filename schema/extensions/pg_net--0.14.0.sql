@@ -42,7 +42,7 @@ create type net.http_response_result as (status net.request_status, message text
 -- Percent-encodes what RFC 3986 does not call unreserved.
 create function net._urlencode_string(string varchar) returns text
 language sql immutable strict
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 return (
   select coalesce(
     pg_catalog.string_agg(
@@ -66,7 +66,7 @@ return (
 
 create function net._encode_url_with_params_array(url text, params_array text[]) returns text
 language sql immutable strict
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 return case
   when pg_catalog.cardinality(params_array) = 0 then url
   else url
@@ -78,7 +78,7 @@ create function net._enqueue(
   method text, url text, params jsonb, headers jsonb, body bytea, timeout_milliseconds int
 ) returns bigint
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   encoded text[];
@@ -103,7 +103,7 @@ create function net.http_get(
   url text, params jsonb default '{}', headers jsonb default '{}', timeout_milliseconds int default 5000
 ) returns bigint
 language sql volatile strict security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 return net._enqueue('GET', url, params, headers, null, timeout_milliseconds);
 comment on function net.http_get(text, jsonb, jsonb, int) is 'Asks for a URL once this transaction has committed; returns the number of the request';
 
@@ -115,7 +115,7 @@ create function net.http_post(
   timeout_milliseconds int default 5000
 ) returns bigint
 language plpgsql volatile security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   content_type text;
@@ -142,7 +142,7 @@ create function net.http_delete(
   body jsonb default null
 ) returns bigint
 language sql volatile security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 return net._enqueue(
   'DELETE', url, params,
   case when body is null then headers else '{"Content-Type": "application/json"}'::jsonb || coalesce(headers, '{}') end,
@@ -154,7 +154,7 @@ comment on function net.http_delete(text, jsonb, jsonb, int, jsonb) is 'Asks for
 create function net._http_collect_response(request_id bigint, async boolean default true)
 returns net.http_response_result
 language plpgsql volatile strict
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   answer net._http_response;
@@ -183,7 +183,7 @@ $$;
 create function net.http_collect_response(request_id bigint, async boolean default true)
 returns net.http_response_result
 language sql volatile strict
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 return net._http_collect_response(request_id, async);
 
 revoke all on all functions in schema net from public;

@@ -25,7 +25,7 @@ select pg_catalog.pg_extension_config_dump('vault.secrets', '');
 -- The key of 256 random bits needs no stretching (s2k-mode=0); a message that was changed is refused (OpenPGP's MDC).
 create function vault._encrypt(secret text) returns text
 language sql volatile strict security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 return pg_catalog.encode(
   @extschema:pgcrypto@.pgp_sym_encrypt(
     secret, pg_catalog.encode(pg_catalog.pg_read_binary_file('vault.key'), 'hex'), 's2k-mode=0, cipher-algo=aes256'
@@ -35,7 +35,7 @@ return pg_catalog.encode(
 
 create function vault._decrypt(secret text) returns text
 language sql stable strict security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 return @extschema:pgcrypto@.pgp_sym_decrypt(
   pg_catalog.decode(secret, 'base64'), pg_catalog.encode(pg_catalog.pg_read_binary_file('vault.key'), 'hex')
 );
@@ -49,7 +49,7 @@ create function vault.create_secret(
   new_secret text, new_name text default null, new_description text default '', new_key_id uuid default null
 ) returns uuid
 language sql volatile security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 begin atomic
   insert into vault.secrets (secret, name, description, key_id)
   values (vault._encrypt(new_secret), new_name, coalesce(new_description, ''), new_key_id)
@@ -65,7 +65,7 @@ create function vault.update_secret(
   new_key_id uuid default null
 ) returns void
 language sql volatile security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 begin atomic
   update vault.secrets
   set

@@ -63,10 +63,19 @@ begin
     execute statement;
   end loop;
 
-  -- No trigger of the project's runs inside of what these do as the superuser.
+  -- No trigger of the project's runs inside of what these do as the superuser, and no temporary object of the caller's
+  -- has the name of one of Postgres' own: without "pg_temp" at its end, a search path begins with it.
   alter function basalt.prepare_vectors() set session_replication_role = 'replica';
+  alter function basalt.prepare_vectors() set search_path = pg_catalog, pg_temp;
   if pg_catalog.to_regprocedure('extensions.publication_watch()') is not null then
     alter function extensions.publication_watch() set session_replication_role = 'replica';
+    alter function extensions.publication_watch() set search_path = pg_catalog, pg_temp;
+  end if;
+  if pg_catalog.to_regprocedure('basalt.notify_public_objects()') is not null then
+    alter function basalt.notify_public_objects() set search_path = pg_catalog, pg_temp;
+  end if;
+  if pg_catalog.to_regprocedure('supabase_functions.http_request()') is not null then
+    alter function supabase_functions.http_request() set search_path = pg_catalog, supabase_functions, pg_temp;
   end if;
 
   -- Rights of "postgres". Sources: Supabase's documentation, "Postgres roles"; supabase/postgres, supautils.conf.
@@ -107,16 +116,19 @@ $platform$;
 do $platform$
 begin
   if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
+    or (select rolsuper from pg_catalog.pg_roles where rolname = 'supabase_admin') is not true
     or exists (select from basalt.platform_migrations where version = '0002' and adopted)
   then
     return;
   end if;
+  -- In a cluster of an older release "postgres" runs this, and may cease to be a superuser.
+  set local role supabase_admin;
 
   -- The script of an extension runs as the superuser. Event triggers of the project would run inside of it with the same
   -- rights; so none does. The first of these two sorts behind every name that basalt.create_event_trigger() takes: an
   -- event trigger that ran after it could undo what it sets.
   create function basalt.begin_extension_script() returns event_trigger
-  language plpgsql security definer set search_path = ''
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
   begin
     perform pg_catalog.set_config(
@@ -128,7 +140,7 @@ begin
   comment on function basalt.begin_extension_script() is 'Event trigger: switches event triggers of the project off while the script of an extension runs';
 
   create function basalt.end_extension_script() returns event_trigger
-  language plpgsql security definer set search_path = ''
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
   declare
     wrapper name;
@@ -157,19 +169,55 @@ begin
     when tag in ('CREATE EXTENSION', 'ALTER EXTENSION') execute function basalt.end_extension_script();
   alter event trigger basalt_end_extension_script enable always;
 
+  -- The workers of pg_cron and pg_net, and the start, which writes the vault, look for tables and functions by these names
+  -- as the superuser: nobody else makes such a schema once the extension is gone.
+  create function basalt.reserve_schemas() returns event_trigger
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  as $$
+  declare
+    reserved text;
+  begin
+    select c.object_identity into reserved
+    from pg_catalog.pg_event_trigger_ddl_commands() c
+    join pg_catalog.pg_namespace n on n.oid = c.objid
+    join pg_catalog.pg_roles r on r.oid = n.nspowner
+    where c.object_type = 'schema' and not c.in_extension and not r.rolsuper
+      and n.nspname in ('basalt', 'cron', 'net', 'vault');
+    if found then
+      raise insufficient_privilege using
+        message = pg_catalog.format('schema %s is reserved for an extension', reserved);
+    end if;
+  end
+  $$;
+  comment on function basalt.reserve_schemas() is 'Event trigger: refuses schemas with the names of those that the superuser looks into';
+  create event trigger basalt_reserve_schemas on ddl_command_end when tag in ('CREATE SCHEMA', 'ALTER SCHEMA')
+    execute function basalt.reserve_schemas();
+  alter event trigger basalt_reserve_schemas enable always;
+
   create table basalt.privileged_extensions (name text primary key);
   comment on table basalt.privileged_extensions is 'Extensions that postgres may create though they are not trusted; each start writes it';
+
+  -- Reports whether the caller may create objects in this schema, if there is one.
+  create function basalt.may_create_in(schema text) returns boolean
+  language sql stable set search_path = pg_catalog, pg_temp
+  return coalesce(
+    (select pg_catalog.has_schema_privilege(session_user, n.oid, 'create') from pg_catalog.pg_namespace n where n.nspname = schema),
+    true
+  );
+  comment on function basalt.may_create_in(text) is 'Whether the session''s user may create objects in a schema; true for none';
 
   create function basalt.create_extension(
     name text, schema text default null, version text default null, with_dependencies boolean default false
   ) returns void
-  language plpgsql security definer set search_path = '' set session_replication_role = 'replica'
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set session_replication_role = 'replica'
   as $$
   begin
     if not exists (select from basalt.privileged_extensions e where e.name = create_extension.name) then
       raise insufficient_privilege using
         message = pg_catalog.format('permission denied to create extension %I', name),
         hint = 'It is not among the extensions of hosted Supabase. A superuser can create it.';
+    elsif not basalt.may_create_in(schema) then
+      raise insufficient_privilege using message = pg_catalog.format('permission denied for schema %I', schema);
     end if;
     execute pg_catalog.format('create extension if not exists %I', name)
       || coalesce(' schema ' || pg_catalog.quote_ident(schema), '')
@@ -181,7 +229,7 @@ begin
 
   -- Members of an extension belong to the superuser, and so does an extension that the platform has created.
   create function basalt.change_extension(name text, change text, value text default null) returns void
-  language plpgsql security definer set search_path = '' set session_replication_role = 'replica'
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set session_replication_role = 'replica'
   as $$
   begin
     if not exists (select from basalt.privileged_extensions e where e.name = change_extension.name)
@@ -193,6 +241,8 @@ begin
       )
     then
       raise insufficient_privilege using message = pg_catalog.format('must be owner of extension %s', name);
+    elsif change = 'schema' and not basalt.may_create_in(value) then
+      raise insufficient_privilege using message = pg_catalog.format('permission denied for schema %I', value);
     end if;
     case change
       when 'schema' then execute pg_catalog.format('alter extension %I set schema %I', name, value);
@@ -208,7 +258,7 @@ begin
 
   -- Reports whether the caller may attach or detach this function as an event trigger: one of his own.
   create function basalt.is_own_function(function regprocedure) returns boolean
-  language sql stable set search_path = ''
+  language sql stable set search_path = pg_catalog, pg_temp
   return (
     select pg_catalog.pg_has_role(session_user, p.proowner, 'usage') and not r.rolsuper
     from pg_catalog.pg_proc p join pg_catalog.pg_roles r on r.oid = p.proowner
@@ -217,7 +267,7 @@ begin
   comment on function basalt.is_own_function(regprocedure) is 'Whether a function belongs to the session''s user or his roles, and to no superuser';
 
   create function basalt.create_event_trigger(name text, event text, tags text[], function regprocedure) returns void
-  language plpgsql security definer set search_path = '' set session_replication_role = 'replica'
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set session_replication_role = 'replica'
   as $$
   begin
     if event not in ('ddl_command_start', 'ddl_command_end', 'sql_drop', 'table_rewrite') or name ~ '[^ -}]' then
@@ -238,7 +288,7 @@ begin
   comment on function basalt.create_event_trigger(text, text, text[], regprocedure) is 'Creates an event trigger with a function of the caller''s';
 
   create function basalt.change_event_trigger(name text, change text) returns void
-  language plpgsql security definer set search_path = '' set session_replication_role = 'replica'
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set session_replication_role = 'replica'
   as $$
   declare
     function regprocedure := (select evtfoid from pg_catalog.pg_event_trigger where evtname = name);
@@ -258,7 +308,7 @@ begin
   comment on function basalt.change_event_trigger(text, text) is 'Drops, enables or disables an event trigger with a function of the caller''s';
 
   create function basalt.publish_all_tables(name text, parameters text[] default '{}') returns void
-  language plpgsql security definer set search_path = '' set session_replication_role = 'replica'
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set session_replication_role = 'replica'
   as $$
   declare
     list text;
@@ -278,7 +328,7 @@ begin
     basalt.create_extension(text, text, text, boolean), basalt.change_extension(text, text, text),
     basalt.create_event_trigger(text, text, text[], regprocedure),
     basalt.change_event_trigger(text, text), basalt.publish_all_tables(text, text[]),
-    basalt.begin_extension_script(), basalt.end_extension_script()
+    basalt.begin_extension_script(), basalt.end_extension_script(), basalt.reserve_schemas()
     from public;
   grant execute on function
     basalt.create_extension(text, text, text, boolean), basalt.change_extension(text, text, text),
@@ -287,3 +337,5 @@ begin
     to postgres;
 end
 $platform$;
+
+reset role;

@@ -167,6 +167,11 @@ impl Backend {
         Ok(Database::connect(adjust(database::Settings::new(self.project.clone()))).await?)
     }
 
+    /// Reports whether the project's administrator is the one that owns the platform.
+    pub(crate) fn has_one_administrator(&self) -> bool {
+        self.project == self.admin
+    }
+
     /// Stops the Postgres that this process has started, if any.
     pub(crate) async fn stop(&self) {
         if let Some(cluster) = &self.cluster

@@ -65,6 +65,7 @@ struct Inner {
     settings: Settings,
     tokens: Tokens,
     database: Database,
+    replication: Database,
     hub: Hub,
     bus: Bus,
     /// Messages for the other nodes, until [`Realtime::run`] takes the receiver.
@@ -89,9 +90,16 @@ impl std::fmt::Debug for Realtime {
 impl Realtime {
     /// Prepares the service; [`Realtime::run`] does its work in the background.
     ///
-    /// `database` must have logged in as a role that may write to `realtime.messages` whatever its policies say, that may
-    /// become the roles of clients, and that may replicate. Tokens are checked by `verifier`; `keys` knows the API keys.
-    pub fn new(settings: Settings, database: Database, keys: Keys, verifier: Verifier) -> Self {
+    /// `database` must have logged in as a role that may write to `realtime.messages` whatever its policies say, and that
+    /// may become the roles of clients; `replication` as one that may replicate. Tokens are checked by `verifier`; `keys`
+    /// knows the API keys.
+    pub fn new(
+        settings: Settings,
+        database: Database,
+        replication: Database,
+        keys: Keys,
+        verifier: Verifier,
+    ) -> Self {
         let (settings, tasks) = (settings.with_defaults(), TaskTracker::new());
         let (bus, outgoing) = if settings.nats_url.is_empty() {
             (Bus::single_node(), None)
@@ -105,6 +113,7 @@ impl Realtime {
             tokens: Tokens::new(keys, verifier, settings.required_claims.clone()),
             changes: Arc::new(Changes::new(database.clone(), tasks.clone(), &settings)),
             database,
+            replication,
             hub: Hub::new(settings.max_concurrent_users as usize),
             bus,
             outgoing: Mutex::new(outgoing),
@@ -292,6 +301,11 @@ impl Realtime {
 
     pub(crate) fn database(&self) -> &Database {
         &self.0.database
+    }
+
+    /// Returns the database with the login that may replicate.
+    pub(crate) fn replication(&self) -> &Database {
+        &self.0.replication
     }
 
     pub(crate) fn hub(&self) -> &Hub {

@@ -100,9 +100,9 @@ async fn runs_are_recorded() {
     assert_eq!(number(&client, "select count(*) from done where job not in ('insert', 'row')").await, 0);
     let user = text(&client, "select current_user::text").await;
     assert_eq!(text(&client, "select distinct by from done").await, user);
-    let complete = "select count(*) from cron.job_run_details d join cron.job using (jobid)
+    let complete = &format!("select count(*) from cron.job_run_details d join cron.job using (jobid)
         where jobname = 'insert' and d.status = 'succeeded'
-          and (job_pid is null or start_time > end_time or d.command <> job.command or d.username <> 'postgres')";
+          and (job_pid is null or start_time > end_time or d.command <> job.command or d.username <> '{user}')");
     assert_eq!(number(&client, complete).await, 0);
     node.stop().await;
 }

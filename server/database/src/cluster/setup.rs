@@ -269,7 +269,7 @@ async fn connect(cluster: &Cluster, postgres_superuser: bool) -> Result<(), Erro
             Superuser::Postgres => Ok(()),
             Superuser::SupabaseAdmin => {
                 let password = credentials.postgres_password.expose();
-                superuser::set_up_postgres(&client, password, postgres_superuser).await
+                superuser::set_up_postgres(&client, password, postgres_superuser, !cluster.throwaway).await
             }
         }
     };

@@ -94,12 +94,26 @@ impl AdministratorLogins {
 /// Databases that belong to the superuser become its own, as on hosted Supabase: their owner may set their parameters
 /// and create schemas.
 ///
+/// Unlike there, it may not replicate: the name of a slot's plugin may be the path of any library, such as an uploaded
+/// object, and a base backup has all files of the cluster. A superuser may make other roles that replicate.
+///
+/// With `guards_superuser`, the superuser's sessions run no event triggers and search no schema of a project.
+///
 /// Sources: Supabase's documentation, "Postgres roles"; supabase/postgres, migration `demote-postgres`.
 pub(super) async fn set_up_postgres(
     client: &Client,
     password: &str,
     is_superuser: bool,
+    guards_superuser: bool,
 ) -> Result<(), tokio_postgres::Error> {
+    let state = client
+        .query_one("select pg_is_in_recovery(), current_setting('server_version_num')::int", &[])
+        .await?;
+    if state.get(0) {
+        // A standby has the roles of its primary.
+        return Ok(());
+    }
+    let has_switch = state.get::<_, i32>(1) >= 170_000;
     let rights = if is_superuser { "superuser" } else { "nosuperuser" };
     let verifier = quote_literal(&scram_sha_256(password.as_bytes()));
     let statements = format!(
@@ -118,7 +132,15 @@ pub(super) async fn set_up_postgres(
             execute pg_catalog.format('alter database %I owner to {POSTGRES}', database);
           end loop;
         end $$;
-        alter role {POSTGRES} with login {rights} createdb createrole replication bypassrls password {verifier};"
+        alter role {POSTGRES} with login {rights} createdb createrole noreplication bypassrls password {verifier};"
     );
-    client.batch_execute(&statements).await
+    client.batch_execute(&statements).await?;
+    if !guards_superuser {
+        return Ok(());
+    }
+    let mut guards = "alter role current_user set search_path = pg_catalog;".to_owned();
+    if has_switch {
+        guards.push_str("alter role current_user set event_triggers = off");
+    }
+    client.batch_execute(&guards).await
 }

@@ -54,7 +54,7 @@ fn watchdog(parent: &Child) -> Pid {
 async fn a_killed_postgres_is_restarted_at_the_same_address() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
-    let uri = cluster.login().to_uri();
+    let uri = cluster.postgres_login().to_uri();
     query(&uri, "create table kept as select 1 as one").await.unwrap();
     let mut state = cluster.state();
     let killed = postmaster(folder.path());
@@ -92,7 +92,7 @@ async fn an_orphan_is_stopped_and_its_data_is_used() {
 
     let cluster = start(folder.path()).await.unwrap();
     assert!(!is_running(orphan));
-    assert_eq!(query(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(query(&cluster.postgres_login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 
@@ -114,7 +114,7 @@ async fn a_stale_pid_file_does_not_prevent_a_start() {
     fs::write(&file, format!("{}\n{rest}", std::process::id())).unwrap();
 
     let cluster = start(folder.path()).await.unwrap();
-    assert_eq!(query(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(query(&cluster.postgres_login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 
@@ -126,7 +126,7 @@ async fn a_second_server_on_the_folder_is_refused_with_the_firsts_pid() {
     assert!(matches!(error, Error::InUse { pid: Some(pid), .. } if pid == std::process::id()), "{error}");
     assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");
     assert_eq!(
-        query(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(),
+        query(&cluster.postgres_login().to_uri(), "select 1").await.unwrap().as_deref(),
         Some("1"),
         "the first server is not affected"
     );
@@ -191,7 +191,7 @@ async fn a_lost_password_is_replaced() {
     start(folder.path()).await.unwrap().stop().await;
     fs::remove_file(folder.path().join("pgpass")).unwrap();
     let cluster = start(folder.path()).await.unwrap();
-    assert_eq!(query(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(query(&cluster.postgres_login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 

@@ -18,7 +18,7 @@ async fn a_cluster_may_be_in_a_folder_that_only_root_can_enter() {
     fs::set_permissions(closed.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let folder = closed.path().join("project/.basalt");
     let cluster = start(&folder).await.unwrap();
-    query(&cluster.login().to_uri(), "create table kept as select 1 as one").await.unwrap();
+    query(&cluster.postgres_login().to_uri(), "create table kept as select 1 as one").await.unwrap();
     query(&cluster.login().to_uri(), "select pg_reload_conf()").await.unwrap();
     cluster.stop().await;
     let metadata = fs::metadata(folder.join("postgres")).unwrap();
@@ -29,7 +29,10 @@ async fn a_cluster_may_be_in_a_folder_that_only_root_can_enter() {
     let changed = Command::new("chown").args(["-R", "0:0"]).arg(&folder).status().unwrap();
     assert!(changed.success());
     let cluster = start(&folder).await.unwrap();
-    assert_eq!(query(&cluster.login().to_uri(), "select one from kept").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(
+        query(&cluster.postgres_login().to_uri(), "select one from kept").await.unwrap().as_deref(),
+        Some("1")
+    );
     cluster.stop().await;
 }
 
@@ -47,7 +50,7 @@ async fn programs_that_only_root_can_reach_are_copied() {
     assert!(copied.success());
     let search = Search { folder: Some(closed.path().join("pg/bin")), projects: Vec::new() };
     let cluster = Cluster::start(Options { search, ..options(folder.path()) }).await.unwrap();
-    assert_eq!(query(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(query(&cluster.postgres_login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     let reachable = cluster.binaries().folder().parent().unwrap().to_owned();
     assert!(!reachable.starts_with(closed.path()), "{}", reachable.display());
     cluster.stop().await;
@@ -59,7 +62,7 @@ async fn the_data_folders_path_may_be_too_long_for_a_socket() {
     let folder = tempfile::tempdir().unwrap();
     let long = folder.path().join("a-rather-long-name-of-a-folder/".repeat(6)).join("déjà vu");
     let cluster = start(&long).await.unwrap();
-    assert_eq!(query(&cluster.login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
+    assert_eq!(query(&cluster.postgres_login().to_uri(), "select 1").await.unwrap().as_deref(), Some("1"));
     cluster.stop().await;
 }
 

@@ -13,12 +13,12 @@ use crate::support::{is_running, options, postmaster, query, start, wait_until};
 async fn data_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
-    query(&cluster.login().to_uri(), "create table kept as select 'yes' as answer").await.unwrap();
+    query(&cluster.postgres_login().to_uri(), "create table kept as select 'yes' as answer").await.unwrap();
     assert!(cluster.stop().await, "everything was written");
 
     let cluster = start(folder.path()).await.unwrap();
     assert_eq!(
-        query(&cluster.login().to_uri(), "select answer from kept").await.unwrap().as_deref(),
+        query(&cluster.postgres_login().to_uri(), "select answer from kept").await.unwrap().as_deref(),
         Some("yes")
     );
     cluster.stop().await;
@@ -31,10 +31,10 @@ async fn a_new_cluster_has_the_settings_and_extensions_that_basalt_needs() {
     let sql = "select concat_ws(' ', current_setting('wal_level'), current_setting('server_encoding'), datcollate,
                       current_setting('password_encryption'), upper('é')) from pg_database where datname = 'postgres'";
     let expected = "logical UTF8 C.UTF-8 scram-sha-256 É";
-    assert_eq!(query(&cluster.login().to_uri(), sql).await.unwrap().as_deref(), Some(expected));
+    assert_eq!(query(&cluster.postgres_login().to_uri(), sql).await.unwrap().as_deref(), Some(expected));
     let extensions = "select count(*) from pg_available_extensions
                       where name in ('pgcrypto', 'citext', 'pg_trgm', 'uuid-ossp')";
-    assert_eq!(query(&cluster.login().to_uri(), extensions).await.unwrap().as_deref(), Some("4"));
+    assert_eq!(query(&cluster.postgres_login().to_uri(), extensions).await.unwrap().as_deref(), Some("4"));
     cluster.stop().await;
 }
 
@@ -65,10 +65,10 @@ async fn postgres_logs_in_with_its_own_password_and_rights() {
         (select datdba = r.oid from pg_database where datname = current_database())) from pg_roles r
         where rolname = current_user";
     for (postgres_superuser, password, expected) in [
-        (false, None, "postgres f t t t t t"),
-        (true, Some("postgres"), "postgres t t t t t t"),
-        (false, Some("postgres"), "postgres f t t t t t"),
-        (false, None, "postgres f t t t t t"),
+        (false, None, "postgres f t t t f t"),
+        (true, Some("postgres"), "postgres t t t t f t"),
+        (false, Some("postgres"), "postgres f t t t f t"),
+        (false, None, "postgres f t t t f t"),
     ] {
         let options = Options { postgres_superuser, password, ..options(folder.path()) };
         let cluster = Cluster::start(options).await.unwrap();
@@ -96,7 +96,10 @@ async fn the_administrators_settings_override_basalts() {
     writeln!(file, "work_mem = '7MB'").unwrap();
 
     let cluster = start(folder.path()).await.unwrap();
-    assert_eq!(query(&cluster.login().to_uri(), "show work_mem").await.unwrap().as_deref(), Some("7MB"));
+    assert_eq!(
+        query(&cluster.postgres_login().to_uri(), "show work_mem").await.unwrap().as_deref(),
+        Some("7MB")
+    );
     cluster.stop().await;
 }
 

@@ -28,9 +28,12 @@ async fn migrate(
     Migrator::new(client).project(folder.path()).await
 }
 
+/// Returns the code of the error of `sql`.
 async fn code(client: &Client, sql: &str) -> String {
-    let refused = client.batch_execute(sql).await.expect_err(sql);
-    refused.code().map(|code| code.code().to_owned()).unwrap_or_default()
+    match client.batch_execute(sql).await {
+        Ok(()) => "none".to_owned(),
+        Err(refused) => refused.code().map(|code| code.code().to_owned()).unwrap_or_default(),
+    }
 }
 
 #[tokio::test]
@@ -38,7 +41,7 @@ async fn postgres_has_the_rights_of_hosted_supabase_and_no_others() {
     let Some((_database, client)) = as_postgres().await else { return };
     let rights = "select concat_ws(' ', rolsuper, rolcreaterole, rolcreatedb, rolbypassrls, rolreplication)
                     from pg_roles where rolname = current_user";
-    assert_eq!(text(&client, rights).await, "f t t t t");
+    assert_eq!(text(&client, rights).await, "f t t t f");
     for refused in [
         "copy (select 1) to program 'true'",
         "copy (select 1) to '/tmp/basalt-must-not-exist'",
@@ -52,6 +55,13 @@ async fn postgres_has_the_rights_of_hosted_supabase_and_no_others() {
         "set role supabase_admin",
         "set session authorization supabase_admin",
         "grant supabase_admin to postgres",
+        "create role other replication",
+        "select pg_create_logical_replication_slot('s', '../objects/library')",
+        "create schema net",
+        "create schema mine; alter schema mine rename to cron",
+        "set session_replication_role = replica; create schema cron",
+        "select basalt.change_extension('pgcrypto', 'schema', 'pg_catalog')",
+        "select basalt.create_extension('dblink', 'basalt')",
         "grant pg_execute_server_program to postgres",
         "grant pg_read_server_files to postgres",
         "grant pg_write_server_files to postgres",
@@ -188,6 +198,40 @@ async fn no_event_trigger_of_a_project_runs_as_the_superuser() {
     }
 }
 
+/// Without `pg_temp` at its end, the search path of a function begins with it, for types at least.
+#[tokio::test]
+async fn no_temporary_type_of_a_caller_runs_as_the_superuser() {
+    let Some((_database, mut client)) = as_postgres().await else { return };
+    if testkit::has_extension("pg_net").await {
+        migrate(&mut client, "create extension pg_net").await.unwrap();
+    }
+    let shadow =
+        |kind: &str| format!("create domain pg_temp.{kind} as pg_catalog.{kind} check (pg_temp.spy());");
+    let spy = "create temp table seen (role pg_catalog.name);
+        create function pg_temp.spy() returns pg_catalog.bool language plpgsql as $$
+        begin
+          if (select rolsuper from pg_catalog.pg_roles where rolname = current_user) then
+            raise exception 'as the superuser';
+          end if;
+          return true;
+        end $$;";
+    let kinds = ["text", "name", "regprocedure", "oid", "int4", "bool", "jsonb"].map(shadow).concat();
+    client.batch_execute(&format!("{spy}{kinds}")).await.unwrap();
+    for sql in [
+        "select basalt.publish_all_tables('everything')",
+        "create extension postgres_fdw",
+        "select basalt.change_extension('postgres_fdw', 'drop')",
+        "create schema another",
+        "drop publication supabase_realtime; create publication supabase_realtime",
+        "update storage.buckets set public = true",
+    ] {
+        client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    }
+    if testkit::has_extension("pg_net").await {
+        client.batch_execute("select net.http_post('http://127.0.0.1:9/', '{}')").await.unwrap();
+    }
+}
+
 /// Whoever may make a trigger on a table that the superuser writes, or a function in a schema that it searches, has its
 /// rights.
 #[tokio::test]
@@ -208,7 +252,10 @@ async fn nothing_of_a_project_runs_inside_of_what_the_superuser_owns() {
     let searched = "select coalesce(string_agg(p.oid::regprocedure::text, ', '), '')
         from pg_proc p join pg_roles o on o.oid = p.proowner
         where o.rolsuper and p.prosecdef and p.pronamespace <> 'pg_catalog'::regnamespace
-          and not coalesce('search_path=\"\"' = any (p.proconfig), false)
+          -- Names in the body of SQL's own form are resolved when the function is made.
+          and p.prosqlbody is null
+          and not coalesce((select setting ~ '^search_path=pg_catalog, (supabase_functions, )?pg_temp$'
+            from unnest(p.proconfig) as setting where starts_with(setting, 'search_path=')), false)
           and not exists (select from pg_depend d join pg_extension e on e.oid = d.refobjid
             where d.objid = p.oid and d.deptype = 'e' and e.extname not in ('pg_cron', 'pg_net', 'supabase_vault'))";
     assert_eq!(

@@ -23,7 +23,7 @@ async fn start(folder: &Path) -> Cluster {
 /// Returns the cluster's database with a published table and a slot, and the settings of the stream.
 async fn database(cluster: &Cluster) -> (Database, ReplicationSettings) {
     let database = Database::connect(Settings::new(cluster.login())).await.unwrap();
-    let tables = "create table t (id int primary key); create publication p for table t";
+    let tables = "create table public.t (id int primary key); create publication p for table public.t";
     database.client().await.unwrap().batch_execute(tables).await.unwrap();
     slot::ensure(&database, "s").await.unwrap();
     let mut settings = ReplicationSettings::new("s", ["p"]);
@@ -54,7 +54,10 @@ async fn a_shutdown_is_not_delayed() {
     settings.status_interval = PATIENCE;
     let mut stream = stream(&database, &settings).await;
     let client = database.client().await.unwrap();
-    client.batch_execute("insert into t values (1); create table unpublished ()").await.unwrap();
+    client
+        .batch_execute("insert into public.t values (1); create table public.unpublished ()")
+        .await
+        .unwrap();
     let reader = tokio::spawn(async move {
         loop {
             match stream.next().await {
@@ -81,7 +84,7 @@ async fn nothing_is_lost_or_repeated_when_connections_and_the_server_are_killed(
         let database = database.clone();
         async move {
             for id in 0..ROWS {
-                let sql = format!("insert into t values ({id}) on conflict do nothing");
+                let sql = format!("insert into public.t values ({id}) on conflict do nothing");
                 // Repeated until the server has confirmed it.
                 while database.run(&Transaction::anonymous().statement(&*sql, Vec::new())).await.is_err() {
                     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -149,7 +152,7 @@ async fn a_reader_that_is_stuck_can_be_ended() {
     let (database, settings) = database(&cluster).await;
     let mut stuck = stream(&database, &settings).await;
     let client = database.client().await.unwrap();
-    client.batch_execute("insert into t select generate_series(1, 300000)").await.unwrap();
+    client.batch_execute("insert into public.t select generate_series(1, 300000)").await.unwrap();
     // From here on it reads nothing, so the server process is blocked because its buffer is full, even for its last
     // message.
     next(&mut stuck).await;
@@ -200,7 +203,7 @@ async fn the_stream_is_encrypted_according_to_sslmode() {
     };
     let is_encrypted = format!("select ssl from pg_stat_ssl where pid = {}", stream.process_id());
     assert!(client.query_one(&is_encrypted, &[]).await.unwrap().get::<_, bool>(0));
-    client.batch_execute("insert into t select generate_series(1, 20000)").await.unwrap();
+    client.batch_execute("insert into public.t select generate_series(1, 20000)").await.unwrap();
     let events = transaction(&mut stream).await;
     assert_eq!((events.len(), events.last().map(String::as_str)), (20_000, Some("insert t (20000)")));
     while let Event::Keepalive { end } = next(&mut stream).await {

@@ -139,7 +139,7 @@ impl Feed {
 
     /// Waits for the clients of an earlier process, if its slot exists, so that they miss nothing.
     async fn resume(&mut self) {
-        let found = slot::lag(self.realtime.database(), &self.slot).await;
+        let found = slot::lag(self.realtime.replication(), &self.slot).await;
         // An active slot belongs to another process.
         if found.is_ok_and(|slot| slot.is_some_and(|slot| slot.active_pid.is_none())) {
             // Subscriptions can be established meanwhile.
@@ -176,9 +176,9 @@ impl Feed {
     /// Opens the stream, with a slot that is created if there is none.
     async fn open(&mut self) -> Result<ReplicationStream, FeedError> {
         self.set_state(FeedState::Connecting);
-        let database = self.realtime.database();
-        let publications = existing_publications(database).await?;
-        let ensured = slot::ensure(database, &self.slot).await?;
+        let replication = self.realtime.replication();
+        let publications = existing_publications(self.realtime.database()).await?;
+        let ensured = slot::ensure(replication, &self.slot).await?;
         if ensured == EnsureOutcome::Recreated {
             tracing::error!(
                 slot = self.slot,
@@ -196,7 +196,7 @@ impl Feed {
         if !elsewhere.is_empty() {
             settings.server = Some(elsewhere.parse()?);
         }
-        let stream = database.replicate(&settings).await?;
+        let stream = replication.replicate(&settings).await?;
         let ResumePoint { system, timeline, .. } = stream.resume_point();
         self.set_timeline(WalTimeline { system, timeline });
         Ok(stream)
@@ -213,7 +213,7 @@ impl Feed {
     /// Drops the slot, which is not needed any more.
     async fn retire(&mut self) {
         self.set_state(FeedState::Connecting);
-        if let Err(error) = slot::drop(self.realtime.database(), &self.slot).await {
+        if let Err(error) = slot::drop(self.realtime.replication(), &self.slot).await {
             tracing::warn!(%error, slot = self.slot, "a replication slot that nobody needs could not be dropped");
         }
         (self.resume, self.delivered) = (None, Position::default());

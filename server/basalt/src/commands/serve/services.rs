@@ -171,7 +171,8 @@ impl RunningServices {
     }
 
     /// Starts realtime with the login of the project's administrator: it checks policies as the callers' roles, whose
-    /// functions could undo that, but replicates as `postgres`.
+    /// functions could undo that. Only the replication stream needs another login: who may replicate may have any file
+    /// loaded as a library, and read all of the cluster.
     async fn start_realtime(
         &mut self,
         settings: &realtime::Settings,
@@ -194,7 +195,16 @@ impl RunningServices {
             })
             .await?;
         self.databases.push(("realtime", database.clone()));
-        let realtime = Realtime::new(settings.clone(), database, access.keys.clone(), self.verifier.clone());
+        let replication = match access.backend.has_one_administrator() {
+            true => database.clone(),
+            false => {
+                let replication = access.backend.admin().await?;
+                self.databases.push(("replication", replication.clone()));
+                replication
+            }
+        };
+        let (keys, verifier) = (access.keys.clone(), self.verifier.clone());
+        let realtime = Realtime::new(settings.clone(), database, replication, keys, verifier);
         self.gateway.register(|registry| realtime.register(registry));
         self.tasks.spawn(realtime.clone().run(self.stop.clone()));
         self.realtime = Some(realtime);

@@ -35,7 +35,7 @@ impl Feed {
             tokio::select! {
                 () = exchange.changed() => {}
                 _ = look.tick() => {
-                    let found = slot::lag(realtime.database(), &self.slot).await?;
+                    let found = slot::lag(realtime.replication(), &self.slot).await?;
                     if found.is_none_or(|slot| slot.active_pid.is_none()) {
                         return Ok(EndReason::Leaderless);
                     }

@@ -65,7 +65,7 @@ impl Feed {
 
     /// Breaks if the slot keeps too much of the write-ahead log.
     async fn check_slot(&self) -> Result<ControlFlow<()>, Error> {
-        let Some(lag) = slot::lag(self.realtime.database(), &self.slot).await? else {
+        let Some(lag) = slot::lag(self.realtime.replication(), &self.slot).await? else {
             return Ok(ControlFlow::Continue(()));
         };
         self.realtime.metrics().slot_lag_bytes.set(i64::try_from(lag.retained).unwrap_or(i64::MAX));
