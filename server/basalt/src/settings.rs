@@ -258,10 +258,10 @@ impl Settings {
                 }
             }
         }
-        settings.check_storage_origin()?;
         // The text is that of a valid URL, since the reader has checked it.
         let external_url = settings.server.external_url.as_deref().map(ExternalUrl::parse);
         settings.gateway.external_url = external_url.and_then(Result::ok);
+        settings.check_storage_origin()?;
         settings.warnings = reader.finish();
         if let Some(auth) = &mut settings.services.auth {
             settings.warnings.extend(forget_untrusted_header(auth, &settings.gateway));
@@ -270,13 +270,22 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Checks that objects do not have the API's origin as their own: nothing else would be answered on it.
+    /// Checks that browsers name the host of the objects' origin as the setting does, and that it is not the API's own:
+    /// nothing else would be answered on it.
     fn check_storage_origin(&self) -> Result<(), Invalid> {
-        let host = |origin: &str| origin.split_once("://").map(|(_, host)| host.to_ascii_lowercase());
-        let own = self.services.storage.as_ref().and_then(|storage| storage.origin.as_deref());
-        match (own, &self.server.external_url) {
-            (Some(own), Some(api)) if host(own) == host(api) => {
-                Err(Invalid::new("basalt.storage_origin", "another host than that of api.external_url", &own))
+        let Some(own) = self.services.storage.as_ref().and_then(|storage| storage.origin.as_deref()) else {
+            return Ok(());
+        };
+        let refused = |expected| Err(Invalid::new("basalt.storage_origin", expected, &own));
+        let named = own.split_once("://").map_or(own, |(_, host)| host);
+        let host = ExternalUrl::parse(own).map(|url| url.host().to_owned());
+        let name = named.split(':').next().unwrap_or_default();
+        if host.as_deref() != Ok(&*named.to_ascii_lowercase()) || name.ends_with('.') {
+            return refused("a host without a dot at its end and without the port of its scheme");
+        }
+        match &self.gateway.external_url {
+            Some(api) if Ok(api.host()) == host.as_deref() => {
+                refused("another host than that of api.external_url")
             }
             _ => Ok(()),
         }

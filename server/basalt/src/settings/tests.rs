@@ -307,6 +307,17 @@ fn objects_have_another_host_than_the_api() {
             "{same}"
         );
     }
+    for unlike in
+        ["https://files.example.org:443", "http://files.example.org:80", "https://files.example.org."]
+    {
+        assert!(
+            refusal(&config(unlike), &[]).starts_with("basalt.storage_origin: expected a host without"),
+            "{unlike}"
+        );
+    }
+    let with_path =
+        "[api]\nexternal_url = \"http://a.example/api\"\n[basalt]\nstorage_origin = \"http://a.example\"";
+    assert!(refusal(with_path, &[]).starts_with("basalt.storage_origin: expected another host"));
     assert!(
         refusal(&config("files.example.org"), &[]).starts_with("basalt.storage_origin: expected an origin")
     );
