@@ -97,7 +97,7 @@ export class Server {
   }
 
   /**
-   * Runs SQL as an admin does: with psql, as the superuser.
+   * Runs SQL as an admin does: with psql, as postgres.
    * @param {string} sql
    * @returns {Promise<string>} the rows without decoration, one a line
    */
@@ -133,14 +133,13 @@ export class Server {
    * @returns {Promise<{ user: string, password: string }>}
    */
   async superuser() {
-    const [line = ''] = (await readFile(path.join(this.dataDir, 'pgpass'), 'utf8')).split('\n')
-    const [user = '', password = ''] = line.split(':').slice(3)
-    return { user, password }
+    return superuser(this.instance)
   }
 
   /** Returns the process id of the embedded Postgres. */
   async postgresPid() {
-    return Number((await this.psql("select pg_read_file('postmaster.pid')")).split('\n')[0])
+    const file = await psqlAsSuperuser(this.instance, "select pg_read_file('postmaster.pid')")
+    return Number(file.split('\n')[0])
   }
 
   /**
@@ -179,11 +178,33 @@ export class Server {
  * @param {Instance} instance
  * @param {string} sql
  * @param {NodeJS.ProcessEnv} [environment]
+ * @param {string[]} [login] flags of psql
  * @returns {Promise<string>} the rows without decoration, one a line
  */
-export async function psql(instance, sql, environment = process.env) {
-  const flags = ['-qAt', '-v', 'ON_ERROR_STOP=1', '-c', sql]
+export async function psql(instance, sql, environment = process.env, login = []) {
+  const flags = [...login, '-qAt', '-v', 'ON_ERROR_STOP=1', '-c', sql]
   return (await command(instance, environment, 'psql', '--', ...flags)).trim()
+}
+
+/**
+ * Runs SQL on the embedded database of the server `instance`, as its superuser.
+ * @param {Instance} instance
+ * @param {string} sql
+ * @returns {Promise<string>} the rows without decoration, one a line
+ */
+export async function psqlAsSuperuser(instance, sql) {
+  const { user } = await superuser(instance)
+  return psql(instance, sql, process.env, ['-U', user])
+}
+
+/**
+ * @param {Instance} instance
+ * @returns {Promise<{ user: string, password: string }>}
+ */
+async function superuser({ dataDir }) {
+  const [line = ''] = (await readFile(path.join(dataDir, 'pgpass'), 'utf8')).split('\n')
+  const [user = '', password = ''] = line.split(':').slice(3)
+  return { user, password }
 }
 
 /**

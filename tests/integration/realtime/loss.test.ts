@@ -9,7 +9,7 @@ import ws from 'ws'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { Proxy } from '../../support/proxy.ts'
-import { Server } from '../../support/server.mjs'
+import { psqlAsSuperuser, Server } from '../../support/server.mjs'
 
 /** Rows of one test, written a thousand a second. */
 const ROWS = 3000
@@ -115,7 +115,8 @@ describe.skipIf(inject('own') === null)('no row change is lost', () => {
     await expectAllWhile(async () => {
       for (let times = 0; times < 4; times += 1) {
         await pause(500)
-        await host.psql(
+        await psqlAsSuperuser(
+          host.instance,
           "select pg_terminate_backend(active_pid) from pg_replication_slots where slot_name like 'basalt%'",
         )
       }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 
+import { psqlAsSuperuser } from '../../support/server.mjs'
 import { start, type ChannelServer } from './server.ts'
 import { isOwn, unique, Wires } from './stage.ts'
 import { changes, watch } from './watch.ts'
@@ -100,7 +101,7 @@ describe.skipIf(!isOwn)('the stream', () => {
     const end = `select count(pg_terminate_backend(active_pid)) from pg_replication_slots where active`
     const outcome = await underway(400, async () => {
       for (let times = 0; times < 4; times++) {
-        await sql(end)
+        await psqlAsSuperuser(own.server.instance, end)
         await sleep(200)
       }
     })
@@ -114,7 +115,7 @@ describe.skipIf(!isOwn)('the stream', () => {
         and application_name <> 'psql' and query not like '%for n in 1..%'`
     const outcome = await underway(400, async () => {
       for (let times = 0; times < 4; times++) {
-        await sql(end)
+        await psqlAsSuperuser(own.server.instance, end)
         await sleep(200)
       }
     })

@@ -11,7 +11,7 @@ const OWN: &str = "
     create role clerk login password 'counter'; grant anon to clerk;
     create extension if not exists citext with schema extensions;
     create function public.ran() returns text language plpgsql security definer as $$
-    begin copy (select 1) to program 'true'; return 'ran'; end $$;
+    begin copy (select 1) to program 'cat >/dev/null'; return 'ran'; end $$;
     create table public.watched (id int primary key, title extensions.citext);
     alter table public.watched enable row level security;
     create policy everybody on public.watched for select using (true);
@@ -24,10 +24,11 @@ const OWN: &str = "
 /// Removes what this release adds to a database of the one before.
 const WITHOUT_FUNCTIONS: &str = "
     drop event trigger \"~basalt_begin_extension_script\"; drop event trigger basalt_end_extension_script;
+    drop event trigger basalt_reserve_schemas;
     do $$ declare f regprocedure; begin
       for f in select oid from pg_proc where pronamespace = 'basalt'::regnamespace and proname in (
         'begin_extension_script', 'end_extension_script', 'create_extension', 'change_extension', 'is_own_function',
-        'create_event_trigger', 'change_event_trigger', 'publish_all_tables')
+        'create_event_trigger', 'change_event_trigger', 'publish_all_tables', 'may_create_in', 'reserve_schemas')
       loop execute format('drop function %s', f); end loop; end $$;
     drop table basalt.privileged_extensions;
     delete from basalt.platform_migrations where version = '0027'";
@@ -46,7 +47,12 @@ fn make_old(project: &Path) {
     // Each of them logs in with the password that it had under its other name.
     for (role, password, statement) in [
         ("of_initdb", &*password, "alter role postgres rename to supabase_admin"),
-        ("supabase_admin", "postgres", "alter role of_initdb rename to postgres"),
+        (
+            "supabase_admin",
+            "postgres",
+            "alter role of_initdb rename to postgres; alter role postgres reset all;
+             alter role postgres set search_path = \"$user\", public, extensions",
+        ),
     ] {
         let mut command = basalt(project);
         command.env("PGPASSWORD", password).args(["psql", "-U", role, "-Atqc", statement]);

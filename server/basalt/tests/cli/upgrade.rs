@@ -126,7 +126,7 @@ const OWN: [&str; 7] = [
 /// Selects everything that [`OWN`] has created.
 const STILL_THERE: &str = "
     select rolname, rolpassword, setconfig, pg_has_role('clerk', 'anon', 'usage'), current_setting('app.greeting'),
-      (select string_agg(name, ',' order by id) from goods),
+      (select string_agg(name, ',' order by id) from public.goods),
       (select datconnlimit from pg_database where datname = 'it''s=aside')
     from pg_authid join pg_db_role_setting on setrole = pg_authid.oid where rolname = 'clerk'";
 
