@@ -137,10 +137,7 @@ impl Backend {
         &self,
         work: impl AsyncFnOnce(&Database) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let admin = self.admin().await?;
-        let result = work(&admin).await;
-        admin.close().await;
-        result
+        with_pool(self.admin().await?, work).await
     }
 
     /// Returns a pool of one connection as the project's administrator.
@@ -153,10 +150,7 @@ impl Backend {
         &self,
         work: impl AsyncFnOnce(&Database) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let project = self.project().await?;
-        let result = work(&project).await;
-        project.close().await;
-        result
+        with_pool(self.project().await?, work).await
     }
 
     /// Connects as the project's administrator, with a pool for a service; `adjust` sets its size.
@@ -218,6 +212,16 @@ async fn admin_of(server: Conninfo) -> Result<Database, Error> {
         ..database::Settings::new(server)
     };
     Ok(Database::connect(settings).await?)
+}
+
+/// Runs `work` on `pool`, and then closes it.
+async fn with_pool<T>(
+    pool: Database,
+    work: impl AsyncFnOnce(&Database) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let result = work(&pool).await;
+    pool.close().await;
+    result
 }
 
 /// Returns the error for a database of `DATABASE_URL` that cannot be used. It does not contain the value, which may
