@@ -1,5 +1,7 @@
 //! A connection of the hot path: all messages of a transaction are written at once and end with one `Sync`, so that it
-//! costs one round trip. Source: PostgreSQL documentation, sections 55.2.3 and 55.2.4.
+//! costs one round trip. The statements that reset the session follow in the same write: the server sends the answer at
+//! the `Sync` and goes on, so that it is woken once and the answer is not later. Source: PostgreSQL documentation, sections
+//! 55.2.3 and 55.2.4.
 
 mod encode;
 mod pending;
@@ -29,7 +31,7 @@ const MAX_BLOCKING_WRITE: usize = 32 * 1024;
 
 /// Undoes changes of the session by code of the database's users, as `DISCARD ALL` does, except that prepared
 /// statements stay. Source: PostgreSQL documentation, "DISCARD".
-const RESET_SESSION: &str = "close all; set session authorization default; reset all; unlisten *; \
+pub(crate) const RESET_SESSION: &str = "close all; set session authorization default; reset all; unlisten *; \
                              select pg_advisory_unlock_all(); discard temp; discard sequences";
 
 /// SQLSTATE `active_sql_transaction`: isolation level or access mode were set too late, which is after the first query.
@@ -146,6 +148,9 @@ impl Connection {
         while let Err(error) = &answer
             && self.prepares_retry(error, transaction)
         {
+            if self.is_resetting {
+                self.finish_reset().await?;
+            }
             answer = self.attempt(transaction).await;
         }
         if self.needs_reset && self.is_ready() && self.begin_reset().await.is_err() {
@@ -203,6 +208,12 @@ impl Connection {
             self.encode(&mut pending, statement, "", false)?;
         }
         frontend::sync(&mut self.outbound);
+        // An explicit block that fails is still open at the Sync.
+        if self.needs_reset && !is_in_block {
+            frontend::query(RESET_SESSION, &mut self.outbound)?;
+            self.needs_reset = false;
+            self.is_resetting = true;
+        }
         self.in_flight = true;
         self.write().await?;
         self.closing.clear();
@@ -220,7 +231,7 @@ impl Connection {
         }
     }
 
-    /// Sends [`RESET_SESSION`], without waiting for the answer.
+    /// Sends [`RESET_SESSION`] if it did not follow the transaction, without waiting for the answer.
     async fn begin_reset(&mut self) -> Result<(), Error> {
         self.outbound.clear();
         frontend::query(RESET_SESSION, &mut self.outbound)?;
@@ -278,6 +289,9 @@ impl Connection {
     /// Reads and drops the rest of the answer, until the server waits for the next batch.
     pub(crate) async fn drain(&mut self) -> Result<(), Error> {
         self.skip_to_ready().await?;
+        if self.is_resetting {
+            self.finish_reset().await?;
+        }
         self.in_flight = false;
         if self.needs_reset { self.begin_reset().await } else { Ok(()) }
     }

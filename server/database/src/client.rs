@@ -13,14 +13,19 @@ use prometheus_client::metrics::histogram::Histogram;
 use telemetry::Statements;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::batch::RESET_SESSION;
 use crate::connect::Target;
 use crate::pool::MAX_WAITING;
 use crate::{Error, Settings, metrics};
 
+/// How long the reset of a session may take.
+const RESET_LIMIT: Duration = Duration::from_secs(5);
+
 /// A `tokio-postgres` client on loan from a [`crate::Database`]. Derefs to [`tokio_postgres::Client`].
 pub struct Client {
-    client: Object,
-    _permit: Permit,
+    /// `None` once it was taken out.
+    client: Option<Object>,
+    permit: Option<Permit>,
     statements: Statements,
 }
 
@@ -29,8 +34,11 @@ pub type DetachedClient = ClientWrapper;
 
 impl Client {
     /// Takes the client out of its pool.
-    pub fn detach(self) -> DetachedClient {
-        Object::take(self.client)
+    pub fn detach(mut self) -> DetachedClient {
+        match self.client.take() {
+            Some(client) => Object::take(client),
+            None => unreachable!("a client is taken once"),
+        }
     }
 
     /// Returns the telemetry of its statements, in which callers that run statements must record them.
@@ -43,13 +51,39 @@ impl Deref for Client {
     type Target = ClientWrapper;
 
     fn deref(&self) -> &ClientWrapper {
-        &self.client
+        match &self.client {
+            Some(client) => client,
+            None => unreachable!("a client is there until it is dropped"),
+        }
     }
 }
 
 impl DerefMut for Client {
     fn deref_mut(&mut self) -> &mut ClientWrapper {
-        &mut self.client
+        match &mut self.client {
+            Some(client) => client,
+            None => unreachable!("a client is there until it is dropped"),
+        }
+    }
+}
+
+impl Drop for Client {
+    /// Undoes what a trigger or a hook has set for the session, and returns the client to the pool. The caller does not
+    /// wait for that; a session that cannot be reset is closed.
+    fn drop(&mut self) {
+        let Some(client) = self.client.take() else { return };
+        let permit = self.permit.take();
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            drop(Object::take(client));
+            return;
+        };
+        runtime.spawn(async move {
+            let reset = tokio::time::timeout(RESET_LIMIT, client.batch_execute(RESET_SESSION)).await;
+            if !matches!(reset, Ok(Ok(()))) {
+                drop(Object::take(client));
+            }
+            drop(permit);
+        });
     }
 }
 
@@ -72,8 +106,8 @@ impl Clients {
         let manager = Manager::from_config(
             target.config.clone(),
             MakeRustlsConnect::new(target.tls.clone()),
-            // Undoes what a trigger or a hook has set for the session.
-            ManagerConfig { recycling_method: RecyclingMethod::Clean },
+            // The session is reset when a client is returned, so that the next caller does not wait for it.
+            ManagerConfig { recycling_method: RecyclingMethod::Fast },
         );
         let renewal = settings.renewal.clone();
         let is_current = Hook::sync_fn(move |_, metrics: &Metrics| {
@@ -104,7 +138,7 @@ impl Clients {
             PoolError::Backend(error) => error.into(),
             other => Error::Unavailable(other.to_string()),
         })?;
-        Ok(Client { client, _permit: permit, statements: self.statements.clone() })
+        Ok(Client { client: Some(client), permit: Some(permit), statements: self.statements.clone() })
     }
 
     async fn permit(&self) -> Result<Permit, Error> {

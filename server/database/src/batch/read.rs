@@ -109,8 +109,10 @@ impl Connection {
                 // Sent at the end of a transaction that has changed a reported parameter for the whole session.
                 Message::ParameterStatus(_) => self.is_altered = true,
                 Message::ReadyForQuery(body) => {
-                    if body.status() != b'I' {
-                        self.roll_back().await?;
+                    match body.status() {
+                        b'I' => {}
+                        _ if self.is_resetting => return Err(Error::protocol("a transaction was left open")),
+                        _ => self.roll_back().await?,
                     }
                     self.in_flight = false;
                     return match answer.failure {

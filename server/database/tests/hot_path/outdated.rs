@@ -81,7 +81,11 @@ async fn statements_that_fail_for_other_reasons_are_not_repeated() {
 
 #[tokio::test]
 async fn renewed_connections_see_what_new_sessions_see() {
-    let harness = Harness::with(|settings| settings.pool_size = 2).await;
+    let harness = Harness::with(|settings| {
+        settings.pool_size = 2;
+        settings.client_pool_size = 1;
+    })
+    .await;
     let database = &harness.database;
     let setting = "select current_setting($1)";
     let name = harness.query("select current_database()").await.unwrap();

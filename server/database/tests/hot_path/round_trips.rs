@@ -106,7 +106,15 @@ async fn a_transaction_is_one_round_trip() {
         assert_eq!(answer.row().unwrap().text(0), Some(value));
         assert_eq!(proxy.take(), 1, "{value}");
     }
-    let failing = Transaction::new("anon").statement("select 1 / 0", Vec::new()).leaves_session_unchanged();
-    database.run(&failing).await.unwrap_err();
+    // Not when it is planned, which would be repeated without the plan.
+    let failing = Transaction::new("anon").statement("select 1 / (random() * 0)::int", Vec::new());
+    database.run(&failing.clone().leaves_session_unchanged()).await.unwrap_err();
     assert_eq!(proxy.take(), 1);
+    // The reset of the session travels with the transaction, also if that fails.
+    let resetting = Transaction::new("anon").statement("select 'reset'", Vec::new());
+    for _ in 0..3 {
+        assert_eq!(database.run(&resetting).await.unwrap().row().unwrap().text(0), Some("reset"));
+        database.run(&failing).await.unwrap_err();
+        assert_eq!(proxy.take(), 2);
+    }
 }
