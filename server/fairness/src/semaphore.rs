@@ -47,6 +47,8 @@ struct State {
 
 struct Waiter {
     id: u64,
+    /// How many permits it wants.
+    number: usize,
     sender: oneshot::Sender<Permit>,
 }
 
@@ -61,10 +63,11 @@ pub enum Refusal {
     Closed,
 }
 
-/// A permit, which is returned when this is dropped.
+/// A permit, or several of them, which are returned when this is dropped.
 pub struct Permit {
     semaphore: FairSemaphore,
     holder: Holder,
+    number: usize,
 }
 
 /// A caller's place in the queue, which is left when this is dropped.
@@ -98,12 +101,12 @@ impl FairSemaphore {
 
     /// Returns a permit if there is one for `holder` now.
     pub fn try_acquire(&self, holder: Option<Network>) -> Option<Permit> {
-        self.0.state.lock().take(holder).then(|| self.permit(holder))
+        self.0.state.lock().take(holder, 1).then(|| self.permit(holder, 1))
     }
 
     /// Reports whether [`Self::try_acquire`] would return a permit now.
     pub fn has_room(&self, holder: Option<Network>) -> bool {
-        self.0.state.lock().admits(holder)
+        self.0.state.lock().admits(holder, 1)
     }
 
     /// Returns a permit for `holder`, after waiting for at most `limit`. Networks that wait have their turns one after
@@ -111,16 +114,30 @@ impl FairSemaphore {
     ///
     /// Errors: [`Refusal`].
     pub async fn acquire(&self, holder: Option<Network>, limit: Duration) -> Result<Permit, Refusal> {
+        self.acquire_many(holder, 1, limit).await
+    }
+
+    /// Returns `number` permits for `holder` at once, as [`Self::acquire`] returns one. Nobody gets more than half of all,
+    /// so that every caller gets its permits at some time.
+    ///
+    /// Errors: [`Refusal`].
+    pub async fn acquire_many(
+        &self,
+        holder: Option<Network>,
+        number: usize,
+        limit: Duration,
+    ) -> Result<Permit, Refusal> {
+        let number = number.min(self.0.permits / 2).max(1);
         let mut place = {
             let mut state = self.0.state.lock();
             if state.is_closed {
                 return Err(Refusal::Closed);
             }
-            if state.take(holder) {
+            if state.take(holder, number) {
                 drop(state);
-                return Ok(self.permit(holder));
+                return Ok(self.permit(holder, number));
             }
-            let (id, receiver) = state.wait(holder, self.0.queue).ok_or(Refusal::Full)?;
+            let (id, receiver) = state.wait(holder, number, self.0.queue).ok_or(Refusal::Full)?;
             drop(state);
             Place { inner: &self.0, holder, id, receiver }
         };
@@ -171,13 +188,13 @@ impl FairSemaphore {
         self.0.state.lock().waiting
     }
 
-    fn permit(&self, holder: Holder) -> Permit {
-        Permit { semaphore: self.clone(), holder }
+    fn permit(&self, holder: Holder, number: usize) -> Permit {
+        Permit { semaphore: self.clone(), holder, number }
     }
 
-    fn give_back(&self, holder: Holder) {
+    fn give_back(&self, holder: Holder, number: usize) {
         let mut state = self.0.state.lock();
-        state.release(holder);
+        state.release(holder, number);
         let is_unused = state.free == self.0.permits;
         let mut next = state.next_waiter();
         drop(state);
@@ -186,46 +203,53 @@ impl FairSemaphore {
         }
         while let Some((holder, waiter)) = next {
             // If the caller has gone in the meantime, the permit is dropped here, which returns it.
-            let _ = waiter.sender.send(self.permit(holder));
+            let _ = waiter.sender.send(self.permit(holder, waiter.number));
             next = self.0.state.lock().next_waiter();
         }
     }
 }
 
 impl State {
-    /// Reports whether `holder` may have another permit.
-    fn admits(&self, holder: Holder) -> bool {
+    /// Reports whether `holder` may have `number` more permits: whether it would be given the last of them if it took
+    /// them one after the other.
+    fn admits(&self, holder: Holder, number: usize) -> bool {
         let held = |network| self.held.get(&network).copied().unwrap_or_default();
+        let Some(left) = self.free.checked_sub(number) else { return false };
         !self.is_closed
-            && self.free > 0
-            && holder.is_none_or(|network| held(network) < self.free.saturating_mul(THRESHOLD))
+            && holder.is_none_or(|network| held(network) + number <= (left + 1).saturating_mul(THRESHOLD))
     }
 
-    /// Takes a permit for `holder`; reports whether there was one.
-    fn take(&mut self, holder: Holder) -> bool {
-        let is_admitted = self.admits(holder);
+    /// Takes `number` permits for `holder`; reports whether there were as many.
+    fn take(&mut self, holder: Holder, number: usize) -> bool {
+        let is_admitted = self.admits(holder, number);
         if is_admitted {
-            self.free -= 1;
+            self.free -= number;
             if let Some(network) = holder {
-                *self.held.entry(network).or_default() += 1;
+                *self.held.entry(network).or_default() += number;
             }
         }
         is_admitted
     }
 
-    fn release(&mut self, holder: Holder) {
-        self.free += 1;
+    fn release(&mut self, holder: Holder, number: usize) {
+        self.free += number;
         let Some(network) = holder else { return };
         if let Some(held) = self.held.get_mut(&network) {
-            *held -= 1;
+            *held -= number;
             if *held == 0 {
                 self.held.remove(&network);
             }
         }
     }
 
-    /// Lets `holder` wait in a queue of this length; `None` if it is full or the holder has its share of it.
-    fn wait(&mut self, holder: Holder, queue: usize) -> Option<(u64, oneshot::Receiver<Permit>)> {
+    /// Lets `holder` wait for `number` permits in a queue of this length; `None` if it is full or the holder has its share
+    /// of it.
+    fn wait(
+        &mut self,
+        holder: Holder,
+        number: usize,
+        queue: usize,
+    ) -> Option<(u64, oneshot::Receiver<Permit>)> {
         let room = queue.saturating_sub(self.waiting);
         let own = self.queues.get(&holder).map_or(0, VecDeque::len);
         if room == 0 || (holder.is_some() && own >= room.saturating_mul(THRESHOLD)) {
@@ -238,7 +262,7 @@ impl State {
         if own == 0 {
             self.turns.push_back(holder);
         }
-        self.queues.entry(holder).or_default().push_back(Waiter { id, sender });
+        self.queues.entry(holder).or_default().push_back(Waiter { id, number, sender });
         Some((id, receiver))
     }
 
@@ -246,7 +270,8 @@ impl State {
     fn next_waiter(&mut self) -> Option<(Holder, Waiter)> {
         for _ in 0..self.turns.len() {
             let holder = self.turns.pop_front()?;
-            if !self.admits(holder) {
+            let number = self.queues.get(&holder)?.front()?.number;
+            if !self.take(holder, number) {
                 self.turns.push_back(holder);
                 continue;
             }
@@ -258,7 +283,6 @@ impl State {
                 self.turns.push_back(holder);
             }
             self.waiting -= 1;
-            self.take(holder);
             return Some((holder, waiter));
         }
         None
@@ -283,11 +307,18 @@ impl Permit {
     pub const fn holder(&self) -> Option<Network> {
         self.holder
     }
+
+    /// Takes one more permit for the same holder; reports whether there was one.
+    pub fn grow(&mut self) -> bool {
+        let is_admitted = self.semaphore.0.state.lock().take(self.holder, 1);
+        self.number += usize::from(is_admitted);
+        is_admitted
+    }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.semaphore.give_back(self.holder);
+        self.semaphore.give_back(self.holder, self.number);
     }
 }
 
@@ -339,6 +370,28 @@ mod tests {
             assert_eq!(all.len(), permits);
             assert!(!semaphore.has_room(network(1)) && semaphore.try_acquire(network(1)).is_none());
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn several_permits_are_given_at_once_or_one_after_the_other() {
+        let semaphore = FairSemaphore::new(256, 8);
+        let take = |last, number| {
+            let semaphore = semaphore.clone();
+            async move { semaphore.acquire_many(network(last), number, LONG).await }
+        };
+        let first = [take(1, 60).await.unwrap(), take(1, 60).await.unwrap(), take(1, 72).await.unwrap()];
+        assert_eq!((semaphore.held(), semaphore.has_room(network(1))), (192, false));
+        // Who asks for more than ever could be given gets half; here, that is not free.
+        let large = tokio::spawn(take(2, 1000));
+        tokio::task::yield_now().await;
+        let mut small = take(3, 1).await.unwrap();
+        assert!((0..10).all(|_| small.grow()));
+        assert_eq!((semaphore.held(), semaphore.waiting()), (203, 1));
+        drop(first);
+        assert_eq!(large.await.unwrap().map(|permit| permit.number), Ok(128));
+        drop(small);
+        assert_eq!(semaphore.held(), 0);
+        assert!(semaphore.0.state.lock().held.is_empty());
     }
 
     #[tokio::test(start_paused = true)]

@@ -175,10 +175,15 @@ impl Inner {
         answered
     }
 
-    async fn relay(&self, request: Request, origin: Origin<'_>, slot: &Arc<Slot>) -> Result<Response, Error> {
+    pub(crate) async fn relay(
+        &self,
+        request: Request,
+        origin: Origin<'_>,
+        slot: &Arc<Slot>,
+    ) -> Result<Response, Error> {
         let incoming = IncomingCall::receive(request).await;
-        let call = slot.admit(incoming.is_socket()).await?;
-        relay::relay(incoming, origin, call, &self.host).await
+        let call = slot.admit(incoming.is_socket(), incoming.size()).await?;
+        relay::relay(incoming, origin, call, slot).await
     }
 
     /// Returns the slot of function `name`.

@@ -3,7 +3,7 @@
 mod answer;
 
 use std::net::IpAddr;
-use std::time::Duration;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::Error;
 use crate::error::SB_ERROR_CODE;
 use crate::socket::{self, UpgradeRequest};
-use crate::worker::{self, Call, End, Failure, Host};
+use crate::worker::{self, Call, END_LIMIT, End, Failure, Slot};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
@@ -38,9 +38,10 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// How long to wait for the end of a process that closed a connection. The process may also continue to run.
-const END_LIMIT: Duration = Duration::from_secs(2);
-
+/// The size of a body that is not announced: the gateway's limit by default.
+const UNKNOWN_SIZE: u64 = 16 << 20;
+/// How many processes a call is sent to at most, if they end before they read any of it.
+const MOST_PROCESSES: usize = 3;
 /// The caller of a function and the id of the call.
 pub(crate) struct Origin<'a> {
     /// The caller's address.
@@ -63,6 +64,9 @@ impl IncomingCall {
     pub(crate) async fn receive(mut request: poem::Request) -> Self {
         let mut body = worker::Body::from(request.take_body());
         body.begin().await;
+        if !request.headers().contains_key(CONTENT_LENGTH) {
+            body.gather().await;
+        }
         let upgrade = UpgradeRequest::of(&request);
         Self { request, body, upgrade }
     }
@@ -71,22 +75,45 @@ impl IncomingCall {
     pub(crate) const fn is_socket(&self) -> bool {
         self.upgrade.is_some()
     }
+
+    /// Returns the size of its body in bytes. If that is not announced, and the body does not end with its first part, it
+    /// is assumed to be as large as it may be by default.
+    pub(crate) fn size(&self) -> u64 {
+        match Upload::of(self.request.headers(), self.request.method(), !self.body.is_end_stream()) {
+            Upload::Nothing => 0,
+            Upload::Length(length) => length,
+            Upload::Chunks => UNKNOWN_SIZE,
+        }
+    }
 }
 
-/// Sends `incoming` to the process of `call`, and returns the answer as soon as its head has arrived.
+/// Sends `incoming` to the process of `call`, and returns the answer as soon as its head has arrived. If the process ends
+/// without having read any of it, the next one gets it.
 ///
 /// Errors: [`Error::Body`] when the caller's body breaks off; [`Error::Idle`] when no answer arrives in time; [`Error::Worker`] or [`Error::Resources`] when the process
 /// ends.
 pub(crate) async fn relay(
     incoming: IncomingCall,
     origin: Origin<'_>,
-    call: Call,
-    host: &Host,
+    mut call: Call,
+    slot: &Arc<Slot>,
 ) -> Result<Response, Error> {
-    let (begun, limits) = (Instant::now(), &host.settings.limits);
+    let limits = &slot.host.settings.limits;
+    let begun = Instant::now();
     let IncomingCall { request, body, upgrade } = incoming;
-    let outgoing = outgoing(request, body, &origin, upgrade.is_some());
-    let (mut head, connection) = match call.worker.connections.send(outgoing, begun + limits.request).await {
+    let mut outgoing = outgoing(request, body, &origin, upgrade.is_some());
+    let mut processes = 1;
+    let sent = loop {
+        match call.worker.connections.send(outgoing, begun + limits.request).await {
+            Err(Failure::Unsent(unsent)) if processes < MOST_PROCESSES => {
+                processes += 1;
+                outgoing = *unsent;
+                call = Box::pin(slot.pass_on(call)).await?;
+            }
+            sent => break sent,
+        }
+    };
+    let (mut head, connection) = match sent {
         Ok(answered) => answered,
         Err(Failure::Late) => return Err(Error::Idle(limits.request)),
         Err(Failure::Caller) => return Err(Error::Body),
@@ -97,10 +124,11 @@ pub(crate) async fn relay(
             });
         }
     };
+    call.worker.record_answer();
     remove_connection_headers(&mut head.headers);
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
         // An upgrade that the caller has not requested cannot be passed on.
-        return Ok(upgrade.ok_or(Error::Worker)?.open(head.headers, connection, call, begun, host));
+        return Ok(upgrade.ok_or(Error::Worker)?.open(head.headers, connection, call, begun, &slot.host));
     }
     if head.status.is_server_error() {
         mark_failure(&mut head.headers);

@@ -10,7 +10,7 @@ use http::{HeaderValue, Method};
 use poem::Request;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::relay::{self, IncomingCall, Origin};
+use crate::relay::Origin;
 use crate::{Error, Inner};
 
 /// Claims the next call of a function for this server, given the function's name and the interval of its calls. Returns
@@ -73,9 +73,7 @@ async fn call(functions: &Inner, name: &str) -> Result<http::StatusCode, Error> 
         .body(BODY);
     let request_id = HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).map_err(|_| Error::NotFound)?;
     let origin = Origin { address: IpAddr::V4(Ipv4Addr::LOCALHOST), request_id: &request_id };
-    let call = slot.admit(false).await?;
-    let incoming = IncomingCall::receive(request).await;
-    let response = relay::relay(incoming, origin, call, &functions.host).await?;
+    let response = functions.relay(request, origin, &slot).await?;
     let status = response.status();
     // The answer is read to its end, so that the connection can be reused for another call.
     let _ = response.into_body().into_bytes_limit(LONGEST_ANSWER).await;

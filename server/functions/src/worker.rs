@@ -27,10 +27,13 @@ pub(crate) use connection::{Body, Connection, Failure};
 pub(crate) use connections::Connections;
 pub(crate) use slot::{Call, Host, Slot};
 
+use backoff::Progress;
 use process::Launch;
 
 /// How often the watchdog checks a process.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+/// How long to wait for the end of a process that closed a connection or accepts none. It may also continue to run.
+pub(crate) const END_LIMIT: Duration = Duration::from_secs(2);
 /// How long a stopping server waits for the background work of functions.
 const LAST_WORK: Duration = Duration::from_secs(3);
 
@@ -65,8 +68,9 @@ pub(crate) struct Worker {
     pub(crate) connections: Connections,
     limits: Limits,
     pid: u32,
-    started: Instant,
     in_flight: AtomicUsize,
+    /// Whether it has answered a call.
+    has_answered: AtomicBool,
     /// When the last call ended.
     used: Mutex<Instant>,
     /// Whether it gets no more calls and ends after the last one.
@@ -131,8 +135,8 @@ impl Worker {
             connections: Connections::new(folder, limits.concurrency),
             limits,
             pid: child.id().unwrap_or_default(),
-            started: Instant::now(),
             in_flight: AtomicUsize::new(0),
+            has_answered: AtomicBool::new(false),
             used: Mutex::new(Instant::now()),
             is_retired: AtomicBool::new(false),
             ended,
@@ -145,6 +149,18 @@ impl Worker {
         let mut ended = self.ended.clone();
         let end = timeout(limit, ended.wait_for(Option::is_some)).await.ok()?.ok()?;
         *end
+    }
+
+    /// Records that it has answered a call.
+    pub(crate) fn record_answer(&self) {
+        // Processors share what is only read.
+        if !self.has_answered.load(Ordering::Relaxed) {
+            self.has_answered.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        if self.has_answered.load(Ordering::Relaxed) { Progress::Answered } else { Progress::Ready }
     }
 
     fn has_ended(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Refuses bodies that are too large, arrive too slowly, or break off.
+//! Refuses bodies that are too large, arrive too slowly, break off, or take more memory than there is for them.
 
 use std::io;
 use std::sync::Arc;
@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use fairness::{FairSemaphore, Network, Permit};
 use futures_util::stream::{self, BoxStream, StreamExt};
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{StatusCode, Version};
+use http::header::{CONTENT_LENGTH, RETRY_AFTER, TRANSFER_ENCODING};
+use http::{HeaderValue, StatusCode, Version};
+use parking_lot::Mutex;
 use poem::{Body, Request, Response};
 use serde_json::json;
 use tokio::time::Instant;
@@ -17,9 +19,12 @@ use crate::response;
 
 /// How long a sender may pause. nginx's `client_body_timeout` allows the same.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
-/// Bytes per second that a body must have on average, not counting one pause: less than the slowest connection in use
-/// today, but enough to stop a client that holds a connection open by sending a byte from time to time.
-const MIN_RATE: u64 = 512;
+/// Bytes per second that a body must have, not counting one pause: less than the slowest connection in use today, but
+/// enough to stop a client that holds a connection open by sending a byte from time to time.
+const MIN_RATE: u32 = 512;
+/// The unit of the memory for bodies, in bytes. A body up to this size is not counted: the number of requests is limited,
+/// and most have less.
+pub(crate) const UNIT: u64 = 64 << 10;
 
 /// Nothing is wrong with the body so far.
 const FINE: u8 = 0;
@@ -27,18 +32,35 @@ const TOO_LARGE: u8 = 1;
 const TOO_SLOW: u8 = 2;
 /// Its encoding is invalid, or the client has disconnected.
 const BROKEN: u8 = 3;
+/// There is no memory left for it.
+const NO_MEMORY: u8 = 4;
 
-/// The outcome of reading a body, set by [`WatchedBody`].
-pub(crate) struct BodyWatch(Option<Arc<AtomicU8>>);
+/// Returns the memory for bodies: a semaphore with a permit for each [`UNIT`].
+pub(crate) fn memory(size: ::settings::Bytes) -> FairSemaphore {
+    FairSemaphore::new(usize::try_from(size.0 / UNIT).unwrap_or(usize::MAX), 0)
+}
+
+/// The memory for bodies, and the network whose share of it a request takes.
+type Memory<'a> = (&'a FairSemaphore, Option<Network>);
+
+/// The outcome of reading a body, set by [`WatchedBody`]. It holds the body's memory until the request is answered.
+pub(crate) struct BodyWatch(Option<Arc<Outcome>>);
+
+#[derive(Default)]
+struct Outcome {
+    verdict: AtomicU8,
+    memory: Mutex<Option<Permit>>,
+}
 
 impl BodyWatch {
     /// Returns the answer to a request whose body was cut off for the service: a refusal, if it was larger than `limit`
     /// bytes or arrived too slowly. If it broke off, that is not the server's failure, so a refusal replaces the service's
     /// `answer` if that is an error of the server. Otherwise `answer` itself is returned.
     pub(crate) fn judge(&self, limit: u64, answer: Response) -> Response {
-        match self.0.as_ref().map_or(FINE, |verdict| verdict.load(Ordering::Relaxed)) {
+        match self.0.as_ref().map_or(FINE, |outcome| outcome.verdict.load(Ordering::Relaxed)) {
             TOO_LARGE => too_large(limit),
             TOO_SLOW => too_slow(),
+            NO_MEMORY => no_memory(),
             BROKEN if answer.status().is_server_error() => broken(),
             _ => answer,
         }
@@ -48,37 +70,51 @@ impl BodyWatch {
 /// The error for a body whose announced length exceeds the limit.
 pub(crate) struct TooLarge;
 
-/// Checks the announced length of the body, if there is one, and watches it while the service reads.
+/// Checks the announced length of the body, if there is one, and watches it while the service reads. What it takes of
+/// `memory` is held until the [`BodyWatch`] is dropped; `None` if the service keeps nothing of it.
 ///
 /// Errors: [`TooLarge`].
-pub(crate) fn apply(request: &mut Request, limit: u64) -> Result<BodyWatch, TooLarge> {
+pub(crate) fn apply(
+    request: &mut Request,
+    limit: u64,
+    memory: Option<Memory<'_>>,
+) -> Result<BodyWatch, TooLarge> {
+    let watch = |request| watch(request, limit, memory);
     let headers = request.headers();
     if headers.contains_key(TRANSFER_ENCODING) {
-        return Ok(watch(request, limit));
+        return Ok(watch(request));
     }
     match headers
         .get(CONTENT_LENGTH)
         .map(|value| value.to_str().ok().and_then(|text| text.parse::<u64>().ok()))
     {
         Some(Some(0)) => Ok(BodyWatch(None)),
-        Some(Some(length)) if length <= limit => Ok(watch(request, limit)),
+        Some(Some(length)) if length <= limit => Ok(watch(request)),
         Some(_) => Err(TooLarge),
-        None if request.version() == Version::HTTP_2 => Ok(watch(request, limit)),
+        None if request.version() == Version::HTTP_2 => Ok(watch(request)),
         // There is neither a length nor an encoding, so there is no body (RFC 9112, section 6.3).
         None => Ok(BodyWatch(None)),
     }
 }
 
-fn watch(request: &mut Request, limit: u64) -> BodyWatch {
-    let verdict = Arc::new(AtomicU8::new(FINE));
+fn watch(request: &mut Request, limit: u64, memory: Option<Memory<'_>>) -> BodyWatch {
+    let outcome = Arc::new(Outcome::default());
     let chunks = Box::pin(request.take_body().into_bytes_stream());
-    let incoming = WatchedBody { chunks, limit, received: 0, begun: None, verdict: Arc::clone(&verdict) };
+    let incoming = WatchedBody {
+        chunks,
+        limit,
+        received: 0,
+        patience: MAX_PAUSE,
+        memory: memory.map(|(memory, network)| (memory.clone(), network)),
+        counted: UNIT,
+        outcome: Arc::clone(&outcome),
+    };
     let watched = stream::unfold(incoming, |mut incoming| async move {
         let chunk = incoming.next().await?;
         Some((chunk, incoming))
     });
     request.set_body(Body::from_bytes_stream(watched));
-    BodyWatch(Some(verdict))
+    BodyWatch(Some(outcome))
 }
 
 /// A body whose size and time are limited.
@@ -86,38 +122,63 @@ struct WatchedBody {
     chunks: BoxStream<'static, io::Result<Bytes>>,
     limit: u64,
     received: u64,
-    /// When the service began to read: time before that is not the sender's fault.
-    begun: Option<Instant>,
-    verdict: Arc<AtomicU8>,
+    /// How long the sender may be waited for. Each wait takes from it and each byte adds to it, up to [`MAX_PAUSE`]. Time in
+    /// which the service does not read is not the sender's fault.
+    patience: Duration,
+    memory: Option<(FairSemaphore, Option<Network>)>,
+    /// Up to how many bytes memory has been taken.
+    counted: u64,
+    outcome: Arc<Outcome>,
 }
 
 impl WatchedBody {
     async fn next(&mut self) -> Option<io::Result<Bytes>> {
-        let now = Instant::now();
-        let begun = *self.begun.get_or_insert(now);
-        let deadline =
-            (now + MAX_PAUSE).min(begun + MAX_PAUSE + Duration::from_secs(self.received / MIN_RATE));
-        // A chunk that has arrived is accepted even after the deadline: then the service was slow, not the sender.
-        let Ok(chunk) = tokio::time::timeout_at(deadline, self.chunks.next()).await else {
+        let begun = Instant::now();
+        let Ok(chunk) = tokio::time::timeout_at(begun + self.patience, self.chunks.next()).await else {
             return Some(Err(self.refuse(TOO_SLOW, "the request body comes too slowly")));
         };
         let bytes = match &chunk {
             Some(Ok(bytes)) => bytes,
             Some(Err(_)) => {
-                self.verdict.store(BROKEN, Ordering::Relaxed);
+                self.outcome.verdict.store(BROKEN, Ordering::Relaxed);
                 return chunk;
             }
             None => return None,
         };
         self.received += bytes.len() as u64;
+        let earned = Duration::from_secs(bytes.len() as u64) / MIN_RATE;
+        self.patience = (self.patience.saturating_sub(begun.elapsed()) + earned).min(MAX_PAUSE);
         if self.received > self.limit {
             return Some(Err(self.refuse(TOO_LARGE, "the request body is too large")));
+        }
+        if !self.take_memory() {
+            return Some(Err(self.refuse(NO_MEMORY, "there is no memory for the request body")));
         }
         chunk
     }
 
+    /// Takes memory for what has been received; reports whether there was as much.
+    fn take_memory(&mut self) -> bool {
+        let Some((memory, network)) = &self.memory else { return true };
+        while self.counted < self.received {
+            let mut held = self.outcome.memory.lock();
+            let is_taken = match held.as_mut() {
+                Some(permit) => permit.grow(),
+                None => {
+                    *held = memory.try_acquire(*network);
+                    held.is_some()
+                }
+            };
+            if !is_taken {
+                return false;
+            }
+            self.counted += UNIT;
+        }
+        true
+    }
+
     fn refuse(&self, verdict: u8, reason: &'static str) -> io::Error {
-        self.verdict.store(verdict, Ordering::Relaxed);
+        self.outcome.verdict.store(verdict, Ordering::Relaxed);
         io::Error::other(reason)
     }
 }
@@ -136,4 +197,11 @@ fn broken() -> Response {
 fn too_slow() -> Response {
     let message = "Request body was not received in time";
     response::json(StatusCode::REQUEST_TIMEOUT, &json!({ "message": message }))
+}
+
+fn no_memory() -> Response {
+    let message = "The server has too many request bodies at the same time; try again later";
+    let mut response = response::json(StatusCode::SERVICE_UNAVAILABLE, &json!({ "message": message }));
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
 }

@@ -28,6 +28,8 @@ pub struct Face<E> {
     /// Which paths need no API key; `None` if all of them are open.
     keyless: Option<Vec<&'static str>>,
     body_limit: u64,
+    /// Whether the service reads bodies part by part and keeps none of them in memory.
+    streams_bodies: bool,
     /// Whether the service itself answers preflights and sets the headers of CORS.
     owns_cors: bool,
     /// Which headers of its answers scripts of other origins may read.
@@ -51,6 +53,7 @@ impl<E: Endpoint> Face<E> {
             service,
             keyless,
             body_limit,
+            streams_bodies: false,
             owns_cors: false,
             exposed: cors::ANY,
             names: Names::default(),
@@ -62,6 +65,13 @@ impl<E: Endpoint> Face<E> {
     /// Allows bodies of up to `bytes`, in place of the limit in the gateway's settings.
     pub fn body_limit(mut self, bytes: u64) -> Self {
         self.body_limit = bytes;
+        self
+    }
+
+    /// Allows bodies of any size: the service has limits of its own, and writes what arrives somewhere else.
+    pub fn streaming_bodies(mut self) -> Self {
+        self.body_limit = u64::MAX;
+        self.streams_bodies = true;
         self
     }
 
@@ -122,7 +132,8 @@ impl<E: Endpoint> Face<E> {
             bearer_source,
             external_url: inner.external_url.clone(),
         });
-        let Ok(watch) = body_limit::apply(&mut request, self.body_limit) else {
+        let memory = (!self.streams_bodies).then_some((&inner.body_memory, record.network));
+        let Ok(watch) = body_limit::apply(&mut request, self.body_limit, memory) else {
             return body_limit::too_large(self.body_limit);
         };
         let response = fairness::on_behalf_of(record.network, self.call_service(request, record)).await;

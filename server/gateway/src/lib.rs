@@ -30,6 +30,7 @@ mod trace;
 
 use std::sync::{Arc, Once};
 
+use fairness::FairSemaphore;
 use poem::{Endpoint, Response};
 use telemetry::Tracer;
 use tokens::Keys;
@@ -71,6 +72,8 @@ struct Inner {
     metrics: Metrics,
     request_limits: Arc<RequestLimits>,
     connections: Connections,
+    /// The memory for bodies, in units of [`body_limit::UNIT`].
+    body_memory: FairSemaphore,
     nodes: Nodes,
     /// `None` if requests are not traced.
     tracer: Option<Tracer>,
@@ -97,6 +100,7 @@ impl Gateway {
         request_limits.listen_to(&nodes);
         let metrics = Metrics::default();
         let connections = Connections::default();
+        let body_memory = body_limit::memory(settings.body_memory);
         Self(Arc::new(Inner {
             external_url: settings.external_url.clone().map(Arc::new),
             settings,
@@ -104,6 +108,7 @@ impl Gateway {
             metrics,
             request_limits,
             connections,
+            body_memory,
             nodes,
             tracer,
             untrusted_proxies: Once::new(),

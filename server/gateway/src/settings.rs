@@ -17,7 +17,7 @@ use crate::ExternalUrl;
         pub requests_per_key: u32 = 0,
         /// Whether a network (an address of IPv4, a /64 network of IPv6) gets only its share of what callers hold at their own
         /// speed: connections to Postgres, calls and sockets of functions, sockets of realtime, uploads, connections to this
-        /// server. One alone gets three quarters. Turn it off if most callers come from one address. Programs on this machine
+        /// server, memory for bodies. One alone gets three quarters. Turn it off if most callers come from one address. Programs on this machine
         /// are not limited.
         #[setting(variables = ["BASALT_NETWORK_SHARES"], key = "basalt.network_shares")]
         pub network_shares: bool = true,
@@ -29,6 +29,10 @@ use crate::ExternalUrl;
         /// Largest request body; larger ones get 413. Storage has a limit of its own.
         #[setting(variables = ["BASALT_BODY_LIMIT"], key = "basalt.body_limit")]
         pub body_limit: Bytes = Bytes(16 << 20),
+        /// How much memory the bodies of all requests may take that are under way, storage's uploads not counted; a request
+        /// for which nothing is left gets 503. A network gets three quarters (`network_shares`).
+        #[setting(variables = ["BASALT_BODY_MEMORY"], key = "basalt.body_memory")]
+        pub body_memory: Bytes = Bytes(256 << 20),
         /// The URL under which clients reach the API, if it is not the origin that a request names.
         pub external_url: Option<ExternalUrl> = None,
     }

@@ -285,7 +285,61 @@ async fn senders_that_never_finish_a_body_get_408() {
         assert_eq!(send(announced, stream::pending().boxed()).await, StatusCode::REQUEST_TIMEOUT);
         let drip = pausing(1, 1_000).boxed();
         assert_eq!(send(announced, drip).await, StatusCode::REQUEST_TIMEOUT, "a byte per second");
+        // What came fast at the beginning is no credit for hours.
+        let fast = stream::iter([Ok(vec![0; 900_000])]);
+        let drip = fast.chain(pausing(30, 100)).boxed();
+        assert_eq!(send(announced, drip).await, StatusCode::REQUEST_TIMEOUT, "a fast start");
     }
+    let steady = stream::iter(0..400).then(|_| async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        Ok::<_, std::io::Error>(vec![0; 600])
+    });
+    assert_eq!(send(false, steady.boxed()).await, StatusCode::OK, "slow, but faster than the least");
+}
+
+#[tokio::test]
+async fn bodies_share_the_memory_that_there_is_for_them() {
+    const UNIT: usize = 64 << 10;
+    let settings = Settings {
+        body_limit: settings::Bytes(1 << 20),
+        body_memory: settings::Bytes(16 * UNIT as u64),
+        trusted_proxies: 1,
+        ..Settings::default()
+    };
+    let gateway = Gateway::new(settings, keys(), None);
+    // Each request is answered when its sender says so.
+    let reads = || {
+        make(|mut request: Request| async move {
+            let read = request.take_body().into_bytes().await;
+            if request.uri().path() == "/waits" {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+            read.map(|bytes| bytes.len().to_string()).map_err(poem::Error::from)
+        })
+    };
+    let from = |path: &str, last: u8, units: usize| {
+        let request = get(path).header("x-forwarded-for", format!("192.0.2.{last}"));
+        request.header("content-length", units * UNIT).body(vec![0; units * UNIT])
+    };
+    let face = gateway.open("reader", reads());
+    let status = async |request| {
+        let response = face.call(request).await.unwrap();
+        (response.status(), response.headers().contains_key("retry-after"))
+    };
+    // The first unit of each costs nothing. One network gets three quarters of sixteen, another one some of the rest.
+    let held = async { futures_util::join!(status(from("/waits", 1, 7)), status(from("/waits", 1, 7))) };
+    let others = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(status(from("/", 1, 2)).await, (StatusCode::SERVICE_UNAVAILABLE, true));
+        assert_eq!(status(from("/", 1, 1)).await.0, StatusCode::OK, "small ones are not counted");
+        assert_eq!(status(from("/", 2, 4)).await.0, StatusCode::OK);
+        assert_eq!(status(from("/", 2, 9)).await.0, StatusCode::SERVICE_UNAVAILABLE);
+    };
+    let ((first, second), ()) = futures_util::join!(held, others);
+    assert_eq!((first.0, second.0), (StatusCode::OK, StatusCode::OK));
+    assert_eq!(status(from("/", 1, 12)).await.0, StatusCode::OK, "all of it came back");
+    let streaming = gateway.open("storage", reads()).streaming_bodies();
+    assert_eq!(streaming.call(from("/", 1, 40)).await.unwrap().status(), StatusCode::OK);
 }
 
 #[tokio::test]

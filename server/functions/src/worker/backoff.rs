@@ -4,8 +4,20 @@ use std::time::{Duration, Instant};
 
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(30);
-/// The uptime after which a process counts as stable: failures before it are forgotten.
-const STABLE_AFTER: Duration = Duration::from_secs(10);
+/// The longest wait after the end of a process that had been ready. Its callers may have ended it, for example by what they
+/// send, so others wait for the next one and are not refused.
+const LONGEST_AFTER_READY: Duration = Duration::from_secs(1);
+
+/// How far a process came that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// It was never ready for calls.
+    Started,
+    /// It was ready, but answered no call.
+    Ready,
+    /// It answered calls, so it can be started again at once.
+    Answered,
+}
 
 /// The number of failures in a row, and the time of the next start.
 #[derive(Debug, Default)]
@@ -15,12 +27,17 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// Records a failure at `now`: of a start, with no `uptime`, or the end of a process after that `uptime`.
-    pub(super) fn record_failure(&mut self, uptime: Duration, now: Instant) {
-        if uptime >= STABLE_AFTER {
-            *self = Self::default();
-        }
-        let wait = FIRST.saturating_mul(1 << self.failures.min(16)).min(LONGEST);
+    /// Records at `now` that a process has failed after that `progress`.
+    pub(super) fn record_failure(&mut self, progress: Progress, now: Instant) {
+        let longest = match progress {
+            Progress::Started => LONGEST,
+            Progress::Ready => LONGEST_AFTER_READY,
+            Progress::Answered => {
+                *self = Self::default();
+                return;
+            }
+        };
+        let wait = FIRST.saturating_mul(1 << self.failures.min(16)).min(longest);
         self.failures += 1;
         self.until = Some(now + wait);
     }
@@ -36,19 +53,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_double_until_a_process_has_lived() {
+    fn waits_double_until_a_process_has_answered() {
         let (mut backoff, now) = (Backoff::default(), Instant::now());
         assert_eq!(backoff.wait(now), Duration::ZERO);
         for millis in [100, 200, 400, 800] {
-            backoff.record_failure(Duration::ZERO, now);
+            backoff.record_failure(Progress::Started, now);
             assert_eq!(backoff.wait(now), Duration::from_millis(millis));
         }
         for _ in 0..40 {
-            backoff.record_failure(Duration::ZERO, now);
+            backoff.record_failure(Progress::Started, now);
         }
         assert_eq!(backoff.wait(now), LONGEST);
         assert_eq!(backoff.wait(now + LONGEST), Duration::ZERO);
-        backoff.record_failure(STABLE_AFTER, now);
+        backoff.record_failure(Progress::Ready, now);
+        assert_eq!(backoff.wait(now), LONGEST_AFTER_READY);
+        backoff.record_failure(Progress::Answered, now);
+        assert_eq!(backoff.wait(now), Duration::ZERO);
+        backoff.record_failure(Progress::Ready, now);
         assert_eq!(backoff.wait(now), FIRST);
     }
 }

@@ -48,7 +48,10 @@ impl Connections {
             }
         }
         // Boxed because it is rare, and every call moves the whole future.
-        Box::pin(Connection::open(&self.calls)).await?.exchange(call).await
+        match Box::pin(Connection::open(&self.calls)).await {
+            Ok(connection) => connection.exchange(call).await,
+            Err(_) => Err(Failure::Unsent(Box::new(call))),
+        }
     }
 
     /// Takes back a connection whose answer has been read completely.

@@ -7,21 +7,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fairness::{FairSemaphore, Network, Permit, Refusal};
+use fairness::{FairSemaphore, Permit, Refusal};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::backoff::Backoff;
+use super::backoff::{Backoff, Progress};
 use super::process::Launch;
-use super::{BootedProcess, End, Worker, boot, supervise};
+use super::{BootedProcess, END_LIMIT, End, Worker, boot, supervise};
 use crate::Error;
 use crate::metrics::Metrics;
 use crate::settings::{DeployedFunction, Settings};
 
 /// The longest time that a call waits for a restart. If it would take longer, the call is refused.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The unit of the memory for bodies, in bytes. A body up to this size is not counted: the number of calls is limited.
+const BODY_UNIT: u64 = 64 << 10;
+/// The part of a function's memory that may be filled with the bodies of its calls.
+const BODY_PART: u64 = 4;
 
 /// The state that all functions share.
 pub(crate) struct Host {
@@ -42,12 +47,14 @@ pub(crate) struct Host {
 
 /// One function.
 pub(crate) struct Slot {
-    pub(super) host: Arc<Host>,
+    pub(crate) host: Arc<Host>,
     pub(crate) deployed: DeployedFunction,
     /// A permit for each call that may be in the process.
     permits: FairSemaphore,
     /// A permit for each WebSocket that may be open. Sockets are long and mostly idle, so they are no calls.
     sockets: FairSemaphore,
+    /// A permit for each [`BODY_UNIT`] of the bodies of the calls that may be in the process.
+    bodies: FairSemaphore,
     current: Mutex<Option<Arc<Worker>>>,
     /// Held while a process is being started.
     starting: Arc<tokio::sync::Mutex<()>>,
@@ -61,7 +68,15 @@ pub(crate) struct Slot {
 /// A call or a WebSocket in a process. The process is kept until the call is dropped.
 pub(crate) struct Call {
     pub(crate) worker: Arc<Worker>,
-    _permit: Permit,
+    /// `None` once it was passed on.
+    permits: Option<Permits>,
+}
+
+/// A call's permits.
+struct Permits {
+    _call: Permit,
+    /// For its body; `None` if that is small.
+    _body: Option<Permit>,
 }
 
 impl Drop for Call {
@@ -75,12 +90,15 @@ impl Slot {
         let limits = &host.settings.limits;
         let permits = FairSemaphore::new(limits.concurrency, limits.queue);
         let sockets = FairSemaphore::new(limits.sockets, 0);
+        let bodies = usize::try_from(limits.memory.0 / BODY_PART / BODY_UNIT).unwrap_or(usize::MAX);
+        let bodies = FairSemaphore::new(bodies, limits.queue);
         host.metrics.begin(&deployed.name);
         Arc::new(Self {
             host,
             deployed,
             permits,
             sockets,
+            bodies,
             current: Mutex::new(None),
             starting: Arc::default(),
             backoff: Mutex::default(),
@@ -96,7 +114,7 @@ impl Slot {
 
     /// Returns the number of calls that wait for another one to end.
     pub(crate) fn calls_waiting(&self) -> usize {
-        self.permits.waiting()
+        self.permits.waiting() + self.bodies.waiting()
     }
 
     /// Returns the number of open WebSockets.
@@ -104,57 +122,76 @@ impl Slot {
         self.sockets.held()
     }
 
-    /// Admits one call or one WebSocket to the function's process, which is started if it does not run.
+    /// Admits one call with a body of `size` bytes, or one WebSocket, to the function's process, which is started if it
+    /// does not run. A large body waits until the process has room for it: a process that runs out of memory would end,
+    /// and all calls in it.
     ///
     /// Errors: [`Error::Busy`] when too many calls wait or too many sockets are open, in all or of the caller's network,
     /// [`Error::Idle`] when no other call ended in time,
     /// [`Error::Boot`] and [`Error::NoDeno`] when the process cannot be started, [`Error::Stopping`] when the server
     /// stops.
-    pub(crate) async fn admit(self: &Arc<Self>, is_socket: bool) -> Result<Call, Error> {
+    pub(crate) async fn admit(self: &Arc<Self>, is_socket: bool, size: u64) -> Result<Call, Error> {
         let caller = fairness::caller();
-        let mut permit = if is_socket {
+        let limit = self.host.settings.limits.request;
+        let body = if size > BODY_UNIT {
+            let units = usize::try_from(size / BODY_UNIT).unwrap_or(usize::MAX);
+            let room = Box::pin(self.bodies.acquire_many(caller, units, limit)).await;
+            Some(room.map_err(|refusal| refused(refusal, limit))?)
+        } else {
+            None
+        };
+        let call = if is_socket {
             // A socket may stay open for minutes, so there is no queue.
             self.sockets.try_acquire(caller).ok_or(Error::Busy)?
         } else {
             match self.permits.try_acquire(caller) {
                 Some(permit) => permit,
                 // Boxed, as below: every call moves the whole future, and both cases are rare.
-                None => Box::pin(self.wait(caller, self.host.settings.limits.request)).await?,
+                None => {
+                    let waited = Box::pin(self.permits.acquire(caller, limit)).await;
+                    waited.map_err(|refusal| refused(refusal, limit))?
+                }
             }
         };
+        self.enter_any(Permits { _call: call, _body: body }).await
+    }
+
+    /// Lets a call that its process has not read into the next process, after the end of the first.
+    ///
+    /// Errors: [`Error::Worker`] if the process does not end, else as of [`Self::admit`].
+    pub(crate) async fn pass_on(self: &Arc<Self>, mut call: Call) -> Result<Call, Error> {
+        if call.worker.end_within(END_LIMIT).await.is_none() {
+            return Err(Error::Worker);
+        }
+        let permits = call.permits.take().ok_or(Error::Worker)?;
+        drop(call);
+        self.enter_any(permits).await
+    }
+
+    /// Lets a call into the process, which is started if none runs.
+    async fn enter_any(self: &Arc<Self>, mut permits: Permits) -> Result<Call, Error> {
         loop {
-            match self.enter(permit) {
+            match self.enter(permits) {
                 Ok(call) => return Ok(call),
-                Err(unused) => permit = unused,
+                Err(unused) => permits = unused,
             }
             Box::pin(self.start()).await?;
         }
     }
 
-    /// Waits in the queue until another call has ended.
-    ///
-    /// Errors: [`Error::Busy`] when the queue is full, [`Error::Idle`] when the wait takes longer than `limit`.
-    async fn wait(&self, caller: Option<Network>, limit: Duration) -> Result<Permit, Error> {
-        self.permits.acquire(caller, limit).await.map_err(|refusal| match refusal {
-            Refusal::Full => Error::Busy,
-            Refusal::Late => Error::Idle(limit),
-            Refusal::Closed => Error::Stopping,
-        })
-    }
-
     /// Lets a call into the process.
     ///
-    /// Errors: `permit`, if no process runs.
-    fn enter(&self, permit: Permit) -> Result<Call, Permit> {
+    /// Errors: `permits`, if no process runs.
+    fn enter(&self, permits: Permits) -> Result<Call, Permits> {
         let mut current = self.current.lock();
         match current.as_ref() {
             Some(worker) if !worker.has_ended() => {
                 worker.enter();
-                Ok(Call { worker: Arc::clone(worker), _permit: permit })
+                Ok(Call { worker: Arc::clone(worker), permits: Some(permits) })
             }
             _ => {
                 *current = None;
-                Err(permit)
+                Err(permits)
             }
         }
     }
@@ -217,7 +254,7 @@ impl Slot {
             tracing::error!(target: "function", function = name, "did not start: {reason}");
             let _ = std::fs::remove_dir_all(&folder);
             self.host.metrics.count_start(name, false);
-            self.backoff.lock().record_failure(Duration::ZERO, Instant::now());
+            self.backoff.lock().record_failure(Progress::Started, Instant::now());
             self.failed_starts.fetch_add(1, Ordering::AcqRel);
             Error::Boot(self.backoff.lock().wait(Instant::now()))
         })?;
@@ -249,7 +286,7 @@ impl Slot {
             slot.host.metrics.count_end(&slot.deployed.name, end);
             if end != End::Retired {
                 tracing::error!(target: "function", function = slot.deployed.name, reason = ?end, "ended");
-                slot.backoff.lock().record_failure(worker.started.elapsed(), Instant::now());
+                slot.backoff.lock().record_failure(worker.progress(), Instant::now());
             }
             ending.send_replace(Some(end));
         });
@@ -277,5 +314,14 @@ impl Slot {
         if let Some(worker) = self.current.lock().take() {
             worker.retire();
         }
+    }
+}
+
+/// Returns the error for a call that got no permit within `limit`.
+const fn refused(refusal: Refusal, limit: Duration) -> Error {
+    match refusal {
+        Refusal::Full => Error::Busy,
+        Refusal::Late => Error::Idle(limit),
+        Refusal::Closed => Error::Stopping,
     }
 }

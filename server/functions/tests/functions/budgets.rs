@@ -14,6 +14,7 @@ use crate::harness::{PATIENCE, Project};
 /// More than a function takes at the same time, of calls and of sockets.
 const CROWD: usize = 300;
 
+const LENGTH: &str = "Deno.serve(async (request) => new Response(String((await request.text()).length)))";
 const ECHO: &str = r"
 Deno.serve(async (request) => {
   if (request.headers.get('upgrade') === null) return new Response(await request.text())
@@ -21,7 +22,7 @@ Deno.serve(async (request) => {
 })";
 
 async fn echo() -> (Project, SocketAddr) {
-    let project = Project::with(&[("echo/index.ts", ECHO)], |settings| {
+    let project = Project::with(&[("echo/index.ts", ECHO), ("length/index.ts", LENGTH)], |settings| {
         // Longer than the test, so that nobody gives up.
         settings.limits = Limits { request: 5 * PATIENCE, boot: PATIENCE, ..Limits::default() };
     })
@@ -40,15 +41,25 @@ async fn send(address: SocketAddr, text: &str) -> TcpStream {
 
 /// Returns the head of a call from `client` with a body of `length` bytes.
 fn head(client: &str, length: usize) -> String {
+    head_of("echo", client, &format!("Content-Length: {length}"))
+}
+
+/// Returns the head of a call of `function` from `client`, with a line about its body.
+fn head_of(function: &str, client: &str, body: &str) -> String {
     format!(
-        "POST /echo HTTP/1.1\r\nHost: fans.example\r\nX-Forwarded-For: {client}\r\nConnection: close\r\n\
-         Content-Length: {length}\r\n\r\n"
+        "POST /{function} HTTP/1.1\r\nHost: fans.example\r\nX-Forwarded-For: {client}\r\nConnection: close\r\n\
+         {body}\r\n\r\n"
     )
 }
 
 /// Makes a call from `client` and returns the whole answer.
 async fn ask(address: SocketAddr, client: &str, body: &str) -> String {
-    let mut stream = send(address, &format!("{}{body}", head(client, body.len()))).await;
+    exchange(address, &format!("{}{body}", head(client, body.len()))).await
+}
+
+/// Sends `text`, whole, and returns the whole answer.
+async fn exchange(address: SocketAddr, text: &str) -> String {
+    let mut stream = send(address, text).await;
     let mut answer = String::new();
     let read = timeout(PATIENCE, stream.read_to_string(&mut answer)).await;
     read.expect("an answer in time").unwrap();
@@ -116,5 +127,31 @@ async fn idle_sockets_of_one_network_leave_calls_and_sockets_to_others() {
         assert!(ask(address, client, "hello").await.ends_with("hello"), "sockets are no calls");
     }
     assert_eq!(upgrade(address, "192.0.2.2").await.0, "101");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn large_bodies_of_one_network_do_not_end_the_process_of_all() {
+    const LARGE: usize = 15 << 20;
+    let (project, address) = echo().await;
+    let body = "a".repeat(LARGE);
+    let known = format!("{}{body}", head_of("length", "192.0.2.1", &format!("Content-Length: {LARGE}")));
+    let chunked = format!(
+        "{}{LARGE:x}\r\n{body}\r\n0\r\n\r\n",
+        head_of("length", "192.0.2.1", "Transfer-Encoding: chunked")
+    );
+    let small =
+        format!("{}5\r\nhello\r\n0\r\n\r\n", head_of("length", "192.0.2.2", "Transfer-Encoding: chunked"));
+    let large =
+        join_all((0..40).map(|number| exchange(address, if number % 2 == 0 { &known } else { &chunked })));
+    let others = async {
+        for _ in 0..20 {
+            assert!(exchange(address, &small).await.ends_with("\r\n\r\n5"));
+        }
+    };
+    let (answers, ()) = futures_util::join!(large, others);
+    for answer in answers {
+        assert!(answer.ends_with(&LARGE.to_string()), "{answer}");
+    }
     project.functions.stop().await;
 }

@@ -35,6 +35,26 @@ Deno.serve((request) => {
 }
 
 #[tokio::test]
+async fn callers_that_end_processes_only_make_others_wait() {
+    let crashing = r"
+Deno.serve((request) => {
+  if (!request.url.endsWith('/crash')) return new Response('in order')
+  Deno.exit(1)
+})";
+    let project = Project::new(&[("crashing/index.ts", crashing)]).await;
+    // None of these processes answers a call.
+    for _ in 0..8 {
+        let (code, name) = project.get("/crashing/crash").await.refusal();
+        assert_eq!((code, name.as_str()), (500, "WORKER_ERROR"));
+    }
+    for _ in 0..3 {
+        assert_eq!(project.get("/crashing").await.text, "in order");
+        project.get("/crashing/crash").await;
+    }
+    project.functions.stop().await;
+}
+
+#[tokio::test]
 async fn a_loop_is_ended_while_others_stay_fast() {
     let looping =
         "Deno.serve((request) => { if (request.url.endsWith('/loop')) for (;;); return new Response('ok') })";

@@ -58,7 +58,7 @@ pub(super) fn public(
     if let Some(storage) = &running.storage {
         let face = gateway.open("storage", storage::service(storage.clone()));
         // Each bucket has a limit of its own, and the error for larger files has another form than the gateway's.
-        routes = routes.mount(STORAGE, face.body_limit(u64::MAX).named(storage::names()));
+        routes = routes.mount(STORAGE, face.streaming_bodies().named(storage::names()));
     }
     if let Some(realtime) = &running.realtime {
         // Tokens decide about access, and refusals have another form than the gateway's.

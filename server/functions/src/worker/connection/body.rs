@@ -4,9 +4,13 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt as _;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+
+/// The number of bytes after which [`Body::gather`] ends.
+const MOST_GATHERED: usize = 64 << 10;
 
 /// The body of a call.
 #[derive(Debug)]
@@ -27,6 +31,42 @@ impl Body {
             // After its end it must not be polled again.
             self.rest = poem::Body::empty().into();
         }
+    }
+
+    /// Takes what has arrived in the meantime, up to about [`MOST_GATHERED`], so that the end of a short body is known
+    /// although its length was not announced. Waits only for other tasks.
+    pub(crate) async fn gather(&mut self) {
+        let first = match self.first.take() {
+            Some(Ok(first)) => first,
+            other => {
+                self.first = other;
+                return;
+            }
+        };
+        let mut gathered = BytesMut::from(first.into_data().unwrap_or_default());
+        let mut rests = 0;
+        let failure = loop {
+            let next =
+                std::future::poll_fn(|context| Pin::new(&mut self.rest).poll_frame(context)).now_or_never();
+            match next {
+                Some(Some(Ok(frame))) => gathered.extend(frame.into_data().unwrap_or_default()),
+                Some(Some(Err(error))) => break Some(error),
+                Some(None) => {
+                    self.rest = poem::Body::empty().into();
+                    break None;
+                }
+                // The task that reads from the caller has its turn.
+                None if rests < 2 => {
+                    rests += 1;
+                    tokio::task::yield_now().await;
+                }
+                None => break None,
+            }
+            if gathered.len() >= MOST_GATHERED {
+                break None;
+            }
+        };
+        self.first = Some(failure.map_or_else(|| Ok(Frame::data(gathered.freeze())), Err));
     }
 }
 
