@@ -16,6 +16,7 @@ mod log;
 mod orphan;
 mod package;
 mod postmaster;
+mod preload;
 mod run_dir;
 mod setup;
 mod superuser;
@@ -34,6 +35,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use binaries::{Binaries, MINIMUM_MAJOR, Search, Version, find_psql};
 pub use error::{Error, SearchReport};
+pub use preload::{MissingLibrary, missing_libraries};
 pub use supervisor::State;
 pub use upgrade::{Hardening, Upgrade};
 

@@ -19,8 +19,8 @@ use super::error::Error;
 use super::postmaster::{LaunchPlan, Postmaster, free_port};
 use super::superuser::{self, POSTGRES, Superuser};
 use super::{
-    Cluster, DEFAULT_PASSWORD, Options, Progress, State, configuration, extensions, initdb, orphan, run_dir,
-    supervisor,
+    Cluster, DEFAULT_PASSWORD, Options, Progress, State, configuration, extensions, initdb, orphan, preload,
+    run_dir, supervisor,
 };
 use crate::identifier::quote_literal;
 
@@ -261,10 +261,8 @@ async fn connect(cluster: &Cluster, postgres_superuser: bool) -> Result<(), Erro
     let credentials = &cluster.credentials;
     let role = credentials.superuser.name();
     let attempt = async {
-        let uri = cluster.login().to_uri();
-        let (client, connection) = tokio_postgres::connect(&uri, tokio_postgres::NoTls).await?;
-        // This task ends when the client is dropped.
-        tokio::spawn(connection);
+        let client = preload::log_in(&cluster.login()).await?;
+        preload::remove_missing(&client).await?;
         match credentials.superuser {
             Superuser::Postgres => Ok(()),
             Superuser::SupabaseAdmin => {

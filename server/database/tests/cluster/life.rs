@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 
-use database::cluster::{Cluster, Options, Progress, State};
+use database::cluster::{Cluster, Options, Progress, State, missing_libraries};
 
 use crate::support::{is_running, options, postmaster, query, start, wait_until};
 
@@ -54,6 +54,41 @@ async fn the_superuser_needs_the_stored_password_over_tcp() {
     assert_eq!(mode & 0o777, 0o600);
     let kept = fs::read_to_string(cluster.password_file()).unwrap();
     assert!(kept.contains(&format!("*:*:*:{superuser}:{}\n", cluster.password())), "in libpq's format");
+    cluster.stop().await;
+}
+
+/// Guides for hosted projects preload `safeupdate`, which is not everywhere.
+#[tokio::test]
+async fn libraries_that_are_not_there_are_not_preloaded_after_a_start() {
+    const ALTERED: [&str; 5] = [
+        "alter role authenticated set session_preload_libraries = 'safeupdate', 'auto_explain'",
+        "alter role postgres in database postgres set local_preload_libraries = 'nowhere'",
+        "alter role postgres set work_mem = '5MB'",
+        "alter database postgres set session_preload_libraries = 'safeupdate'",
+        "alter role all set session_preload_libraries = 'auto_explain'",
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = start(folder.path()).await.unwrap();
+    query(&cluster.login().to_uri(), "create role authenticated login password 'x'").await.unwrap();
+    for statement in ALTERED {
+        // The third one makes further logins to this database fail.
+        query(&cluster.login().to_uri().replace("/postgres", "/template1"), statement).await.unwrap();
+    }
+    query(&cluster.login().to_uri(), "select 1").await.unwrap_err();
+    let missing = missing_libraries(&cluster.login()).await.unwrap();
+    assert_eq!(missing.len(), 3, "{missing:?}");
+    assert!(missing.iter().any(|missing| missing.library == "safeupdate"
+        && missing.statement == r#"alter role "authenticated" set session_preload_libraries"#));
+    cluster.stop().await;
+
+    let cluster = start(folder.path()).await.unwrap();
+    assert!(missing_libraries(&cluster.login()).await.unwrap().is_empty());
+    let kept = "select string_agg(setting, ', ' order by setting)
+                from pg_db_role_setting, unnest(setconfig) setting where setting ~ 'preload|work_mem'";
+    assert_eq!(
+        query(&cluster.postgres_login().to_uri(), kept).await.unwrap().as_deref(),
+        Some("session_preload_libraries=auto_explain, session_preload_libraries=auto_explain, work_mem=5MB")
+    );
     cluster.stop().await;
 }
 
