@@ -8,7 +8,9 @@ const limit = 300_000
 
 /** A database of a cluster, as one of its users reaches it: over the cluster's unix socket. */
 export class Postgres {
-  /** @param {{ folder: string, port: string, user: string, password: string, name: string }} connection */
+  /**
+   * @param {{ folder: string, port: string, user: string, password: string, name: string, options?: string }} connection
+   */
   constructor(connection) {
     this.connection = connection
   }
@@ -20,12 +22,23 @@ export class Postgres {
   static async of(server) {
     const settings = `split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port')`
     const [folder, port] = (await server.psql(`select ${settings}`)).split('|')
-    return new Postgres({ folder, port, ...(await server.superuser()), name: 'postgres' })
+    // Its sessions search no schema of a project and run no event triggers by themselves.
+    const options = '-c search_path=public,extensions -c event_triggers=on'
+    return new Postgres({
+      folder,
+      port,
+      ...(await server.superuser()),
+      name: 'postgres',
+      options,
+    })
   }
 
-  /** Returns another database, or the same one, for another user. */
+  /** Returns another database, or the same one, for another user, whose sessions are as they are by default. */
   as(change) {
-    return new Postgres({ ...this.connection, ...change })
+    const { options, ...same } = this.connection
+    return new Postgres(
+      change.user === undefined ? { ...same, options, ...change } : { ...same, ...change },
+    )
   }
 
   /** Returns the connection URI. Holds the password. */
@@ -36,8 +49,15 @@ export class Postgres {
 
   /** Returns the environment variables by which libpq's programs find it. */
   get environment() {
-    const { folder, port, user, password, name } = this.connection
-    return { PGHOST: folder, PGPORT: port, PGUSER: user, PGPASSWORD: password, PGDATABASE: name }
+    const { folder, port, user, password, name, options = '' } = this.connection
+    return {
+      PGHOST: folder,
+      PGPORT: port,
+      PGUSER: user,
+      PGPASSWORD: password,
+      PGDATABASE: name,
+      PGOPTIONS: options,
+    }
   }
 
   /**

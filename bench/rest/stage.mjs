@@ -37,7 +37,7 @@ export class Stage {
     try {
       await stage.#cluster(binary)
       stage.basalt = await stage.another(measured)
-      if (withPostgREST) await stage.#postgrest()
+      if (withPostgREST) await stage.#postgrest(measured)
     } catch (error) {
       await stage.stop()
       throw error
@@ -110,8 +110,9 @@ export class Stage {
     }
   }
 
-  async #postgrest() {
-    const server = await PostgREST.start({
+  /** Starts PostgREST, and a Basalt in its place. */
+  async #postgrest(measured) {
+    const settings = {
       PGRST_DB_URI: this.login.uri,
       PGRST_DB_POOL: String(pool),
       PGRST_DB_SCHEMAS: 'public',
@@ -121,10 +122,14 @@ export class Stage {
       PGRST_JWT_SECRET: this.#secret,
       // Off by default; Basalt keeps verified tokens, too.
       PGRST_JWT_CACHE_MAX_LIFETIME: '3600',
-    })
-    this.#running.add(server)
+    }
+    const server = this.#running.add(await PostgREST.start(settings))
     /** @type {Peer} */
     this.postgrest = { name: 'PostgREST', url: server.url, pid: server.pid, headers: {} }
+    const standIn = await PostgREST.startStandIn(measured, { ...settings, BASALT_LOG: 'warn' })
+    this.#running.add(standIn)
+    /** @type {Peer} */
+    this.standIn = { name: 'Basalt in its place', url: standIn.url, pid: standIn.pid, headers: {} }
   }
 
   /**

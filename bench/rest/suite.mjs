@@ -17,7 +17,7 @@ const results = path.resolve(import.meta.dirname, '../results')
  * What one server did in one turn. Processor times are of the whole turn, its warm-up included, per request.
  * @typedef {object} Turn
  * @property {string} workload
- * @property {'basalt' | 'postgrest' | 'pgbench'} peer
+ * @property {'basalt' | 'standIn' | 'postgrest' | 'pgbench'} peer
  * @property {number} connections
  * @property {number} per_second
  * @property {number} [p50_us]
@@ -63,7 +63,7 @@ async function compare(stage, chosen) {
   const mismatches = []
   for (const workload of chosen) {
     if (workload.isRead) mismatches.push(...(await differences(stage, workload)))
-    for (const peer of [stage.basalt, stage.postgrest]) {
+    for (const peer of [stage.basalt, stage.postgrest, stage.standIn]) {
       await rehearse(peer, stage.requestsFor(peer, workload))
     }
   }
@@ -81,10 +81,10 @@ async function measure(stage, chosen, { rounds, connections, seconds }) {
     for (const workload of chosen) {
       for (const count of connections) {
         progress(
-          `${Math.floor(turns.length / 3) + 1} of ${total}: ${workload.title}, ${count} connections`,
+          `${Math.floor(turns.length / 4) + 1} of ${total}: ${workload.title}, ${count} connections`,
         )
-        const peers = ['basalt', 'postgrest', 'pgbench']
-        for (const peer of [...peers.slice(round % 3), ...peers.slice(0, round % 3)]) {
+        const peers = ['basalt', 'standIn', 'postgrest', 'pgbench']
+        for (const peer of [...peers.slice(round % 4), ...peers.slice(0, round % 4)]) {
           const how = { connections: count, seconds }
           turns.push({
             workload: workload.id,
