@@ -71,7 +71,7 @@ client/dist/index.html: node_modules/.package-lock.json $(client_sources)
 run: client/dist/index.html optional-extensions
 	@echo "Building the server (release) …"
 	@cargo build --locked --release -p basalt
-	@exec $(RELEASE) serve $(SERVE)
+	@exec $(RELEASE) serve --any-port $(SERVE)
 
 dev: node_modules/.package-lock.json optional-extensions
 	@cargo build --locked -p basalt

@@ -358,7 +358,7 @@ pub(crate) struct RunningPostgres {
     /// Its port on 127.0.0.1.
     pub(crate) port: u16,
     /// The logins of its superuser and of the role `postgres`.
-    logins: AdministratorLogins,
+    pub(crate) logins: AdministratorLogins,
 }
 
 impl RunningPostgres {

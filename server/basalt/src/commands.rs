@@ -149,9 +149,12 @@ struct ServeArguments {
     #[arg(long, short)]
     yes: bool,
     /// The port to listen on; the next free one if it is taken, any free one for 0
-    /// [default: 54321] [env: BASALT_PORT]
+    /// [default: api.port of config.toml, which must be free, else 54321] [env: BASALT_PORT]
     #[arg(long)]
     port: Option<u16>,
+    /// Take the next free port if one of config.toml is taken [env: BASALT_ANY_PORT]
+    #[arg(long)]
+    any_port: bool,
     /// The address to listen on; 0.0.0.0 for all interfaces [default: 127.0.0.1] [env: BASALT_HOST]
     #[arg(long, value_name = "ADDRESS")]
     host: Option<IpAddr>,
@@ -277,9 +280,21 @@ async fn running(settings: &Settings) -> Result<Instance, Error> {
 
 impl ServeArguments {
     fn add_to(self, invocation: Invocation) -> Invocation {
-        let Self { only, port, host, dev, env_file, file, config, config_dir, yes, .. } = self;
+        let Self { only, port, any_port, host, dev, env_file, file, config, config_dir, yes, .. } = self;
         let (auth_file, auth_folder) = (config, config_dir);
-        Invocation { only, port, host, dev, env_file, file, auth_file, auth_folder, yes, ..invocation }
+        Invocation {
+            only,
+            port,
+            any_port,
+            host,
+            dev,
+            env_file,
+            file,
+            auth_file,
+            auth_folder,
+            yes,
+            ..invocation
+        }
     }
 
     fn action(&self) -> Option<Action> {

@@ -1,5 +1,8 @@
 //! Ports to listen on.
 
+mod fixed;
+mod owner;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -10,6 +13,9 @@ use poem::web::{LocalAddr, RemoteAddr};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use crate::error::Error;
+
+pub(crate) use fixed::check as check_fixed;
+pub(crate) use owner::Owner;
 
 /// How many ports from the configured one upwards are tried.
 const TRIES: u16 = 20;

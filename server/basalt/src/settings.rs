@@ -6,6 +6,7 @@
 
 mod auth_drop_in;
 mod drop_in;
+mod fixed_ports;
 mod known;
 mod project;
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub(crate) use auth_drop_in::AuthDropIn;
 use database::conninfo::Conninfo;
 use database::vault::Secrets;
 pub(crate) use drop_in::{DropIn, ListenAddress};
+pub(crate) use fixed_ports::FixedPorts;
 use gateway::ExternalUrl;
 pub(crate) use project::Project;
 pub(crate) use services::{Service, Services};
@@ -44,6 +46,8 @@ pub(crate) struct Invocation {
     pub(crate) host: Option<IpAddr>,
     /// `--port`.
     pub(crate) port: Option<u16>,
+    /// `--any-port`.
+    pub(crate) any_port: bool,
     /// `--only`.
     pub(crate) only: Option<Vec<Service>>,
     /// `--dev`: the URL of Vite's dev server.
@@ -78,6 +82,10 @@ settings::settings! {
         /// Port of the API and the site.
         #[setting(variables = ["BASALT_PORT"], key = "api.port")]
         pub(crate) port: u16 = 54321,
+        /// Whether the server takes the next free port if one that `config.toml` names is taken. Tools that read the file then
+        /// reach whatever has the port.
+        #[setting(variables = ["BASALT_ANY_PORT"], key = "basalt.any_port")]
+        pub(crate) any_port: bool = false,
         /// Port of metrics and health on the loopback interface.
         #[setting(variables = ["BASALT_ADMIN_PORT"], key = "basalt.admin_port")]
         pub(crate) admin_port: u16 = 54330,
@@ -108,6 +116,8 @@ pub(crate) struct Settings {
     pub(crate) data_dir: PathBuf,
     /// The addresses to listen on, and the URL of the API.
     pub(crate) server: Server,
+    /// The ports that it does not leave for others.
+    pub(crate) fixed_ports: FixedPorts,
     /// Port of the inbox on the loopback interface, where mails are kept instead of being sent. `None` with
     /// `inbucket.enabled = false`. `inbucket.port`, `BASALT_INBOX_PORT`. Default: 54324.
     pub(crate) inbox_port: Option<u16>,
@@ -231,6 +241,7 @@ impl Settings {
         };
         let services = Services::read(&mut reader, &project, &data_dir)?;
         let mut settings = Self {
+            fixed_ports: FixedPorts::of(invocation, &project, environment, &server),
             server,
             inbox_port: auth::read_inbox_port(&mut reader)?,
             database: database(&mut reader)?,

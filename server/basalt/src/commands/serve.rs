@@ -7,6 +7,7 @@ mod edge;
 mod metrics;
 mod nodes;
 mod prefix_router;
+mod reload;
 mod routes;
 mod scheduled_calls;
 mod services;
@@ -27,6 +28,7 @@ use crate::error::Error;
 use crate::instance::Announcement;
 use crate::ports::{self, Connections};
 use crate::settings::{Service, Settings};
+use reload::Reloads;
 use services::RunningServices;
 
 const LIMITS: Limits = Limits {
@@ -47,7 +49,13 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     site::check(&settings.site)?;
     accept::raise_file_limit();
     let signals = signals::listen()?;
+    ports::check_fixed(&settings).await?;
     let (settings, start) = Start::listen(settings).await?;
+    let (wanted, port) = (settings.server.port, start.public.address().port());
+    // 0 means any.
+    if wanted != 0 && wanted != port {
+        console::note(format_args!("Port {wanted} is taken; using {port} instead."));
+    }
     console::note(format_args!(
         "Starting Basalt in {}",
         crate::settings::display_path(&settings.project.root)
@@ -83,10 +91,11 @@ pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
     result.map(drop)
 }
 
-/// A start: its time and the public port, which is opened before anything else.
+/// A start: its time, the public port, which is opened before anything else, and the signals that reload.
 struct Start {
     at: Instant,
     public: Connections,
+    reloads: Reloads,
 }
 
 impl Start {
@@ -95,11 +104,11 @@ impl Start {
     ///
     /// Returns the settings with these URLs.
     async fn listen(mut settings: Settings) -> Result<(Settings, Self), Error> {
-        let at = Instant::now();
+        let (at, reloads) = (Instant::now(), Reloads::listen()?);
         let public = Connections::new(ports::listen(settings.server.host, settings.server.port).await?)?;
         let api_url = settings.server.api_url(public.address().port());
         settings.services.set_api_url(&api_url);
-        Ok((settings, Self { at, public }))
+        Ok((settings, Self { at, public, reloads }))
     }
 }
 
@@ -149,7 +158,7 @@ async fn listen(
     signals: &CancellationToken,
     start: Start,
 ) -> Result<Option<Announcement>, Error> {
-    let Start { at, public } = start;
+    let Start { at, public, reloads } = start;
     let admin =
         Connections::new(ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.server.admin_port).await?)?;
     let (address, admin_address) = (public.address(), admin.address());
@@ -186,7 +195,8 @@ async fn listen(
         tokio::time::sleep(settings.server.drain_delay).await;
         stop.cancel();
     };
-    tokio::join!(public, admin, inbox, stopping);
+    let reloading = reloads.answer(running.rest.as_ref(), &settings.project, signals);
+    tokio::join!(public, admin, inbox, stopping, reloading);
     if let Some(functions) = functions {
         functions.stop().await;
     }

@@ -3,6 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -202,4 +203,70 @@ fn triggers_and_jobs_post_to_another_server() {
         assert!(request.ends_with(&format!("\r\n\r\n{{\"name\": \"{name}\"}}")), "{request}");
     }
     served.stop();
+}
+
+#[test]
+fn a_port_of_the_project_is_not_left_for_another_one() {
+    let project = project();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let config = project.path().join("supabase/config.toml");
+    let before = std::fs::read_to_string(&config).unwrap();
+    let with_api = before.replace("[api]", &format!("[api]\nport = {port}"));
+    let with_database = format!("{before}\n[db]\nport = {port}\n");
+    for (table, text_of_file, other) in
+        [("api", with_api, "BASALT_DATABASE_PORT"), ("db", with_database, "BASALT_PORT")]
+    {
+        std::fs::write(&config, text_of_file).unwrap();
+        let run = |arguments: &[&str]| {
+            let mut command = basalt(project.path());
+            command.args(arguments).env_remove("BASALT_DATABASE_PORT").env(other, "0");
+            command.env("BASALT_LOG_FORMAT", "text");
+            command
+        };
+        let refused = text(&run(&["serve"]).output().unwrap());
+        let owner = format!("(process {})", std::process::id());
+        for part in [&format!("port {port} ({table}.port in"), &owner, "--any-port"] {
+            assert!(refused.contains(part), "{part}: {refused}");
+        }
+        let doctor = text(&run(&["doctor"]).output().unwrap());
+        assert!(doctor.contains("the server will not start"), "{doctor}");
+        let served = run(&["serve", "--any-port"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let served = Server::ready(served.unwrap());
+        assert_eq!(served.get("/health/ready").0, "HTTP/1.1 200 OK");
+        served.stop();
+    }
+}
+
+#[test]
+fn signals_that_reload_do_not_stop_the_server() {
+    use rustix::process::Signal;
+
+    let project = project();
+    let errors = project.path().join("errors.txt");
+    let mut command = basalt(project.path());
+    command
+        .args(["serve", "--port", "0"])
+        .env("BASALT_LOG_FORMAT", "text")
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(&errors).unwrap());
+    let served = Server::ready(command.spawn().unwrap());
+    for signal in [Signal::HUP, Signal::USR1, Signal::USR2] {
+        served.signal(signal);
+        assert_eq!(served.get("/health/ready").0, "HTTP/1.1 200 OK");
+    }
+    let config = project.path().join("supabase/config.toml");
+    let before = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, before.replace("[api]", "[api]\nmax_rows = 7")).unwrap();
+    served.signal(Signal::HUP);
+    let said =
+        || std::fs::read_to_string(&errors).unwrap().matches("has changed: restart the server").count();
+    let deadline = Instant::now() + PATIENCE;
+    while said() == 0 {
+        assert!(Instant::now() < deadline, "{}", std::fs::read_to_string(&errors).unwrap());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(served.get("/health/ready").0, "HTTP/1.1 200 OK");
+    served.stop();
+    assert_eq!(said(), 1);
 }

@@ -1,5 +1,6 @@
 //! The checks of `basalt doctor`.
 
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use super::{Finding, Verdict, realtime};
 use crate::backend::{Backend, RunningPostgres, search, unusable};
 use crate::edge_functions::EdgeFunctions;
 use crate::instance::Instance;
+use crate::ports::Owner;
 use crate::settings::{Settings, display_path};
 
 /// Less free space than this is reported: Postgres alone writes 1 GiB of write-ahead log before it reuses files.
@@ -38,12 +40,21 @@ pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
         findings.push(finding("Superuser", superuser(settings)));
     }
     findings.push(finding("Database", database(settings, running.as_ref(), is_served).await));
+    if let Some(running) = &running {
+        findings.push(finding("Preloaded libraries", preloads(running).await));
+    }
     if settings.services.realtime.is_some() {
         findings.push(finding("Realtime", realtime(settings, running.as_ref()).await));
     }
     findings.push(finding("psql", psql()));
-    findings.push(finding("Port", port("api.port", settings.server.host, settings.server.port, is_served)));
-    let admin = port("basalt.admin_port", Ipv4Addr::LOCALHOST.into(), settings.server.admin_port, is_served);
+    let own = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let (api, fixed) = ((settings.server.host, settings.server.port), settings.fixed_ports);
+    findings.push(finding("Port", port("api.port", api, fixed.api, is_served)));
+    if settings.database.url.is_none() {
+        let database = port("db.port", (own, settings.database.port), fixed.database, is_served);
+        findings.push(finding("Port of Postgres", database));
+    }
+    let admin = port("basalt.admin_port", (own, settings.server.admin_port), false, is_served);
     findings.push(finding("Admin port", admin));
     findings.push(finding("Buckets", buckets(settings)));
     findings.extend(EdgeFunctions::new(settings).map(|functions| finding("Functions", edge(&functions))));
@@ -210,6 +221,22 @@ async fn database(settings: &Settings, running: Option<&RunningPostgres>, is_ser
     verdict
 }
 
+/// Lists the libraries that logins would preload and this Postgres does not have.
+async fn preloads(running: &RunningPostgres) -> Verdict {
+    let missing =
+        tokio::time::timeout(ANSWER_LIMIT, cluster::missing_libraries(&running.logins.superuser)).await;
+    let Ok(Ok(missing)) = missing else {
+        return Verdict::Note("what roles and databases preload could not be found out".to_owned());
+    };
+    let lines = missing
+        .iter()
+        .map(|missing| format!("{} = {}: {}", missing.statement, missing.library, missing.reason));
+    match lines.collect::<Vec<_>>().join("\n") {
+        lines if lines.is_empty() => Verdict::Fine("none is missing".to_owned()),
+        lines => Verdict::Note(format!("{lines}\nNew logins fail; the next start undoes it")),
+    }
+}
+
 /// Checks whether the database, if it runs and answers, is set up for realtime.
 async fn realtime(settings: &Settings, running: Option<&RunningPostgres>) -> Verdict {
     let silent = || Verdict::Fine("the database is not running, or does not answer".to_owned());
@@ -282,12 +309,20 @@ fn psql() -> Verdict {
     }
 }
 
-fn port(key: &str, host: IpAddr, port: u16, running: bool) -> Verdict {
+/// Checks the port that `key` sets. A start refuses to leave one that `is_fixed` for another one.
+fn port(key: &str, (host, port): (IpAddr, u16), is_fixed: bool, running: bool) -> Verdict {
     match TcpListener::bind((host, port)) {
         Ok(_) => Verdict::Fine(format!("{host}:{port} is free")),
         Err(_) if running => Verdict::Fine(format!("{host}:{port} is in use, and Basalt is running")),
         Err(error) => {
-            Verdict::Note(format!("{host}:{port}: {error}; the next free one will be used, or set {key}"))
+            let reason = match Owner::of(port) {
+                Some(owner) if error.kind() == ErrorKind::AddrInUse => format!("taken by {owner}"),
+                _ => error.to_string(),
+            };
+            let outcome =
+                if is_fixed { "the server will not start" } else { "the next free one will be used" };
+            let verdict = if is_fixed { Verdict::Broken } else { Verdict::Note };
+            verdict(format!("{host}:{port}: {reason}; {outcome}: set {key}, or give it --any-port"))
         }
     }
 }

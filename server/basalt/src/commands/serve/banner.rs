@@ -98,13 +98,9 @@ impl Banner<'_> {
         if let Some(problem) = functions.and_then(EdgeFunctions::problem) {
             console::note(problem);
         }
-        // 0 means any.
-        let wanted = self.settings.server.port;
-        if wanted != 0 && wanted != self.address.port() {
-            console::note(format_args!("Port {wanted} is taken; using {} instead.", self.address.port()));
-        }
         let wanted = self.settings.database.port;
         if let Some(port) = self.backend.cluster.as_ref().and_then(|cluster| cluster.tcp_port())
+            // 0 means any.
             && wanted != 0
             && wanted != port
         {

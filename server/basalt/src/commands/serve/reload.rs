@@ -1,0 +1,152 @@
+//! What a running server reads again: on signals, and when `config.toml` has changed.
+//!
+//! SIGUSR1 reads the schema cache again; SIGHUP and SIGUSR2 also REST's settings in the database, as the stand-in for
+//! PostgREST does. Everything in `config.toml` needs a restart, so a change of it is only said.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use crate::console;
+use crate::error::Error;
+use crate::settings::Project;
+
+/// How often `config.toml` is looked at.
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// The signals that ask for it. Until they are listened for, each of them ends the process.
+pub(super) struct Reloads {
+    /// `None` if the process was started with the signal ignored, as `nohup` does.
+    hang_up: Option<Signal>,
+    first: Signal,
+    second: Signal,
+    /// Whether the process was started in a terminal.
+    had_terminal: bool,
+}
+
+/// What a signal asks for.
+enum Request {
+    SchemaCache,
+    Settings,
+    /// The terminal was closed.
+    Stop,
+}
+
+impl Reloads {
+    /// Listens for the signals. Must be called inside a Tokio runtime.
+    pub(super) fn listen() -> Result<Self, Error> {
+        let open = |kind| signal(kind).map_err(Error::io("listen for signals"));
+        let hang_up = if ignores_hang_up() { None } else { Some(open(SignalKind::hangup())?) };
+        let (first, second) = (open(SignalKind::user_defined1())?, open(SignalKind::user_defined2())?);
+        Ok(Self { hang_up, first, second, had_terminal: has_terminal() })
+    }
+
+    async fn next(&mut self) -> Request {
+        let hung_up = async {
+            match &mut self.hang_up {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = hung_up => {
+                if self.had_terminal && !has_terminal() { Request::Stop } else { Request::Settings }
+            }
+            _ = self.first.recv() => Request::SchemaCache,
+            _ = self.second.recv() => Request::Settings,
+        }
+    }
+
+    /// Answers the signals, and looks at the file of `project`, until `stop`, which it cancels when the terminal is
+    /// closed.
+    pub(super) async fn answer(
+        mut self,
+        rest: Option<&rest::Rest>,
+        project: &Project,
+        stop: &CancellationToken,
+    ) {
+        let mut file = ConfigFile::new(project);
+        let mut ticks = interval(CHECK_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let request = tokio::select! {
+                () = stop.cancelled() => return,
+                _ = ticks.tick() => {
+                    file.check();
+                    continue;
+                }
+                request = self.next() => request,
+            };
+            match request {
+                Request::Stop => stop.cancel(),
+                Request::SchemaCache => {
+                    tracing::info!("the schema cache is read again, on a signal");
+                    rest.inspect(|rest| rest.reload());
+                }
+                Request::Settings => {
+                    tracing::info!(
+                        "the settings in the database and the schema cache are read again, on a signal"
+                    );
+                    rest.inspect(|rest| rest.reload());
+                    file.is_said = false;
+                    file.changed = None;
+                    file.check();
+                }
+            }
+        }
+    }
+}
+
+/// Reports whether the process has a terminal that it could read from.
+fn has_terminal() -> bool {
+    std::fs::File::open("/dev/tty").is_ok()
+}
+
+/// Reports whether the process ignores SIGHUP. Source: proc_pid_status(5); elsewhere than on Linux it is not known.
+fn ignores_hang_up() -> bool {
+    const HANG_UP: u64 = 1;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & HANG_UP != 0)
+}
+
+/// A project's `config.toml`, whose changes are said once.
+struct ConfigFile<'p> {
+    project: &'p Project,
+    path: Option<PathBuf>,
+    /// The time of the version that was looked at last; `None` if none was.
+    changed: Option<SystemTime>,
+    /// Whether it was said that the running server does not have the file's settings.
+    is_said: bool,
+}
+
+impl<'p> ConfigFile<'p> {
+    fn new(project: &'p Project) -> Self {
+        Self { project, path: project.config_path.clone(), changed: None, is_said: false }
+    }
+
+    /// Says if the file has other settings than the running server, or cannot be read, and has not been said to.
+    fn check(&mut self) {
+        let Some(path) = &self.path else { return };
+        let changed = std::fs::metadata(path).and_then(|file| file.modified()).ok();
+        if changed == self.changed {
+            return;
+        }
+        self.changed = changed;
+        let name = crate::settings::display_path(path);
+        match Project::locate(&self.project.root, true) {
+            Ok(project) if project.config == self.project.config => self.is_said = false,
+            Ok(_) if !self.is_said => {
+                self.is_said = true;
+                console::note(format_args!("{name} has changed: restart the server for its settings."));
+            }
+            Ok(_) => {}
+            Err(problem) => {
+                console::note(format_args!("{name} could not be used by the next start: {problem}"))
+            }
+        }
+    }
+}
