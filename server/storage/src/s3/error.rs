@@ -1,6 +1,6 @@
 //! Refusals in the form of S3: XML with the true status.
 
-use poem::http::header::{CONTENT_LENGTH, CONTENT_RANGE};
+use poem::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE};
 use poem::http::{HeaderMap, HeaderValue, StatusCode};
 use poem::{Body, Response};
 use s3s::{S3Error, S3ErrorCode};
@@ -43,7 +43,9 @@ impl From<Error> for S3Error {
         let (status, code, words) = error.code_and_words();
         let mut refused = refusal(status, code, words);
         if let Error::InvalidRange(size) = error {
+            // `s3s` sends these in place of its own.
             let mut headers = HeaderMap::new();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(XML));
             if let Ok(range) = HeaderValue::from_str(&format!("bytes */{size}")) {
                 headers.insert(CONTENT_RANGE, range);
             }
@@ -74,15 +76,16 @@ pub(super) fn post_response(location: &str, bucket: &str, key: &str, tag: &str) 
     )
 }
 
+/// Returns the document of a refusal. Its root is in no namespace, as Amazon's is: clients in Python look for an element
+/// `Error` without one, and read neither code nor message of any other.
 fn document(resource: &str, code: &str, message: &str) -> String {
     format!(
-        "{DECLARATION}<Error xmlns=\"{NAMESPACE}\"><Resource>{resource}</Resource><Code>{code}</Code>\
-         <Message>{message}</Message></Error>"
+        "{DECLARATION}<Error><Resource>{resource}</Resource><Code>{code}</Code><Message>{message}</Message></Error>"
     )
 }
 
-/// Gives the documents of `s3s` the form of upstream's: errors say what they are about, and every root element is in
-/// S3's namespace.
+/// Gives the documents of `s3s` the form of upstream's: errors say what they are about, and the root element of every
+/// other is in S3's namespace.
 pub(super) fn complete(response: &mut Response, document_of_s3s: &str, resource: &str) {
     let body = if response.status().is_client_error() || response.status().is_server_error() {
         let part = |name: &str| {
