@@ -3,40 +3,107 @@
 use std::ops::Range;
 use std::time::SystemTime;
 
-use poem::http::HeaderMap;
-use poem::web::headers::{ETag, HeaderMapExt as _, IfMatch, IfModifiedSince, IfNoneMatch, IfUnmodifiedSince};
+use poem::http::header::{IF_RANGE, RANGE};
+use poem::http::{HeaderMap, HeaderName};
+use poem::web::headers::{
+    ETag, Header as _, HeaderMapExt as _, IfMatch, IfModifiedSince, IfNoneMatch, IfUnmodifiedSince,
+};
 use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
+
+use crate::Error;
+use crate::objects::Object;
 
 /// The form of dates in headers. Not [`LastModified`](poem::web::headers::LastModified), which panics for a date before
 /// 1970 or after 9999: users' SQL may have written one.
 const HTTP_DATE: &[BorrowedFormatItem<'_>] =
     format_description!("[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT");
 
-/// Returns the one range of bytes that `header` asks for in an object of `size` bytes.
+/// Returns the part of `object` that a request with these headers asks for; `None` is all of it.
 ///
-/// `None` is a range that cannot be served: another unit, several ranges, nonsense, nothing within the object.
-/// Upstream refuses all of these, where RFC 9110 would let a server ignore them.
+/// A `Range` that cannot be obeyed is ignored: one of another unit, by another grammar, with several ranges, or in a
+/// header that is there twice; and one whose `If-Range` names another state of the object (RFC 9110, sections 14.2 and
+/// 13.1.5).
+///
+/// Errors: [`Error::InvalidRange`] for a part that begins behind the object's end.
+pub(crate) fn requested(headers: &HeaderMap, object: &Object) -> Result<Option<Range<u64>>, Error> {
+    match only(headers, &RANGE).and_then(ByteRange::parse) {
+        Some(range) if is_range_current(headers, object) => {
+            range.within(object.size).map(Some).ok_or(Error::InvalidRange(object.size))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Returns the value of a header that is there once.
+fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next().filter(|_| values.next().is_none())?;
+    value.to_str().ok().map(str::trim)
+}
+
+/// Reports whether `If-Range` lets the range apply: its tag is the object's, compared strongly, or its date is the
+/// object's. Without the header it does.
+fn is_range_current(headers: &HeaderMap, object: &Object) -> bool {
+    if !headers.contains_key(IF_RANGE) {
+        return true;
+    }
+    let Some(validator) = only(headers, &IF_RANGE) else { return false };
+    if validator.starts_with('"') {
+        return object.metadata.etag.as_deref() == Some(validator);
+    }
+    // What is no date, such as a weak tag, names no state.
+    let date = IfUnmodifiedSince::decode(&mut headers.get(IF_RANGE).into_iter());
+    let date = date.ok().map(|date| OffsetDateTime::from(SystemTime::from(date)).unix_timestamp());
+    date.is_some() && date == object.metadata.last_modified.map(OffsetDateTime::unix_timestamp)
+}
+
+/// A range of bytes, by the grammar of RFC 9110, section 14.1.2.
 ///
 /// Not the typed header of `headers` 0.4: it refuses a suffix that is longer than the object and a number beyond 64 bits,
 /// which are to be clamped, and reads `+1` as a number.
-pub(crate) fn parse(header: &str, size: u64) -> Option<Range<u64>> {
-    let spec = header.trim().strip_prefix("bytes=")?.trim();
-    let (first, last) = spec.split_once('-')?;
-    let number = |digits: &str| -> Option<u64> {
-        let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        plain.then(|| digits.parse().unwrap_or(u64::MAX))
-    };
-    let range = match (first, last) {
-        ("", suffix) => size.saturating_sub(number(suffix)?)..size,
-        (first, "") => number(first)?..size,
-        (first, last) => {
-            let (first, last) = (number(first)?, number(last)?);
-            (first <= last).then(|| first..last.saturating_add(1).min(size))?
-        }
-    };
-    (range.start < range.end).then_some(range)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ByteRange {
+    /// From the first of these bytes to the second.
+    Between(u64, u64),
+    From(u64),
+    /// So many bytes at the end.
+    Last(u64),
+}
+
+impl ByteRange {
+    /// Parses a header that asks for one range.
+    fn parse(header: &str) -> Option<Self> {
+        let (unit, set) = header.split_once('=')?;
+        // Elements of a list may be empty (RFC 9110, section 5.6.1.2).
+        let mut specs = set.split(',').map(str::trim).filter(|spec| !spec.is_empty());
+        let (first, last) = specs.next().filter(|_| specs.next().is_none())?.split_once('-')?;
+        let number = |digits: &str| -> Option<u64> {
+            let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            is_plain.then(|| digits.parse().unwrap_or(u64::MAX))
+        };
+        let range = match (first, last) {
+            ("", suffix) => Self::Last(number(suffix)?),
+            (first, "") => Self::From(number(first)?),
+            (first, last) => Self::Between(number(first)?, number(last)?),
+        };
+        let is_valid = match range {
+            Self::Between(first, last) => first <= last,
+            Self::From(_) | Self::Last(_) => true,
+        };
+        (is_valid && unit.eq_ignore_ascii_case("bytes")).then_some(range)
+    }
+
+    /// Returns its bytes that an object of `size` has; `None` if there are none.
+    fn within(self, size: u64) -> Option<Range<u64>> {
+        let range = match self {
+            Self::Between(first, last) => first..last.saturating_add(1).min(size),
+            Self::From(first) => first..size,
+            Self::Last(count) => size.saturating_sub(count)..size,
+        };
+        (range.start < range.end).then_some(range)
+    }
 }
 
 /// Reports whether the client's copy is still current: `If-None-Match` decides if present, else `If-Modified-Since`.
@@ -84,39 +151,108 @@ pub(crate) fn http_date(time: OffsetDateTime) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use poem::http::HeaderName;
     use poem::http::header::{IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE};
 
     use super::*;
+    use crate::objects::Metadata;
 
-    #[test]
-    fn single_ranges_are_clamped_to_the_object() {
-        assert_eq!(parse("bytes=0-3", 10), Some(0..4));
-        assert_eq!(parse("bytes=4-", 10), Some(4..10));
-        assert_eq!(parse("bytes=-3", 10), Some(7..10));
-        assert_eq!(parse("bytes=-30", 10), Some(0..10));
-        assert_eq!(parse("bytes=5-500", 10), Some(5..10));
-        assert_eq!(parse("bytes=0-99999999999999999999999", 10), Some(0..10));
+    fn object(size: u64) -> Object {
+        let metadata = Metadata {
+            etag: Some("\"a\"".to_owned()),
+            last_modified: Some(time::macros::datetime!(2026-01-31 12:00:00.9 UTC)),
+            ..Metadata::default()
+        };
+        Object {
+            version: uuid::Uuid::nil(),
+            size,
+            metadata,
+            id: None,
+            user_metadata: None,
+            created_at: None,
+            updated_at: None,
+        }
+    }
+
+    fn part(size: u64, headers: &[(HeaderName, &str)]) -> Result<Option<Range<u64>>, u64> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(name, value.parse().unwrap());
+        }
+        requested(&map, &object(size)).map_err(|error| match error {
+            Error::InvalidRange(size) => size,
+            other => panic!("{other}"),
+        })
     }
 
     #[test]
-    fn what_cannot_be_served_is_refused() {
+    fn single_ranges_are_clamped_to_the_object() {
+        for (header, expected) in [
+            ("bytes=0-3", 0..4),
+            ("bytes=4-", 4..10),
+            ("bytes=-3", 7..10),
+            ("bytes=-30", 0..10),
+            ("bytes=5-500", 5..10),
+            ("bytes=0-99999999999999999999999", 0..10),
+            ("Bytes=0-3", 0..4),
+            ("bytes= 0-3 ,, ", 0..4),
+        ] {
+            assert_eq!(part(10, &[(RANGE, header)]), Ok(Some(expected)), "{header}");
+        }
+        assert_eq!(part(10, &[]), Ok(None));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_ignored() {
         for header in [
             "bytes=0-1,3-4",
+            "bytes=90-91,93-94",
             "items=0-1",
             "bytes",
             "bytes=",
+            "bytes=,",
+            "bytes=x",
             "bytes=a-b",
-            "bytes=-0",
-            "bytes=10-",
             "bytes=3-1",
             "bytes=+1-2",
             "bytes=--1",
+            "bytes=-",
+            "bytes=0 -1",
+            "bytes 0-1",
         ] {
-            assert_eq!(parse(header, 10), None, "{header}");
+            assert_eq!(part(10, &[(RANGE, header)]), Ok(None), "{header}");
         }
-        assert_eq!(parse("bytes=0-", 0), None);
-        assert_eq!(parse("bytes=-1", 0), None);
+        assert_eq!(part(10, &[(RANGE, "bytes=0-1"), (RANGE, "bytes=0-1")]), Ok(None));
+    }
+
+    #[test]
+    fn what_is_beyond_the_object_is_refused() {
+        for (header, size) in
+            [("bytes=10-", 10), ("bytes=10-12", 10), ("bytes=-0", 10), ("bytes=0-", 0), ("bytes=-1", 0)]
+        {
+            assert_eq!(part(size, &[(RANGE, header)]), Err(size), "{header}");
+        }
+    }
+
+    #[test]
+    fn a_range_applies_to_the_state_that_the_client_knows() {
+        for (validator, applies) in [
+            ("\"a\"", true),
+            ("\"b\"", false),
+            ("W/\"a\"", false),
+            ("a", false),
+            ("*", false),
+            ("Sat, 31 Jan 2026 12:00:00 GMT", true),
+            ("Saturday, 31-Jan-26 12:00:00 GMT", true),
+            ("Sat, 31 Jan 2026 12:00:01 GMT", false),
+            ("Sat, 31 Jan 2026 11:59:59 GMT", false),
+        ] {
+            let found = part(10, &[(RANGE, "bytes=0-3"), (IF_RANGE, validator)]);
+            assert_eq!(found, Ok(applies.then_some(0..4)), "{validator}");
+        }
+        let beyond = [(RANGE, "bytes=10-"), (IF_RANGE, "\"b\"")];
+        assert_eq!(part(10, &beyond), Ok(None), "of another state all is sent");
+        let repeated = [(RANGE, "bytes=0-3"), (IF_RANGE, "\"a\""), (IF_RANGE, "\"a\"")];
+        assert_eq!(part(10, &repeated), Ok(None));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The answer that carries an object: its headers, its bytes or a part of them.
 
+use std::ops::Range;
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use poem::http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE,
-    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LAST_MODIFIED, RANGE, X_CONTENT_TYPE_OPTIONS,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LAST_MODIFIED, X_CONTENT_TYPE_OPTIONS,
 };
 use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use poem::{Body, Request, Response};
@@ -49,21 +51,32 @@ pub(super) async fn object(
         response.set_status(StatusCode::NOT_MODIFIED);
         return Ok(response);
     }
-    let part = match request.header(RANGE) {
-        Some(header) => {
-            let part = range::parse(header, object.size).ok_or(Error::InvalidRange(object.size))?;
-            response.set_status(StatusCode::PARTIAL_CONTENT);
-            let content_range = format!("bytes {}-{}/{}", part.start, part.end - 1, object.size);
-            insert(response.headers_mut(), CONTENT_RANGE, &content_range);
-            part
-        }
-        None => 0..object.size,
-    };
-    let length = part.end - part.start;
+    let (status, part) = select(response.headers_mut(), request.headers(), object)?;
     let body: Body = storage.backend().read(object.version, part, object.size).await?;
-    response.headers_mut().insert(CONTENT_LENGTH, length.into());
+    response.set_status(status);
     response.set_body(body);
     Ok(response)
+}
+
+/// Returns the status and the bytes of an answer to a request with the headers `request`: all of `object` or a part.
+/// Writes the headers that say which bytes they are.
+///
+/// Errors: [`Error::InvalidRange`].
+pub(crate) fn select(
+    answer: &mut HeaderMap,
+    request: &HeaderMap,
+    object: &Object,
+) -> Result<(StatusCode, Range<u64>), Error> {
+    let (status, part) = match range::requested(request, object)? {
+        Some(part) => {
+            let content_range = format!("bytes {}-{}/{}", part.start, part.end - 1, object.size);
+            insert(answer, CONTENT_RANGE, &content_range);
+            (StatusCode::PARTIAL_CONTENT, part)
+        }
+        None => (StatusCode::OK, 0..object.size),
+    };
+    answer.insert(CONTENT_LENGTH, (part.end - part.start).into());
+    Ok((status, part))
 }
 
 /// Writes the headers that all answers about `object` have.

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use futures_util::TryStreamExt as _;
 use http_body_util::combinators::BoxBody;
 use poem::http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH,
-    CONTENT_RANGE, CONTENT_TYPE, ETAG, EXPIRES, LAST_MODIFIED, RANGE,
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_TYPE,
+    ETAG, EXPIRES, LAST_MODIFIED,
 };
 use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use s3s::dto::*;
@@ -141,16 +141,7 @@ impl ObjectAnswer {
         if range::is_fresh(&call.headers, tag, modified) {
             return Ok(Self { status: StatusCode::NOT_MODIFIED, headers, part: 0..0 });
         }
-        let (status, part) = match call.header(RANGE.as_str()) {
-            Some(requested) => {
-                let part = range::parse(requested, object.size).ok_or(Error::InvalidRange(object.size))?;
-                let content_range = format!("bytes {}-{}/{}", part.start, part.end - 1, object.size);
-                response::insert(&mut headers, CONTENT_RANGE, &content_range);
-                (StatusCode::PARTIAL_CONTENT, part)
-            }
-            None => (StatusCode::OK, 0..object.size),
-        };
-        headers.insert(CONTENT_LENGTH, (part.end - part.start).into());
+        let (status, part) = response::select(&mut headers, &call.headers, object)?;
         Ok(Self { status, headers, part })
     }
 }

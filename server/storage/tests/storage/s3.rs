@@ -314,6 +314,18 @@ async fn pages_that_could_run_scripts_are_confined() {
     let headers = [("content-length", "4"), ("content-type", "text/html")];
     server.s3(&signer, Method::PUT, "/s3/files/a", &headers, "<b/>").await;
     let answer = server.s3(&signer, Method::GET, "/s3/files/a", &[], "").await;
+        if method == Method::GET {
+            assert_eq!(beyond.element("Error").split("<Code>").next(), Some("<Resource>files/a</Resource>"));
+            assert_eq!(beyond.element("Code"), "InvalidRange");
+        }
+        for ignored in ["items=0-1", "bytes=x", "bytes=3-1", "bytes=0-1,3-4"] {
+            let whole = read(&[("range", ignored)]).await;
+            assert_eq!((whole.status.as_u16(), whole.header("content-length")), (200, "10"), "{ignored}");
+            assert_eq!(whole.header("content-range"), "", "{ignored}");
+        }
+        for (known, status) in [(&*tag, 206), ("\"other\"", 200)] {
+            assert_eq!(read(&[("if-range", known), ("range", "bytes=2-4")]).await.status.as_u16(), status);
+        }
     assert_eq!(answer.header("content-type"), "text/html", "S3 clients want back what they sent");
     assert!(answer.header("content-security-policy").contains("sandbox"));
     server.s3_put("/s3/files/b", "<b/>").await;
