@@ -23,7 +23,9 @@ use super::credentials::{caller, mismatch, signing_key};
 use super::error::{XML, invalid, refusal};
 use super::objects::METADATA_PREFIX;
 use super::request::{self, Target};
-use super::signature::{ALGORITHM, Credential, denied, encode_key, expired, malformed, parse_query};
+use super::signature::{
+    ALGORITHM, Credential, denied, encode_key, expired, malformed, parse_query, unsupported,
+};
 use crate::api::response;
 use crate::api::upload::chunk_by_chunk;
 use crate::caller::Caller;
@@ -124,6 +126,9 @@ fn verify(
     // The bucket is always that of the address; the form cannot change it.
     fields.insert("bucket".to_owned(), bucket.to_owned());
     let field = |name: &str| fields.get(name).map(String::as_str);
+    if field("x-amz-signature").is_none() && field("awsaccesskeyid").is_some() {
+        return Err(unsupported());
+    }
     let required = |name: &str| field(name).ok_or_else(|| malformed("Invalid signature format"));
     let (policy, signature) = (required("policy")?, required("x-amz-signature")?);
     let credential = Credential::parse(required("x-amz-credential")?);

@@ -117,13 +117,17 @@ pub(super) struct Claim {
 impl Claim {
     /// Reads the claim from the header `Authorization`, else from the query. `None` if neither has one.
     ///
-    /// Errors: for a claim that is malformed or outdated.
+    /// Errors: for a claim that is malformed or outdated, or made by another algorithm.
     pub(super) fn of(headers: &HeaderMap, query: &[(String, String)]) -> Result<Option<Self>, S3Error> {
-        let authorization = header(headers, "authorization").and_then(|text| text.strip_prefix(ALGORITHM));
-        let claim = match authorization.filter(|rest| rest.starts_with(' ')) {
-            Some(claim) => Self::of_headers(headers, claim)?,
-            None if parameter(query, "X-Amz-Signature").is_some() => Self::of_query(headers, query)?,
-            None => return Ok(None),
+        let authorization = header(headers, "authorization").unwrap_or_default();
+        let (scheme, claim) = authorization.split_once(' ').unwrap_or((authorization, ""));
+        let is_version_2 =
+            ["AWSAccessKeyId", "Signature"].iter().all(|name| parameter(query, name).is_some());
+        let claim = match scheme {
+            ALGORITHM => Self::of_headers(headers, claim)?,
+            _ if parameter(query, "X-Amz-Signature").is_some() => Self::of_query(headers, query)?,
+            scheme if is_version_2 || scheme.starts_with("AWS") => return Err(unsupported()),
+            _ => return Ok(None),
         };
         claim.check(headers)?;
         Ok(Some(claim))
@@ -340,6 +344,13 @@ fn check_life(time: &str, life: u64) -> Result<(), S3Error> {
 /// Returns the refusal of an expired signature. Source: upstream's code and message.
 pub(super) fn expired() -> S3Error {
     S3Error::with_message(S3ErrorCode::ExpiredToken, "The provided token has expired.")
+}
+
+/// Returns the refusal of a signature by another algorithm, such as version 2. Source: Amazon S3's code and message.
+pub(super) fn unsupported() -> S3Error {
+    super::error::invalid(
+        "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256.",
+    )
 }
 
 pub(super) fn denied(message: &str) -> S3Error {

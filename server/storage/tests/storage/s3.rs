@@ -33,12 +33,8 @@ async fn a_request_is_signed_with_a_known_key() {
         "clients in Python find no code in an element of a namespace"
     );
     let token = format!("Bearer {}", server.service_role());
-    for authorization in [&*token, "AWS key:signature", "AWS4-HMAC-SHA256Credential"] {
-        let answer = server.ask(Method::GET, "/s3/", &[("authorization", authorization)]).await;
-        assert_eq!(answer.s3_refusal().2, "Missing signature", "{authorization}");
-    }
-    let old = "/s3/files/a?AWSAccessKeyId=a&Expires=9999999999&Signature=b";
-    assert_eq!(server.get(old).await.s3_refusal().2, "Missing signature", "signatures of version 2 are none");
+    let answer = server.ask(Method::GET, "/s3/", &[("authorization", &token)]).await;
+    assert_eq!(answer.s3_refusal().2, "Missing signature");
 
     let stranger = Signer { access_key: "stranger".into(), ..signer.clone() };
     assert_eq!(list(&stranger).await.s3_refusal(), (403, "AccessDenied".into(), "Invalid Access Key".into()));
@@ -51,6 +47,22 @@ async fn a_request_is_signed_with_a_known_key() {
     assert_eq!(list(&elsewhere).await.s3_code(), (403, "SignatureDoesNotMatch".into()));
     let late = Signer { time: signer.time - time::Duration::hours(1), ..signer.clone() };
     assert_eq!(list(&late).await.s3_code(), (403, "RequestTimeTooSkewed".into()));
+}
+
+#[tokio::test]
+async fn a_signature_by_another_algorithm_is_told_the_right_one() {
+    let (server, _) = server().await;
+    let words =
+        "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256.";
+    let refused = (400, "InvalidRequest".to_owned(), words.to_owned());
+    let of_version_2 = "/s3/files/a?AWSAccessKeyId=a&Expires=9999999999&Signature=b";
+    assert_eq!(server.get(of_version_2).await.s3_refusal(), refused);
+    for authorization in ["AWS key:signature", "AWS4-ECDSA-P256-SHA256 Credential=a", "AWS"] {
+        let answer = server.ask(Method::GET, "/s3/", &[("authorization", authorization)]).await;
+        assert_eq!(answer.s3_refusal(), refused, "{authorization}");
+    }
+    let half = server.get("/s3/files/a?AWSAccessKeyId=a").await;
+    assert_eq!(half.s3_code(), (403, "AccessDenied".to_owned()));
 }
 
 #[tokio::test]

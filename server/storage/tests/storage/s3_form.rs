@@ -149,3 +149,15 @@ async fn a_users_form_is_under_row_level_security() {
     server.sql("create policy may on storage.objects to authenticated using (true) with check (true)").await;
     assert_eq!(form.send(&server, "/s3/files").await.status, 204);
 }
+
+#[tokio::test]
+async fn a_form_that_is_signed_by_version_2_is_told_the_right_algorithm() {
+    let server = Server::start().await;
+    server.bucket("files", true).await;
+    let fields = [("AWSAccessKeyId", "a"), ("policy", "e30="), ("signature", "b"), ("key", "u/a")];
+    let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let answer = Form { fields, file: "text".to_owned() }.send(&server, "/s3/files").await;
+    let (status, code, words) = answer.s3_refusal();
+    assert_eq!((status, &*code), (400, "InvalidRequest"));
+    assert!(words.ends_with("Please use AWS4-HMAC-SHA256."), "{words}");
+}
