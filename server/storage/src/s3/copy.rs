@@ -1,5 +1,7 @@
 //! Copies: of a whole object, and of an object's bytes into a part of a multipart upload.
 
+use std::ops::Range;
+
 use percent_encoding::percent_decode_str;
 use poem::http::{HeaderMap, HeaderName};
 use s3s::dto::*;
@@ -95,8 +97,8 @@ pub(super) async fn part(
     let source = source(call)?;
     let object = find(storage, call, (&source.0, &source.1), OPERATION).await?;
     check(call, &object)?;
-    let range = match call.header(SOURCE_RANGE) {
-        Some(requested) => range_within(requested, object.size).ok_or(Error::InvalidRange(object.size))?,
+    let range = match call.headers.get(SOURCE_RANGE) {
+        Some(requested) => range_within(requested.to_str().unwrap_or_default(), object.size)?,
         None => 0..object.size,
     };
     let name = (&*input.bucket, &*input.key);
@@ -125,15 +127,27 @@ pub(super) async fn part(
 }
 
 /// Returns the range `bytes=first-last`, which has to lie within an object of `size` bytes.
-fn range_within(header: &str, size: u64) -> Option<std::ops::Range<u64>> {
-    let (first, last) = header.strip_prefix("bytes=")?.split_once('-')?;
-    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let (first, last): (u64, u64) = if is_number(first) && is_number(last) {
-        (first.parse().ok()?, last.parse().ok()?)
-    } else {
-        return None;
+///
+/// Errors: `InvalidArgument`, Amazon S3's code for a range of another form and for one that does not lie within it.
+fn range_within(header: &str, size: u64) -> Result<Range<u64>, S3Error> {
+    let number = |digits: &str| -> Option<u64> {
+        let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_plain.then(|| digits.parse().unwrap_or(u64::MAX))
     };
-    (first <= last && last < size).then(|| first..last + 1)
+    let bounds = header.strip_prefix("bytes=").and_then(|bounds| bounds.split_once('-'));
+    let bounds = bounds.and_then(|(first, last)| number(first).zip(number(last)));
+    match bounds.filter(|(first, last)| first <= last) {
+        Some((first, last)) if last < size => Ok(first..last + 1),
+        Some(_) => Err(s3s::s3_error!(
+            InvalidArgument,
+            "Range specified is not valid for source object of size: {size}"
+        )),
+        None => Err(s3s::s3_error!(
+            InvalidArgument,
+            "The x-amz-copy-source-range value must be of the form bytes=first-last where first and last are the \
+             zero-based offsets of the first and last bytes to copy"
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -142,10 +156,15 @@ mod tests {
 
     #[test]
     fn a_range_of_a_source_lies_within_it() {
-        assert_eq!(range_within("bytes=0-9", 10), Some(0..10));
-        assert_eq!(range_within("bytes=3-3", 10), Some(3..4));
-        for header in ["bytes=0-10", "bytes=5-", "bytes=-5", "bytes=4-3", "0-3", "bytes=+1-2", "bytes=a-b"] {
-            assert_eq!(range_within(header, 10), None, "{header}");
+        assert_eq!(range_within("bytes=0-9", 10).unwrap(), 0..10);
+        assert_eq!(range_within("bytes=3-3", 10).unwrap(), 3..4);
+        for header in
+            ["bytes=0-10", "bytes=0-99999999999999999999999", "bytes=5-", "bytes=-5", "bytes=4-3", "0-3"]
+                .into_iter()
+                .chain(["bytes=+1-2", "bytes=a-b", "bytes=0-1,3-4", ""])
+        {
+            let refused = range_within(header, 10).unwrap_err();
+            assert_eq!(refused.code().as_str(), "InvalidArgument", "{header}");
         }
     }
 }

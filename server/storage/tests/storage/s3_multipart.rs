@@ -211,3 +211,29 @@ async fn every_part_is_asked_of_row_level_security() {
     assert_eq!(list.s3_code(), (403, "AccessDenied".into()));
     assert_eq!(on.server.stored_files(), 1);
 }
+
+#[tokio::test]
+async fn a_part_is_copied_from_a_range_within_its_source() {
+    let on = Fixture::start().await;
+    let id = on.begin().await;
+    on.server.s3_put("/s3/files/source", "0123456789").await;
+    let copy = async |range: &str| {
+        let path = format!("/s3/files/a?partNumber=1&uploadId={id}");
+        let headers = [
+            ("content-length", "0"),
+            ("x-amz-copy-source", "files/source"),
+            ("x-amz-copy-source-range", range),
+        ];
+        on.server.s3(&on.signer, Method::PUT, &path, &headers, "").await
+    };
+    for range in ["bytes=-5", "bytes=5-", "bytes=4-3", "items=0-1", "0-1", "bytes=0-1,3-4", "bytes=x"] {
+        let (status, code, words) = copy(range).await.s3_refusal();
+        assert_eq!((status, &*code), (400, "InvalidArgument"), "{range}");
+        assert!(words.contains("must be of the form bytes=first-last"), "{words}");
+    }
+    let beyond = copy("bytes=5-10").await.s3_refusal();
+    assert_eq!((beyond.0, &*beyond.1), (400, "InvalidArgument"));
+    assert_eq!(beyond.2, "Range specified is not valid for source object of size: 10");
+    assert_eq!(on.counts().await[1], "0");
+    assert_eq!(copy("bytes=5-9").await.status, 200);
+}
