@@ -120,10 +120,17 @@ pub(super) struct Target {
 impl Target {
     /// Reads the encoded rest of a path. Slashes of the key are kept as they are.
     ///
-    /// Errors: [`Error::InvalidKey`] for a path that is not UTF-8 and for a key that is too long.
+    /// An encoded slash does not end the bucket's name. No bucket has one in its name, and `s3s`, which decodes a path
+    /// before it splits it, would see another bucket and another key than what is checked here.
+    ///
+    /// Errors: [`Error::InvalidKey`] for a path that is not UTF-8 and for a key that is too long;
+    /// [`Error::InvalidBucketName`].
     pub(super) fn of(rest: &str) -> Result<Self, Error> {
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         let (bucket, key) = (key::decode(bucket)?, key::decode(key)?);
+        if bucket.contains('/') || (bucket.is_empty() && !key.is_empty()) {
+            return Err(Error::InvalidBucketName);
+        }
         if key.len() > key::MAX_KEY_LENGTH { Err(Error::InvalidKey(key)) } else { Ok(Self { bucket, key }) }
     }
 

@@ -55,6 +55,25 @@ async fn the_address_that_the_client_calls_is_signed() {
 }
 
 #[tokio::test]
+async fn an_encoded_slash_does_not_end_the_buckets_name() {
+    let server = Server::start().await;
+    let signer = Signer::service(&server);
+    server.bucket("files", true).await;
+    server.s3_put("/s3/files/A", "text").await;
+    for path in ["/s3/files%2FA", "/s3/files%2fA/B", "/s3//A", "/s3/%2Ffiles"] {
+        for method in [Method::GET, Method::PUT, Method::DELETE] {
+            let answer = server.s3(&signer, method.clone(), path, &[("content-length", "0")], "").await;
+            assert_eq!(answer.s3_code(), (400, "InvalidBucketName".to_owned()), "{method} {path}");
+        }
+        let query = signer.presigned(&Method::GET, "/s3/files/A", 60, &[]);
+        let answer = server.send_all(Method::GET, &format!("{path}?{query}"), &[], "").await;
+        assert_eq!(answer.s3_code(), (400, "InvalidBucketName".to_owned()), "{path}");
+    }
+    let kept = server.s3(&signer, Method::GET, "/s3/files/A", &[], "").await;
+    assert_eq!(kept.text(), "text");
+}
+
+#[tokio::test]
 async fn a_trusted_proxy_may_replace_the_host_and_nobody_else() {
     let mut server = Server::start().await;
     let signer = Signer::service(&server);
