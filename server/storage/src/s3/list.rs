@@ -11,6 +11,8 @@ use crate::objects::list::{self, Column, Cursor, MAX_KEYS, Page, PrefixListing};
 use crate::{Storage, buckets};
 
 const OPERATION: &str = "storage.s3.object.list";
+/// What S3 calls the version of an object that has only one.
+const ONLY_VERSION: &str = "null";
 
 /// What a request for either list asks for.
 struct ListRequest<'a> {
@@ -36,8 +38,12 @@ async fn page(storage: &Storage, call: &Call, request: &ListRequest<'_>) -> S3Re
     Ok(list::page(storage, &call.caller, request.bucket, &listing, OPERATION).await?)
 }
 
-/// Returns the objects and the folders of a page.
-fn entries(page: &Page, is_encoded: bool) -> (Vec<Object>, Vec<CommonPrefix>) {
+/// Returns the objects of a page, each as `object` has it, and its folders.
+fn entries<T>(
+    page: &Page,
+    is_encoded: bool,
+    object: impl Fn(String, &Value) -> T,
+) -> (Vec<T>, Vec<CommonPrefix>) {
     let (mut objects, mut folders) = (Vec::new(), Vec::new());
     for entry in &page.entries {
         let name = entry["name"].as_str().unwrap_or_default();
@@ -60,6 +66,21 @@ fn object(key: String, entry: &Value) -> Object {
         last_modified: modified.and_then(|time| Timestamp::parse(TimestampFormat::DateTime, time).ok()),
         storage_class: Some(ObjectStorageClass::from_static(ObjectStorageClass::STANDARD)),
         ..Object::default()
+    }
+}
+
+/// Returns the one version of an object.
+fn version(key: String, entry: &Value) -> ObjectVersion {
+    let Object { key, e_tag, size, last_modified, .. } = object(key, entry);
+    ObjectVersion {
+        key,
+        e_tag,
+        size,
+        last_modified,
+        version_id: Some(ONLY_VERSION.to_owned()),
+        is_latest: Some(true),
+        storage_class: Some(ObjectVersionStorageClass::from_static(ObjectVersionStorageClass::STANDARD)),
+        ..ObjectVersion::default()
     }
 }
 
@@ -87,7 +108,7 @@ pub(super) async fn objects_v2(
     let request = ListRequest { bucket: &input.bucket, prefix: &prefix, delimiter, limit, after };
     let page = page(storage, call, &request).await?;
     let is_encoded = is_url(input.encoding_type.as_ref());
-    let (contents, common_prefixes) = entries(&page, is_encoded);
+    let (contents, common_prefixes) = entries(&page, is_encoded, object);
     let encoded = |text: String| if is_encoded { encode_key(&text) } else { text };
     let output = ListObjectsV2Output {
         key_count: i32::try_from(page.entries.len()).ok(),
@@ -119,7 +140,7 @@ pub(super) async fn objects(
     let request = ListRequest { bucket: &input.bucket, prefix: &prefix, delimiter, limit, after };
     let page = page(storage, call, &request).await?;
     let is_encoded = is_url(input.encoding_type.as_ref());
-    let (contents, common_prefixes) = entries(&page, is_encoded);
+    let (contents, common_prefixes) = entries(&page, is_encoded, object);
     let encoded = |text: String| if is_encoded { encode_key(&text) } else { text };
     let output = ListObjectsOutput {
         is_truncated: Some(page.next.is_some()),
@@ -134,6 +155,50 @@ pub(super) async fn objects(
         delimiter: input.delimiter.map(encoded),
         encoding_type: input.encoding_type,
         ..ListObjectsOutput::default()
+    };
+    Ok(S3Response::new(output))
+}
+
+/// Lists the versions of objects: each has one. Clients ask for them to remove everything from a bucket.
+pub(super) async fn versions(
+    storage: &Storage,
+    call: &Call,
+    input: ListObjectVersionsInput,
+) -> S3Result<S3Response<ListObjectVersionsOutput>> {
+    let after = input.key_marker.clone().unwrap_or_default();
+    match input.version_id_marker.as_deref() {
+        None | Some("") => {}
+        Some(_) if after.is_empty() => {
+            let message = "A version-id marker cannot be specified without a key marker.";
+            return Err(s3s::s3_error!(InvalidArgument, "{message}"));
+        }
+        Some(ONLY_VERSION) => {}
+        Some(_) => return Err(s3s::s3_error!(InvalidArgument, "Invalid version id specified")),
+    }
+    let prefix = input.prefix.clone().unwrap_or_default();
+    let limit = limit(input.max_keys);
+    let delimiter = input.delimiter.as_deref();
+    let request = ListRequest { bucket: &input.bucket, prefix: &prefix, delimiter, limit, after };
+    let page = page(storage, call, &request).await?;
+    let is_encoded = is_url(input.encoding_type.as_ref());
+    let (versions, common_prefixes) = entries(&page, is_encoded, version);
+    let encoded = |text: String| if is_encoded { encode_key(&text) } else { text };
+    let ends_with_object = page.entries.last().is_some_and(|entry| !entry["id"].is_null());
+    let is_truncated = page.next.is_some();
+    let output = ListObjectVersionsOutput {
+        is_truncated: Some(is_truncated),
+        next_key_marker: page.next.map(|next| encoded(next.after)),
+        next_version_id_marker: (is_truncated && ends_with_object).then(|| ONLY_VERSION.to_owned()),
+        max_keys: i32::try_from(limit).ok(),
+        versions: Some(versions),
+        common_prefixes: Some(common_prefixes),
+        name: Some(input.bucket),
+        prefix: Some(encoded(prefix)),
+        delimiter: input.delimiter.map(encoded),
+        key_marker: Some(encoded(input.key_marker.unwrap_or_default())),
+        version_id_marker: Some(input.version_id_marker.unwrap_or_default()),
+        encoding_type: input.encoding_type,
+        ..ListObjectVersionsOutput::default()
     };
     Ok(S3Response::new(output))
 }

@@ -65,6 +65,7 @@ operations! {
     get_bucket_location: GetBucketLocationInput => GetBucketLocationOutput = buckets::location;
     get_bucket_versioning: GetBucketVersioningInput => GetBucketVersioningOutput = buckets::versioning;
     list_objects: ListObjectsInput => ListObjectsOutput = list::objects;
+    list_object_versions: ListObjectVersionsInput => ListObjectVersionsOutput = list::versions;
     list_objects_v2: ListObjectsV2Input => ListObjectsV2Output = list::objects_v2;
     put_object: PutObjectInput => PutObjectOutput = objects::put;
     get_object: GetObjectInput => GetObjectOutput = objects::get;

@@ -180,7 +180,7 @@ pub(super) fn check(
     for (name, value) in query {
         let is_supported = match (name.as_str(), method, is_object) {
             ("delete", &Method::POST, false)
-            | ("location" | "versioning" | "uploads", &Method::GET, false)
+            | ("location" | "versioning" | "versions" | "uploads", &Method::GET, false)
             | ("tagging", &Method::GET, true)
             | ("uploads", &Method::POST, true)
             | ("uploadId", &Method::GET | &Method::PUT | &Method::POST | &Method::DELETE, true) => true,

@@ -22,6 +22,7 @@ mod s3_form;
 mod s3_multipart;
 mod s3_store;
 mod seeding;
+mod s3_versions;
 mod signatures;
 mod support;
 mod sweeping;
