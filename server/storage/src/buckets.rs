@@ -6,6 +6,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::caller::{Caller, owner_uuid};
+use crate::multipart::{self, UploadListing};
 use crate::row::{self, display, iso, json_array, optional, text};
 use crate::upload::FOLDER_MARKER;
 use crate::{Error, Storage, key, mime, objects, size};
@@ -15,6 +16,8 @@ pub(crate) use definition::upsert;
 
 /// Objects that one request to empty a bucket may remove. Source: upstream's `emptyBucketMax`.
 const MAX_EMPTIED: usize = 200_000;
+/// Pending uploads that the refusal to delete a bucket names.
+const MAX_NAMED: u64 = 3;
 /// Objects that one transaction removes.
 const BATCH: usize = 1000;
 
@@ -266,20 +269,34 @@ pub(crate) async fn delete(
         return Err(Error::BucketNotEmpty);
     }
     if row.get(1) == Some(b"t") {
-        return Err(Error::BucketReferenced);
+        return Err(referenced(storage, caller, id, operation).await);
     }
     let delete = caller
         .transaction(operation)
         .statement("delete from storage.buckets where id = $1 returning id", vec![text(id)]);
     // Objects that were added meanwhile still prevent this, by their foreign key.
-    let answer = storage.change(&delete).await.map_err(|error| match error.server() {
+    let error = match storage.change(&delete).await {
+        Ok(answer) if answer.row().is_some() => return Ok(()),
+        Ok(_) => return Err(Error::NoSuchBucket),
+        Err(error) => error,
+    };
+    Err(match error.server() {
         Some(server) if server.code == "23503" => match server.table.as_deref() {
-            Some("s3_multipart_uploads" | "s3_multipart_uploads_parts") => Error::BucketReferenced,
+            Some("s3_multipart_uploads" | "s3_multipart_uploads_parts") => {
+                referenced(storage, caller, id, operation).await
+            }
             _ => Error::BucketNotEmpty,
         },
         _ => caller.refusal(error),
-    })?;
-    if answer.row().is_some() { Ok(()) } else { Err(Error::NoSuchBucket) }
+    })
+}
+
+/// Returns the refusal to delete bucket `id`, which has multipart uploads under way. It names some of those that
+/// `caller` may see.
+async fn referenced(storage: &Storage, caller: &Caller, id: &str, operation: &'static str) -> Error {
+    let listing = UploadListing { limit: MAX_NAMED, ..UploadListing::default() };
+    let uploads = multipart::list(storage, caller, id, &listing, operation).await;
+    Error::BucketReferenced(uploads.unwrap_or_default().into_iter().map(|upload| upload.key).collect())
 }
 
 /// Removes the objects that bucket `id` holds now; those that come meanwhile stay.

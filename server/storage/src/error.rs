@@ -60,9 +60,9 @@ pub enum Error {
     /// A bucket that is to be deleted holds objects.
     #[error("The bucket you tried to delete is not empty")]
     BucketNotEmpty,
-    /// A bucket that is to be deleted has multipart uploads under way.
-    #[error("The bucket could not be updated because it is referenced by a pending multipart upload.")]
-    BucketReferenced,
+    /// A bucket that is to be deleted has multipart uploads under way; holds the keys of some.
+    #[error("{}", referenced(.0))]
+    BucketReferenced(Vec<String>),
     /// No such multipart upload, or it has ended.
     #[error("Upload not found")]
     NoSuchUpload,
@@ -176,7 +176,7 @@ impl Error {
             Self::ResourceAlreadyExists => bad_request("409", "Duplicate", "ResourceAlreadyExists"),
             Self::RelatedResource => coded("404", "InvalidRequest"),
             Self::BucketNotEmpty => coded("409", "ResourceNotEmpty"),
-            Self::BucketReferenced => coded("409", "ResourceReferenced"),
+            Self::BucketReferenced(_) => coded("409", "ResourceReferenced"),
             Self::NoSuchUpload => coded("404", "NoSuchUpload"),
             Self::BucketTooLarge => coded("409", "InvalidRequest"),
             Self::MetadataTooLarge => bad_request("413", "Payload too large", "EntityTooLarge"),
@@ -286,6 +286,16 @@ impl Error {
         }
         response.body(Body::from_string(body.to_string()))
     }
+}
+
+/// Returns the message for a bucket that pending uploads to `keys` and perhaps others refer to.
+fn referenced(keys: &[String]) -> String {
+    let names: Vec<String> = keys.iter().map(|key| format!("\"{key}\"")).collect();
+    let such_as = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    format!(
+        "The bucket could not be deleted because it is referenced by a pending multipart upload{such_as}. Complete or \
+         abort it first; an upload ends by itself when it has received nothing for a day."
+    )
 }
 
 /// Returns the message for the refusal of a policy, in which upstream names no table.

@@ -1,5 +1,6 @@
 //! Buckets over HTTP.
 
+use crate::s3_client::Signer;
 use crate::support::Server;
 use poem::http::{Method, StatusCode};
 use serde_json::json;
@@ -167,4 +168,38 @@ async fn row_level_security_decides_who_may_do_what() {
     let service = server.service_role().to_owned();
     let used = server.upload(&service, "by-sql/a", &[], b"x").await;
     assert_eq!(used.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_bucket_with_pending_uploads_says_so() {
+    let server = Server::start().await;
+    server.bucket("files", false).await;
+    let signer = Signer::service(&server);
+    let begin = async |key: &str| {
+        let path = format!("/s3/files/{key}?uploads=");
+        let headers = [("content-length", "0")];
+        server.s3(&signer, Method::POST, &path, &headers, "").await.element("UploadId")
+    };
+    let id = begin("big.bin").await;
+    let kept = server.json(Method::DELETE, "/bucket/files", &json!({})).await;
+    let (status, [status_code, error, message, code]) = kept.refusal();
+    assert_eq!(
+        (status, &*status_code, &*error, &*code),
+        (400, "409", "ResourceReferenced", "ResourceReferenced")
+    );
+    let words = "referenced by a pending multipart upload (\"big.bin\"). Complete or abort it first";
+    assert!(message.contains(words), "{message}");
+    for key in ["b", "c", "d"] {
+        begin(key).await;
+    }
+    let kept = server.s3(&signer, Method::DELETE, "/s3/files", &[], "").await;
+    assert_eq!(kept.s3_code(), (409, "ResourceReferenced".to_owned()));
+    assert!(
+        kept.element("Message").contains("(&quot;b&quot;, &quot;big.bin&quot;, &quot;c&quot;)"),
+        "{}",
+        kept.text()
+    );
+    server.sql("delete from storage.s3_multipart_uploads where key <> 'big.bin'").await;
+    server.s3(&signer, Method::DELETE, &format!("/s3/files/big.bin?uploadId={id}"), &[], "").await;
+    assert_eq!(server.s3(&signer, Method::DELETE, "/s3/files", &[], "").await.status, 204);
 }
