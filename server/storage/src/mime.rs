@@ -169,8 +169,9 @@ pub(crate) fn is_media_type(header: &str) -> bool {
 
 /// Checks the content type that an upload declares against a bucket's list; an empty list admits every type.
 ///
-/// The whole declared text counts, as upstream has it: `text/plain;charset=UTF-8` is not `text/plain`. What is no media
-/// type is in no list: `image/*` would admit it by its beginning.
+/// The whole declared text counts, as upstream has it: `text/plain;charset=UTF-8` is not `text/plain`. Letters count in
+/// either case, as media types have it (RFC 9110, section 8.3.1). What is no media type is in no list: `image/*` would
+/// admit it by its beginning.
 ///
 /// Errors: [`Error::InvalidMimeType`].
 pub(crate) fn admit(declared: &str, allowed: &[String]) -> Result<(), Error> {
@@ -179,7 +180,8 @@ pub(crate) fn admit(declared: &str, allowed: &[String]) -> Result<(), Error> {
             && declared.split_once('/').is_some_and(|(kind, subtype)| {
                 allowed.iter().filter_map(|entry| entry.split_once('/')).any(
                     |(allowed_kind, allowed_subtype)| {
-                        allowed_kind == kind && (allowed_subtype == "*" || allowed_subtype == subtype)
+                        allowed_kind.eq_ignore_ascii_case(kind)
+                            && (allowed_subtype == "*" || allowed_subtype.eq_ignore_ascii_case(subtype))
                     },
                 )
             });
@@ -307,6 +309,10 @@ mod tests {
         let allowed = ["image/*".to_owned(), "text/plain".to_owned()];
         assert!(admit("image/png", &allowed).is_ok());
         assert!(admit("text/plain", &allowed).is_ok());
+        assert!(admit("IMAGE/PNG", &allowed).is_ok() && admit("Text/Plain", &allowed).is_ok());
+        let capitals = ["Image/*".to_owned(), "TEXT/plain;charset=utf-8".to_owned()];
+        assert!(admit("image/png", &capitals).is_ok());
+        assert!(admit("text/plain;charset=UTF-8", &capitals).is_ok());
         for declared in ["text/plain;charset=UTF-8", "text/html", "image", ""] {
             assert!(admit(declared, &allowed).is_err(), "{declared}");
             assert!(admit(declared, &[]).is_ok(), "{declared}");

@@ -194,13 +194,15 @@ async fn limits_hold_however_the_bytes_come() {
         let refused = server.upload(&service, "small/a", &[("content-type", kind)], b"x").await;
         assert_eq!(refused.json()["message"], format!("mime type {kind} is not supported"));
     }
+    let any_case = server.upload(&service, "small/capitals", &[("content-type", "IMAGE/Png")], b"x").await;
+    assert_eq!(any_case.status, StatusCode::OK, "{}", any_case.text());
     let late = form(&[("", None), ("contentType", Some("text/html"))], b"x");
     assert_eq!(upload_form(&server, "small/a", late).await.json()["code"], "InvalidMimeType");
     let marker = server.upload(&service, "small/f/.emptyFolderPlaceholder", &[], b"").await;
     assert_eq!(marker.status, StatusCode::OK, "{}", marker.text());
     let full = server.upload(&service, "small/g/.emptyFolderPlaceholder", &[], b"x").await;
     assert_eq!(full.refusal(), too_large);
-    assert_eq!(server.stored_files(), 2);
+    assert_eq!(server.stored_files(), 3);
 }
 
 #[tokio::test]
