@@ -54,6 +54,28 @@ pub(crate) fn split_path(raw: &str) -> Result<(String, String), Error> {
     Ok((bucket, key))
 }
 
+/// Does what [`split_path`] does for the path of a URL that clients have made of an answer or of a name: storage-js applies
+/// `encodeURI` to it, which encodes a percent sign once more. No name has one, so that what still has one is decoded
+/// again.
+///
+/// Errors: as [`split_path`].
+pub(crate) fn split_url_path(raw: &str) -> Result<(String, String), Error> {
+    let (bucket, key) = raw.split_once('/').unwrap_or((raw, ""));
+    let decode_all = |raw: &str| {
+        let decoded = decode(raw)?;
+        if decoded.contains('%') { decode(&decoded) } else { Ok(decoded) }
+    };
+    let (bucket, key) = (decode_all(bucket)?, decode_all(key)?);
+    check_key(&key)?;
+    Ok((bucket, key))
+}
+
+/// Returns `object` (`bucket/key`) for the path of a URL that clients encode themselves, or not. Only what would end the
+/// path is encoded.
+pub(crate) fn url_path(object: &str) -> String {
+    object.replace('?', "%3F")
+}
+
 /// Decodes a part of a path once.
 ///
 /// Errors: [`Error::InvalidKey`] when it is not UTF-8.
@@ -84,6 +106,20 @@ mod tests {
         assert!(check_bucket(&"b".repeat(100)).is_ok());
         for name in ["", " a", "a ", "a/b", "é", "x--table-s3", &"b".repeat(101)] {
             assert!(check_bucket(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn paths_of_urls_survive_the_encoding_of_clients() {
+        let name = ("b".to_owned(), "a b?c+d&e=f".to_owned());
+        let path = url_path("b/a b?c+d&e=f");
+        assert_eq!(path, "b/a b%3Fc+d&e=f");
+        // As it is, by `encodeURI`, and by `encodeURIComponent`.
+        for encoded in ["b/a%20b%3Fc+d&e=f", "b/a%20b%253Fc+d&e=f", "b/a%2520b%253Fc%252Bd%2526e%253Df"] {
+            assert_eq!(split_url_path(encoded).unwrap(), name, "{encoded}");
+        }
+        for refused in ["b/%252e%252e/c", "b/a%2523", "b/a%25253F", "b/%25", "b/%25ff", "b"] {
+            assert!(split_url_path(refused).is_err(), "{refused}");
         }
     }
 

@@ -46,7 +46,7 @@ pub(super) async fn object(
     path: &str,
     visibility: Visibility,
 ) -> Result<Response, Error> {
-    let (bucket, key) = key::split_path(path)?;
+    let (bucket, key) = key::split_url_path(path)?;
     if visibility != Visibility::Authenticated
         && let Some(object) = storage.public_objects().get(&bucket, &key)
     {

@@ -52,7 +52,7 @@ async fn by_name(
     operation: &'static str,
 ) -> Result<Response, Error> {
     let options = query_options(renderer, request)?;
-    let (bucket, key) = key::split_path(path)?;
+    let (bucket, key) = key::split_url_path(path)?;
     let lookup = Lookup { caller, name: (&bucket, &key), access, operation };
     deliver(storage, renderer, request, &lookup, options).await
 }
@@ -66,7 +66,7 @@ async fn signed(
 ) -> Result<Response, Error> {
     let query = body::query(request);
     let token = Fields::of(&query, "querystring")?.required_text("token")?;
-    let (bucket, key) = key::split_path(path)?;
+    let (bucket, key) = key::split_url_path(path)?;
     let verified = signature::verify(storage.keys(), &token, &format!("{bucket}/{key}"), Scope::Download)?;
     let claim = |name: &str| verified.claims.get(name).and_then(Value::as_str).unwrap_or_default();
     let options = Options::from_token(claim("transformations"), claim("format")).within(renderer.sizes());

@@ -52,8 +52,8 @@ async fn one(
     let transform = transform.as_ref().map(|(list, format)| (&**list, *format));
     let token = signature::sign_download(storage.keys(), &object, life, transform)?;
     let family = if transform.is_some() { "render/image" } else { "object" };
-    // Clients encode the path themselves.
-    Ok(format!("/{family}/sign/{object}?token={token}"))
+    // Clients encode the rest of the path themselves.
+    Ok(format!("/{family}/sign/{}?token={token}", key::url_path(&object)))
 }
 
 async fn many(
@@ -83,7 +83,7 @@ async fn many(
             }
             let object = format!("{bucket}/{key}");
             let token = signature::sign_download(storage.keys(), &object, life, None)?;
-            let url = format!("/object/sign/{object}?token={token}");
+            let url = format!("/object/sign/{}?token={token}", key::url_path(&object));
             Ok(json!({ "error": null, "path": key, "signedURL": url }))
         })
         .collect()
@@ -93,7 +93,7 @@ async fn many(
 pub(super) async fn read(storage: &Storage, request: &Request, path: &str) -> Result<Response, Error> {
     let query = body::query(request);
     let token = Fields::of(&query, "querystring")?.required_text("token")?;
-    let (bucket, key) = key::split_path(path)?;
+    let (bucket, key) = key::split_url_path(path)?;
     let verified = signature::verify(storage.keys(), &token, &format!("{bucket}/{key}"), Scope::Download)?;
     let caller = credentials::anonymous(request);
     let name = (&*bucket, &*key);
@@ -144,6 +144,6 @@ async fn sign_upload(storage: &Storage, request: &Request, path: &str) -> Result
     let object = format!("{bucket}/{key}");
     let life = storage.settings().signed_upload_expiry.as_secs();
     let token = signature::sign_upload(storage.keys(), &object, life, caller.subject(), replaces)?;
-    let url = format!("/object/upload/sign/{object}?token={token}");
+    let url = format!("/object/upload/sign/{}?token={token}", key::url_path(&object));
     Ok(answer(json!({ "url": url, "token": token }).to_string()))
 }

@@ -47,7 +47,7 @@ pub(super) async fn object(storage: &Storage, request: Request, path: &str) -> R
 pub(super) async fn signed(storage: &Storage, request: Request, path: &str) -> Result<Response, Error> {
     let query = body::query(&request);
     let token = Fields::of(&query, "querystring")?.required_text("token")?;
-    let (bucket, key) = key::split_path(path)?;
+    let (bucket, key) = key::split_url_path(path)?;
     let object = format!("{bucket}/{key}");
     let verified = signature::verify(storage.keys(), &token, &object, Scope::Upload)?;
     let target = Target {

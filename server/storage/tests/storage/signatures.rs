@@ -201,3 +201,36 @@ async fn upload_tokens_of_supabase_storage_are_good() {
     assert_eq!(server.send(Method::PUT, &url, &[], "x").await.status, StatusCode::OK);
     assert_eq!(server.send(Method::PUT, &url, &[], "x").await.json()["code"], "KeyAlreadyExists");
 }
+
+#[tokio::test]
+async fn signed_urls_open_names_with_marks_of_urls() {
+    let server = Server::start().await;
+    server.bucket("a?b", false).await;
+    let service = server.service_role().to_owned();
+    let key = "dir/what?is+this&x=y=z;,@$ (1).txt";
+    let encoded = "a%3Fb/dir/what%3Fis+this&x=y=z;,@$%20(1).txt";
+    server.upload(&service, encoded, &[], b"text").await;
+    let one = sign(&server, encoded, json!(60)).await["signedURL"].clone();
+    let body = json!({ "expiresIn": 60, "paths": [key] });
+    let many = server.json(Method::POST, "/object/sign/a%3Fb", &body).await.json()[0]["signedURL"].clone();
+    for url in [one, many] {
+        let url = url.as_str().unwrap();
+        assert!(url.contains("/a%3Fb/dir/what%3Fis+this&x=y=z;,@$ (1).txt?token="), "{url}");
+        // As it is, and as `encodeURI` of storage-js makes it.
+        for url in [url.replace(' ', "%20"), url.replace('%', "%25").replace(' ', "%20")] {
+            assert_eq!(server.get(&url).await.text(), "text", "{url}");
+        }
+        let other = server.get(&url.replace("what%3Fis", "what").replace(' ', "%20")).await;
+        assert_eq!(other.json()["code"], "InvalidSignature");
+    }
+    let path = "a%3Fb/new%3F.txt";
+    let ticket = server.json(Method::POST, &format!("/object/upload/sign/{path}"), &json!({})).await.json();
+    let url = ticket["url"].as_str().unwrap();
+    assert!(url.starts_with("/object/upload/sign/a%3Fb/new%3F.txt?token="), "{url}");
+    let stored = server.send(Method::PUT, url, &[], "new").await;
+    assert_eq!(stored.json()["Key"], "a?b/new?.txt");
+    // The public URL of storage-js is encoded twice, too.
+    server.sql("update storage.buckets set public = true").await;
+    assert_eq!(server.get("/object/public/a%253Fb/new%253F.txt").await.text(), "new");
+    assert_eq!(server.get("/object/public/a%253Fb/%252e%252e").await.json()["code"], "InvalidKey");
+}
