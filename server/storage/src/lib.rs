@@ -9,6 +9,7 @@ mod api;
 mod backend;
 mod buckets;
 mod caller;
+mod coding;
 mod error;
 mod key;
 mod lenient_base64;

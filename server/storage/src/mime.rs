@@ -106,7 +106,8 @@ fn is_mark(character: char) -> bool {
     character.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(character)
 }
 
-fn is_token(text: &str) -> bool {
+/// Reports whether `text` is a token of a header (RFC 9110, section 5.6.2).
+pub(crate) fn is_token(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_mark)
 }
 

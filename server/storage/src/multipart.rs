@@ -53,6 +53,7 @@ impl Multipart {
             mimetype: text("mimetype").unwrap_or_else(|| DEFAULT_TYPE.to_owned()),
             cache_control: text("cacheControl").unwrap_or_else(|| DEFAULT_CACHE_CONTROL.to_owned()),
             robots_tag: text("xRobotsTag"),
+            content_encoding: text("contentEncoding"),
             user_metadata: self.user_metadata.clone(),
             content_length: None,
         }
@@ -92,6 +93,7 @@ pub(crate) async fn create(
     let id = Uuid::new_v4().simple().to_string();
     let metadata = json!({
         "mimetype": about.mimetype, "cacheControl": about.cache_control, "xRobotsTag": about.robots_tag,
+        "contentEncoding": about.content_encoding,
     });
     // Upstream signs the progress that it notes, since its rows can be written by others; here the bytes are counted
     // each time.

@@ -29,6 +29,7 @@ pub(crate) struct Metadata {
     #[serde(with = "time::serde::rfc3339::option")]
     pub(crate) last_modified: Option<OffsetDateTime>,
     pub(crate) x_robots_tag: Option<String>,
+    pub(crate) content_encoding: Option<String>,
 }
 
 /// An object that the caller may read.

@@ -84,8 +84,9 @@ impl PublicObjects {
     pub(crate) fn keep(&self, bucket: &str, key: &str, object: &Arc<Object>, revision: Revision) {
         let name = name(bucket, key);
         let metadata = &object.metadata;
-        let texts = [&metadata.etag, &metadata.mimetype, &metadata.cache_control, &metadata.x_robots_tag];
-        let texts = texts.into_iter().flatten().map(String::len).sum::<usize>();
+        let texts = [&metadata.etag, &metadata.mimetype, &metadata.cache_control];
+        let texts = texts.into_iter().chain([&metadata.x_robots_tag, &metadata.content_encoding]);
+        let texts = texts.flatten().map(String::len).sum::<usize>();
         let document = object.user_metadata.as_ref().map_or(0, |document| document.to_string().len());
         let size = (size_of::<Entry>() + size_of::<Object>() + name.len() + texts + document) as u64;
         self.entries.insert(name, Entry { object: Arc::clone(object), revision, size });

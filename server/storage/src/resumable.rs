@@ -111,6 +111,7 @@ impl Resumable {
             cache_control: seconds
                 .map_or_else(|| DEFAULT_CACHE_CONTROL.to_owned(), |seconds| format!("max-age={seconds}")),
             robots_tag: None,
+            content_encoding: None,
             user_metadata: user_metadata
                 .and_then(|json| serde_json::from_str(&json).ok())
                 .filter(Value::is_object),

@@ -127,6 +127,7 @@ impl Storage {
             mimetype: content_type(&file.key),
             cache_control: "max-age=3600".to_owned(),
             robots_tag: None,
+            content_encoding: None,
             user_metadata: None,
             content_length: Some(size),
         };

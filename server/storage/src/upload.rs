@@ -20,7 +20,7 @@ use crate::buckets::Bucket;
 use crate::caller::Caller;
 use crate::objects::NewRow;
 use crate::row::iso_milliseconds;
-use crate::{Error, Storage, key, robots};
+use crate::{Error, Storage, coding, key, robots};
 
 /// The name of the empty object that keeps a folder without other objects.
 pub(crate) const FOLDER_MARKER: &str = ".emptyFolderPlaceholder";
@@ -39,6 +39,8 @@ pub(crate) struct Description {
     pub(crate) mimetype: String,
     pub(crate) cache_control: String,
     pub(crate) robots_tag: Option<String>,
+    /// Codings of the bytes, in the form in which they are stored.
+    pub(crate) content_encoding: Option<String>,
     pub(crate) user_metadata: Option<Value>,
     /// The length of the request's body as it was announced.
     pub(crate) content_length: Option<u64>,
@@ -58,10 +60,14 @@ pub(crate) struct Target<'a> {
 impl Target<'_> {
     /// Checks the object's name and what its description says against the bucket's rules.
     ///
-    /// Errors: [`Error::InvalidRobotsTag`], [`Error::InvalidMimeType`], [`Error::InvalidKey`].
+    /// Errors: [`Error::InvalidRobotsTag`], [`Error::InvalidRequest`], [`Error::InvalidMimeType`],
+    /// [`Error::InvalidKey`].
     pub(crate) fn check(&self, bucket: &Bucket, about: &Description) -> Result<(), Error> {
         if let Some(tag) = &about.robots_tag {
             robots::check(tag)?;
+        }
+        if let Some(codings) = &about.content_encoding {
+            coding::check(codings)?;
         }
         bucket.admit_type(self.key, &about.mimetype)?;
         key::check_key(self.key)?;
@@ -177,8 +183,11 @@ impl StoredBytes {
             "contentLength": self.size,
             "httpStatusCode": 200,
         });
-        if let Some(tag) = &about.robots_tag {
-            metadata["xRobotsTag"] = tag.as_str().into();
+        for (name, value) in [("xRobotsTag", &about.robots_tag), ("contentEncoding", &about.content_encoding)]
+        {
+            if let Some(value) = value {
+                metadata[name] = value.as_str().into();
+            }
         }
         metadata
     }

@@ -10,7 +10,7 @@ use super::{answer, credentials, message, sign, unknown, upload};
 use crate::objects::list::{self, Column, FolderListing, PrefixListing};
 use crate::objects::relocate::{self, CopyChanges, CopyOptions};
 use crate::objects::remove;
-use crate::{Error, Storage, key};
+use crate::{Error, Storage, coding, key};
 
 /// Names that one request may remove. Source: upstream's `MAX_OBJECTS_PER_REQUEST`.
 const MAX_REMOVED: usize = 1000;
@@ -97,12 +97,15 @@ async fn copy_object(storage: &Storage, mut request: Request) -> Result<Response
     let metadata = fields.value("metadata").map(|value| Fields::of(value, "body/metadata")).transpose()?;
     let text = |name| metadata.as_ref().map_or(Ok(None), |metadata| metadata.text(name));
     let (cache_control, mimetype) = (text("cacheControl")?, text("mimetype")?);
+    // An empty text is none, which the copy is to have then.
+    let content_encoding = text("contentEncoding")?.map(|header| coding::stored(&header).unwrap_or_default());
     let keeps_all = fields.boolean("copyMetadata")?.unwrap_or(true);
     let options = CopyOptions {
         replaces: upload::replaces(&request),
         changes: (!keeps_all).then(|| CopyChanges {
             cache_control: cache_control.as_deref(),
             mimetype: mimetype.as_deref(),
+            content_encoding: content_encoding.as_deref(),
             user_metadata: upload::metadata_header(&request),
             keeps_unspecified: true,
         }),

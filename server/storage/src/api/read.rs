@@ -9,7 +9,7 @@ use super::{answer, credentials, range, response};
 use crate::caller::Caller;
 use crate::objects::{self, Access, Object};
 use crate::row::iso_milliseconds;
-use crate::{Error, Storage, key};
+use crate::{Error, Storage, coding, key};
 
 /// Who may read over a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,6 +115,7 @@ fn info_response(bucket: &str, key: &str, object: &Object) -> Response {
             "size": object.size,
             "content_type": metadata.mimetype,
             "cache_control": metadata.cache_control,
+            "content_encoding": coding::served(metadata.content_encoding.as_deref()),
             "etag": metadata.etag,
             "metadata": object.user_metadata.clone().unwrap_or_else(|| json!({})),
             "last_modified": time(object.updated_at),

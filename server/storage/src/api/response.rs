@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use poem::http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE,
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE,
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LAST_MODIFIED, X_CONTENT_TYPE_OPTIONS,
 };
 use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -13,7 +13,7 @@ use poem::{Body, Request, Response};
 use super::range;
 use crate::objects::{Access, Object};
 use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE};
-use crate::{Error, Storage, mime};
+use crate::{Error, Storage, coding, mime};
 
 pub(super) const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
@@ -42,6 +42,9 @@ pub(super) async fn object(
 ) -> Result<Response, Error> {
     let mut response = Response::default();
     describe(response.headers_mut(), request, object);
+    if let Some(codings) = coding::served(object.metadata.content_encoding.as_deref()) {
+        insert(response.headers_mut(), CONTENT_ENCODING, codings);
+    }
     if *request.method() == Method::HEAD && access != Access::Signature {
         response.headers_mut().insert(CONTENT_LENGTH, object.size.into());
         return Ok(response);

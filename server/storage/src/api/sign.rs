@@ -131,6 +131,7 @@ async fn sign_upload(storage: &Storage, request: &Request, path: &str) -> Result
         cache_control: String::new(),
         robots_tag: None,
         user_metadata: metadata_header(request),
+        content_encoding: None,
         content_length: content_length(request),
     };
     let target = Target {

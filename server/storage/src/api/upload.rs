@@ -6,7 +6,7 @@ use std::task::Poll;
 use futures_util::{Stream, StreamExt as _, stream};
 use multer::{Field, Multipart};
 use poem::http::Method;
-use poem::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
+use poem::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use poem::{Request, Response};
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ use crate::buckets::{self, Bucket};
 use crate::caller::Caller;
 use crate::signature::{self, Scope};
 use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes, Target};
-use crate::{Error, Storage, key, lenient_base64, mime, objects};
+use crate::{Error, Storage, coding, key, lenient_base64, mime, objects};
 
 /// Fields of a form in addition to the file. Source: upstream's limits.
 const MAX_FIELDS: usize = 10;
@@ -114,6 +114,7 @@ impl Upload<'_> {
             mimetype,
             cache_control: request.header(CACHE_CONTROL).unwrap_or(DEFAULT_CACHE_CONTROL).to_owned(),
             robots_tag: request.header(X_ROBOTS_TAG).map(str::to_owned),
+            content_encoding: request.header(CONTENT_ENCODING).and_then(coding::stored),
             user_metadata: metadata_header(&request),
             content_length: content_length(&request),
         };
@@ -135,6 +136,7 @@ impl Upload<'_> {
             mimetype: DEFAULT_TYPE.to_owned(),
             cache_control: DEFAULT_CACHE_CONTROL.to_owned(),
             robots_tag: request.header(X_ROBOTS_TAG).map(str::to_owned),
+            content_encoding: None,
             user_metadata: None,
             content_length: content_length(&request),
         };
@@ -232,6 +234,7 @@ async fn describe(
             about.mimetype = text.to_string();
             *declared_type = Some(text.into_owned());
         }
+        "contentEncoding" => about.content_encoding = coding::stored(&text),
         "metadata" | "userMetadata" => {
             if let Ok(metadata @ Value::Object(_)) = serde_json::from_str(&text) {
                 about.user_metadata = Some(metadata);

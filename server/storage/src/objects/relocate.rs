@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::caller::{Caller, owner_uuid};
 use crate::row::{self, optional, text, times};
 use crate::upload::DEFAULT_TYPE;
-use crate::{Error, Storage, buckets, key};
+use crate::{Error, Storage, buckets, coding, key};
 
 use super::{NewRow, conflict, discard, discard_after};
 
@@ -139,6 +139,8 @@ pub(crate) struct CopyOptions<'a> {
 pub(crate) struct CopyChanges<'a> {
     pub(crate) cache_control: Option<&'a str>,
     pub(crate) mimetype: Option<&'a str>,
+    /// Codings of the bytes, in the form in which they are stored; empty for none.
+    pub(crate) content_encoding: Option<&'a str>,
     pub(crate) user_metadata: Option<Value>,
     /// Whether what is `None` stays as the original has it; else the copy has none of it.
     pub(crate) keeps_unspecified: bool,
@@ -173,8 +175,14 @@ pub(crate) async fn copy_object(
     let is_new_to_bucket =
         source.0 != target.0 || options.changes.as_ref().is_some_and(CopyChanges::has_type);
     if let Some(changes) = options.changes {
-        for (name, value) in [("cacheControl", changes.cache_control), ("mimetype", changes.mimetype)] {
+        changes.content_encoding.filter(|codings| !codings.is_empty()).map_or(Ok(()), coding::check)?;
+        for (name, value) in [
+            ("cacheControl", changes.cache_control),
+            ("mimetype", changes.mimetype),
+            ("contentEncoding", changes.content_encoding),
+        ] {
             match (value, metadata.as_object_mut()) {
+                (Some(""), Some(metadata)) if name == "contentEncoding" => drop(metadata.remove(name)),
                 (Some(value), Some(metadata)) => drop(metadata.insert(name.to_owned(), value.into())),
                 (None, Some(metadata)) if !changes.keeps_unspecified => drop(metadata.remove(name)),
                 _ => {}

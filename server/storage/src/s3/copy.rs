@@ -15,7 +15,7 @@ use super::request::Call;
 use crate::api::range;
 use crate::objects::Object;
 use crate::objects::relocate::{self, CopyChanges, CopyOptions, Route};
-use crate::{Error, Storage, buckets, upload};
+use crate::{Error, Storage, buckets, coding, upload};
 
 const SOURCE: &str = "x-amz-copy-source";
 const CONDITION_PREFIX: &str = "x-amz-copy-source-";
@@ -63,11 +63,13 @@ pub(super) async fn object(
     let source = source(call)?;
     let source = (&*source.0, &*source.1);
     check(call, &*find(storage, call, source, OPERATION).await?)?;
+    let content_encoding = call.header("content-encoding").and_then(coding::stored);
     let changes = match call.header("x-amz-metadata-directive") {
         None | Some("COPY") => None,
         Some("REPLACE") => Some(CopyChanges {
             cache_control: call.header("cache-control"),
             mimetype: call.header("content-type"),
+            content_encoding: content_encoding.as_deref(),
             user_metadata: user_metadata(&call.headers),
             keeps_unspecified: false,
         }),

@@ -30,7 +30,7 @@ use crate::api::response;
 use crate::api::upload::chunk_by_chunk;
 use crate::caller::Caller;
 use crate::upload::{self, DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes};
-use crate::{Error, Storage, buckets, objects};
+use crate::{Error, Storage, buckets, coding, objects};
 
 /// Fields in addition to the file, and the bytes of all of them.
 const MAX_FIELDS: usize = 100;
@@ -164,6 +164,7 @@ async fn receive(
         mimetype: field("content-type").unwrap_or_else(|| DEFAULT_TYPE.to_owned()),
         cache_control: field("cache-control").unwrap_or_else(|| DEFAULT_CACHE_CONTROL.to_owned()),
         robots_tag: None,
+        content_encoding: field("content-encoding").as_deref().and_then(coding::stored),
         user_metadata: (!metadata.is_empty()).then_some(Value::Object(metadata)),
         content_length: None,
     };

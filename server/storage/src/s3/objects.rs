@@ -21,7 +21,7 @@ use super::request::Call;
 use crate::api::{range, response};
 use crate::objects::{self, Object, remove};
 use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, FOLDER_MARKER, Target};
-use crate::{Error, Storage, buckets, mime};
+use crate::{Error, Storage, buckets, coding, mime};
 
 /// Keys that one request may remove. Source: Amazon S3 API Reference, "DeleteObjects".
 const MAX_REMOVED: usize = 1000;
@@ -40,6 +40,7 @@ pub(super) fn describe(call: &Call) -> Description {
         mimetype: text("content-type", DEFAULT_TYPE),
         cache_control: text("cache-control", DEFAULT_CACHE_CONTROL),
         robots_tag: call.header("x-robots-tag").map(str::to_owned),
+        content_encoding: call.header("content-encoding").and_then(coding::stored),
         user_metadata: user_metadata(&call.headers),
         content_length: call.length,
     }
@@ -155,6 +156,7 @@ fn object_headers(object: &Object) -> HeaderMap {
     for (name, value) in [
         (CONTENT_TYPE, Some(metadata.mimetype.as_deref().map_or(DEFAULT_TYPE, mime::served))),
         (CACHE_CONTROL, metadata.cache_control.as_deref()),
+        (CONTENT_ENCODING, coding::served(metadata.content_encoding.as_deref())),
         (ETAG, metadata.etag.as_deref()),
         (LAST_MODIFIED, modified.as_deref()),
     ] {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
 mod buckets;
+mod codings;
 mod confinement;
 mod exchange;
 mod memory;
@@ -21,8 +22,8 @@ mod s3_client;
 mod s3_form;
 mod s3_multipart;
 mod s3_store;
-mod seeding;
 mod s3_versions;
+mod seeding;
 mod signatures;
 mod support;
 mod sweeping;

@@ -15,7 +15,7 @@ info.case('object', 'the information about an object has these members', async (
   const bucket = await t.bucket()
   const fields = { cacheControl: '60', metadata: '{"a":1}' }
   await store(t, bucket, 'a/b.csv', form('a,b', 'text/csv', fields))
-  await t.get(`object/info/${bucket}/a/b.csv`, { as: 'service' }).is(200, {
+  await t.get(`object/info/${bucket}/a/b.csv`, { as: 'service' }).has(200, {
     ...{ id: some.uuid, name: 'a/b.csv', version: some.string, bucket_id: bucket, size: 3 },
     ...{ content_type: 'text/csv', cache_control: 'max-age=60', etag: /^"[^"]+"$/ },
     ...{ metadata: { a: 1 }, last_modified: some.time, created_at: some.time },
