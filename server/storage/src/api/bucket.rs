@@ -5,14 +5,14 @@ use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use super::body::{self, Fields};
-use super::{answer, credentials, message, unknown};
+use super::{VERSIONING, answer, credentials, message, unknown};
 use crate::buckets::{self, Limits, Listing, NewBucket};
 use crate::{Error, Storage, key};
 
 /// Columns by which buckets may be listed. `public` and others are not among upstream's.
 const COLUMNS: [&str; 4] = ["id", "name", "created_at", "updated_at"];
 
-/// Answers `bucket`, `bucket/:id` and `bucket/:id/empty`.
+/// Answers `bucket`, `bucket/:id`, `bucket/:id/empty` and, with a refusal, `bucket/:id/lifecycle`.
 pub(super) async fn route(storage: &Storage, mut request: Request, rest: &str) -> Result<Response, Error> {
     let (id, action) = rest.split_once('/').unwrap_or((rest, ""));
     let id = key::decode(id)?;
@@ -30,6 +30,10 @@ pub(super) async fn route(storage: &Storage, mut request: Request, rest: &str) -
             body::json(&mut request, true).await?;
             buckets::delete(storage, &caller, id, "storage.bucket.delete").await?;
             Ok(message("Successfully deleted"))
+        }
+        (Method::GET | Method::PUT | Method::DELETE, _, "lifecycle") => {
+            credentials::required(storage, &request)?;
+            Err(Error::FeatureNotEnabled("bucket lifecycle"))
         }
         (Method::POST, id, "empty") => {
             let caller = credentials::required(storage, &request)?;
@@ -79,6 +83,9 @@ async fn create(storage: &Storage, request: &mut Request) -> Result<Response, Er
     if fields.one_of("type", &["STANDARD", "ANALYTICS"])? == Some("ANALYTICS") {
         return Err(Error::FeatureNotEnabled("Iceberg buckets are not enabled for this tenant"));
     }
+    if fields.one_of("versioning_status", &["DISABLED", "ENABLED"])? == Some("ENABLED") {
+        return Err(Error::FeatureNotEnabled(VERSIONING));
+    }
     let new =
         NewBucket { id: id.as_deref().unwrap_or(&name), name: &name, is_public, limits: limits(&fields)? };
     buckets::create(storage, &caller, &new, "storage.bucket.create").await?;
@@ -91,7 +98,14 @@ async fn update(storage: &Storage, request: &mut Request, id: &str) -> Result<Re
     let fields = Fields::of(&body, "body")?;
     let is_public = fields.boolean("public")?;
     let limits = limits(&fields)?;
-    if is_public.is_none() && limits.file_size_limit.is_none() && limits.allowed_mime_types.is_none() {
+    let versioning = fields.one_of("versioning_status", &["ENABLED", "SUSPENDED"])?;
+    // Nobody is to believe that what an upload replaces is kept. A bucket where it never was is as good as suspended.
+    if versioning == Some("ENABLED") {
+        return Err(Error::FeatureNotEnabled(VERSIONING));
+    }
+    let is_unchanged =
+        is_public.is_none() && limits.file_size_limit.is_none() && limits.allowed_mime_types.is_none();
+    if is_unchanged && versioning.is_none() {
         return Err(Error::InvalidContent("No content provided".to_owned()));
     }
     buckets::update(storage, &caller, id, is_public, &limits).await?;

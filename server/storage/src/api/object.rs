@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::body::{self, Fields};
 use super::read::{self, Visibility};
-use super::{answer, credentials, message, sign, unknown, upload};
+use super::{answer, credentials, message, refuse_list_of_versions, refuse_version, sign, unknown, upload};
 use crate::objects::list::{self, Column, FolderListing, PrefixListing};
 use crate::objects::relocate::{self, CopyChanges, CopyOptions};
 use crate::objects::remove;
@@ -68,6 +68,7 @@ struct Names {
 
 impl Names {
     fn of(fields: &Fields<'_>) -> Result<Self, Error> {
+        refuse_version(fields, "sourceVersionId")?;
         let bucket = fields.required_text("bucketId")?;
         let target = fields.text("destinationBucket")?.filter(|bucket| !bucket.is_empty());
         Ok(Self {
@@ -130,6 +131,7 @@ async fn list_folder(storage: &Storage, mut request: Request, bucket: &str) -> R
     let caller = credentials::required(storage, &request)?;
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
+    refuse_list_of_versions(&fields)?;
     let mut folder = fields.required_text("prefix")?;
     if !folder.is_empty() && !folder.ends_with('/') {
         folder.push('/');
@@ -152,6 +154,7 @@ async fn list_prefix(storage: &Storage, mut request: Request, bucket: &str) -> R
     let caller = credentials::required(storage, &request)?;
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
+    refuse_list_of_versions(&fields)?;
     let prefix = fields.text("prefix")?.unwrap_or_default();
     let (mut column, mut descending) = order(&fields, &["name", "updated_at", "created_at"])?;
     let mut start = list::Cursor::default();

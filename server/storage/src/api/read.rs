@@ -100,6 +100,7 @@ pub(super) async fn info(storage: &Storage, request: &Request, path: &str) -> Re
         _ => "object.get_authenticated_info",
     };
     let object = objects::find(storage, &caller, (&bucket, &key), visibility.access(), operation).await?;
+    response::check_version(request, &object)?;
     Ok(info_response(&bucket, &key, &object))
 }
 
@@ -114,8 +115,8 @@ fn info_response(bucket: &str, key: &str, object: &Object) -> Response {
             "bucket_id": bucket,
             "size": object.size,
             "content_type": metadata.mimetype,
-            "cache_control": metadata.cache_control,
             "content_encoding": coding::served(metadata.content_encoding.as_deref()),
+            "cache_control": metadata.cache_control,
             "etag": metadata.etag,
             "metadata": object.user_metadata.clone().unwrap_or_else(|| json!({})),
             "last_modified": time(object.updated_at),

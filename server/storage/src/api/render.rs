@@ -123,6 +123,7 @@ async fn picture_response(
     object: &Object,
     options: Options,
 ) -> Result<Response, Error> {
+    response::check_version(request, object)?;
     let target = options.format.target(request.headers());
     let mut response = Response::default();
     let headers = response.headers_mut();

@@ -41,6 +41,7 @@ pub(super) async fn object(
     access: Access,
 ) -> Result<Response, Error> {
     let mut response = Response::default();
+    check_version(request, object)?;
     describe(response.headers_mut(), request, object);
     if let Some(codings) = coding::served(object.metadata.content_encoding.as_deref()) {
         insert(response.headers_mut(), CONTENT_ENCODING, codings);
@@ -80,6 +81,18 @@ pub(crate) fn select(
     };
     answer.insert(CONTENT_LENGTH, (part.end - part.start).into());
     Ok((status, part))
+}
+
+/// Checks that `object` is of the version that the query of `request` asks for, if it does: an object has only one.
+///
+/// Errors: [`Error::NoSuchKey`].
+pub(super) fn check_version(request: &Request, object: &Object) -> Result<(), Error> {
+    let query = request.uri().query().unwrap_or_default();
+    let version = url::form_urlencoded::parse(query.as_bytes())
+        .find(|(name, version)| name == "versionId" && !version.is_empty());
+    let is_other =
+        version.is_some_and(|(_, version)| version.parse::<uuid::Uuid>().ok() != Some(object.version));
+    if is_other { Err(Error::NoSuchKey) } else { Ok(()) }
 }
 
 /// Writes the headers that all answers about `object` have.

@@ -9,7 +9,7 @@ use tokens::Verified;
 
 use super::body::{self, Fields};
 use super::upload::{content_length, metadata_header, replaces};
-use super::{answer, credentials, range, read, render, response, unknown};
+use super::{answer, credentials, range, read, refuse_version, render, response, unknown};
 use crate::caller::Caller;
 use crate::objects::{self, Access};
 use crate::row::{names, text};
@@ -26,6 +26,7 @@ pub(super) async fn download(storage: &Storage, mut request: Request, path: &str
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
     let life = fields.required_integer("expiresIn", 1)?;
+    refuse_version(&fields, "versionId")?;
     let signed = match path.split_once('/').filter(|(_, key)| !key.is_empty()) {
         Some(_) => {
             let transform = render::token_claims(storage, &fields)?;
@@ -130,8 +131,8 @@ async fn sign_upload(storage: &Storage, request: &Request, path: &str) -> Result
         mimetype: request.content_type().unwrap_or_default().to_owned(),
         cache_control: String::new(),
         robots_tag: None,
-        user_metadata: metadata_header(request),
         content_encoding: None,
+        user_metadata: metadata_header(request),
         content_length: content_length(request),
     };
     let target = Target {

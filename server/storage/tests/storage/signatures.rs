@@ -234,3 +234,47 @@ async fn signed_urls_open_names_with_marks_of_urls() {
     assert_eq!(server.get("/object/public/a%253Fb/new%253F.txt").await.text(), "new");
     assert_eq!(server.get("/object/public/a%253Fb/%252e%252e").await.json()["code"], "InvalidKey");
 }
+
+#[tokio::test]
+async fn a_version_is_read_only_while_it_is_the_objects() {
+    let server = server().await;
+    let token = server.service_role().to_owned();
+    let authorization = format!("Bearer {token}");
+    let get = async |path: &str| server.ask(Method::GET, path, &[("authorization", &*authorization)]).await;
+    let before = get("/object/info/private/other").await.json()["version"].as_str().unwrap().to_owned();
+    for path in ["/object/private/other", "/object/info/private/other"] {
+        assert_eq!(get(&format!("{path}?versionId={before}")).await.status, StatusCode::OK);
+    }
+    server.upload(&token, "private/other", &[("x-upsert", "true")], b"new").await;
+    for path in ["/object/private/other", "/object/info/private/other", "/object/authenticated/private/other"]
+    {
+        for version in [&*before, "1"] {
+            let gone = get(&format!("{path}?versionId={version}")).await;
+            assert_eq!(gone.json()["code"], "NoSuchKey", "{path}");
+        }
+    }
+    let body = json!({ "expiresIn": 60, "versionId": before });
+    let signed = server.json(Method::POST, "/object/sign/private/other", &body).await;
+    assert_eq!(signed.json()["code"], "FeatureNotEnabled");
+    for how in ["copy", "move"] {
+        let body = json!({
+            "bucketId": "private", "sourceKey": "other", "destinationKey": "old", "sourceVersionId": before,
+        });
+        let refused = server.json(Method::POST, &format!("/object/{how}"), &body).await;
+        assert_eq!(refused.json()["code"], "FeatureNotEnabled", "{how}");
+    }
+    let body = json!({ "prefixes": [{ "path": "other", "versionId": before }] });
+    let refused = server.json(Method::DELETE, "/object/private", &body).await;
+    assert_eq!(refused.json()["message"], "body/prefixes/0 must be string");
+    assert_eq!(get("/object/private/other").await.text(), "new");
+    for list in ["list", "list-v2"] {
+        let ask = async |kind: &str, which: &str| {
+            let body = json!({ "prefix": "", kind: which });
+            server.json(Method::POST, &format!("/object/{list}/private"), &body).await
+        };
+        for kind in ["noncurrentVersions", "deleteMarkers"] {
+            assert_eq!(ask(kind, "only").await.json()["code"], "FeatureNotEnabled", "{list} {kind}");
+            assert_eq!(ask(kind, "include").await.status, StatusCode::OK, "{list} {kind}");
+        }
+    }
+}
