@@ -106,6 +106,7 @@ fn refuse_list_of_versions(fields: &body::Fields<'_>) -> Result<(), Error> {
 /// Answers `cdn`, `cdn/:bucket` and `cdn/:bucket/*`, which purge objects from caches. There is no cache between this
 /// service and its callers, and the service's own caches are always current.
 fn purge(storage: &Storage, request: &Request) -> Result<Response, Error> {
+    body::Fields::of(&body::query(request), "querystring")?.boolean("transformations")?;
     if !credentials::required(storage, request)?.is_service() {
         return Err(Error::InvalidRole);
     }
@@ -114,7 +115,8 @@ fn purge(storage: &Storage, request: &Request) -> Result<Response, Error> {
 
 /// Returns the refusal of a route that does not exist, in upstream's words.
 fn unknown(request: &Request) -> Error {
-    Error::NoSuchRoute(format!("{}:{}", request.method(), request.uri().path()))
+    let address = request.uri().path_and_query().map_or("/", |address| address.as_str());
+    Error::NoSuchRoute(format!("{}:{address}", request.method()))
 }
 
 /// Returns an answer of status 200 with the JSON document `text`.

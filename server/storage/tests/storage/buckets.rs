@@ -229,3 +229,38 @@ async fn nobody_is_told_that_replaced_objects_are_kept() {
         assert_eq!(answer.refusal(), refused, "{method}");
     }
 }
+
+#[tokio::test]
+async fn there_are_no_iceberg_buckets() {
+    let server = Server::start().await;
+    for (method, path) in [
+        (Method::GET, "/iceberg/bucket"),
+        (Method::POST, "/iceberg/bucket"),
+        (Method::DELETE, "/iceberg/bucket/a"),
+        (Method::GET, "/iceberg/v1/config?warehouse=a"),
+        (Method::POST, "/iceberg/v1/a/namespaces"),
+    ] {
+        let answer = server.json(method.clone(), path, &json!({ "name": "a" })).await;
+        let words = format!("Route {method}:{path} not found");
+        let refusal = ["404".to_owned(), "Not Found".to_owned(), words, "InvalidRequest".to_owned()];
+        assert_eq!(answer.refusal(), (404, refusal));
+    }
+    let made = server.json(Method::POST, "/bucket", &json!({ "name": "a", "type": "ANALYTICS" })).await;
+    assert_eq!(made.json()["code"], "FeatureNotEnabled");
+}
+
+#[tokio::test]
+async fn caches_are_purged_by_the_service_alone() {
+    let server = Server::start().await;
+    server.bucket("files", true).await;
+    for path in ["/cdn", "/cdn/", "/cdn/files", "/cdn/files?transformations=true", "/cdn/files/a%3Fb/c.png"] {
+        let answer = server.json(Method::DELETE, path, &json!({})).await;
+        assert_eq!((answer.status, &answer.json()["message"]), (StatusCode::OK, &json!("success")), "{path}");
+        let user = server.user("8f9b2c1e-0000-4000-8000-000000000001");
+        let refused = server.json_as(&user, Method::DELETE, path, &json!({})).await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN, "{path}");
+    }
+    let unclear = server.json(Method::DELETE, "/cdn/files?transformations=maybe", &json!({})).await;
+    assert_eq!(unclear.json()["message"], "querystring/transformations must be boolean");
+    assert_eq!(server.json(Method::GET, "/cdn/files", &json!(null)).await.status, StatusCode::NOT_FOUND);
+}
