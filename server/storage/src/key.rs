@@ -20,7 +20,7 @@ fn is_name_byte(byte: u8) -> bool {
 /// Checks an object's name.
 ///
 /// `.` and `..` as a whole segment are refused although their characters are allowed: clients resolve them before
-/// they ask, so that such an object could never be fetched.
+/// they ask, so that such an object could never be fetched (decision 77).
 ///
 /// Errors: [`Error::InvalidKey`].
 pub(crate) fn check_key(key: &str) -> Result<(), Error> {
