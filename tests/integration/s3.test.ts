@@ -15,6 +15,7 @@ import {
   HeadBucketCommand,
   HeadObjectCommand,
   ListBucketsCommand,
+  ListObjectVersionsCommand,
   ListObjectsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
@@ -110,6 +111,42 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
     const created = await refusal(put('range', 'new', { IfNoneMatch: '*' }))
     expect(created).toMatchObject({ name: 'PreconditionFailed', status: 412 })
     expect(await text('range')).toBe('0123456789')
+  })
+
+  test('ranges that cannot be obeyed give the whole object', async () => {
+    const { ETag } = await put('whole', '0123456789')
+    for (const Range of ['items=0-1', 'bytes=x', 'bytes=0-1,3-4', 'bytes=3-1'])
+      expect(await text('whole', { Range })).toBe('0123456789')
+    const url = await getSignedUrl(s3, new GetObjectCommand({ Bucket, Key: 'whole' }))
+    for (const [known, status] of [
+      [there(ETag), 206],
+      ['"other"', 200],
+    ] as const) {
+      const answer = await fetch(url, { headers: { Range: 'bytes=2-4', 'If-Range': known } })
+      expect(answer.status).toBe(status)
+    }
+  })
+
+  test('each object has one version', async () => {
+    for (const Key of ['versions/a b', 'versions/c/d']) await put(Key, 'a')
+    const { Versions, CommonPrefixes } = await s3.send(
+      new ListObjectVersionsCommand({ Bucket, Prefix: 'versions/', Delimiter: '/' }),
+    )
+    expect(Versions).toMatchObject([{ Key: 'versions/a b', VersionId: 'null', IsLatest: true }])
+    expect(CommonPrefixes).toEqual([{ Prefix: 'versions/c/' }])
+    const page = await s3.send(new ListObjectVersionsCommand({ Bucket, MaxKeys: 1 }))
+    expect(page).toMatchObject({ IsTruncated: true, NextVersionIdMarker: 'null' })
+    const rest = await s3.send(
+      new ListObjectVersionsCommand({
+        Bucket,
+        KeyMarker: page.NextKeyMarker,
+        VersionIdMarker: page.NextVersionIdMarker,
+      }),
+    )
+    expect(rest.Versions?.[0]?.Key).not.toBe(page.Versions?.[0]?.Key)
+    const Objects = (Versions ?? []).map(({ Key, VersionId }) => ({ Key, VersionId }))
+    const removed = await s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }))
+    expect(removed.Deleted).toEqual([{ Key: 'versions/a b' }])
   })
 
   test('a request may ask for other headers', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -169,6 +170,75 @@ describe('a bucket of one’s own', () => {
     expect(await (await bucket().download('signed/new.txt')).data?.text()).toBe('by a visitor')
   })
 
+  test('opens names with marks of URLs', async () => {
+    const path = 'marks/what?is+this & that=1.txt'
+    const encoded = encodeURIComponent(path).replaceAll('%2F', '/')
+    expect((await bucket().upload(encoded, 'marks')).error).toBeNull()
+    expect((await bucket().list('marks')).data?.map((entry) => `marks/${entry.name}`)).toEqual([
+      path,
+    ])
+    const { data: one } = await bucket().createSignedUrl(encoded, 60, { download: 'a&b.txt' })
+    const { data: many } = await bucket().createSignedUrls([path], 60)
+    for (const url of [one?.signedUrl, many?.[0]?.signedUrl]) {
+      const opened = await fetch(url ?? '')
+      expect(await opened.text(), url).toBe('marks')
+    }
+    const { data: ticket } = await bucket().createSignedUploadUrl('marks/new%3F.txt')
+    const { error } = await visitor()
+      .storage.from(name)
+      .uploadToSignedUrl('marks/new%3F.txt', ticket?.token ?? '', 'new')
+    expect(error).toBeNull()
+    expect(await (await bucket().download('marks/new%3F.txt')).data?.text()).toBe('new')
+    expect((await bucket().remove([path, 'marks/new?.txt'])).data).toHaveLength(2)
+  })
+
+  test('serves encoded bytes as what they are', async () => {
+    const bytes = gzipSync('some text')
+    for (const [path, body] of [
+      ['coded/raw.txt', bytes],
+      ['coded/blob.txt', new Blob([bytes], { type: 'text/plain;charset=UTF-8' })],
+    ] as const) {
+      const { error } = await bucket().upload(path, body, { contentEncoding: 'gzip' })
+      expect(error, path).toBeNull()
+      expect(await (await bucket().download(path)).data?.text(), path).toBe('some text')
+      const { data: info } = await bucket().info(path)
+      expect(info).toMatchObject({ contentEncoding: 'gzip', size: bytes.length })
+    }
+    const { data: plain } = await bucket().info('kinds/text.txt')
+    expect(plain?.contentEncoding).toBeNull()
+  })
+
+  test('takes media types in any case', async () => {
+    const upper = await bucket().upload('upper.png', 'x', { contentType: 'IMAGE/PNG' })
+    expect(upper.error).toBeNull()
+  })
+
+  test('refuses to promise versions', async () => {
+    const { storage } = service()
+    const refused = { statusCode: '409', message: expect.stringContaining('not enabled') as string }
+    const created = await storage.createBucket(`${name} 2`, {
+      public: false,
+      versioningStatus: 'ENABLED',
+    })
+    expect(created.error).toMatchObject(refused)
+    const updated = await storage.updateBucket(name, {
+      public: false,
+      versioningStatus: 'ENABLED',
+    })
+    expect(updated.error).toMatchObject(refused)
+    expect((await storage.getBucketLifecycle(name)).error).toMatchObject(refused)
+    const { data: info } = await bucket().info('kinds/text.txt')
+    const { error } = await bucket().download('kinds/text.txt', { versionId: info?.version ?? '' })
+    expect(error).toBeNull()
+    const other = await bucket().download('kinds/text.txt', { versionId: randomUUID() })
+    expect(other.error).not.toBeNull()
+  })
+
+  test('has no analytics buckets', async () => {
+    const { error } = await service().storage.analytics.listBuckets()
+    expect(error).toMatchObject({ status: 404 })
+  })
+
   test('is closed to others', async () => {
     const stranger = visitor().storage.from(name)
     expect((await stranger.upload('x.txt', 'x')).error).toMatchObject({ statusCode: '403' })
@@ -178,6 +248,7 @@ describe('a bucket of one’s own', () => {
     expect((await stranger.exists('secret.txt')).data).toBe(false)
     expect((await stranger.remove(['secret.txt'])).data).toEqual([])
     expect((await service().storage.purgeBucketCache(name)).data?.message).toBe('success')
+    expect((await bucket().purgeCache('a?b/c.png', { transformations: true })).error).toBeNull()
     expect((await visitor().storage.purgeBucketCache(name)).error).toMatchObject({ status: 403 })
   })
 })
