@@ -482,7 +482,7 @@ async fn time_is_limited() {
 async fn it_can_be_switched_off() {
     let server = server_with(|settings| settings.image_transformation = false).await;
     let answer = render(&server, "width=10").await;
-    let message = "Route GET:/render/image/public/pictures/quarters.png not found";
+    let message = "Route GET:/render/image/public/pictures/quarters.png?width=10 not found";
     let expected = ["404", "Not Found", message, "InvalidRequest"].map(str::to_owned);
     assert_eq!(answer.refusal(), (404, expected));
     assert!(sign(&server, json!({ "width": 10 })).await.starts_with("/object/sign/"));
