@@ -189,6 +189,10 @@ async fn a_bucket_with_pending_uploads_says_so() {
     );
     let words = "referenced by a pending multipart upload (\"big.bin\"). Complete or abort it first";
     assert!(message.contains(words), "{message}");
+    let stranger = server.user("8f9b2c1e-0000-4000-8000-000000000001");
+    let kept = server.json_as(&stranger, Method::DELETE, "/bucket/files", &json!({})).await;
+    let message = kept.refusal().1[2].clone();
+    assert!(message.contains("by a pending multipart upload. Complete"), "names are not for all: {message}");
     for key in ["b", "c", "d"] {
         begin(key).await;
     }
