@@ -1,5 +1,6 @@
 //! The age of the schemas `auth` and `storage` of a database that Supabase's own services have set up.
-//! `0012_older_schemas.sql` brings them up to date from October 2022 on, if the migrating role has the right to do so.
+//! `0012_older_schemas.sql` and `0028_auth_recovery_codes.sql` bring them up to date from October 2022 on, if the
+//! migrating role has the right to do so.
 
 use tokio_postgres::{GenericClient, Row};
 
@@ -20,7 +21,7 @@ const QUERY: &str = "with t as (
   ), newest as (
     select t.name from t join pg_attribute a on a.attrelid = t.oid
     where (t.name, a.attname) in (
-      ('auth.custom_oauth_providers', 'custom_claims_allowlist'), ('storage.objects', 'user_metadata'))
+      ('auth.mfa_recovery_codes', 'consumed_at'), ('storage.objects', 'user_metadata'))
   )
   select exists (select from t where name = 'auth.users'), exists (select from t where name = 'auth.sessions'),
     exists (select from t where name = 'auth.mfa_factors'),

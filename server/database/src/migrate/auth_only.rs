@@ -17,8 +17,11 @@ const FILES: [&str; 2] = ["0003_auth.sql", "0004_auth_factors.sql"];
 /// The role to which the files grant reading the tables.
 const READER: &str = "postgres";
 
+/// The files that add to the tables what later releases of Supabase Auth have added.
+const ADDITIONS: [&str; 1] = ["0028_auth_recovery_codes.sql"];
+
 /// The files that update the tables of an older release, and their rows.
-const UPDATES: [&str; 2] = ["0012_older_schemas.sql", "0013_auth_rows.sql"];
+const UPDATES: [&str; 3] = ["0012_older_schemas.sql", "0013_auth_rows.sql", ADDITIONS[0]];
 
 /// Returns one row: whether the role exists to which the files grant reading, and whether the schema exists.
 const QUERY: &str = "select
@@ -56,6 +59,9 @@ pub(super) async fn migrate(client: &mut Client, limits: &Limits) -> Result<bool
     for file in files(&FILES) {
         run(&transaction, file, &foreign, has_reader).await?;
     }
+    for file in files(&ADDITIONS) {
+        run_of_auth(&transaction, file).await?;
+    }
     transaction.commit().await.map_err(Error::database("commit the tables of schema auth"))?;
     tracing::info!("created the tables of schema auth");
     Ok(true)
@@ -73,12 +79,17 @@ async fn update(transaction: Transaction<'_>, age: &Age) -> Result<bool, Error> 
         return Err(Error::OutdatedSchemas(obstacle));
     }
     for file in files(&UPDATES) {
-        let parsed = File::parse(file.file, file.sql)?;
-        parsed.run(&transaction, before_storage(&parsed.statements), &mut Vec::new()).await?;
+        run_of_auth(&transaction, file).await?;
     }
     transaction.commit().await.map_err(Error::database("commit the tables of schema auth"))?;
     tracing::info!("updated the tables of schema auth");
     Ok(true)
+}
+
+/// Runs the statements of `file` that are about schema `auth`.
+async fn run_of_auth(transaction: &Transaction<'_>, file: &PlatformFile) -> Result<(), Error> {
+    let parsed = File::parse(file.file, file.sql)?;
+    parsed.run(transaction, before_storage(&parsed.statements), &mut Vec::new()).await
 }
 
 /// Returns the statements before those of schema `storage`, which are the last ones.

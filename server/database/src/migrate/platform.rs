@@ -47,6 +47,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0024_scheduled_calls.sql",
     "0025_database_webhooks.sql",
     "0027_project_administrator.sql",
+    "0028_auth_recovery_codes.sql",
 ];
 
 impl PlatformFile {

@@ -52,6 +52,26 @@ async fn schemas_of_2022_are_updated() {
     );
 }
 
+#[tokio::test]
+async fn a_database_of_before_recovery_codes_gets_what_it_lacks() {
+    let database = Database::create().await;
+    let mut client = database.client().await;
+    let fresh = text(&client, DEFINITION).await;
+    client
+        .batch_execute(
+            "delete from basalt.platform_migrations where version = '0028';
+             delete from auth.schema_migrations where version >= '202608';
+             drop table auth.mfa_recovery_codes, auth.scim_tokens;
+             drop index auth.scim_users_id_idx;
+             alter table auth.one_time_tokens drop column expires_at",
+        )
+        .await
+        .unwrap();
+    let report = Migrator::new(&mut client).platform().await.unwrap();
+    assert_eq!(report.applied, ["0028_auth_recovery_codes.sql"]);
+    assert_same_lines(&fresh, &text(&client, DEFINITION).await);
+}
+
 /// Asserts that both have the same lines, in any order.
 fn assert_same_lines(expected: &str, actual: &str) {
     let without = |these: &str, those: &str| -> Vec<String> {

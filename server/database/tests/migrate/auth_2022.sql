@@ -3,6 +3,7 @@
 
 drop schema basalt cascade;
 
+drop table auth.mfa_recovery_codes, auth.mfa_recovery_code_sets, auth.scim_tokens, auth.scim_users;
 drop table auth.webauthn_credentials, auth.webauthn_challenges, auth.custom_oauth_providers, auth.oauth_client_states,
   auth.oauth_consents, auth.oauth_authorizations, auth.oauth_clients, auth.one_time_tokens, auth.saml_relay_states,
   auth.flow_state, auth.saml_providers, auth.sso_domains, auth.sso_providers cascade;

@@ -179,6 +179,63 @@ async fn dumps_of_data_can_be_seeds() {
     assert!(error.context.as_deref().is_some_and(|context| context.contains("line 1")), "{error}");
 }
 
+/// What a dump of a hosted project's data has in the tables that Supabase Auth has added since its release 2.197. Columns
+/// that are generated are in none.
+const AUTH_DATA: &str = "SET session_replication_role = replica;
+SELECT pg_catalog.set_config('search_path', '', false);
+COPY auth.mfa_factors (id, user_id, friendly_name, factor_type, status, created_at, updated_at, secret, phone, \
+     last_challenged_at, web_authn_credential, web_authn_aaguid, last_webauthn_challenge_data) FROM stdin;
+00000000-0000-4000-8000-0000000000f1\t00000000-0000-4000-8000-000000000001\tRecovery codes\trecovery_code\tverified\t\
+     2026-09-17 10:00:00+00\t2026-09-17 10:00:00+00\t\t\\N\t\\N\t\\N\t\\N\t\\N
+\\.
+COPY auth.mfa_recovery_code_sets (id, user_id, mfa_factor_id, failed_verification_count, verification_locked_until, \
+     created_at, updated_at) FROM stdin;
+00000000-0000-4000-8000-0000000000a1\t00000000-0000-4000-8000-000000000001\t00000000-0000-4000-8000-0000000000f1\t2\t\\N\t\
+     2026-09-17 10:00:00+00\t2026-09-17 10:00:00+00
+\\.
+COPY auth.mfa_recovery_codes (id, mfa_recovery_code_set_id, code_hash, consumed_at, created_at) FROM stdin;
+00000000-0000-4000-8000-0000000000c1\t00000000-0000-4000-8000-0000000000a1\t$argon2id$v=19$m=19456,t=1,p=1$c2FsdA$aGFzaA\t\
+     \\N\t2026-09-17 10:00:00+00
+\\.
+COPY auth.sso_providers (id, resource_id, created_at, updated_at, disabled) FROM stdin;
+00000000-0000-4000-8000-0000000000b1\t\\N\t2026-09-17 10:00:00+00\t2026-09-17 10:00:00+00\t\\N
+\\.
+COPY auth.scim_tokens (id, sso_provider_id, token_hash, prefix, created_at, expires_at, revoked_at, last_used_at) FROM stdin;
+00000000-0000-4000-8000-0000000000d1\t00000000-0000-4000-8000-0000000000b1\t\
+     e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\tscim_\t2026-09-17 10:00:00+00\t\\N\t\\N\t\\N
+\\.
+COPY auth.scim_users (id, sso_provider_id, user_id, resource, created_at, updated_at, deleted_at) FROM stdin;
+00000000-0000-4000-8000-0000000000e1\t00000000-0000-4000-8000-0000000000b1\t\\N\t{\"userName\": \"Ada\"}\t\
+     2026-09-17 10:00:00+00\t2026-09-17 10:00:00+00\t\\N
+\\.
+COPY auth.one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at, expires_at, \
+     link_token_hash) FROM stdin;
+00000000-0000-4000-8000-000000000071\t00000000-0000-4000-8000-000000000001\trecovery_token\tabc\tada@example.com\t\
+     2026-09-17 10:00:00\t2026-09-17 10:00:00\t2026-09-18 10:00:00+00\t\\N
+\\.
+RESET ALL;
+";
+
+#[tokio::test]
+async fn a_dump_of_a_hosted_projects_accounts_loads() {
+    let database = Database::create().await;
+    let administrator = database.client().await;
+    let user = "insert into auth.users (id, email) values ('00000000-0000-4000-8000-000000000001', 'ada@example.com')";
+    administrator.batch_execute(user).await.unwrap();
+    let folder = Folder::new();
+    folder.write("data.sql", AUTH_DATA);
+    // Who administers a project is no superuser.
+    let mut client = database.client_as("postgres").await;
+    let files = [folder.path().join("data.sql")];
+    let report = Migrator::new(&mut client).seed(folder.path(), &files).await.unwrap();
+    assert_eq!(report.applied, ["data.sql"]);
+    let loaded = "select concat_ws(' ', f.factor_type, s.failed_verification_count, c.consumed_at is null, u.user_name,
+        u.active, t.prefix, o.expires_at::date)
+        from auth.mfa_recovery_codes c join auth.mfa_recovery_code_sets s on s.id = c.mfa_recovery_code_set_id
+        join auth.mfa_factors f on f.id = s.mfa_factor_id, auth.scim_users u, auth.scim_tokens t, auth.one_time_tokens o";
+    assert_eq!(text(&administrator, loaded).await, "recovery_code 2 t ada t scim_ 2026-09-18");
+}
+
 #[tokio::test]
 async fn statements_that_refuse_transactions_are_run_without_one() {
     let database = Database::empty().await;

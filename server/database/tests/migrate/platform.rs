@@ -52,7 +52,10 @@ async fn a_new_public_table_is_reachable_and_policies_decide() {
 async fn only_the_service_may_read_accounts() {
     let (_database, mut client) = platform().await;
     for role in ["anon", "authenticated", "service_role"] {
-        assert_eq!(refusal(&mut client, role, "select from auth.users").await, "42501", "{role}");
+        for table in ["users", "mfa_recovery_codes", "mfa_recovery_code_sets", "scim_users", "scim_tokens"] {
+            let sql = format!("select from auth.{table}");
+            assert_eq!(refusal(&mut client, role, &sql).await, "42501", "{role}: {table}");
+        }
         assert_eq!(
             refusal(&mut client, role, "select from basalt.platform_migrations").await,
             "42501",
