@@ -7,6 +7,7 @@
 
 use super::Value;
 use super::functions::sprint;
+use super::json::{self, Place};
 
 /// Go's replacement for a value that has no safe form in its context.
 const REFUSED: &str = "ZgotmplZ";
@@ -30,6 +31,32 @@ const URL_ATTRIBUTES: [&str; 17] = [
     "src",
     "srcset",
     "usemap",
+];
+
+/// Types of scripts that are JSON.
+const JSON_TYPES: [&str; 2] = ["application/json", "application/ld+json"];
+
+/// Types of other scripts that are programs; so are those without a type.
+const PROGRAM_TYPES: [&str; 19] = [
+    "",
+    "application/ecmascript",
+    "application/javascript",
+    "application/x-ecmascript",
+    "application/x-javascript",
+    "importmap",
+    "module",
+    "speculationrules",
+    "text/ecmascript",
+    "text/javascript",
+    "text/javascript1.0",
+    "text/javascript1.1",
+    "text/javascript1.2",
+    "text/javascript1.3",
+    "text/javascript1.4",
+    "text/javascript1.5",
+    "text/jscript",
+    "text/livescript",
+    "text/x-javascript",
 ];
 
 /// Elements whose content is not HTML.
@@ -73,6 +100,8 @@ enum State {
     },
     /// In the content of one of [`RAW_ELEMENTS`].
     Raw(&'static str),
+    /// In a script of one of [`JSON_TYPES`].
+    Json(Place),
 }
 
 /// Writes HTML from the template's text and values.
@@ -83,6 +112,10 @@ pub(super) struct Escaper {
     name: String,
     meaning: Meaning,
     part: UrlPart,
+    /// The type of the script whose tag has been reached, if the tag has one; the first counts, as for browsers.
+    script_type: Option<String>,
+    /// Whether the attribute that has been reached is that type.
+    is_script_type: bool,
 }
 
 impl Escaper {
@@ -94,6 +127,8 @@ impl Escaper {
             name: String::new(),
             meaning: Meaning::Plain,
             part: UrlPart::Start,
+            script_type: None,
+            is_script_type: false,
         }
     }
 
@@ -124,6 +159,10 @@ impl Escaper {
                     continue;
                 }
                 State::Raw(element) => self.raw(rest, element),
+                State::Json(_) if closes(rest, "script") => {
+                    self.state = State::Text;
+                    continue;
+                }
                 _ => {
                     self.step(character, rest);
                     character.len_utf8()
@@ -137,9 +176,7 @@ impl Escaper {
     /// Returns the number of bytes of `rest` that are content of `element`; the rest after them begins with its closing
     /// tag.
     fn raw(&mut self, rest: &str, element: &str) -> usize {
-        let closes =
-            |tag: &str| tag.get(2..2 + element.len()).is_some_and(|name| name.eq_ignore_ascii_case(element));
-        let end = rest.match_indices("</").find(|(start, _)| closes(&rest[*start..]));
+        let end = rest.match_indices("</").find(|(start, _)| closes(&rest[*start..], element));
         if end.is_some() {
             self.state = State::Text;
         }
@@ -153,6 +190,7 @@ impl Escaper {
                 let name = rest.strip_prefix("</").or_else(|| rest.strip_prefix('<'));
                 if name.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic())) {
                     self.element.clear();
+                    self.script_type = None;
                     self.state = State::Element;
                     if rest.starts_with("</") {
                         self.element.push('/');
@@ -180,13 +218,14 @@ impl Escaper {
                 let quote = matches!(character, '"' | '\'').then_some(character);
                 self.begin_attribute(quote);
                 if quote.is_none() {
-                    self.advance_url(character);
+                    self.advance_attribute(character);
                 }
             }
             State::Attribute { quote: Some(quote) } if character == quote => self.state = State::Tag,
             State::Attribute { quote: None } if character == '>' => self.close_tag(),
             State::Attribute { quote: None } if space => self.state = State::Tag,
-            State::Attribute { .. } => self.advance_url(character),
+            State::Attribute { .. } => self.advance_attribute(character),
+            State::Json(place) => self.state = State::Json(place.after(character)),
             State::Comment
             | State::Element
             | State::Tag
@@ -198,13 +237,30 @@ impl Escaper {
 
     fn close_tag(&mut self) {
         let raw = RAW_ELEMENTS.into_iter().find(|element| *element == self.element);
-        self.state = raw.map_or(State::Text, State::Raw);
+        self.state = match raw {
+            Some("script") => script(self.script_type.as_deref()),
+            Some(element) => State::Raw(element),
+            None => State::Text,
+        };
     }
 
     fn begin_attribute(&mut self, quote: Option<char>) {
         self.state = State::Attribute { quote };
         self.meaning = meaning(&self.name);
         self.part = UrlPart::Start;
+        self.is_script_type = self.element == "script" && self.name == "type" && self.script_type.is_none();
+        if self.is_script_type {
+            self.script_type = Some(String::new());
+        }
+    }
+
+    fn advance_attribute(&mut self, character: char) {
+        self.advance_url(character);
+        if self.is_script_type
+            && let Some(script_type) = &mut self.script_type
+        {
+            script_type.push(character);
+        }
     }
 
     fn advance_url(&mut self, character: char) {
@@ -226,8 +282,16 @@ impl Escaper {
             State::Comment => return Ok(()),
             State::Text | State::Raw("title" | "textarea") => html(&text),
             State::Raw("style") => style(&text),
-            State::Raw(_) => return Err(SCRIPTS),
+            State::Raw(_) | State::Json(Place::Unknown) => return Err(SCRIPTS),
+            State::Json(Place::Value) => json::value(value),
+            State::Json(Place::String(_)) => json::in_string(&text),
+            State::Json(Place::Escape(_)) => return Err("a backslash before a value in a string of JSON"),
             State::Attribute { quote } => {
+                if self.is_script_type {
+                    // What the type is depends on the value.
+                    self.script_type = Some(String::new());
+                    self.is_script_type = false;
+                }
                 let meant = match self.meaning {
                     Meaning::Plain => text,
                     Meaning::Style => style(&text),
@@ -261,6 +325,24 @@ impl Escaper {
         }
         escaped
     }
+}
+
+/// Returns whether `rest` begins with the closing tag of `element`.
+fn closes(rest: &str, element: &str) -> bool {
+    let name = rest.strip_prefix("</").and_then(|name| name.get(..element.len()));
+    name.is_some_and(|name| name.eq_ignore_ascii_case(element))
+}
+
+/// Returns the state at the begin of a script with this value of attribute `type`. One that is neither a program nor JSON
+/// is read as HTML, as Go does, so that values in it are escaped for that.
+fn script(script_type: Option<&str>) -> State {
+    let kind =
+        script_type.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if JSON_TYPES.contains(&&*kind) {
+        return State::Json(Place::Value);
+    }
+    // A character reference may stand for any character.
+    if PROGRAM_TYPES.contains(&&*kind) || kind.contains('&') { State::Raw("script") } else { State::Text }
 }
 
 fn meaning(attribute: &str) -> Meaning {

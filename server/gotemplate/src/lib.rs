@@ -11,11 +11,11 @@
 //! ```
 //!
 //! A template is processed by `lexer` (tokens), `parser` (a tree) and `execute` (output). In [`Format::Html`], `escape`
-//! parses the HTML and escapes each value for its context: in text, an attribute, a URL or a style.
+//! parses the HTML and escapes each value for its context: in text, an attribute, a URL, a style or (`json`) JSON.
 //!
 //! All functions that Go defines for every template are supported, except `call`; so are `if`, `range`, `with`,
 //! `define`, `template` and `block`. Methods and `call` are not supported, because they need Go values. Values inside
-//! scripts are refused, because no mail program runs scripts. Output is limited to 4 MiB.
+//! scripts are refused, because no mail program runs scripts, except in JSON, which some read. Output is limited to 4 MiB.
 //!
 //! [`text/template`]: https://pkg.go.dev/text/template
 //! [`html/template`]: https://pkg.go.dev/html/template
@@ -23,6 +23,7 @@
 mod escape;
 mod execute;
 mod functions;
+mod json;
 mod lexer;
 mod parser;
 mod printf;

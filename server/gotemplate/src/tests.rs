@@ -55,6 +55,32 @@ fn values_are_escaped_for_their_context() {
 }
 
 #[test]
+fn values_in_json_are_escaped_for_it() {
+    for (source, expected) in [
+        (
+            r#"<script type="application/ld+json">{"url": "{{.U}}", "n": {{.N}}}</script>{{.T}}"#,
+            "<script type=\"application/ld+json\">{\"url\": \"https:\\/\\/a.b\\/c?d=e\\u0026f=g#h i\\u0027(\", \"n\":  1234567 }\
+             </script>a&#43;b &lt;&#34;&#39;&gt; `=",
+        ),
+        (
+            "<SCRIPT nonce=x TYPE='application/LD+json; charset=utf-8'>[{{.T}},{{.L}},{{.Map}},{{.Yes}},{{.None}}]</SCRIPT>",
+            "<SCRIPT nonce=x TYPE='application/LD+json; charset=utf-8'>[\"a+b \\u003c\\\"'\\u003e `=\",[\"a\",1.5,null],\
+             {\"k\":\"v\",\"n\":null}, true , null ]</SCRIPT>",
+        ),
+        (
+            "<script type=application/json>{\"a\\\"{{.T}}\": '{{.Name}}' {{.One}}}</script>",
+            "<script type=application/json>{\"a\\\"a\\u002bb \\u003c\\u0022\\u0027\\u003e \\u0060=\": 'Ann'  1 }</script>",
+        ),
+        (
+            "<script type=\"text/template\"><b title='{{.T}}'></script>{{.Name}}",
+            "<script type=\"text/template\"><b title='a&#43;b &lt;&#34;&#39;&gt; `='></script>Ann",
+        ),
+    ] {
+        assert_eq!(html(source), expected, "{source}");
+    }
+}
+
+#[test]
 fn values_print_as_in_go() {
     assert_eq!(html("{{.N}} {{.One}} {{.Half}}"), "1.234567e&#43;06 1 0.5");
     assert_eq!(html("{{.L}} {{.Map}}"), "[a 1.5 &lt;nil&gt;] map[k:v n:&lt;nil&gt;]");
@@ -126,6 +152,12 @@ fn errors_have_their_line() {
         ("{{range .Name}}{{end}}", 1, "can't iterate over a string"),
         ("<script>\nvar a = {{.Name}}</script>", 2, "scripts"),
         ("<a onclick='x({{.Name}})'>", 1, "scripts"),
+        ("<script type=module>{{.Name}}</script>", 1, "scripts"),
+        ("<script type=''>{{.Name}}</script>", 1, "scripts"),
+        ("<script type='text/java{{.Name}}'>{{.Name}}</script>", 1, "scripts"),
+        ("<script type='text/javascript' type='application/json'>{{.Name}}</script>", 1, "scripts"),
+        ("<script type='application/json'>{\"a\": /* b */ {{.Name}}}</script>", 1, "scripts"),
+        ("<script type='application/json'>{\"a\": \"\\{{.Name}}\"}</script>", 1, "backslash"),
         ("{{$x}}", 1, "undefined variable $x"),
     ] {
         let error = render(source, Format::Html).unwrap_err();
@@ -162,5 +194,16 @@ proptest! {
         prop_assert_eq!(html.matches('>').count(), 4);
         prop_assert_eq!(html.matches('"').count(), 2);
         prop_assert_eq!(html.matches('\'').count(), 2);
+    }
+
+    #[test]
+    fn no_value_leaves_the_json_of_a_script(value in "\\PC*|[ -~\n\t\u{2028}]*") {
+        let source = "<script type=\"application/ld+json\">{\"a\": {{.}}, \"b\": \"{{.}}\"}</script>";
+        let template = Template::parse(source, Format::Html).unwrap();
+        let html = template.render(&Value::String(value.clone())).unwrap();
+        prop_assert_eq!(html.matches('<').count(), 2);
+        let json = &html[html.find('{').unwrap()..html.rfind("</").unwrap()];
+        let read: serde_json::Value = serde_json::from_str(json).unwrap();
+        prop_assert_eq!((&read["a"], &read["b"]), (&serde_json::json!(value), &serde_json::json!(value)));
     }
 }
