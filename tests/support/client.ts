@@ -15,18 +15,21 @@ export interface Traits {
   userAgent?: string
   /** What it makes requests with. */
   fetch?: typeof fetch
+  /** Whether it has what is experimental in it: recovery codes. */
+  experimental?: boolean
 }
 
 /** Returns the stock client of a project whose types are `Schema`, keeping nothing beyond its own life. */
 export function connect<Schema = Database>(
   url: string,
   key: string,
-  { token, flowType, userAgent, fetch }: Traits = {},
+  { token, flowType, userAgent, fetch, experimental = false }: Traits = {},
 ): SupabaseClient<Schema> {
   return createClient<Schema>(url, key, {
     auth: {
       persistSession: false,
       autoRefreshToken: false,
+      experimental: { recoveryCodes: experimental },
       ...(flowType === undefined ? {} : { flowType }),
     },
     global: {

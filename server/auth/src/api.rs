@@ -21,6 +21,7 @@ mod oauth_server;
 mod paging;
 mod passkeys;
 mod public;
+mod recovery_codes;
 mod request;
 mod response;
 mod scim;
@@ -68,6 +69,7 @@ pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
         custom_providers::CustomProvidersApi { auth: Arc::clone(&auth) },
         (
             factors::FactorsApi { auth: Arc::clone(&auth) },
+            recovery_codes::RecoveryCodesApi { auth: Arc::clone(&auth) },
             passkeys::PasskeysApi { auth: Arc::clone(&auth) },
             admin_factors::AdminFactorsApi { auth: Arc::clone(&auth) },
         ),

@@ -1,17 +1,19 @@
-//! Cryptography of second factors and passkeys: TOTP and WebAuthn.
+//! Cryptography of second factors and passkeys: TOTP, WebAuthn and recovery codes.
 
 pub(crate) mod aaguid;
 pub(crate) mod assertion;
 mod ceremony;
 mod cose;
 pub(crate) mod credential;
+pub(crate) mod recovery_code;
 pub(crate) mod totp;
 pub(crate) mod webauthn;
 
 use serde::{Deserialize, Serialize};
 
 ::settings::words! {
-    /// A kind of second factor, by its name in requests, answers and the enum `auth.factor_type`.
+    /// A kind of second factor that is challenged, by its name in requests, answers and the enum `auth.factor_type`. There
+    /// is one more, recovery codes ([`recovery_code`]), which are shown without a challenge.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub(crate) enum FactorType {

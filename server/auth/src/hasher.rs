@@ -1,4 +1,4 @@
-//! Computes and checks hashes of passwords, on threads of its own with a low priority.
+//! Computes and checks hashes of passwords and recovery codes, on threads of its own with a low priority.
 //!
 //! A hash takes one processor for tens of milliseconds. Nothing else bounds how many people can sign in, so all
 //! processors may compute hashes at once; the operating system's scheduler keeps many of them from slowing down other
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::error::refusals;
-use crate::hashes::Hash;
+use crate::hashes::{self, Hash};
 use crate::{Error, PasswordSettings};
 
 /// A well-formed hash of the usual cost that no known password has. Unknown users are compared with it, so that
@@ -80,6 +80,34 @@ impl Hasher {
         }
     }
 
+    /// Returns the hashes of recovery codes, in their order.
+    ///
+    /// Errors: as [`hash`](Self::hash).
+    pub(crate) async fn hash_codes(&self, codes: Vec<String>) -> Result<Vec<String>, Error> {
+        let compute = move || codes.iter().map(|code| hashes::of_recovery_code(code)).collect();
+        let hashes: Result<Vec<String>, String> = self.run(compute).await?;
+        hashes.map_err(Error::Internal)
+    }
+
+    /// Returns the place of the first of `hashes` that is of the recovery code `code`. It is compared with all of them, so
+    /// that the time does not tell which one it is.
+    ///
+    /// Errors: as [`hash`](Self::hash).
+    pub(crate) async fn find_code(&self, code: String, hashes: Vec<String>) -> Result<Option<usize>, Error> {
+        let compare = move || {
+            let matches = |hash: &String| {
+                let compared = Hash::parse(hash).and_then(|hash| hash.verify(code.as_bytes()));
+                compared.unwrap_or_else(|error| {
+                    tracing::warn!(%error, "the stored hash of a recovery code cannot be read");
+                    false
+                })
+            };
+            let outcomes: Vec<bool> = hashes.iter().map(matches).collect();
+            outcomes.into_iter().position(|is_match| is_match)
+        };
+        self.run(compare).await
+    }
+
     async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
         let slot = self.slots.try_acquire(fairness::caller());
         let slot = slot.ok_or_else(refusals::over_request_rate_limit)?;
@@ -141,6 +169,16 @@ mod tests {
         assert!(!hasher.verify("correct horse".into(), None).await.unwrap());
         assert!(!hasher.verify("correct horse".into(), Some("")).await.unwrap());
         assert!(!hasher.verify("correct horse".into(), Some("$2a$10$broken")).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_recovery_code_is_found_among_hashes_that_cannot_all_be_read() {
+        let hasher = hasher(1, 10);
+        let mut hashes = hasher.hash_codes(vec!["first".into(), "second".into()]).await.unwrap();
+        hashes.insert(1, "broken".to_owned());
+        assert_eq!(hasher.find_code("second".into(), hashes.clone()).await.unwrap(), Some(2));
+        assert_eq!(hasher.find_code("third".into(), hashes).await.unwrap(), None);
+        assert_eq!(hasher.find_code("first".into(), Vec::new()).await.unwrap(), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Hashes of passwords of users that are imported from other systems.
+//! Hashes of passwords of users that are imported from other systems, and of recovery codes.
 //!
 //! bcrypt (`$2…`), Argon2i and Argon2id (`$argon2i$…`, `$argon2id$…`, the PHC string format), and Firebase's scrypt
 //! (`$fbscrypt$v=1,n=…,r=…,p=…,ss=…,sk=…$salt$hash`, in base64). Passwords that are changed get bcrypt.
@@ -16,6 +16,24 @@ const MAX_MEMORY: u64 = 1 << 20;
 const MAX_PASSES: u32 = 20;
 /// Most lanes of Argon2 and parallel runs of scrypt; upstream's.
 const MAX_LANES: u32 = 16;
+
+/// KiB that the hash of a recovery code takes, passes and bytes; upstream's.
+const CODE_MEMORY: u32 = 19_456;
+const CODE_PASSES: u32 = 1;
+const CODE_BYTES: usize = 32;
+
+/// Returns the hash of a recovery code: Argon2id in the PHC string format. Takes long: must not be called on async
+/// threads. Errors: a sentence.
+pub(crate) fn of_recovery_code(code: &str) -> Result<String, String> {
+    let parameters = argon2::Params::new(CODE_MEMORY, CODE_PASSES, 1, Some(CODE_BYTES));
+    let parameters = parameters.map_err(|error| error.to_string())?;
+    let (salt, mut hash) = (rand::random::<[u8; 16]>(), [0; CODE_BYTES]);
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, parameters)
+        .hash_password_into(code.as_bytes(), &salt, &mut hash)
+        .map_err(|error| error.to_string())?;
+    let (salt, hash) = (STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(hash));
+    Ok(format!("$argon2id$v=19$m={CODE_MEMORY},t={CODE_PASSES},p=1${salt}${hash}"))
+}
 
 /// A hash that passwords can be compared with.
 pub(crate) enum Hash<'a> {
@@ -155,6 +173,16 @@ mod tests {
             assert_eq!(parsed.verify(password.as_bytes()), Ok(true), "{hash}");
             assert_eq!(parsed.verify(b"Password"), Ok(false), "{hash}");
         }
+    }
+
+    #[test]
+    fn the_hash_of_a_recovery_code_knows_its_code() {
+        let hash = of_recovery_code("k4m9x7qp2ab6ht3z").unwrap();
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=1,p=1$"), "{hash}");
+        let parsed = Hash::parse(&hash).unwrap();
+        assert_eq!(parsed.verify(b"k4m9x7qp2ab6ht3z"), Ok(true));
+        assert_eq!(parsed.verify(b"k4m9x7qp2ab6ht3y"), Ok(false));
+        assert_ne!(of_recovery_code("k4m9x7qp2ab6ht3z").unwrap(), hash, "each has a salt of its own");
     }
 
     #[test]

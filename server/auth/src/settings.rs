@@ -33,7 +33,9 @@ pub use hooks::{Hook, HookName, HookSettings};
 pub use inbox::read_inbox_port;
 pub use limits::{LimitSettings, Rate};
 pub use mail::{MailHeaders, MailKind, MailSettings, SmtpSettings};
-pub use mfa::{FactorSettings, MfaSettings, PasskeySettings, PhoneFactorSettings, WebauthnSettings};
+pub use mfa::{
+    FactorSettings, MfaSettings, PasskeySettings, PhoneFactorSettings, RecoveryCodeSettings, WebauthnSettings,
+};
 pub use oauth_server::OauthServerSettings;
 pub use passwords::{CharacterSets, PasswordSettings};
 pub use providers::{OauthProvider, ProviderSettings, Web3Settings};

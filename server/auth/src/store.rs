@@ -16,6 +16,7 @@ pub(crate) mod oauth_consents;
 pub(crate) mod one_time_tokens;
 pub(crate) mod passkeys;
 mod pending_code;
+pub(crate) mod recovery_codes;
 pub(crate) mod refresh;
 pub(crate) mod saml_relay_states;
 pub(crate) mod sessions;

@@ -113,7 +113,7 @@ pub(crate) struct Factor {
     #[serde(default, deserialize_with = "unless_empty")]
     #[oai(skip_serializing_if_is_none)]
     pub(crate) friendly_name: Option<String>,
-    /// `totp`, `phone` or `webauthn`.
+    /// `totp`, `phone`, `webauthn` or `recovery_code`.
     pub(crate) factor_type: String,
     /// Empty unless the type is `phone`.
     #[serde(default, deserialize_with = "or_empty")]

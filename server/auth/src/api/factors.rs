@@ -123,8 +123,8 @@ struct WebauthnFields {
 
 /// A factor that has been removed.
 #[derive(Object)]
-struct UnenrolledFactor {
-    id: Uuid,
+pub(super) struct UnenrolledFactor {
+    pub(super) id: Uuid,
 }
 
 #[OpenApi]
@@ -233,6 +233,11 @@ impl FactorsApi {
 
 impl FactorsApi {
     async fn holder(&self, request: &Request) -> Result<Holder, Error> {
-        factors::holder(request::bearer(&self.auth, request).await?)
+        holder(&self.auth, request).await
     }
+}
+
+/// Returns the caller, if he may have second factors. Errors: as [`factors::holder`].
+pub(super) async fn holder(auth: &Auth, request: &Request) -> Result<Holder, Error> {
+    factors::holder(request::bearer(auth, request).await?)
 }

@@ -131,6 +131,9 @@ codes! {
         MfaWebauthnEnrollNotEnabled "mfa_webauthn_enroll_not_enabled",
         MfaWebauthnVerifyNotEnabled "mfa_webauthn_verify_not_enabled",
         MfaVerifiedFactorExists "mfa_verified_factor_exists",
+        MfaRecoveryCodesEnrollNotEnabled "mfa_recovery_codes_enroll_not_enabled",
+        MfaRecoveryCodesVerifyNotEnabled "mfa_recovery_codes_verify_not_enabled",
+        MfaRecoveryCodesSoleFactor "mfa_recovery_codes_sole_factor",
         SamlIdpAlreadyExists "saml_idp_already_exists",
         SamlRelayStateExpired "saml_relay_state_expired",
         SmsSendFailed "sms_send_failed",
@@ -142,7 +145,8 @@ codes! {
     429:
         OverRequestRateLimit "over_request_rate_limit",
         OverEmailSendRateLimit "over_email_send_rate_limit",
-        OverSmsSendRateLimit "over_sms_send_rate_limit";
+        OverSmsSendRateLimit "over_sms_send_rate_limit",
+        MfaRecoveryCodesLocked "mfa_recovery_codes_locked";
     500:
         Unknown "unknown",
         UnexpectedFailure "unexpected_failure";

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::client::Client;
 use crate::error::WeakPassword;
+use crate::factors::recovery_code;
 use crate::hooks::Hooks;
 use crate::refresh_token;
 use crate::session::{GrantedSession, Method};
@@ -227,7 +228,9 @@ fn name_identity_provider(granted: &mut GrantedSession) {
 
 /// Returns the level: aal2 as soon as one of the methods is a second factor.
 fn assurance(amr: &[Method]) -> &'static str {
-    let second = |entry: &Method| matches!(entry.method.as_str(), "totp" | "mfa/phone" | "mfa/webauthn");
+    let second = |entry: &Method| {
+        matches!(entry.method.as_str(), "totp" | "mfa/phone" | "mfa/webauthn" | recovery_code::METHOD)
+    };
     if amr.iter().any(second) { "aal2" } else { "aal1" }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod admin;
 pub(crate) mod challenge;
 pub(crate) mod enroll;
+pub(crate) mod recovery_codes;
 pub(crate) mod unenroll;
 pub(crate) mod verify;
 mod verify_webauthn;
@@ -84,6 +85,15 @@ fn allowed(settings: &Settings, factor_type: FactorType) -> FactorSettings {
         FactorType::Phone => mfa.phone.enabled,
         FactorType::Webauthn => mfa.webauthn,
     }
+}
+
+/// Returns whether one of `factors` can be shown at a sign-in without a recovery code, which are never all that a user
+/// has.
+fn has_usable_device(settings: &Settings, factors: &[Factor]) -> bool {
+    let verified = factors.iter().filter(|factor| factor.is_verified());
+    verified
+        .filter_map(|factor| FactorType::of_name(&factor.factor_type))
+        .any(|kind| allowed(settings, kind).verify)
 }
 
 /// Checks that factors of this type can be verified.

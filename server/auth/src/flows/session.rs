@@ -77,7 +77,7 @@ pub(super) async fn open(
 }
 
 /// Raises session `id` to aal2, because its user has verified `factor` by `method` (`totp`, `mfa/phone`,
-/// `mfa/webauthn`). Its earlier refresh tokens become invalid.
+/// `mfa/webauthn`, `mfa/recovery_code`). Its earlier refresh tokens become invalid.
 ///
 /// Errors: `session_not_found` if it has ended; those of the hook that rewrites claims.
 pub(crate) async fn step_up(

@@ -91,6 +91,11 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("API_REQUEST_ID_HEADER", "requests are named by X-Request-Id"),
     ("INDEX_WORKER_ENSURE_USER_SEARCH_INDEXES_EXIST", "indexes for searches of users are not made"),
     ("INDEX_WORKER_MAX_USERS_THRESHOLD", "indexes for searches of users are not made"),
+    ("EXPERIMENTAL_ENABLE_OTT_AS_SOURCE_OF_TRUTH", "codes are stored with their users and in their table"),
+    (
+        "EXPERIMENTAL_ONE_TIME_TOKEN_EXPIRES_AT_WRITE_ENABLED",
+        "how long a code is valid follows from the time at which it was sent",
+    ),
     (
         "EXPERIMENTAL_CREATE_EMAIL_IDENTITY_ON_PASSWORD_SET_ENABLED",
         "a password that is added to an account makes no identity",

@@ -16,6 +16,8 @@ use super::otp_length;
         pub phone: PhoneFactorSettings = PhoneFactorSettings::default(),
         /// Security keys.
         pub webauthn: FactorSettings = FactorSettings::default(),
+        /// Recovery codes.
+        pub recovery_codes: RecoveryCodeSettings = RecoveryCodeSettings::default(),
         /// Most factors of one user.
         #[setting(variables = ["GOTRUE_MFA_MAX_ENROLLED_FACTORS"], key = "auth.mfa.max_enrolled_factors")]
         pub max_enrolled_factors: usize = 10,
@@ -61,6 +63,12 @@ pub struct FactorSettings {
         /// Security keys may be used.
         #[setting(variables = ["GOTRUE_MFA_WEB_AUTHN_VERIFY_ENABLED"], key = "auth.mfa.web_authn.verify_enabled")]
         webauthn_verify: bool = false,
+        /// Recovery codes may be made.
+        #[setting(variables = ["GOTRUE_MFA_RECOVERY_CODES_ENROLL_ENABLED"])]
+        recovery_codes_enroll: bool = false,
+        /// Recovery codes may be used.
+        #[setting(variables = ["GOTRUE_MFA_RECOVERY_CODES_VERIFY_ENABLED"])]
+        recovery_codes_verify: bool = false,
     }
 }
 
@@ -72,10 +80,13 @@ impl MfaSettings {
         }
         reader.apply(&mut mfa)?;
         reader.apply(&mut mfa.phone)?;
+        reader.apply(&mut mfa.recovery_codes)?;
         reader.apply(&mut factors)?;
         mfa.totp = FactorSettings { enroll: factors.totp_enroll, verify: factors.totp_verify };
         mfa.phone.enabled = FactorSettings { enroll: factors.phone_enroll, verify: factors.phone_verify };
         mfa.webauthn = FactorSettings { enroll: factors.webauthn_enroll, verify: factors.webauthn_verify };
+        mfa.recovery_codes.enabled =
+            FactorSettings { enroll: factors.recovery_codes_enroll, verify: factors.recovery_codes_verify };
         Ok(mfa)
     }
 }
@@ -96,6 +107,44 @@ impl MfaSettings {
         #[setting(variables = ["GOTRUE_MFA_PHONE_TEMPLATE"], key = "auth.mfa.phone.template")]
         pub template: String = "Your code is {{ .Code }}".to_owned(),
     }
+}
+
+::settings::settings! {
+    /// Recovery codes, for a second factor that is lost.
+    #[derive(Debug, Clone)]
+    pub struct RecoveryCodeSettings {
+        /// What may be done with them.
+        pub enabled: FactorSettings = FactorSettings::default(),
+        /// Codes of one user, 4 to 16.
+        #[setting(variables = ["GOTRUE_MFA_RECOVERY_CODES_COUNT"], check = code_count)]
+        pub count: usize = 10,
+        /// Characters of a code, 13 to 32.
+        #[setting(variables = ["GOTRUE_MFA_RECOVERY_CODES_CODE_LENGTH"], check = code_length)]
+        pub code_length: usize = 16,
+        /// Wrong codes in a row after which none counts for a while, 3 to 15.
+        #[setting(variables = ["GOTRUE_MFA_RECOVERY_CODES_MAX_VERIFY_ATTEMPTS"], check = verify_attempts)]
+        pub max_verify_attempts: u32 = 5,
+        /// That while, 1 min to 24 h.
+        #[setting(variables = ["GOTRUE_MFA_RECOVERY_CODES_LOCKOUT_DURATION"], check = lockout_duration)]
+        pub lockout_duration: Duration = Duration::from_secs(15 * 60),
+    }
+}
+
+fn code_count(count: usize) -> Result<usize, &'static str> {
+    if (4..=16).contains(&count) { Ok(count) } else { Err("a number of codes from 4 to 16") }
+}
+
+fn code_length(length: usize) -> Result<usize, &'static str> {
+    if (13..=32).contains(&length) { Ok(length) } else { Err("a number of characters from 13 to 32") }
+}
+
+fn verify_attempts(attempts: u32) -> Result<u32, &'static str> {
+    if (3..=15).contains(&attempts) { Ok(attempts) } else { Err("a number from 3 to 15") }
+}
+
+fn lockout_duration(duration: Duration) -> Result<Duration, &'static str> {
+    let (shortest, longest) = (Duration::from_secs(60), Duration::from_secs(24 * 3600));
+    if (shortest..=longest).contains(&duration) { Ok(duration) } else { Err("a time from 1m to 24h") }
 }
 
 ::settings::settings! {

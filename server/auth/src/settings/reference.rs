@@ -61,6 +61,7 @@ pub fn settings_reference() -> String {
         section::<Factors>("Auth: kinds of second factors", ""),
         section::<MfaSettings>("Auth: second factors", ""),
         section::<PhoneFactorSettings>("Auth: text messages as second factor", ""),
+        section::<RecoveryCodeSettings>("Auth: recovery codes", ""),
         section::<WebauthnSettings>("Auth: WebAuthn", ""),
         section::<PasskeySettings>("Auth: passkeys", ""),
         section::<SamlSettings>("Auth: SAML", ""),

@@ -39,6 +39,10 @@ pub(crate) enum Action {
     VerificationAttempted,
     FactorDeleted,
     FactorUpdated,
+    RecoveryCodesGenerated,
+    RecoveryCodesRegenerated,
+    RecoveryCodesVerified,
+    RecoveryCodesDeleted,
 }
 
 impl Action {
@@ -69,6 +73,10 @@ impl Action {
             Self::VerificationAttempted => ("verification_attempted", "factor"),
             Self::FactorDeleted => ("factor_deleted", "factor"),
             Self::FactorUpdated => ("factor_updated", "factor"),
+            Self::RecoveryCodesGenerated => ("recovery_codes_generated", "factor"),
+            Self::RecoveryCodesRegenerated => ("recovery_codes_regenerated", "factor"),
+            Self::RecoveryCodesVerified => ("recovery_codes_verified", "factor"),
+            Self::RecoveryCodesDeleted => ("recovery_codes_deleted", "factor"),
         }
     }
 }

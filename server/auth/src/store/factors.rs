@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::{Executor, Work, documents, interval, owned, text, text_unless_empty};
 use crate::Error;
-use crate::factors::FactorType;
 use crate::factors::credential::Credential;
+use crate::factors::{FactorType, recovery_code};
 use crate::user::Factor;
 
 /// How long it is remembered that a code was used: longer than any code is right.
@@ -345,8 +345,11 @@ pub(crate) async fn delete(work: &Work<'_>, user: Uuid, id: Uuid) -> Result<Opti
     Executor::from(work).fetch(&sql, vec![owned(user), owned(id)]).await
 }
 
-/// Returns a SQL expression: [`FactorType::method`] of the expression `factor_type`.
+/// Returns a SQL expression: what claim `amr` calls an authentication with a factor of the type in the expression
+/// `factor_type`.
 fn amr_method(factor_type: &str) -> String {
-    let cases = FactorType::ALL.map(|kind| format!("when '{}' then '{}'", kind.name(), kind.method()));
+    let challenged = FactorType::ALL.iter().map(|kind| (kind.name(), kind.method()));
+    let all = challenged.chain([(recovery_code::KIND, recovery_code::METHOD)]);
+    let cases: Vec<String> = all.map(|(kind, method)| format!("when '{kind}' then '{method}'")).collect();
     format!("case {factor_type} {} end", cases.join(" "))
 }

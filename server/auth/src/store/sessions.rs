@@ -122,7 +122,7 @@ pub(crate) async fn begin(
 /// A session whose user has just been verified by a second factor.
 pub(crate) struct StepUp<'a> {
     pub(crate) session_id: Uuid,
-    /// The authentication method: `totp`, `mfa/phone` or `mfa/webauthn`.
+    /// The authentication method: `totp`, `mfa/phone`, `mfa/webauthn` or `mfa/recovery_code`.
     pub(crate) method: &'a str,
     pub(crate) factor_id: Uuid,
     /// The refresh token that replaces all earlier ones; of the first format.

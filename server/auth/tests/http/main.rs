@@ -43,6 +43,7 @@ mod pkce;
 mod provider;
 mod providers;
 mod public;
+mod recovery_codes;
 mod refresh;
 #[cfg(feature = "saml")]
 mod saml;

@@ -126,7 +126,7 @@ async fn store(context: &Context<'_>, holder: &Holder, factor: &NewFactor<'_>) -
         factors::delete_unverified_phone(&work, factor.user_id, factor.phone).await?;
         others.retain(|other| other.phone != factor.phone);
     }
-    check_rules(context, holder, factor, &others)?;
+    check_rules(context, holder, factor.friendly_name, &others)?;
     factors::insert(&work, factor).await?;
     let traits = json!({ "factor_id": factor.id, "factor_type": factor.factor_type });
     let actor = Actor::User(factor.user_id);
@@ -134,15 +134,16 @@ async fn store(context: &Context<'_>, holder: &Holder, factor: &NewFactor<'_>) -
     work.commit().await
 }
 
-/// Checks that the rules allow `factor` beside `others`.
-fn check_rules(
+/// Checks that the rules allow a factor called `name` beside `others`.
+///
+/// Errors: `mfa_factor_name_conflict`, `too_many_enrolled_mfa_factors`, `insufficient_aal`.
+pub(super) fn check_rules(
     context: &Context<'_>,
     holder: &Holder,
-    factor: &NewFactor<'_>,
+    name: &str,
     others: &[Factor],
 ) -> Result<(), Error> {
     let mfa = &context.auth.settings.mfa;
-    let name = factor.friendly_name;
     if others.iter().any(|other| other.name() == name) {
         let message = format!("A factor with the friendly name {name:?} for this user already exists");
         return Err(Code::MfaFactorNameConflict.because(message));

@@ -85,7 +85,7 @@ pub(crate) async fn verify(
         FactorType::Phone => check_phone(context, factor, answer, &challenge).await?,
         FactorType::Webauthn => verify_webauthn::check(context, holder, factor, &challenge, answer)?,
     };
-    ask_hook(context, holder, factor, proof.is_some()).await?;
+    ask_hook(context, holder, (factor.id, &factor.factor_type), proof.is_some()).await?;
     let proof = proof.ok_or_else(|| wrong_answer(factor_type))?;
     raise_session(context, holder, (factor, factor_type), answer.challenge, proof).await
 }
@@ -169,14 +169,15 @@ async fn check_phone(
     Ok(is_right.then(|| Proof::Code { stale_secret: None, used: String::new() }))
 }
 
-/// Lets the project's hook refuse the attempt.
-async fn ask_hook(
+/// Lets the project's hook refuse the attempt with a factor of this id and kind.
+///
+/// Errors: `mfa_verification_rejected`, after which all sessions have ended.
+pub(super) async fn ask_hook(
     context: &Context<'_>,
     holder: &Holder,
-    factor: &Factor,
+    subject: (Uuid, &str),
     is_right: bool,
 ) -> Result<(), Error> {
-    let subject = (factor.id, factor.factor_type.as_str());
     match context.auth.hooks.mfa_verification(holder.user.id, subject, is_right, &context.client).await? {
         AttemptDecision::Continue => Ok(()),
         AttemptDecision::Reject { message, .. } => {
