@@ -115,3 +115,18 @@ async fn a_database_that_is_gone_is_an_error_without_its_secrets() {
     assert_eq!(answer.text("msg"), "Database error querying schema");
     assert_eq!(answer.text("error_id"), answer.headers["x-request-id"].to_str().unwrap());
 }
+
+#[tokio::test]
+async fn no_path_answers_head() {
+    let server = Server::start().await;
+    let document = server.get("/openapi.json").await.body;
+    let paths = document["paths"].as_object().unwrap();
+    let readable: Vec<_> = paths.iter().filter(|(_, operations)| operations.get("get").is_some()).collect();
+    assert!(readable.len() > 25, "{}", readable.len());
+    for (path, _) in readable {
+        let path = path.replace(['{', '}'], "");
+        let answer = server.send(Method::HEAD, &path, &[], ()).await;
+        assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
+    }
+    assert_eq!(server.send(Method::HEAD, "/nowhere", &[], ()).await.status, StatusCode::NOT_FOUND);
+}

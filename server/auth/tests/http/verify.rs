@@ -250,3 +250,13 @@ async fn the_audit_log_follows_an_account_from_its_first_day() {
     let known = "select count(*) from auth.audit_log_entries where payload ->> 'actor_username' = 'ada@example.com' and ip_address <> ''";
     assert_eq!(server.value(known).await, 6);
 }
+
+#[tokio::test]
+async fn asking_for_the_head_of_a_link_leaves_the_link_to_its_reader() {
+    let server = signed_up(Settings::default()).await;
+    let hash = server.hash("confirmation_token").await;
+    let query = format!("token={hash}&type=signup");
+    let scanned = server.send(Method::HEAD, &format!("/verify?{query}"), &[], ()).await;
+    assert_eq!(scanned.status, StatusCode::METHOD_NOT_ALLOWED);
+    assert!(server.follow(&query).await.contains("access_token="));
+}
