@@ -235,3 +235,21 @@ async fn somebody_anonymous_becomes_somebody() {
     assert!(somebody.body["email_confirmed_at"].is_string());
     assert_eq!(server.sign_in(EMAIL).await.status, StatusCode::OK);
 }
+
+#[tokio::test]
+async fn automatic_confirmation_frees_nobody_from_confirming_at_both_addresses() {
+    let mail = MailSettings { autoconfirm: true, ..Default::default() };
+    let (server, token) = signed_in(Settings { mail, ..Default::default() }).await;
+    let asked = server.put_as("/user", &token, json!({ "email": NEW })).await;
+    assert_eq!((asked.text("email"), asked.text("new_email")), (EMAIL, NEW));
+    let (current, new) =
+        (server.hash("email_change_token_current").await, server.hash("email_change_token_new").await);
+    let confirm = async |hash: &str| {
+        server.post("/verify", json!({ "type": "email_change", "token_hash": hash })).await
+    };
+    let half = confirm(&new).await;
+    assert!(half.status == StatusCode::OK && half.body.get("access_token").is_none(), "{}", half.body);
+    assert_eq!(server.get_as("/user", &token).await.text("email"), EMAIL);
+    let whole = confirm(&current).await;
+    assert_eq!(whole.body["user"]["email"], json!(NEW), "{}", whole.body);
+}

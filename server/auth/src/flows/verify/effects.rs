@@ -75,10 +75,11 @@ async fn recovered(context: &Context<'_>, work: &Work<'_>, account: Account) -> 
     sign_up::confirm_email(work, id).await.map(drop)
 }
 
+/// Returns whether the other address has to confirm the change, too. Automatic confirmation is about the first address of
+/// an account, and frees nobody from this: whoever has a session of another person must not get the account with it. This
+/// is stricter than upstream.
 fn needs_other_address(context: &Context<'_>, account: &Account) -> bool {
-    let settings = &context.auth.settings.mail;
-    settings.secure_email_change
-        && !settings.autoconfirm
+    context.auth.settings.mail.secure_email_change
         && account.email_change_confirm_status == 0
         && !account.user.email.is_empty()
 }
