@@ -130,6 +130,9 @@ const TEMPLATES_SMS_FREQUENCY: Duration = Duration::from_secs(5);
         /// Serves the description of SCIM.
         #[setting(variables = ["GOTRUE_EXPERIMENTAL_SCIM_ENABLED"])]
         pub scim_enabled: bool = false,
+        /// A first password comes with an e-mail identity, if the address is confirmed.
+        #[setting(variables = ["GOTRUE_EXPERIMENTAL_CREATE_EMAIL_IDENTITY_ON_PASSWORD_SET_ENABLED"])]
+        pub identity_for_first_password: bool = true,
         /// What access tokens say.
         pub token: TokenSettings = TokenSettings::default(),
         /// When sessions end.

@@ -207,8 +207,12 @@ async fn set_password(
     if nonce_counts && account.pending(Kind::Reauthentication).hash.is_empty() {
         return Err(nonce_not_valid());
     }
+    let is_first = !account.has_password();
     one_time_tokens::clear_all(work, id).await?;
-    let account = Changes::new().encrypted_password(hash).unsend_all().apply(work, id).await?;
+    let mut account = Changes::new().encrypted_password(hash).unsend_all().apply(work, id).await?;
+    if is_first {
+        account = effects::first_password_set(context, work, account).await?;
+    }
     sessions::end_others(work, id, bearer.session_id()).await?;
     context.log(work, Actor::User(account.id()), Action::UserUpdatedPassword, Value::Null).await?;
     deliver::notify(context, &account, MailKind::PasswordChanged, "").await;

@@ -96,10 +96,6 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
         "EXPERIMENTAL_ONE_TIME_TOKEN_EXPIRES_AT_WRITE_ENABLED",
         "how long a code is valid follows from the time at which it was sent",
     ),
-    (
-        "EXPERIMENTAL_CREATE_EMAIL_IDENTITY_ON_PASSWORD_SET_ENABLED",
-        "a password that is added to an account makes no identity",
-    ),
 ];
 
 /// Notes which of them are set.

@@ -168,3 +168,22 @@ async fn a_softly_deleted_user_leaves_a_row_that_tells_nothing() {
     assert_eq!(delete(&server, &id, json!({})).await.status, 200);
     assert_eq!(server.value("select count(*) from auth.users").await, 1);
 }
+
+#[tokio::test]
+async fn a_first_password_that_an_administrator_sets_comes_with_an_identity() {
+    let server = Server::start().await;
+    let id = server.user("ada@example.com").await;
+    server
+        .sql(
+            "update auth.users set encrypted_password = null;
+             update auth.identities set provider = 'github', provider_id = '1', identity_data = '{\"sub\": \"1\"}'",
+        )
+        .await;
+    let path = format!("/admin/users/{id}");
+    let set = server.administer(Method::PUT, &path, json!({ "password": "a better secret" })).await;
+    let mut providers: Vec<_> =
+        set.body["identities"].as_array().unwrap().iter().map(|one| one["provider"].clone()).collect();
+    providers.sort_by_key(Value::to_string);
+    assert_eq!(providers, [json!("email"), json!("github")], "{}", set.body);
+    assert_eq!(set.body["app_metadata"]["providers"], json!(["github", "email"]));
+}

@@ -253,3 +253,58 @@ async fn automatic_confirmation_frees_nobody_from_confirming_at_both_addresses()
     let whole = confirm(&current).await;
     assert_eq!(whole.body["user"]["email"], json!(NEW), "{}", whole.body);
 }
+
+/// Signs in; then makes the user somebody who has come with GitHub and has no password.
+async fn signed_in_elsewhere(settings: Settings) -> (Server, String) {
+    let (server, token) = signed_in(settings).await;
+    server
+        .sql(
+            "update auth.users set encrypted_password = null,
+               raw_app_meta_data = '{\"provider\": \"github\", \"providers\": [\"github\"]}';
+             update auth.identities set provider = 'github', provider_id = '1', identity_data = '{\"sub\": \"1\"}'",
+        )
+        .await;
+    (server, token)
+}
+
+#[tokio::test]
+async fn a_first_password_comes_with_an_identity() {
+    let (server, token) = signed_in_elsewhere(Settings::default()).await;
+    let set = server.put_as("/user", &token, json!({ "password": "a better secret" })).await;
+    assert_eq!(set.status, StatusCode::OK, "{}", set.body);
+    let identities = set.body["identities"].as_array().unwrap();
+    let identity = identities.iter().find(|identity| identity["provider"] == "email").unwrap();
+    let data =
+        json!({ "sub": set.body["id"], "email": EMAIL, "email_verified": true, "phone_verified": false });
+    assert_eq!((&identity["id"], &identity["identity_data"]), (&set.body["id"], &data));
+    assert_eq!(
+        set.body["app_metadata"],
+        json!({ "provider": "github", "providers": ["github", "email"] }),
+        "{}",
+        set.body
+    );
+    server.put_as("/user", &token, json!({ "password": "another secret" })).await;
+    assert_eq!(server.value("select count(*) from auth.identities").await, 2);
+}
+
+#[tokio::test]
+async fn a_password_without_a_confirmed_address_or_after_another_makes_no_identity() {
+    let off = Settings { identity_for_first_password: false, ..Default::default() };
+    for (settings, change) in [
+        (off, "select"),
+        (Settings::default(), "update auth.users set email_confirmed_at = null"),
+        (Settings::default(), "update auth.identities set provider = 'sso:1'"),
+    ] {
+        let (server, token) = signed_in_elsewhere(settings).await;
+        server.sql(change).await;
+        let set = server.put_as("/user", &token, json!({ "password": "a better secret" })).await;
+        assert_eq!(set.status, StatusCode::OK, "{}", set.body);
+        let emails = "select count(*) from auth.identities where provider = 'email'";
+        assert_eq!(server.value(emails).await, 0, "{change}: {}", set.body);
+    }
+    let (server, token) = signed_in_elsewhere(Settings::default()).await;
+    let hash = "update auth.users set encrypted_password = '$2a$04$abcdefghijklmnopqrstuuqREtd3VJD2QVZbuFskFSLk6eRIrQoOS'";
+    server.sql(hash).await;
+    let set = server.put_as("/user", &token, json!({ "password": "a better secret" })).await;
+    assert_eq!(set.body["identities"].as_array().unwrap().len(), 1, "{}", set.body);
+}

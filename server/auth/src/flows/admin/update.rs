@@ -46,6 +46,10 @@ pub(crate) async fn update(
         sessions::end_others(&work, id, None).await?;
     }
     put_identities(&work, &account, &fields).await?;
+    if hash.is_some() && !account.has_password() {
+        let account = send::lock_account(&work, id).await?;
+        effects::first_password_set(context, &work, account).await?;
+    }
     let (user_metadata, app_metadata) = (document(&fields.user_metadata), document(&fields.app_metadata));
     let mut changes = addresses(&account, &fields);
     if !role.is_empty() {

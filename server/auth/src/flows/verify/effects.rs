@@ -126,6 +126,28 @@ pub(crate) async fn phone_changed(
     Ok(())
 }
 
+/// Gives the owner of a first password the e-mail identity that belongs to it, if the address is confirmed and there is
+/// none. Anonymous users get theirs with their address; users of single sign-on have no password of their own.
+pub(in crate::flows) async fn first_password_set(
+    context: &Context<'_>,
+    work: &Work<'_>,
+    account: Account,
+) -> Result<Account, Error> {
+    let user = &account.user;
+    let has = |provider: &dyn Fn(&str) -> bool| user.identities.iter().any(|one| provider(&one.provider));
+    let is_due = context.auth.settings.identity_for_first_password
+        && !user.is_anonymous
+        && !user.email.is_empty()
+        && user.email_confirmed_at.is_some()
+        && !has(&|provider| provider == "email" || provider.starts_with("sso:"));
+    if !is_due {
+        return Ok(account);
+    }
+    let data = json!({ "email": user.email, "email_verified": true });
+    put_identity(work, &account, "email", &data).await?;
+    users::derive_providers(work, account.id()).await
+}
+
 /// Merges `data` into the account's identity of `provider`, or adds that identity. Returns whether it was added.
 pub(in crate::flows) async fn put_identity(
     work: &Work<'_>,
