@@ -87,7 +87,9 @@ pub(crate) struct Identity {
     #[serde(rename = "provider_id")]
     pub(crate) id: String,
     pub(crate) user_id: Uuid,
+    /// What the provider says of the user; absent of a user who was deleted softly.
     #[serde(default, deserialize_with = "object")]
+    #[oai(default, skip_serializing_if = "is_empty")]
     pub(crate) identity_data: Value,
     pub(crate) provider: String,
     #[serde(default, deserialize_with = "timestamp")]
@@ -153,6 +155,10 @@ fn unless_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Str
 fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(if value.is_null() { Value::Object(serde_json::Map::new()) } else { value })
+}
+
+fn is_empty(object: &Value) -> bool {
+    object.as_object().is_some_and(serde_json::Map::is_empty)
 }
 
 fn nullable_timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nullable<String>, D::Error> {

@@ -145,7 +145,7 @@ async fn a_softly_deleted_user_leaves_a_row_that_tells_nothing() {
     assert_eq!(first.text("phone"), server.text(&format!("select left({}, 15)", hash(""))).await);
     let subject = hash(&format!("email:{id}"));
     assert_eq!(user["identities"][0]["id"], json!(server.text(&format!("select {subject}")).await));
-    assert_eq!(user["identities"][0]["identity_data"], json!({}));
+    assert!(user["identities"][0].get("identity_data").is_none(), "{user}");
     assert_eq!((&user["user_metadata"], &user["app_metadata"]), (&json!({}), &json!({})));
     assert!(user["deleted_at"].is_string());
     assert!(!user.to_string().contains("ada@example.com"));
