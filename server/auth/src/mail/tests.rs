@@ -236,6 +236,26 @@ async fn operators_templates_come_from_files_and_urls() {
     assert_eq!(paths, ["/mails/recovery.html", "/magic.html"]);
 }
 
+/// Programs read such a description and show the link beside the subject.
+#[tokio::test]
+async fn a_template_may_describe_its_link_in_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("confirm.html");
+    let template = r#"<script type="application/ld+json">{"name": {{ .Data.name }}, "url": "{{ .ConfirmationURL }}"}</script>"#;
+    std::fs::write(&file, template).unwrap();
+    let settings = MailSettings {
+        templates: BTreeMap::from([(MailKind::Confirmation, format!("file:{}", file.display()))]),
+        ..MailSettings::default()
+    };
+    let templates = Templates::new(&settings, "", HttpClient::new().unwrap());
+    let (_, html) = templates.render(MailKind::Confirmation, &variables()).await;
+    let json = html.split('>').nth(1).and_then(|rest| rest.split('<').next()).unwrap();
+    let read: serde_json::Value = serde_json::from_str(json).unwrap();
+    let link =
+        "https://row.example/auth/v1/verify?token=pkce_abc&type=signup&redirect_to=https://row.example";
+    assert_eq!(read, json!({ "name": "Ann <b>", "url": link }));
+}
+
 #[tokio::test]
 async fn a_template_that_is_missing_broken_or_too_large_gives_way_to_the_built_in_one() {
     let page = |status, body: &str| MockResponse { status, headers: Vec::new(), body: body.to_owned() };
