@@ -96,8 +96,13 @@ pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
         .server(auth.settings.external_url.as_str());
     let specification = service.spec_endpoint();
     let routes = Route::new().at("/openapi.json", poem::get(specification)).nest("/", service);
-    let routes = routes.before(refuse_head);
-    let answers = answer::Answers::new(auth.settings.request_timeout, routes.map_to_response());
+    let routes = routes.before(refuse_head).map_to_response();
+    let scim = Arc::clone(&auth);
+    let routes = routes.around(move |routes, request| {
+        let auth = Arc::clone(&scim);
+        async move { scim::answer_unknown(&routes, request, &auth).await }
+    });
+    let answers = answer::Answers::new(auth.settings.request_timeout, routes);
     sweep::Sweep::new(auth, answers)
 }
 

@@ -3,11 +3,18 @@
 
 use std::sync::Arc;
 
+use poem::error::NotFoundError;
+use poem::{Endpoint, Request, Response};
 use poem_openapi::param::Query;
 use poem_openapi::payload::Json;
+use poem_openapi::types::ToJSON;
 use poem_openapi::{ApiResponse, Object, OpenApi};
 
-use crate::{Auth, Code, Error};
+use crate::{Auth, Code, Error, Settings};
+
+/// Everything of SCIM is below this path.
+const BASE: &str = "/scim/v2/";
+const CONTENT_TYPE: &str = "application/scim+json";
 
 pub(super) struct ScimApi {
     pub(super) auth: Arc<Auth>,
@@ -90,6 +97,43 @@ struct Refusal {
     status: String,
 }
 
+impl Refusal {
+    fn new(status: &str, detail: &str) -> Self {
+        Self {
+            schemas: vec!["urn:ietf:params:scim:api:messages:2.0:Error".to_owned()],
+            detail: detail.to_owned(),
+            status: status.to_owned(),
+        }
+    }
+}
+
+/// Asks `routes`, and answers in their place what does not exist of SCIM.
+pub(super) async fn answer_unknown<E: Endpoint<Output = Response>>(
+    routes: &E,
+    request: Request,
+    auth: &Auth,
+) -> poem::Result<Response> {
+    let is_scim = request.uri().path().starts_with(BASE);
+    match routes.call(request).await {
+        Err(error) if is_scim && error.is::<NotFoundError>() => {
+            require_enabled(&auth.settings)?;
+            let refusal = Refusal::new("404", "Endpoint or resource does not exist");
+            Ok(Response::builder()
+                .status(http::StatusCode::NOT_FOUND)
+                .content_type(CONTENT_TYPE)
+                .body(refusal.to_json_string()))
+        }
+        outcome => outcome,
+    }
+}
+
+fn require_enabled(settings: &Settings) -> Result<(), Error> {
+    if settings.scim_enabled {
+        return Ok(());
+    }
+    Err(Code::FeatureDisabled.because("SCIM server is disabled"))
+}
+
 #[derive(ApiResponse)]
 enum ConfigResponse {
     #[oai(status = 200, content_type = "application/scim+json")]
@@ -110,7 +154,7 @@ impl ScimApi {
     /// Returns the supported features of SCIM.
     #[oai(path = "/scim/v2/ServiceProviderConfig", method = "get")]
     async fn config(&self) -> Result<ConfigResponse, Error> {
-        self.require_enabled()?;
+        require_enabled(&self.auth.settings)?;
         let off = || Feature { supported: false };
         let base = self.auth.settings.external_url.trim_end_matches('/');
         Ok(ConfigResponse::Config(Json(ServiceProviderConfig {
@@ -157,21 +201,11 @@ impl ScimApi {
 }
 
 impl ScimApi {
-    fn require_enabled(&self) -> Result<(), Error> {
-        if self.auth.settings.scim_enabled {
-            return Ok(());
-        }
-        Err(Code::FeatureDisabled.because("SCIM server is disabled"))
-    }
-
     fn list(&self, is_filtered: bool) -> Result<ListResponse, Error> {
-        self.require_enabled()?;
+        require_enabled(&self.auth.settings)?;
         if is_filtered {
-            return Ok(ListResponse::Refused(Json(Refusal {
-                schemas: vec!["urn:ietf:params:scim:api:messages:2.0:Error".to_owned()],
-                detail: "Filtering is not supported on this endpoint".to_owned(),
-                status: "403".to_owned(),
-            })));
+            let refusal = Refusal::new("403", "Filtering is not supported on this endpoint");
+            return Ok(ListResponse::Refused(Json(refusal)));
         }
         Ok(ListResponse::Resources(Json(Resources {
             schemas: vec!["urn:ietf:params:scim:api:messages:2.0:ListResponse".to_owned()],

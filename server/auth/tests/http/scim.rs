@@ -25,12 +25,18 @@ async fn clients_are_told_that_nothing_is_supported_yet() {
         let filtered = server.get(&format!("/scim/v2/{list}?filter=id")).await;
         assert_eq!((filtered.status, filtered.text("status")), (StatusCode::FORBIDDEN, "403"));
     }
+    let unknown = server.get("/scim/v2/Users").await;
+    assert_eq!(
+        (unknown.status, unknown.text("status"), &unknown.headers["content-type"]),
+        (StatusCode::NOT_FOUND, "404", &"application/scim+json".parse().unwrap())
+    );
+    assert_eq!(server.get("/scim/v3/Users").await.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
 async fn it_is_off_unless_switched_on() {
     let server = Server::start().await;
-    for path in ["ServiceProviderConfig", "ResourceTypes", "Schemas"] {
+    for path in ["ServiceProviderConfig", "ResourceTypes", "Schemas", "Users", "Groups/1"] {
         let answer = server.get(&format!("/scim/v2/{path}")).await;
         assert_eq!(answer.refusal(), (404, "feature_disabled"), "{path}");
     }
