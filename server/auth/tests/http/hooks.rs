@@ -113,6 +113,35 @@ async fn a_hook_judges_attempts_to_show_a_factor_and_ends_all_sessions() {
 }
 
 #[tokio::test]
+async fn a_hook_that_rejects_a_recovery_code_leaves_the_code() {
+    let mut settings = with_hook(HookName::MfaVerificationAttempt, "judge");
+    settings.mfa.recovery_codes.enabled = auth::FactorSettings { enroll: true, verify: true };
+    settings.mfa.recovery_codes.count = 4;
+    let server = Server::with(settings).await;
+    server
+        .sql(
+            "create function public.judge(event jsonb) returns jsonb language sql as $$
+              select jsonb_build_object('decision',
+                case when event ->> 'factor_type' = 'recovery_code' then 'reject' else 'continue' end) $$;
+            grant execute on function public.judge to supabase_auth_admin",
+        )
+        .await;
+    server.user(ANN).await;
+    let (token, _) = server.tokens(ANN).await;
+    let app = server.enroll_app(&token, "app").await;
+    let (token, _) = server.rise(&token, &app).await;
+    let made = server.post_as("/factors/recovery-codes", &token).await;
+    let body = json!({ "code": made.body["codes"][0] });
+    let refused = server.call(http::Method::POST, "/factors/recovery-codes/verify", &token, body).await;
+    assert_eq!(refused.refusal(), (403, "mfa_verification_rejected"), "{}", refused.body);
+    assert_eq!(server.value("select count(*) from auth.sessions").await, 0);
+    assert_eq!(
+        server.value("select count(*) from auth.mfa_recovery_codes where consumed_at is null").await,
+        4
+    );
+}
+
+#[tokio::test]
 async fn a_hook_shapes_access_tokens_but_cannot_leave_out_what_they_need() {
     let server = Server::with(with_hook(HookName::CustomAccessToken, "shape")).await;
     let shape = async |claims: &str| {
