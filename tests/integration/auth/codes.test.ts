@@ -37,6 +37,16 @@ describeBackstage('signing in by mail', () => {
     expect((await ok(client.auth.getUser())).user.id).toBe(id)
   })
 
+  test('a program that asks for the head of a link leaves it to its reader', async () => {
+    const { email, id } = await member()
+    await ok(visitor().auth.signInWithOtp({ email, options: { emailRedirectTo: WELCOME } }))
+    const { link } = await inbox().newest(email)
+    const scanned = await fetch(link, { method: 'HEAD', redirect: 'manual' })
+    expect(scanned.status).toBe(405)
+    const client = await arrive(link)
+    expect((await ok(client.auth.getUser())).user.id).toBe(id)
+  })
+
   test('with PKCE a magic link brings a code that counts once', async () => {
     const { email } = await member()
     const client = visitor({ flowType: 'pkce' })
