@@ -20,7 +20,8 @@ begin
     select pg_catalog.format('alter schema %I owner to supabase_admin', nspname)
     from pg_catalog.pg_namespace
     where nspname in (
-      'auth', 'basalt', 'extensions', 'graphql_public', 'realtime', 'storage', 'storage_vectors', 'vault'
+      'auth', 'basalt', 'extensions', 'graphql_public', 'realtime', 'storage', 'storage_vectors', 'supabase_functions',
+      'vault'
     )
     union all
     select pg_catalog.format('alter %s %s owner to supabase_admin',
@@ -45,7 +46,7 @@ begin
     where evtname in ('pgrst_ddl_watch', 'pgrst_drop_watch', 'rights_watch', 'publication_watch')
     -- What runs with its owner's rights, and reads or writes what others may replace, belongs to no superuser.
     union all
-    select 'alter schema supabase_functions owner to supabase_functions_admin'
+    select 'grant usage on schema supabase_functions to supabase_functions_admin'
     where pg_catalog.to_regnamespace('supabase_functions') is not null
     union all
     select pg_catalog.format('alter table %s owner to supabase_functions_admin', c.oid::pg_catalog.regclass)

@@ -48,6 +48,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0025_database_webhooks.sql",
     "0027_project_administrator.sql",
     "0028_auth_recovery_codes.sql",
+    "0029_extension_members.sql",
 ];
 
 impl PlatformFile {

@@ -156,6 +156,32 @@ async fn a_migration_of_postgres_creates_what_hosted_supabase_lets_it_create() {
     assert_eq!(count(&client, left).await, 0);
 }
 
+/// Otherwise the default privileges of "public" would give the roles of the API what extensions give to superuser alone.
+#[tokio::test]
+async fn what_an_extension_withholds_is_not_for_the_roles_of_the_api() {
+    let Some((_database, mut client)) = as_postgres().await else { return };
+    let sql = "create extension dblink schema public;
+         select basalt.create_extension('pg_walinspect', 'public');
+         create extension citext schema public;
+         create extension postgres_fdw schema extensions; alter extension postgres_fdw set schema public;";
+    migrate(&mut client, sql).await.unwrap();
+    for (role, function, expected) in [
+        ("anon", "public.dblink_connect_u(text)", "f"),
+        ("service_role", "public.dblink_connect_u(text)", "f"),
+        ("postgres", "public.dblink_connect_u(text)", "f"),
+        ("authenticated", "public.dblink_connect(text)", "f"),
+        ("postgres", "public.dblink_connect(text)", "t"),
+        ("anon", "public.pg_get_wal_record_info(pg_lsn)", "f"),
+        ("authenticated", "public.pg_get_wal_block_info(pg_lsn, pg_lsn, boolean)", "f"),
+        ("anon", "public.citext_eq(public.citext, public.citext)", "t"),
+    ] {
+        let sql = format!("select left(has_function_privilege('{role}', '{function}', 'execute')::text, 1)");
+        assert_eq!(text(&client, &sql).await, expected, "{role}, {function}");
+    }
+    let error = code(&client, "select dblink_connect_u('host=127.0.0.1')").await;
+    assert_eq!(error, "42501");
+}
+
 /// Scripts of extensions and the functions that do for `postgres` what it may not do run as the superuser.
 #[tokio::test]
 async fn no_event_trigger_of_a_project_runs_as_the_superuser() {

@@ -1,0 +1,85 @@
+-- What an extension withholds from everybody stays withheld. The default privileges of the schema "public", which are those
+-- of hosted Supabase, gave its functions to the roles of the API: anybody could call "dblink_connect_u", which logs in with
+-- the files of the machine, or read the write-ahead log by "pg_walinspect".
+--
+-- Only a superuser can set this up. A database that somebody else has set up, such as a hosted project's, stays as it is.
+
+do $platform$
+begin
+  if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
+    or (select rolsuper from pg_catalog.pg_roles where rolname = 'supabase_admin') is not true
+    or exists (select from basalt.platform_migrations where version = '0002' and adopted)
+  then
+    return;
+  end if;
+
+  -- A member of an extension that PUBLIC may not use is for those whom the extension itself names; the roles of the API
+  -- have it from the default privileges of "public" alone. dblink reaches whatever the server reaches, this database with
+  -- other logins included, so that it is for the project's own code.
+  create or replace function basalt.withhold_extension_members() returns void
+  language plpgsql set search_path = pg_catalog, pg_temp
+  as $$
+  declare
+    statement text;
+  begin
+    for statement in
+      select format('revoke all on routine %s from anon, authenticated, service_role%s', p.oid::regprocedure,
+        case when p.proowner <> 'postgres'::regrole then ', postgres' else '' end)
+      from pg_proc p
+      join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+      where p.pronamespace = 'public'::regnamespace and p.proacl is not null
+        and not exists (select from aclexplode(p.proacl) as a where a.grantee = 0)
+      union all
+      select format('revoke all on %s from anon, authenticated', c.oid::regclass)
+      from pg_class c
+      join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e'
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relacl is not null
+        and not exists (select from aclexplode(c.relacl) as a where a.grantee = 0)
+      union all
+      select format('revoke all on routine %s from public, anon, authenticated', p.oid::regprocedure)
+      from pg_extension e
+      join pg_depend d on d.refclassid = 'pg_extension'::regclass and d.refobjid = e.oid and d.deptype = 'e'
+      join pg_proc p on d.classid = 'pg_proc'::regclass and d.objid = p.oid
+      where e.extname = 'dblink' and p.proname <> 'dblink_connect_u'
+      union all
+      select format('grant execute on routine %s to postgres, service_role', p.oid::regprocedure)
+      from pg_extension e
+      join pg_depend d on d.refclassid = 'pg_extension'::regclass and d.refobjid = e.oid and d.deptype = 'e'
+      join pg_proc p on d.classid = 'pg_proc'::regclass and d.objid = p.oid
+      where e.extname = 'dblink' and p.proname <> 'dblink_connect_u'
+    loop
+      execute statement;
+    end loop;
+  end
+  $$;
+  comment on function basalt.withhold_extension_members() is
+    'Takes from the roles of the API what extensions in "public" withhold from everybody';
+  alter function basalt.withhold_extension_members() owner to supabase_admin;
+  revoke all on function basalt.withhold_extension_members() from public;
+
+  create or replace function basalt.end_extension_script() returns event_trigger
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  as $$
+  declare
+    wrapper name;
+  begin
+    for wrapper in
+      select w.fdwname
+      from pg_catalog.pg_foreign_data_wrapper w
+      join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_foreign_data_wrapper'::pg_catalog.regclass
+        and d.objid = w.oid and d.deptype = 'e'
+      where not pg_catalog.has_foreign_data_wrapper_privilege('postgres', w.oid, 'usage')
+    loop
+      execute pg_catalog.format('grant usage on foreign data wrapper %I to postgres with grant option', wrapper);
+    end loop;
+    perform basalt.withhold_extension_members();
+    perform pg_catalog.set_config(
+      'session_replication_role', pg_catalog.current_setting('basalt.session_replication_role'), true
+    );
+    perform pg_catalog.pg_notify('pgrst', 'reload schema');
+  end
+  $$;
+
+  perform basalt.withhold_extension_members();
+end
+$platform$;
