@@ -12,6 +12,9 @@ use crate::identifier::{quote_identifier, quote_literal};
 /// The options with which a login of the superuser preloads nothing, whatever is set.
 const WITHOUT: &str = "-c session_preload_libraries= -c local_preload_libraries=";
 
+/// The setting that names files of the folder of plugins.
+const LOCAL: &str = "local_preload_libraries";
+
 /// The settings of roles and databases that name libraries; a standby has those of its primary.
 const SETTINGS: &str = "
 select r.rolname, d.datname, split_part(entry, '=', 1), substr(entry, strpos(entry, '=') + 1)
@@ -48,11 +51,7 @@ impl Preload {
 
     /// Returns the library that Postgres loads for `library`. Source: PostgreSQL documentation, section 19.11.4.
     fn file(&self, library: &str) -> String {
-        if self.name == "local_preload_libraries" {
-            format!("$libdir/plugins/{library}")
-        } else {
-            library.to_owned()
-        }
+        if self.name == LOCAL { format!("$libdir/plugins/{library}") } else { library.to_owned() }
     }
 }
 
@@ -139,20 +138,26 @@ impl Preload {
     async fn check(&self, client: &Client) -> Result<Checked, Error> {
         let mut checked = Checked::default();
         for library in &self.libraries {
+            // Anybody may set it for a database of their own, and what is loaded here runs as the superuser.
+            if self.name == LOCAL && library.contains('/') {
+                checked.missing.push(self.missing(library, "it is not in the folder of plugins"));
+                continue;
+            }
             let load = format!("load {}", quote_literal(&self.file(library)));
             match client.batch_execute(&load).await {
                 Ok(()) => checked.present.push(quote_literal(library)),
                 Err(error) => match error.as_db_error() {
-                    Some(refusal) => checked.missing.push(MissingLibrary {
-                        library: library.clone(),
-                        statement: format!("alter {} set {}", self.subject(), self.name),
-                        reason: refusal.message().to_owned(),
-                    }),
+                    Some(refusal) => checked.missing.push(self.missing(library, refusal.message())),
                     None => return Err(error),
                 },
             }
         }
         Ok(checked)
+    }
+
+    fn missing(&self, library: &str, reason: &str) -> MissingLibrary {
+        let statement = format!("alter {} set {}", self.subject(), self.name);
+        MissingLibrary { library: library.to_owned(), statement, reason: reason.to_owned() }
     }
 }
 

@@ -60,7 +60,8 @@ async fn the_superuser_needs_the_stored_password_over_tcp() {
 /// Guides for hosted projects preload `safeupdate`, which is not everywhere.
 #[tokio::test]
 async fn libraries_that_are_not_there_are_not_preloaded_after_a_start() {
-    const ALTERED: [&str; 5] = [
+    const ALTERED: [&str; 6] = [
+        "alter role anybody set local_preload_libraries = '../../../../tmp/uploaded'",
         "alter role authenticated set session_preload_libraries = 'safeupdate', 'auto_explain'",
         "alter role postgres in database postgres set local_preload_libraries = 'nowhere'",
         "alter role postgres set work_mem = '5MB'",
@@ -69,14 +70,16 @@ async fn libraries_that_are_not_there_are_not_preloaded_after_a_start() {
     ];
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();
-    query(&cluster.login().to_uri(), "create role authenticated login password 'x'").await.unwrap();
+    query(&cluster.login().to_uri(), "create role authenticated login password 'x'; create role anybody")
+        .await
+        .unwrap();
     for statement in ALTERED {
-        // The third one makes further logins to this database fail.
+        // One of them makes further logins to this database fail.
         query(&cluster.login().to_uri().replace("/postgres", "/template1"), statement).await.unwrap();
     }
     query(&cluster.login().to_uri(), "select 1").await.unwrap_err();
     let missing = missing_libraries(&cluster.login()).await.unwrap();
-    assert_eq!(missing.len(), 3, "{missing:?}");
+    assert_eq!(missing.len(), 4, "{missing:?}");
     assert!(missing.iter().any(|missing| missing.library == "safeupdate"
         && missing.statement == r#"alter role "authenticated" set session_preload_libraries"#));
     cluster.stop().await;
