@@ -256,6 +256,7 @@ impl Realtime {
             access: channel.access.clone(),
             principal: Principal::of(&channel.access),
             bindings: Arc::new(bindings),
+            network: fairness::caller(),
         };
         Some(self.changes().subscribe(channel.id, subscriber))
     }

@@ -84,6 +84,11 @@ impl Condition {
         Self { column: self.column.clone(), is_negated: self.is_negated, test }
     }
 
+    /// Reports whether it compares with a regular expression, whose time depends on the value.
+    pub(crate) fn is_regular_expression(&self) -> bool {
+        matches!(self.test, Test::Compare(Comparison::Match | Comparison::Imatch, _))
+    }
+
     /// Returns the comparison with a pattern and its name; `None` for other conditions.
     pub(crate) fn pattern(&self) -> Option<(Comparison, &'static str)> {
         match &self.test {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use database::Database;
+use fairness::{FairSemaphore, Network, Refusal};
 use indexmap::IndexMap;
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio_util::task::TaskTracker;
 
@@ -26,8 +27,13 @@ use crate::token::Access;
 const SHORT_PAUSE: Duration = Duration::from_millis(100);
 /// The range of the random pause, in milliseconds, before a subscription is tried again.
 const RETRY_PAUSE: std::ops::Range<u64> = 5_000..10_000;
-/// Subscriptions that are resolved at the same time.
-const MAX_RESOLVING: usize = 3;
+/// Subscriptions that are resolved at the same time. One network gets all but one of these places, since the trial of its
+/// filters may take long.
+const MAX_RESOLVING: usize = 4;
+/// The maximum number of subscriptions that wait to be resolved; all begin again when the tables change.
+const MAX_WAITING: usize = 1 << 20;
+/// How long a subscription waits in line before it gets in line again.
+const PLACE_LIMIT: Duration = Duration::from_secs(600);
 /// How long a subscription waits for the feed before the client gets an error.
 const FEED_WAIT_LIMIT: Duration = Duration::from_secs(3);
 /// Characters of a refusal that are logged.
@@ -44,6 +50,8 @@ pub(crate) struct Subscriber {
     pub(crate) access: Access,
     pub(crate) principal: Arc<Principal>,
     pub(crate) bindings: Arc<Bindings>,
+    /// The network on whose behalf its filters are tried.
+    pub(crate) network: Option<Network>,
 }
 
 /// The identity that policies apply to.
@@ -71,7 +79,7 @@ pub(crate) struct Changes {
     /// The setting of this name.
     pub(super) old_rows_bypass_rls: bool,
     subscriptions: Mutex<IndexMap<ChannelId, Entry>>,
-    permits: Semaphore,
+    permits: FairSemaphore,
     tasks: TaskTracker,
 }
 
@@ -104,7 +112,7 @@ impl Changes {
             exchange: Exchange::default(),
             state: watch::Sender::new(FeedState::Idle),
             subscriptions: Mutex::default(),
-            permits: Semaphore::new(MAX_RESOLVING),
+            permits: FairSemaphore::new(MAX_RESOLVING, MAX_WAITING),
             tasks,
         }
     }
@@ -148,7 +156,9 @@ impl Changes {
     /// Spawns the task that establishes a subscription.
     fn begin(self: &Arc<Self>, channel: ChannelId, subscriber: Arc<Subscriber>) -> Entry {
         let (changes, wanted) = (Arc::clone(self), Arc::clone(&subscriber));
-        let task = self.tasks.spawn(async move { changes.establish(channel, &wanted).await }).abort_handle();
+        let network = subscriber.network;
+        let establishing = async move { changes.establish(channel, &wanted).await };
+        let task = self.tasks.spawn(fairness::on_behalf_of(network, establishing)).abort_handle();
         Entry { subscriber, task }
     }
 
@@ -201,7 +211,13 @@ impl Changes {
     }
 
     async fn resolve(&self, subscriber: &Subscriber) -> Result<Vec<Target>, Failure> {
-        let Ok(_permit) = self.permits.acquire().await else { return Ok(Vec::new()) };
+        let _permit = loop {
+            match self.permits.acquire(subscriber.network, PLACE_LIMIT).await {
+                Ok(permit) => break permit,
+                Err(Refusal::Late | Refusal::Full) => tokio::time::sleep(SHORT_PAUSE).await,
+                Err(Refusal::Closed) => return Ok(Vec::new()),
+            }
+        };
         resolve::resolve(&self.database, &subscriber.access, &subscriber.bindings.0).await
     }
 
