@@ -189,7 +189,10 @@ pub(crate) async fn append(
     chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
 ) -> Result<(), Refusal> {
     const OPERATION: &str = "storage.tus.upload.part";
-    let limit = upload.target(OPERATION).size_limit(storage, bucket);
+    let target = upload.target(OPERATION);
+    // The bucket's rules may have changed since the upload began.
+    target.check(bucket, &upload.description())?;
+    let limit = target.size_limit(storage, bucket);
     let (part, failure) = upload::store_part(storage, chunks, upload.room(limit)).await.map_err(|error| {
         match (error, upload.length) {
             (Error::EntityTooLarge, Some(_)) => Refusal::LengthExceeded,

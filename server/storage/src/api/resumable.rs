@@ -191,10 +191,7 @@ impl Call<'_> {
             return Err(Refusal::TooLarge.into());
         }
         let about = upload.description();
-        // Only a type that the client declares is checked.
-        if metadata_value(&upload.metadata, "contentType").is_some() {
-            target.check(&bucket, &about)?;
-        }
+        target.check(&bucket, &about)?;
         target.rehearse(self.storage, caller, &about).await?;
         resumable::create(self.storage, caller, &upload).await?;
         let has_body = request.header(CONTENT_TYPE) == Some(BYTES);
