@@ -102,6 +102,17 @@ own_code as (
           and a.atttypid not in (select t.oid from closed_types t)),
       'is_unknown_to_writers',
         exists (select from pg_catalog.pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal)
+        -- Functions of its indexes.
+        or exists (
+          select
+          from pg_catalog.pg_index i
+          where i.indrelid = c.oid and (i.indisexclusion or exists (
+            select
+            from pg_catalog.pg_depend d
+            where d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = i.indexrelid
+              and d.refclassid in (
+                'pg_catalog.pg_proc'::pg_catalog.regclass, 'pg_catalog.pg_operator'::pg_catalog.regclass,
+                'pg_catalog.pg_opclass'::pg_catalog.regclass))))
         -- What a key changes in another table runs the code of that one.
         or exists (
           select
