@@ -1,5 +1,6 @@
 //! Finds the Deno that functions run on.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Returns the name of Deno's npm package for this machine (below `@deno/`); `None` if Deno has none for it.
@@ -14,17 +15,29 @@ fn package() -> Option<&'static str> {
 }
 
 /// Returns the first Deno in: the npm package of one of `projects` or of its parents, then `path` (as in `PATH`). If
-/// `named` is set, only that file is considered.
+/// `named` is set, only that file is considered. The npm package's script is no Deno, but starts one, whose memory and time
+/// nobody would watch; the program that it starts is returned in its place.
 pub(crate) fn find(named: Option<&Path>, projects: &[PathBuf], path: &str) -> Option<PathBuf> {
-    if let Some(named) = named {
-        return named.is_file().then(|| named.to_owned());
-    }
     let of_package = package().map(|package| Path::new("node_modules/@deno").join(package).join("deno"));
+    if let Some(named) = named {
+        return program(named, of_package.as_deref());
+    }
     let packages = of_package.iter().flat_map(|file| {
         projects.iter().flat_map(|project| project.ancestors()).map(move |folder| folder.join(file))
     });
     let on_path = std::env::split_paths(path).map(|folder| folder.join("deno"));
-    packages.chain(on_path).find(|file| file.is_file())
+    packages.chain(on_path).find_map(|file| program(&file, of_package.as_deref()))
+}
+
+/// Returns `file`, or the program of `package` that it starts if it is a script; `None` if there is no program.
+fn program(file: &Path, package: Option<&Path>) -> Option<PathBuf> {
+    let mut begin = [0; 2];
+    let read = std::fs::File::open(file).and_then(|mut file| file.read(&mut begin));
+    if !file.is_file() || read.is_ok() && begin != *b"#!" {
+        return file.is_file().then(|| file.to_owned());
+    }
+    let (script, package) = (file.canonicalize().ok()?, package?);
+    script.ancestors().map(|folder| folder.join(package)).find(|program| program.is_file())
 }
 
 #[cfg(test)]
@@ -46,7 +59,15 @@ mod tests {
         assert_eq!(find(None, &projects, &path), Some(of_path.clone()));
         let of_project = write(&format!("project/node_modules/@deno/{}/deno", package().unwrap_or_default()));
         assert_eq!(find(None, &projects, &path), Some(of_project));
-        assert_eq!(find(Some(&of_path), &projects, &path), Some(of_path));
+        assert_eq!(find(Some(&of_path), &projects, &path), Some(of_path.clone()));
+        // The script of the npm package starts the program of another one.
+        let script = write("project/node_modules/deno/bin.cjs");
+        std::fs::write(&script, "#!/usr/bin/env node\n").unwrap();
+        let link = folder.path().join("linked");
+        std::os::unix::fs::symlink(&script, &link).unwrap();
+        assert_eq!(find(Some(&link), &[], ""), find(None, &projects, ""));
+        std::fs::write(&of_path, "#!/bin/sh\n").unwrap();
+        assert_eq!(find(Some(&of_path), &[], ""), None);
         assert_eq!(find(Some(Path::new("/nowhere/deno")), &projects, &path), None);
     }
 }
