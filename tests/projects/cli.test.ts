@@ -1,0 +1,151 @@
+// The stock Supabase CLI against a server with data: what it can do without Docker works, and nothing of the platform
+// changes, also where it drops all that is not the platform's.
+
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { connect } from '../support/client.ts'
+import { Server } from '../support/server.mjs'
+
+const run = promisify(execFile)
+const program = path.resolve(import.meta.dirname, '../../node_modules/.bin/supabase')
+
+/** What of the platform no tool may change: schemas and their owners, and how much there is of everything else. */
+const PLATFORM = `
+  select jsonb_build_object(
+    'schemas', (select jsonb_object_agg(nspname, nspowner::regrole) from pg_namespace
+                where nspname !~ '^pg_' and nspname not in ('information_schema', 'supabase_migrations')),
+    'event triggers', (select jsonb_agg(evtname order by 1) from pg_event_trigger),
+    'triggers', (select count(*) from pg_trigger where not tgisinternal),
+    'policies', (select count(*) from pg_policy where polrelid in ('storage.objects'::regclass, 'storage.buckets'::regclass)),
+    'functions', (select count(*) from pg_proc p join pg_namespace n on n.oid = p.pronamespace where nspname <> 'public'),
+    'relations', (select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                  where nspname not in ('public', 'supabase_migrations') and nspname !~ '^pg_'),
+    'extensions', (select jsonb_agg(extname order by 1) from pg_extension),
+    'objects', (select count(*) from storage.objects),
+    'publications', (select jsonb_agg(pubname order by 1) from pg_publication where pubname = 'supabase_realtime'))`
+
+/** The project's tables, as far as the tests use them. */
+interface Shop {
+  public: {
+    Tables: {
+      goods: {
+        Row: { id: number; name: string }
+        Insert: { id: number; name: string }
+        Update: { name?: string }
+        Relationships: []
+      }
+    }
+    Views: Record<string, never>
+    Functions: Record<string, never>
+  }
+}
+
+let folder: string
+let dataDir: string
+let server: Server
+let database: string
+
+/** Runs the CLI and returns what it prints. */
+async function supabase(...words: string[]) {
+  const running = run(program, [...words, '--yes'], {
+    cwd: folder,
+    timeout: 60_000,
+    env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', DO_NOT_TRACK: '1', CI: '1' },
+  })
+  // Some commands read what they are given, to its end.
+  running.child.stdin?.end()
+  const { stdout, stderr } = await running
+  return stdout + stderr
+}
+
+const remote = () => `--remote=${database}`
+const platform = async () => JSON.parse(await server.psql(PLATFORM)) as Record<string, unknown>
+const service = () => connect<Shop>(server.access.url, server.access.serviceKey)
+
+/** Starts the server of the project. */
+async function start() {
+  server = await Server.start({ project: folder, dataDir })
+  const status = await server.status()
+  database = status.DB_URL ?? ''
+}
+
+/** Uses all that the platform has rows for. */
+async function use() {
+  const client = service()
+  const email = `fan-${String(Date.now())}@club.example`
+  const user = await client.auth.admin.createUser({ email, password: 'correct horse' })
+  expect(user.error).toBeNull()
+  const listed = await client.storage.from('papers').list()
+  expect(listed.data).toMatchObject([{ name: 'a.txt' }])
+  const downloaded = await client.storage.from('papers').download('a.txt')
+  expect(await downloaded.data?.text()).toBe('a paper')
+  const goods = await client.from('goods').upsert({ id: 1, name: 'lamp' }).select()
+  expect(goods).toMatchObject({ error: null, data: [{ name: 'lamp' }] })
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'basalt-cli-'))
+  dataDir = await mkdtemp(path.join(tmpdir(), 'basalt-test-'))
+  await cp(path.join(import.meta.dirname, 'cli'), folder, { recursive: true })
+  await start()
+  const { storage } = service()
+  expect((await storage.createBucket('papers', { public: true })).error).toBeNull()
+  expect((await storage.from('papers').upload('a.txt', 'a paper')).error).toBeNull()
+}, 120_000)
+afterAll(async () => {
+  await server.stop()
+  await Promise.all([folder, dataDir].map((name) => rm(name, { recursive: true, force: true })))
+})
+
+describe('the CLI', () => {
+  test('lists, fetches, repairs and applies migrations', async () => {
+    const before = await platform()
+    expect(await supabase('migration', 'list', remote())).toContain('20260102000000')
+    await supabase('migration', 'repair', remote(), '--status', 'reverted', '20260102000000')
+    await supabase('migration', 'repair', remote(), '--status', 'applied', '20260102000000')
+    await rm(path.join(folder, 'supabase/migrations'), { recursive: true })
+    await supabase('migration', 'fetch', remote())
+    expect(await readdir(path.join(folder, 'supabase/migrations'))).toHaveLength(2)
+    await supabase('migration', 'new', 'third')
+    await supabase('migration', 'up', remote())
+    expect(await supabase('db', 'push', remote())).toContain('up to date')
+    expect(await supabase('db', 'query', remote(), 'select name from goods')).toContain('chair')
+    expect(await platform()).toEqual(before)
+  })
+
+  test('describes the database', async () => {
+    const before = await platform()
+    expect(await supabase('gen', 'types', remote())).toMatch(/goods\W+Row/)
+    expect(await supabase('inspect', 'db', 'table-stats', remote())).toContain('public.goods')
+    await supabase('db', 'advisors', remote())
+    await supabase('db', 'pull', '--declarative', remote())
+    expect(
+      await readdir(path.join(folder, 'supabase/schemas'), { recursive: true }),
+    ).not.toHaveLength(0)
+    expect(await platform()).toEqual(before)
+  })
+
+  test.each([
+    ['a reset', ['db', 'reset']],
+    ['a migration that is taken back', ['migration', 'down', '--last', '1']],
+  ])(
+    'leaves the platform as it is with %s, and the server goes on and starts again',
+    async (_, words) => {
+      await use()
+      const before = await platform()
+      await supabase(...words, remote())
+      expect(await platform()).toEqual(before)
+      await use()
+      await server.stop({ keepData: true })
+      await start()
+      await use()
+      expect(await platform()).toEqual(before)
+    },
+  )
+})

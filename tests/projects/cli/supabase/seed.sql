@@ -1,0 +1,1 @@
+insert into public.goods (id, name) values (2, 'chair');
