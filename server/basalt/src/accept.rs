@@ -36,7 +36,7 @@ use request_line::RequestLineEncoder;
 use slots::{ConnectionSlot, ConnectionSlots};
 
 /// The maximum number of concurrent requests on one HTTP/2 connection.
-const MAX_STREAMS: u32 = 200;
+const MAX_STREAMS: u32 = 100;
 /// How often a silent HTTP/2 connection is pinged.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 /// How long a connection may take to end after it was told to (in HTTP/2, by a GOAWAY frame).

@@ -10,6 +10,8 @@ pub enum Network {
     V4(Ipv4Addr),
     /// The first 64 bits of an address.
     V6(u64),
+    /// The first 48 bits of an address, which a site gets at most, with all their networks. Source: RFC 6177.
+    Site(u64),
 }
 
 impl Network {
@@ -26,6 +28,21 @@ impl Network {
     }
 }
 
+impl Network {
+    /// Returns the site of a network of IPv6.
+    pub(crate) const fn site(self) -> Option<Self> {
+        match self {
+            Self::V6(bits) => Some(Self::Site(bits >> 16)),
+            Self::V4(_) | Self::Site(_) => None,
+        }
+    }
+
+    /// Returns the network and its site, if it has one.
+    pub(crate) fn with_site(self) -> impl Iterator<Item = Self> {
+        std::iter::once(self).chain(self.site())
+    }
+}
+
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -33,6 +50,10 @@ impl fmt::Display for Network {
             Self::V6(bits) => {
                 let part = |index: u32| bits >> (48 - 16 * index) & 0xffff;
                 write!(f, "{:x}:{:x}:{:x}:{:x}::/64", part(0), part(1), part(2), part(3))
+            }
+            Self::Site(bits) => {
+                let part = |index: u32| bits >> (32 - 16 * index) & 0xffff;
+                write!(f, "{:x}:{:x}:{:x}::/48", part(0), part(1), part(2))
             }
         }
     }

@@ -12,6 +12,8 @@ use crate::Network;
 
 /// How many times as many permits as are free a network may hold: with 3, three quarters of all if it is alone.
 const THRESHOLD: usize = 3;
+/// The same for all networks of one site: seven eighths if it is alone.
+const SITE_THRESHOLD: usize = 7;
 
 /// A semaphore whose permits, and whose places in the queue, are divided between networks. Cheap to clone: clones share
 /// the permits.
@@ -33,8 +35,10 @@ type Holder = Option<Network>;
 /// Between two calls, none of those who wait may be given a permit.
 struct State {
     free: usize,
-    /// How many permits each network holds.
+    /// How many permits each network holds, and each site.
     held: HashMap<Network, usize>,
+    /// The maximum number of permits of a network, as a multiple of those that are free.
+    threshold: usize,
     /// How many callers wait.
     waiting: usize,
     /// The callers that wait, in the order of their arrival.
@@ -90,6 +94,7 @@ impl FairSemaphore {
         let state = State {
             free: permits,
             held: HashMap::new(),
+            threshold: THRESHOLD,
             waiting: 0,
             queues: HashMap::new(),
             turns: VecDeque::new(),
@@ -97,6 +102,13 @@ impl FairSemaphore {
             is_closed: false,
         };
         Self(Arc::new(Inner { permits, queue, state: Mutex::new(state), unused: Notify::new() }))
+    }
+
+    /// Leaves half of the permits to others when a network is alone, in place of a quarter: for callers that want many of
+    /// them at once.
+    pub fn in_halves(self) -> Self {
+        self.0.state.lock().threshold = 1;
+        self
     }
 
     /// Returns a permit if there is one for `holder` now.
@@ -213,10 +225,16 @@ impl State {
     /// Reports whether `holder` may have `number` more permits: whether it would be given the last of them if it took
     /// them one after the other.
     fn admits(&self, holder: Holder, number: usize) -> bool {
-        let held = |network| self.held.get(&network).copied().unwrap_or_default();
         let Some(left) = self.free.checked_sub(number) else { return false };
+        let admits = |network: Network, threshold| {
+            let held = self.held.get(&network).copied().unwrap_or_default();
+            held + number <= (left + 1).saturating_mul(threshold)
+        };
         !self.is_closed
-            && holder.is_none_or(|network| held(network) + number <= (left + 1).saturating_mul(THRESHOLD))
+            && holder.is_none_or(|network| {
+                admits(network, self.threshold)
+                    && network.site().is_none_or(|site| admits(site, self.threshold.max(SITE_THRESHOLD)))
+            })
     }
 
     /// Takes `number` permits for `holder`; reports whether there were as many.
@@ -224,7 +242,7 @@ impl State {
         let is_admitted = self.admits(holder, number);
         if is_admitted {
             self.free -= number;
-            if let Some(network) = holder {
+            for network in holder.into_iter().flat_map(Network::with_site) {
                 *self.held.entry(network).or_default() += number;
             }
         }
@@ -233,11 +251,12 @@ impl State {
 
     fn release(&mut self, holder: Holder, number: usize) {
         self.free += number;
-        let Some(network) = holder else { return };
-        if let Some(held) = self.held.get_mut(&network) {
-            *held -= number;
-            if *held == 0 {
-                self.held.remove(&network);
+        for network in holder.into_iter().flat_map(Network::with_site) {
+            if let Some(held) = self.held.get_mut(&network) {
+                *held -= number;
+                if *held == 0 {
+                    self.held.remove(&network);
+                }
             }
         }
     }
@@ -359,6 +378,20 @@ mod tests {
         drop((first, others));
         assert_eq!(semaphore.held(), 0);
         assert!(semaphore.0.state.lock().held.is_empty(), "nothing is kept of who holds nothing");
+    }
+
+    #[test]
+    fn the_networks_of_a_site_leave_some_to_others() {
+        let semaphore = FairSemaphore::new(256, 0);
+        let of = |address: &str| Network::of(address.parse().unwrap());
+        let site = [1, 2, 3, 4, 5].map(|last| of(&format!("2001:db8:1:{last}::1")));
+        let held: Vec<_> = site.iter().map(|network| take_all(&semaphore, *network)).collect();
+        assert_eq!(held.iter().map(Vec::len).sum::<usize>(), 224);
+        assert_eq!(held[0].len(), 192);
+        assert!(semaphore.has_room(of("2001:db8:2:1::1")) && semaphore.has_room(network(1)));
+        drop(held);
+        assert!(semaphore.0.state.lock().held.is_empty());
+        assert_eq!(take_all(&semaphore.in_halves(), network(1)).len(), 128);
     }
 
     #[test]

@@ -38,8 +38,6 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// The size of a body that is not announced: the gateway's limit by default.
-const UNKNOWN_SIZE: u64 = 16 << 20;
 /// How many processes a call is sent to at most, if they end before they read any of it.
 const MOST_PROCESSES: usize = 3;
 /// The caller of a function and the id of the call.
@@ -76,13 +74,12 @@ impl IncomingCall {
         self.upgrade.is_some()
     }
 
-    /// Returns the size of its body in bytes. If that is not announced, and the body does not end with its first part, it
-    /// is assumed to be as large as it may be by default.
-    pub(crate) fn size(&self) -> u64 {
+    /// Returns the size of its body in bytes; `None` if that is not announced and the body does not end with its first part.
+    pub(crate) fn size(&self) -> Option<u64> {
         match Upload::of(self.request.headers(), self.request.method(), !self.body.is_end_stream()) {
-            Upload::Nothing => 0,
-            Upload::Length(length) => length,
-            Upload::Chunks => UNKNOWN_SIZE,
+            Upload::Nothing => Some(0),
+            Upload::Length(length) => Some(length),
+            Upload::Chunks => None,
         }
     }
 }
@@ -100,7 +97,9 @@ pub(crate) async fn relay(
 ) -> Result<Response, Error> {
     let limits = &slot.host.settings.limits;
     let begun = Instant::now();
-    let IncomingCall { request, body, upgrade } = incoming;
+    let IncomingCall { request, mut body, upgrade } = incoming;
+    let room = call.room().cloned();
+    body.fill(room.clone());
     let mut outgoing = outgoing(request, body, &origin, upgrade.is_some());
     let mut processes = 1;
     let sent = loop {
@@ -116,6 +115,7 @@ pub(crate) async fn relay(
     let (mut head, connection) = match sent {
         Ok(answered) => answered,
         Err(Failure::Late) => return Err(Error::Idle(limits.request)),
+        Err(Failure::Caller) if room.is_some_and(|room| room.is_full()) => return Err(Error::Busy),
         Err(Failure::Caller) => return Err(Error::Body),
         Err(Failure::Broken | Failure::Unreachable | Failure::Unsent(_)) => {
             return Err(match Box::pin(call.worker.end_within(END_LIMIT)).await {

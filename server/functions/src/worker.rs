@@ -5,6 +5,7 @@ mod connection;
 mod connections;
 mod output;
 mod process;
+mod room;
 mod slot;
 
 use std::os::unix::process::ExitStatusExt as _;

@@ -24,7 +24,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 const MIN_RATE: u32 = 512;
 /// The unit of the memory for bodies, in bytes. A body up to this size is not counted: the number of requests is limited,
 /// and most have less.
-pub(crate) const UNIT: u64 = 64 << 10;
+pub(crate) const UNIT: u64 = 16 << 10;
 
 /// Nothing is wrong with the body so far.
 const FINE: u8 = 0;
@@ -40,8 +40,47 @@ pub(crate) fn memory(size: ::settings::Bytes) -> FairSemaphore {
     FairSemaphore::new(usize::try_from(size.0 / UNIT).unwrap_or(usize::MAX), 0)
 }
 
+/// The memory for bodies, in the extensions of requests to a service that streams bodies: for the few that it keeps.
+#[derive(Clone)]
+pub struct BodyMemory {
+    memory: FairSemaphore,
+    network: Option<Network>,
+}
+
+/// Memory that a body takes, which is free again when this is dropped.
+#[derive(Default)]
+pub struct HeldMemory {
+    permit: Option<Permit>,
+    /// Up to how many bytes it is held.
+    counted: u64,
+}
+
+impl BodyMemory {
+    pub(crate) fn new(memory: &FairSemaphore, network: Option<Network>) -> Self {
+        Self { memory: memory.clone(), network }
+    }
+
+    /// Makes `held` enough for `size` bytes; reports whether there was as much.
+    pub fn hold(&self, size: u64, held: &mut HeldMemory) -> bool {
+        while held.counted < size {
+            let is_taken = match held.permit.as_mut() {
+                Some(permit) => permit.grow(),
+                None => {
+                    held.permit = self.memory.try_acquire(self.network);
+                    held.permit.is_some()
+                }
+            };
+            if !is_taken {
+                return false;
+            }
+            held.counted += UNIT;
+        }
+        true
+    }
+}
+
 /// The memory for bodies, and the network whose share of it a request takes.
-type Memory<'a> = (&'a FairSemaphore, Option<Network>);
+pub(crate) type Memory<'a> = (&'a FairSemaphore, Option<Network>);
 
 /// The outcome of reading a body, set by [`WatchedBody`]. It holds the body's memory until the request is answered.
 pub(crate) struct BodyWatch(Option<Arc<Outcome>>);
@@ -49,7 +88,7 @@ pub(crate) struct BodyWatch(Option<Arc<Outcome>>);
 #[derive(Default)]
 struct Outcome {
     verdict: AtomicU8,
-    memory: Mutex<Option<Permit>>,
+    memory: Mutex<HeldMemory>,
 }
 
 impl BodyWatch {
@@ -105,8 +144,7 @@ fn watch(request: &mut Request, limit: u64, memory: Option<Memory<'_>>) -> BodyW
         limit,
         received: 0,
         patience: MAX_PAUSE,
-        memory: memory.map(|(memory, network)| (memory.clone(), network)),
-        counted: UNIT,
+        memory: memory.map(|(memory, network)| BodyMemory::new(memory, network)),
         outcome: Arc::clone(&outcome),
     };
     let watched = stream::unfold(incoming, |mut incoming| async move {
@@ -125,9 +163,7 @@ struct WatchedBody {
     /// How long the sender may be waited for. Each wait takes from it and each byte adds to it, up to [`MAX_PAUSE`]. Time in
     /// which the service does not read is not the sender's fault.
     patience: Duration,
-    memory: Option<(FairSemaphore, Option<Network>)>,
-    /// Up to how many bytes memory has been taken.
-    counted: u64,
+    memory: Option<BodyMemory>,
     outcome: Arc<Outcome>,
 }
 
@@ -159,22 +195,13 @@ impl WatchedBody {
 
     /// Takes memory for what has been received; reports whether there was as much.
     fn take_memory(&mut self) -> bool {
-        let Some((memory, network)) = &self.memory else { return true };
-        while self.counted < self.received {
-            let mut held = self.outcome.memory.lock();
-            let is_taken = match held.as_mut() {
-                Some(permit) => permit.grow(),
-                None => {
-                    *held = memory.try_acquire(*network);
-                    held.is_some()
-                }
-            };
-            if !is_taken {
-                return false;
+        match &self.memory {
+            // The first unit of each is not counted.
+            Some(memory) if self.received > UNIT => {
+                memory.hold(self.received - UNIT, &mut self.outcome.memory.lock())
             }
-            self.counted += UNIT;
+            _ => true,
         }
-        true
     }
 
     fn refuse(&self, verdict: u8, reason: &'static str) -> io::Error {

@@ -1,8 +1,8 @@
-//! The connections to this server that clients hold through a proxy.
+//! The connections to this server that clients hold by their requests.
 //!
-//! Without a proxy the server divides its connections between the networks of its peers, before there is a request.
-//! Behind one, all peers are the proxy, and the client's network is known only from a request: so each running request,
-//! and each socket, counts for its client as one of the proxy's connections.
+//! The server divides its connections between the networks of its peers, before there is a request. Behind a proxy, all
+//! peers are the proxy, and the client's network is known only from a request; and a connection of HTTP/2 carries many
+//! requests. So each running request, and each socket, counts for its client's network as a connection.
 
 use std::sync::{Arc, OnceLock};
 

@@ -17,8 +17,8 @@ use crate::metrics::ServiceMetrics;
 use crate::request_id::{SB_REQUEST_ID, X_REQUEST_ID};
 use crate::trace::RequestSpan;
 use crate::{
-    Bearer, BearerSource, Caller, Gateway, Names, RequestId, body_limit, caller, cors, credentials,
-    forwarded, request_limits, response,
+    Bearer, BearerSource, BodyMemory, Caller, Gateway, Names, RequestId, body_limit, caller, cors,
+    credentials, forwarded, request_limits, response,
 };
 
 /// An endpoint that runs a service behind the gateway.
@@ -133,6 +133,9 @@ impl<E: Endpoint> Face<E> {
             external_url: inner.external_url.clone(),
         });
         let memory = (!self.streams_bodies).then_some((&inner.body_memory, record.network));
+        if self.streams_bodies {
+            request.extensions_mut().insert(BodyMemory::new(&inner.body_memory, record.network));
+        }
         let Ok(watch) = body_limit::apply(&mut request, self.body_limit, memory) else {
             return body_limit::too_large(self.body_limit);
         };

@@ -35,6 +35,7 @@ use poem::{Endpoint, Response};
 use telemetry::Tracer;
 use tokens::Keys;
 
+pub use body_limit::{BodyMemory, HeldMemory};
 pub use caller::{Bearer, BearerSource, Caller};
 pub use coding::accepts_coding;
 pub use connections::HeldConnection;
@@ -115,11 +116,10 @@ impl Gateway {
         }))
     }
 
-    /// Divides the server's `number` of connections between the networks of callers, if they come through proxies and
-    /// networks have shares. The server has to keep the [`HeldConnection`] of each response.
+    /// Divides the server's `number` of connections between the networks of callers, if networks have shares. The server has
+    /// to keep the [`HeldConnection`] of each response.
     pub fn divide_connections(&self, number: usize) {
-        let Settings { network_shares, trusted_proxies, .. } = self.0.settings;
-        if network_shares && trusted_proxies > 0 {
+        if self.0.settings.network_shares {
             self.0.connections.divide(number);
         }
     }

@@ -299,7 +299,7 @@ async fn senders_that_never_finish_a_body_get_408() {
 
 #[tokio::test]
 async fn bodies_share_the_memory_that_there_is_for_them() {
-    const UNIT: usize = 64 << 10;
+    const UNIT: usize = 16 << 10;
     let settings = Settings {
         body_limit: settings::Bytes(1 << 20),
         body_memory: settings::Bytes(16 * UNIT as u64),

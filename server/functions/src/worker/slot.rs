@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use super::backoff::{Backoff, Progress};
 use super::process::Launch;
+use super::room::{Room, UNIT};
 use super::{BootedProcess, END_LIMIT, End, Worker, boot, supervise};
 use crate::Error;
 use crate::metrics::Metrics;
@@ -23,8 +24,6 @@ use crate::settings::{DeployedFunction, Settings};
 /// The longest time that a call waits for a restart. If it would take longer, the call is refused.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The unit of the memory for bodies, in bytes. A body up to this size is not counted: the number of calls is limited.
-const BODY_UNIT: u64 = 64 << 10;
 /// The part of a function's memory that may be filled with the bodies of its calls.
 const BODY_PART: u64 = 4;
 
@@ -53,7 +52,7 @@ pub(crate) struct Slot {
     permits: FairSemaphore,
     /// A permit for each WebSocket that may be open. Sockets are long and mostly idle, so they are no calls.
     sockets: FairSemaphore,
-    /// A permit for each [`BODY_UNIT`] of the bodies of the calls that may be in the process.
+    /// A permit for each [`UNIT`] of the bodies of the calls that may be in the process.
     bodies: FairSemaphore,
     current: Mutex<Option<Arc<Worker>>>,
     /// Held while a process is being started.
@@ -75,8 +74,17 @@ pub(crate) struct Call {
 /// A call's permits.
 struct Permits {
     _call: Permit,
-    /// For its body; `None` if that is small.
+    /// For its body; `None` if that is small, or its size is not known.
     _body: Option<Permit>,
+    /// For its body if its size is not known.
+    room: Option<Room>,
+}
+
+impl Call {
+    /// Returns the room for its body if the size of that is not known.
+    pub(crate) fn room(&self) -> Option<&Room> {
+        self.permits.as_ref()?.room.as_ref()
+    }
 }
 
 impl Drop for Call {
@@ -90,8 +98,8 @@ impl Slot {
         let limits = &host.settings.limits;
         let permits = FairSemaphore::new(limits.concurrency, limits.queue);
         let sockets = FairSemaphore::new(limits.sockets, 0);
-        let bodies = usize::try_from(limits.memory.0 / BODY_PART / BODY_UNIT).unwrap_or(usize::MAX);
-        let bodies = FairSemaphore::new(bodies, limits.queue);
+        let bodies = usize::try_from(limits.memory.0 / BODY_PART / UNIT).unwrap_or(usize::MAX);
+        let bodies = FairSemaphore::new(bodies, limits.queue).in_halves();
         host.metrics.begin(&deployed.name);
         Arc::new(Self {
             host,
@@ -122,7 +130,7 @@ impl Slot {
         self.sockets.held()
     }
 
-    /// Admits one call with a body of `size` bytes, or one WebSocket, to the function's process, which is started if it
+    /// Admits one call with a body of `size` bytes (`None` if that is not known), or one WebSocket, to the function's process, which is started if it
     /// does not run. A large body waits until the process has room for it: a process that runs out of memory would end,
     /// and all calls in it.
     ///
@@ -130,16 +138,24 @@ impl Slot {
     /// [`Error::Idle`] when no other call ended in time,
     /// [`Error::Boot`] and [`Error::NoDeno`] when the process cannot be started, [`Error::Stopping`] when the server
     /// stops.
-    pub(crate) async fn admit(self: &Arc<Self>, is_socket: bool, size: u64) -> Result<Call, Error> {
+    pub(crate) async fn admit(self: &Arc<Self>, is_socket: bool, size: Option<u64>) -> Result<Call, Error> {
         let caller = fairness::caller();
         let limit = self.host.settings.limits.request;
-        let body = if size > BODY_UNIT {
-            let units = usize::try_from(size / BODY_UNIT).unwrap_or(usize::MAX);
-            let room = Box::pin(self.bodies.acquire_many(caller, units, limit)).await;
-            Some(room.map_err(|refusal| refused(refusal, limit))?)
-        } else {
-            None
+        // Of an unknown size, the first unit is taken, and the others as they arrive.
+        let units = match size {
+            Some(size) if size <= UNIT => 0,
+            Some(size) => usize::try_from(size / UNIT).unwrap_or(usize::MAX),
+            None => 1,
         };
+        let (mut body, mut room) = (None, None);
+        if units > 0 {
+            let permit = Box::pin(self.bodies.acquire_many(caller, units, limit)).await;
+            let permit = permit.map_err(|refusal| refused(refusal, limit))?;
+            match size {
+                Some(_) => body = Some(permit),
+                None => room = Some(Room::new(permit)),
+            }
+        }
         let call = if is_socket {
             // A socket may stay open for minutes, so there is no queue.
             self.sockets.try_acquire(caller).ok_or(Error::Busy)?
@@ -153,7 +169,7 @@ impl Slot {
                 }
             }
         };
-        self.enter_any(Permits { _call: call, _body: body }).await
+        self.enter_any(Permits { _call: call, _body: body, room }).await
     }
 
     /// Lets a call that its process has not read into the next process, after the end of the first.

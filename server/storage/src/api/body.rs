@@ -4,6 +4,7 @@
 use std::ops::RangeInclusive;
 
 use futures_util::StreamExt as _;
+use gateway::{BodyMemory, HeldMemory};
 use poem::Request;
 use poem::http::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
@@ -16,7 +17,8 @@ const MAX_LENGTH: usize = 2 << 20;
 /// Reads the body of `request` as JSON. An empty one is null where no content type says that it is JSON, or where
 /// `may_be_empty`.
 ///
-/// Errors: [`Error::InvalidJson`], [`Error::EntityTooLarge`], [`Error::InvalidContent`] when the sender breaks off.
+/// Errors: [`Error::InvalidJson`], [`Error::EntityTooLarge`], [`Error::InvalidContent`] when the sender breaks off,
+/// [`Error::SlowDown`] when too many bodies are read at the same time.
 pub(super) async fn json(request: &mut Request, may_be_empty: bool) -> Result<Value, Error> {
     json_up_to(request, may_be_empty, MAX_LENGTH).await
 }
@@ -31,12 +33,17 @@ pub(super) async fn json_up_to(
 ) -> Result<Value, Error> {
     let mut chunks = request.take_body().into_bytes_stream();
     let mut body = Vec::new();
+    let memory = request.extensions().get::<BodyMemory>();
+    let mut held = HeldMemory::default();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|error| Error::InvalidContent(error.to_string()))?;
         if body.len() + chunk.len() > max_length {
             return Err(Error::EntityTooLarge);
         }
         body.extend_from_slice(&chunk);
+        if memory.is_some_and(|memory| !memory.hold(body.len() as u64, &mut held)) {
+            return Err(Error::SlowDown);
+        }
     }
     let says_json = request.header(CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
     if body.is_empty() {

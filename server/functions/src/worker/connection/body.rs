@@ -9,6 +9,8 @@ use futures_util::FutureExt as _;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
+use crate::worker::room::Room;
+
 /// The number of bytes after which [`Body::gather`] ends.
 const MOST_GATHERED: usize = 64 << 10;
 
@@ -18,9 +20,16 @@ pub(crate) struct Body {
     /// A part that has arrived before it was asked for.
     first: Option<io::Result<Frame<Bytes>>>,
     rest: BoxBody<Bytes, io::Error>,
+    /// What it may fill; `None` if that is not limited here.
+    room: Option<Room>,
 }
 
 impl Body {
+    /// Lets it fill `room`, and break off where that is full.
+    pub(crate) fn fill(&mut self, room: Option<Room>) {
+        self.room = room;
+    }
+
     /// Waits until the first part, or the end, has arrived.
     pub(crate) async fn begin(&mut self) {
         if self.first.is_some() || self.rest.is_end_stream() {
@@ -72,7 +81,7 @@ impl Body {
 
 impl From<poem::Body> for Body {
     fn from(body: poem::Body) -> Self {
-        Self { first: None, rest: body.into() }
+        Self { first: None, rest: body.into(), room: None }
     }
 }
 
@@ -82,10 +91,16 @@ impl HttpBody for Body {
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let this = self.get_mut();
-        match this.first.take() {
+        let part = match this.first.take() {
             Some(first) => Poll::Ready(Some(first)),
             None => Pin::new(&mut this.rest).poll_frame(context),
+        };
+        if let (Poll::Ready(Some(Ok(frame))), Some(room)) = (&part, &this.room)
+            && !room.take(frame.data_ref().map_or(0, Bytes::len))
+        {
+            return Poll::Ready(Some(Err(io::Error::other("the function has no memory for the body"))));
         }
+        part
     }
 
     fn is_end_stream(&self) -> bool {
