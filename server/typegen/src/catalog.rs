@@ -1,10 +1,11 @@
 //! The system catalogs, as `introspect.sql` reads them.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use crate::collation::collate;
+use crate::nullability;
 use crate::references::Reference;
 
 #[derive(Debug, Deserialize)]
@@ -12,6 +13,8 @@ pub(crate) struct Catalog {
     pub(crate) relations: Vec<Relation>,
     pub(crate) functions: Vec<Function>,
     pub(crate) types: Vec<Type>,
+    /// The described views, and those that they select from.
+    views: Vec<Definition>,
     /// Set by [`Self::with_references`].
     #[serde(skip)]
     pub(crate) references: Vec<Reference>,
@@ -25,6 +28,9 @@ pub(crate) struct Relation {
     pub(crate) schema: String,
     pub(crate) name: String,
     kind: String,
+    /// Whether it is a view that rows can be inserted into.
+    pub(crate) is_insertable: bool,
+    /// Whether it is a view whose rows can be updated.
     pub(crate) is_updatable: bool,
     pub(crate) columns: Vec<Column>,
 }
@@ -32,22 +38,40 @@ pub(crate) struct Relation {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Column {
     pub(crate) name: String,
+    pub(crate) number: i64,
     /// The type's internal name; for a domain, that of its base type.
     pub(crate) format: String,
+    /// The schema of the type of this name.
+    pub(crate) type_schema: String,
+    /// False for a view's column, too, if it comes from one that cannot be null.
     pub(crate) is_nullable: bool,
     has_default: bool,
     /// `a` for always, `d` for by default, else empty.
     identity: String,
+    is_generated: bool,
     pub(crate) is_updatable: bool,
+    /// Only of a view's column.
+    pub(crate) comment: Option<String>,
+}
+
+/// A view's query.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Definition {
+    pub(crate) id: i64,
+    /// The text form of the parse tree.
+    pub(crate) definition: String,
+    /// The relations and numbers of columns that it reads and that cannot be null.
+    pub(crate) non_null_columns: Vec<(i64, i64)>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Function {
+    id: i64,
     pub(crate) schema: String,
     pub(crate) name: String,
     pub(crate) arguments: Vec<Argument>,
-    pub(crate) identity_arguments: String,
-    pub(crate) result: String,
+    argument_types: String,
+    result: String,
     pub(crate) return_type_id: i64,
     pub(crate) return_relation_id: Option<i64>,
     pub(crate) is_set: bool,
@@ -74,8 +98,8 @@ pub(crate) struct Type {
     pub(crate) labels: Vec<String>,
     /// The attributes of a composite type.
     pub(crate) attributes: Vec<Attribute>,
-    /// Whether it is the row type of a relation or a composite type.
-    pub(crate) is_row: bool,
+    /// The relation or composite type whose row type it is.
+    pub(crate) relation_id: Option<i64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -85,19 +109,34 @@ pub(crate) struct Attribute {
 }
 
 impl Relation {
+    /// Reports whether it is a table of this database, not a foreign one.
+    pub(crate) fn is_local_table(&self) -> bool {
+        matches!(&*self.kind, "r" | "p")
+    }
+
+    pub(crate) fn is_materialized(&self) -> bool {
+        self.kind == "m"
+    }
+
     pub(crate) fn is_table(&self) -> bool {
         matches!(&*self.kind, "r" | "p" | "f")
     }
 }
 
 impl Column {
-    pub(crate) fn is_always_generated_identity(&self) -> bool {
-        self.identity == "a"
+    /// Reports whether only Postgres sets its values: it is `generated always`, from other columns or as an identity.
+    pub(crate) fn is_always_generated(&self) -> bool {
+        self.is_generated || self.identity == "a"
+    }
+
+    pub(crate) fn is_identity(&self) -> bool {
+        !self.identity.is_empty()
     }
 
     /// Reports whether an insert need not contain it.
     pub(crate) fn is_optional(&self) -> bool {
-        self.is_nullable || self.has_default || !self.identity.is_empty()
+        // What is generated from other columns has a default, too.
+        self.is_nullable || self.has_default || self.is_identity()
     }
 }
 
@@ -119,10 +158,14 @@ impl Function {
 }
 
 impl Catalog {
-    /// Parses the document and sorts everything into the order of the generated text.
+    /// Parses the document, sorts everything into the order of the generated text, and finds out which columns of views
+    /// cannot be null.
     pub(crate) fn parse(json: &str) -> serde_json::Result<Self> {
         let mut catalog: Self = serde_json::from_str(json)?;
-        catalog.relations.sort_by(|a, b| collate(&a.name, &b.name));
+        nullability::apply(&mut catalog.relations, &catalog.views);
+        catalog
+            .relations
+            .sort_by(|a, b| collate(&a.schema, &b.schema).then_with(|| collate(&a.name, &b.name)));
         for relation in &mut catalog.relations {
             relation.columns.sort_by(|a, b| collate(&a.name, &b.name));
         }
@@ -131,10 +174,11 @@ impl Catalog {
         }
         catalog.functions.sort_by(|a, b| {
             collate(&a.name, &b.name)
-                .then_with(|| collate(&a.identity_arguments, &b.identity_arguments))
+                .then_with(|| collate(&a.argument_types, &b.argument_types))
                 .then_with(|| collate(&a.result, &b.result))
+                .then_with(|| a.id.cmp(&b.id))
         });
-        catalog.types.sort_by(|a, b| collate(&a.name, &b.name));
+        catalog.types.sort_by(|a, b| collate(&a.schema, &b.schema).then_with(|| collate(&a.name, &b.name)));
         catalog.type_index = catalog.types.iter().enumerate().map(|(index, t)| (t.id, index)).collect();
         Ok(catalog)
     }
@@ -145,6 +189,7 @@ impl Catalog {
             collate(&a.foreign_key, &b.foreign_key)
                 .then_with(|| collate(&a.referenced_relation, &b.referenced_relation))
                 .then_with(|| a.referenced_columns.cmp(&b.referenced_columns))
+                .then_with(|| a.columns.cmp(&b.columns))
         });
         self.references = references;
         self
@@ -156,35 +201,5 @@ impl Catalog {
 
     pub(crate) fn relation(&self, id: i64) -> Option<&Relation> {
         self.relations.iter().find(|relation| relation.id == id)
-    }
-}
-
-/// Compares names in the order of JavaScript's `localeCompare`: punctuation before digits before letters; letters
-/// without regard to case unless everything else is equal, then lower case first. Source: Unicode Technical Standard
-/// 10, root collation, for the characters of ASCII.
-fn collate(a: &str, b: &str) -> Ordering {
-    let weight = |c: char| {
-        let class = match c {
-            '_' => 0,
-            '-' => 1,
-            c if c.is_alphabetic() => 4,
-            c if c.is_ascii_digit() => 3,
-            _ => 2,
-        };
-        (class, c.to_lowercase().next().unwrap_or(c))
-    };
-    let by_weight = a.chars().map(weight).cmp(b.chars().map(weight));
-    by_weight.then_with(|| b.cmp(a))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_sort_as_javascript_sorts_them() {
-        let mut names = ["source_title1", "source1", "b", "B", "a_b", "a1", "ab", "Ab", "a"];
-        names.sort_by(|a, b| collate(a, b));
-        assert_eq!(names, ["a", "a_b", "a1", "ab", "Ab", "b", "B", "source_title1", "source1"]);
     }
 }

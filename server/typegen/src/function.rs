@@ -1,6 +1,6 @@
 //! Functions: their arguments, their results, and which of them clients can call.
 
-use crate::catalog::{Argument, Function};
+use crate::catalog::{Argument, Function, Relation};
 use crate::layout::{Ts, key, string};
 use crate::view::View;
 
@@ -9,7 +9,7 @@ use crate::view::View;
 const UNNAMED: [i64; 5] = [114, 3802, 25, 17, 142];
 
 /// Returns the schema's functions that clients can call.
-pub(crate) fn listed<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Function> {
+fn listed<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Function> {
     let own = view.catalog.functions.iter().filter(|function| function.schema == view.schema);
     own.filter(|function| is_callable(view, function))
 }
@@ -26,6 +26,22 @@ pub(crate) fn groups<'a>(view: &'a View<'_>) -> Vec<Vec<&'a Function>> {
     groups
 }
 
+/// Returns the computed fields of a relation: the functions of its schema whose only argument is a row of it. A column
+/// hides one of the same name.
+pub(crate) fn computed_fields<'a>(view: &'a View<'_>, relation: &Relation) -> Vec<&'a Function> {
+    let computes = |function: &Function| {
+        let mut inputs = function.inputs();
+        match (inputs.next(), inputs.next()) {
+            (Some(only), None) => row_type(view, only).is_some_and(|t| t.relation_id == Some(relation.id)),
+            _ => false,
+        }
+    };
+    let mut fields: Vec<&Function> = listed(view).filter(|function| computes(function)).collect();
+    fields.retain(|field| !relation.columns.iter().any(|column| column.name == field.name));
+    fields.dedup_by(|next, field| next.name == field.name);
+    fields
+}
+
 fn is_callable(view: &View<'_>, function: &Function) -> bool {
     let unnamed = |argument: &Argument| argument.name.is_empty();
     let inputs: Vec<&Argument> = function.inputs().collect();
@@ -40,7 +56,7 @@ fn is_callable(view: &View<'_>, function: &Function) -> bool {
 
 /// Returns the row type of an argument; `None` if it has another type.
 fn row_type<'a>(view: &'a View<'_>, argument: &Argument) -> Option<&'a crate::catalog::Type> {
-    view.catalog.type_of(argument.type_id).filter(|t| t.is_row)
+    view.catalog.type_of(argument.type_id).filter(|t| t.relation_id.is_some())
 }
 
 /// Returns the signatures of functions that share a name.
@@ -55,22 +71,21 @@ pub(crate) fn signatures(view: &View<'_>, group: &[&Function]) -> Ts {
 fn signature(view: &View<'_>, group: &[&Function], function: &Function) -> Ts {
     let inputs: Vec<&Argument> = function.inputs().collect();
     let arguments = match inputs.is_empty() {
-        true => Ts::atom("never"),
+        true => Ts::atom("Record<PropertyKey, never>"),
         false => Ts::Object {
             properties: inputs
                 .iter()
                 .map(|argument| {
                     let mark = if argument.has_default { "?" } else { "" };
-                    (format!("{}{mark}", property_name(argument)), view.type_by_id(argument.type_id))
+                    (format!("{}{mark}", property_name(argument)), view.argument(argument))
                 })
                 .collect(),
             suffix: String::new(),
             expanded: false,
         },
     };
-    let mut options = None;
-    let refusal =
-        conflict(view, group, function, &inputs).or_else(|| not_embeddable(view, function, &inputs));
+    let options = set_options(view, function);
+    let refusal = conflict(view, group, function, &inputs).or_else(|| not_callable(view, function, &inputs));
     let returns = match refusal {
         Some(message) => Ts::Object {
             properties: vec![("error".to_owned(), Ts::atom("true"))],
@@ -78,7 +93,6 @@ fn signature(view: &View<'_>, group: &[&Function], function: &Function) -> Ts {
             expanded: false,
         },
         None => {
-            options = set_options(view, function);
             let single_row = options.is_some() && !returns_many(function);
             let ts = result(view, function);
             if function.is_set && !single_row { ts.array() } else { ts }
@@ -137,19 +151,14 @@ fn set_options(view: &View<'_>, function: &Function) -> Option<Ts> {
     Some(Ts::Object { properties, suffix: String::new(), expanded: true })
 }
 
-/// Returns the error for a function of a row that returns a plain value: it is a computed field, and cannot be called
-/// directly.
-fn not_embeddable(view: &View<'_>, function: &Function, inputs: &[&Argument]) -> Option<String> {
+/// Returns the error for a function whose only argument is a row without a name: it is a computed field or a computed
+/// relationship, and cannot be called directly.
+fn not_callable(view: &View<'_>, function: &Function, inputs: &[&Argument]) -> Option<String> {
     match inputs {
-        [only] if only.name.is_empty() && row_type(view, only).is_some() => {
-            match returned_relation(view, function) {
-                Some(_) => None,
-                None => Some(format!(
-                    "the function {}.{} with parameter or with a single unnamed json/jsonb parameter, but no matches were found in the schema cache",
-                    function.schema, function.name
-                )),
-            }
-        }
+        [only] if only.name.is_empty() && row_type(view, only).is_some() => Some(format!(
+            "the function {}.{} with parameter or with a single unnamed json/jsonb parameter, but no matches were found in the schema cache",
+            function.schema, function.name
+        )),
         _ => None,
     }
 }

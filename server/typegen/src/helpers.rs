@@ -2,13 +2,21 @@
 //! parameters and order are part of the format.
 
 use crate::catalog::Catalog;
-use crate::layout::{Layout, key, string};
+use crate::layout::{Layout, Ts, key, string};
 
 /// The generic types, which are the same for every database.
 const TYPES: &str = include_str!("helpers.txt");
 
-/// Writes the generic types.
-pub(crate) fn write_types(layout: &mut Layout) {
+/// Writes the generic types. They describe what is in `default`, or in another schema if one is named.
+pub(crate) fn write_types(layout: &mut Layout, default: &str) {
+    layout.line("type DatabaseWithoutInternals = Omit<Database, \"__InternalSupabase\">");
+    layout.line("");
+    let default = Ts::Generic {
+        name: "Extract",
+        arguments: vec![Ts::atom("keyof Database"), Ts::Atom(string(default))],
+    };
+    layout.indexed("type DefaultSchema = DatabaseWithoutInternals", &default);
+    layout.line("");
     for line in TYPES.lines() {
         layout.line(line);
     }

@@ -13,6 +13,8 @@ pub(crate) enum Ts {
     /// An object type and the text after its closing brace. Broken into one line per property if it does not fit, or
     /// always if `expanded`.
     Object { properties: Vec<(String, Self)>, suffix: String, expanded: bool },
+    /// A generic type and its arguments. Broken into one line per argument.
+    Generic { name: &'static str, arguments: Vec<Self> },
 }
 
 impl Ts {
@@ -28,6 +30,9 @@ impl Ts {
                 members.push(Self::atom("null"));
                 Self::Union(members)
             }
+            Self::Object { properties, suffix, expanded } => {
+                Self::Object { properties, suffix: format!("{suffix} | null"), expanded }
+            }
             other => Self::Union(vec![other, Self::atom("null")]),
         }
     }
@@ -40,6 +45,7 @@ impl Ts {
             }
             Self::Atom(text) => Self::Atom(format!("{text}[]")),
             union @ Self::Union(_) => Self::Atom(format!("({})[]", union.flat().unwrap_or_default())),
+            generic @ Self::Generic { .. } => Self::Atom(format!("{}[]", generic.flat().unwrap_or_default())),
         }
     }
 
@@ -55,6 +61,10 @@ impl Ts {
                 let flat = |(name, ts): &(String, Self)| Some(format!("{name}: {}", ts.flat()?));
                 let inner = properties.iter().map(flat).collect::<Option<Vec<_>>>()?.join("; ");
                 Some(format!("{{ {inner} }}{suffix}"))
+            }
+            Self::Generic { name, arguments } => {
+                let inner = arguments.iter().map(Self::flat).collect::<Option<Vec<_>>>()?.join(", ");
+                Some(format!("{name}<{inner}>"))
             }
         }
     }
@@ -86,16 +96,40 @@ impl Layout {
         self.line(close);
     }
 
+    /// Writes `name: {`, properties and `}`.
+    pub(crate) fn object(&mut self, name: &str, properties: &[(String, Ts)]) {
+        if properties.is_empty() {
+            return self.line(&format!("{name}: {{}}"));
+        }
+        self.block(&format!("{name}: {{"), "}", |layout| {
+            for (name, ts) in properties {
+                layout.property(name, ts);
+            }
+        });
+    }
+
     /// Writes `name: ts`, broken as needed.
     pub(crate) fn property(&mut self, name: &str, ts: &Ts) {
         self.labelled(&format!("{name}: "), ts);
     }
 
+    /// Writes `label[ts]`, broken as needed.
+    pub(crate) fn indexed(&mut self, label: &str, ts: &Ts) {
+        self.enclosed(&format!("{label}["), ts, "]");
+    }
+
     fn labelled(&mut self, label: &str, ts: &Ts) {
-        let room = WIDTH.saturating_sub(self.depth * 2 + label.chars().count());
+        self.enclosed(label, ts, "");
+    }
+
+    /// Writes `label`, a type and `end`, which unions cannot have.
+    fn enclosed(&mut self, label: &str, ts: &Ts, end: &str) {
+        let room = WIDTH.saturating_sub(self.depth * 2 + label.chars().count() + end.len());
         match (ts.flat(), ts) {
-            (Some(flat), _) if flat.chars().count() <= room => self.line(&format!("{label}{flat}")),
-            (flat, Ts::Atom(_)) => self.line(&format!("{label}{}", flat.unwrap_or_default())),
+            (Some(flat), _) if flat.chars().count() <= room => {
+                self.line(&format!("{label}{flat}{end}"));
+            }
+            (flat, Ts::Atom(_)) => self.line(&format!("{label}{}{end}", flat.unwrap_or_default())),
             (_, Ts::Union(members)) => {
                 self.line(label.trim_end());
                 self.depth += 1;
@@ -105,9 +139,17 @@ impl Layout {
                 self.depth -= 1;
             }
             (_, Ts::Object { properties, suffix, .. }) => {
-                self.block(&format!("{label}{{"), &format!("}}{suffix}"), |layout| {
+                self.block(&format!("{label}{{"), &format!("}}{suffix}{end}"), |layout| {
                     for (name, ts) in properties {
                         layout.property(name, ts);
+                    }
+                });
+            }
+            (_, Ts::Generic { name, arguments }) => {
+                self.block(&format!("{label}{name}<"), &format!(">{end}"), |layout| {
+                    for (position, argument) in arguments.iter().enumerate() {
+                        let comma = if position + 1 < arguments.len() { "," } else { "" };
+                        layout.line(&format!("{}{comma}", argument.flat().unwrap_or_default()));
                     }
                 });
             }
@@ -135,7 +177,7 @@ impl Layout {
         }
     }
 
-    /// Writes `label[…]end` of JSON strings, one per line where they do not fit.
+    /// Writes `label[…]end` of string literals, one per line where they do not fit.
     pub(crate) fn strings(&mut self, label: &str, strings: &[String], end: &str) {
         let flat = format!("{label}[{}]{end}", strings.join(", "));
         if self.depth * 2 + flat.chars().count() <= WIDTH {
@@ -160,8 +202,19 @@ pub(crate) fn key(name: &str) -> String {
     if plain { name.to_owned() } else { string(name) }
 }
 
-/// Returns a string literal.
+/// Returns a string literal, in the quotes that need fewer backslashes.
 pub(crate) fn string(text: &str) -> String {
+    let json = json_string(text);
+    let count = |quote: char| text.chars().filter(|c| *c == quote).count();
+    if count('"') <= count('\'') {
+        return json;
+    }
+    let inner = json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).unwrap_or(&json);
+    format!("'{}'", inner.replace('\'', "\\'").replace("\\\"", "\""))
+}
+
+/// Returns a string of JSON.
+pub(crate) fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
@@ -185,6 +238,27 @@ mod tests {
             text.starts_with("        name:\n          | Database[") && text.ends_with("          | null\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn strings_have_the_quotes_that_need_fewer_backslashes() {
+        assert_eq!(string("plain"), "\"plain\"");
+        assert_eq!(string("it's"), "\"it's\"");
+        assert_eq!(string("a \"b\" c"), "'a \"b\" c'");
+        assert_eq!(string("\"it's\" \\"), r#"'"it\'s" \\'"#);
+        assert_eq!(string("\"'"), r#""\"'""#);
+    }
+
+    #[test]
+    fn generic_types_that_do_not_fit_have_one_argument_per_line() {
+        let pick = |argument: String| Ts::Generic {
+            name: "Omit",
+            arguments: vec![Ts::Atom(argument), Ts::atom("never")],
+        };
+        assert_eq!(laid_out("row", &pick("Row".to_owned())), "        row: Omit<Row, never>\n");
+        let long = "X".repeat(60);
+        let broken = format!("        row: Omit<\n          {long},\n          never\n        >\n");
+        assert_eq!(laid_out("row", &pick(long)), broken);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One schema: its tables, views, functions, enums and composite types.
 
-use crate::catalog::{Column, Function, Relation};
+use crate::catalog::{Column, Relation};
 use crate::function;
 use crate::layout::{Layout, Ts, key, string};
 use crate::view::View;
@@ -49,61 +49,62 @@ fn section<T>(layout: &mut Layout, name: &str, items: &[T], write: impl Fn(&mut 
 fn write_table(layout: &mut Layout, view: &View<'_>, table: &Relation) {
     layout.block(&format!("{}: {{", key(&table.name)), "}", |layout| {
         write_row(layout, view, table);
-        layout.block("Insert: {", "}", |layout| {
-            for column in &table.columns {
-                write_input(layout, view, column, column.is_optional());
-            }
-        });
-        layout.block("Update: {", "}", |layout| {
-            for column in &table.columns {
-                write_input(layout, view, column, true);
-            }
-        });
+        let columns = || table.columns.iter();
+        layout.object("Insert", &inputs(columns(), |column| (column.is_optional(), view.column(column))));
+        layout.object("Update", &inputs(columns(), |column| (true, view.column(column))));
         write_relationships(layout, view, table);
     });
+}
+
+/// Returns the properties of what is written to a table. `input` returns whether a column can be left out, and its type.
+fn inputs<'a>(
+    columns: impl Iterator<Item = &'a Column>,
+    input: impl Fn(&Column) -> (bool, Ts),
+) -> Vec<(String, Ts)> {
+    let property = |column: &Column| {
+        let (optional, ts) = match column.is_always_generated() {
+            true => (true, Ts::atom("never")),
+            false => input(column),
+        };
+        let mark = if optional { "?" } else { "" };
+        (format!("{}{mark}", key(&column.name)), ts)
+    };
+    columns.map(property).collect()
 }
 
 fn write_view(layout: &mut Layout, view: &View<'_>, relation: &Relation) {
     layout.block(&format!("{}: {{", key(&relation.name)), "}", |layout| {
         write_row(layout, view, relation);
+        let input = |column: &Column| match column.is_updatable {
+            true => view.type_by_name(&column.format, &column.type_schema).or_null(),
+            false => Ts::atom("never"),
+        };
+        let inputs: Vec<_> = relation
+            .columns
+            .iter()
+            .map(|column| (format!("{}?", key(&column.name)), input(column)))
+            .collect();
+        if relation.is_insertable {
+            layout.object("Insert", &inputs);
+        }
         if relation.is_updatable {
-            for name in ["Insert", "Update"] {
-                layout.block(&format!("{name}: {{"), "}", |layout| {
-                    for column in &relation.columns {
-                        let ts = match column.is_updatable {
-                            true => view.type_by_name(&column.format).or_null(),
-                            false => Ts::atom("never"),
-                        };
-                        layout.property(&format!("{}?", key(&column.name)), &ts);
-                    }
-                });
-            }
+            layout.object("Update", &inputs);
         }
         write_relationships(layout, view, relation);
     });
 }
 
-/// Writes the columns, then the computed fields: functions whose only argument is a row of this relation.
+/// Writes the columns and the computed fields, and the names of the latter.
 fn write_row(layout: &mut Layout, view: &View<'_>, relation: &Relation) {
-    layout.block("Row: {", "}", |layout| {
-        for column in &relation.columns {
-            layout.property(&key(&column.name), &view.column(column));
-        }
-        let computed = |function: &&Function| function.identity_arguments == relation.name;
-        for function in function::listed(view).filter(computed) {
-            layout.property(&key(&function.name), &function::result(view, function).or_null());
-        }
-    });
-}
-
-fn write_input(layout: &mut Layout, view: &View<'_>, column: &Column, optional: bool) {
-    let name = key(&column.name);
-    if column.is_always_generated_identity() {
-        layout.property(&format!("{name}?"), &Ts::atom("never"));
-    } else {
-        let mark = if optional { "?" } else { "" };
-        layout.property(&format!("{name}{mark}"), &view.column(column));
-    }
+    let computed = function::computed_fields(view, relation);
+    let columns = relation.columns.iter().map(|column| (key(&column.name), view.column(column)));
+    let fields = computed.iter().map(|field| (key(&field.name), function::result(view, field).or_null()));
+    layout.object("Row", &columns.chain(fields).collect::<Vec<_>>());
+    let names = match computed.as_slice() {
+        [] => Ts::atom("never"),
+        fields => Ts::Union(fields.iter().map(|field| Ts::atom(string(&field.name))).collect()),
+    };
+    layout.property("ComputedFields", &names);
 }
 
 fn write_relationships(layout: &mut Layout, view: &View<'_>, relation: &Relation) {

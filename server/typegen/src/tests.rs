@@ -2,60 +2,58 @@
 
 use database::{Database, Settings};
 
-use super::{Options, generate};
+use super::{Language, Options, SwiftAccess, generate};
 
-const SCHEMA: &str = "
-    create type public.mood as enum ('happy', 'sad \"but\" fine');
-    create type public.length as enum ('an enum with labels that are so long', 'that they do not fit', 'into one line');
-    create type public.point3 as (x int, y float8, label text);
-    create domain public.email as text check (value like '%@%');
-    create table public.teams (id bigint generated always as identity primary key, \"home town\" text);
-    create table public.players (
-        id uuid primary key default gen_random_uuid(),
-        team_id bigint not null references public.teams,
-        captain_of bigint unique references public.teams,
-        mail public.email,
-        moods public.mood[] not null default '{}',
-        mood public.mood,
-        spot public.point3,
-        stats jsonb not null,
-        num1 int, num_2 int,
-        sum int generated always as (num1 + num_2) stored
-    );
-    create view public.clubs as select id, \"home town\" as town from public.teams;
-    create view public.captains as select id, team_id from public.players where captain_of is not null;
-    create function public.add(a int, b int default 1) returns int language sql as 'select a + b';
-    create function public.nothing() returns void language sql as '';
-    create function public.pairs() returns table (key text, value jsonb) language sql as 'select null::text, null::jsonb';
-    create function public.team_players(team public.teams) returns setof public.players language sql
-        as 'select * from public.players where team_id = team.id';
-    create function public.caption(public.teams) returns text language sql as 'select ''x''::text';
-    create function public.over(a int) returns text language sql as 'select ''''::text';
-    create function public.over(a int, b int) returns text language sql as 'select ''''::text';
-    create function public.clash(a int) returns text language sql as 'select ''''::text';
-    create function public.clash(a text) returns text language sql as 'select ''''::text';
-    create function public.words(text) returns text language sql as 'select $1';
-    create function public.raw(bytea) returns int language sql as 'select length($1)';
-    create function public.document(xml) returns jsonb language sql as 'select ''{}''::jsonb';
-    create function public.out_of_reach(int, int) returns int language sql as 'select 1';
-    create function public.on_change() returns trigger language plpgsql as 'begin return new; end';
-";
+const SCHEMA: &str = include_str!("expected/schema.sql");
 
 fn of(schemas: &[&str]) -> Options {
-    Options { schemas: schemas.iter().map(|schema| (*schema).to_owned()).collect(), one_to_one: true }
+    let schemas = schemas.iter().map(|schema| (*schema).to_owned()).collect();
+    Options { language: Language::TypeScript, schemas, one_to_one: true }
 }
 
+/// Compares with the files in `expected`, which UPDATE_EXPECTED writes.
 #[tokio::test]
 async fn everything_is_described_as_the_supabase_cli_describes_it() {
     let database = testkit::Database::create().await;
     database.client().await.batch_execute(SCHEMA).await.unwrap();
     let pool = Database::connect(Settings::new(database.uri().parse().unwrap())).await.unwrap();
-    let module = generate(&pool, &of(&["public"])).await.unwrap();
-    if std::env::var_os("UPDATE_EXPECTED").is_some() {
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/expected.txt"), &module).unwrap();
+    for (name, language) in [
+        ("typescript.txt", Language::TypeScript),
+        ("go.txt", Language::Go),
+        ("python.txt", Language::Python),
+        ("swift.txt", Language::Swift(SwiftAccess::Public)),
+    ] {
+        let module = generate(&pool, &Options { language, ..of(&["public", "other"]) }).await.unwrap();
+        // Enums of all schemas are in the module for Python; those of the platform are not this test's.
+        let of_platform = |part: &&str| part.starts_with("Auth") || part.starts_with("Storage");
+        let module = module.split("\n\n").filter(|part| !of_platform(part)).collect::<Vec<_>>().join("\n\n");
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/expected").join(name);
+        if std::env::var_os("UPDATE_EXPECTED").is_some() {
+            std::fs::write(&file, &module).unwrap();
+        }
+        assert_eq!(module, std::fs::read_to_string(&file).unwrap(), "{name}");
     }
-    let expected = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/expected.txt"));
-    assert_eq!(module, expected.unwrap());
+}
+
+/// Types of schemas that are not described are written out, or are unknown.
+#[tokio::test]
+async fn a_schema_can_be_described_alone() {
+    let database = testkit::Database::create().await;
+    database.client().await.batch_execute(SCHEMA).await.unwrap();
+    let pool = Database::connect(Settings::new(database.uri().parse().unwrap())).await.unwrap();
+    let module = generate(&pool, &of(&["other"])).await.unwrap();
+    for expected in [
+        "          mood: Database[\"other\"][\"Enums\"][\"mood\"] | null\n",
+        "          public_mood: \"happy\" | 'sad \"but\" fine' | null\n",
+        "          team: unknown\n",
+        "type DefaultSchema = DatabaseWithoutInternals[Extract<keyof Database, \"other\">]\n",
+    ] {
+        assert!(module.contains(expected), "{expected} is not in {module}");
+    }
+    let swift = Options { language: Language::Swift(SwiftAccess::Internal), ..of(&["other"]) };
+    let module = generate(&pool, &swift).await.unwrap();
+    assert!(module.contains("\n  internal struct ThingsSelect: Codable, Hashable, Sendable {\n"), "{module}");
+    assert!(module.contains("\n    internal let team: AnyJSON?\n"), "{module}");
 }
 
 #[tokio::test]
@@ -66,6 +64,10 @@ async fn an_empty_schema_has_empty_types() {
     let module = generate(&pool, &of(&["hollow"])).await.unwrap();
     assert!(module.contains("  hollow: {\n    Tables: {\n      [_ in never]: never\n    }\n"), "{module}");
     assert!(module.contains("    Enums: {},\n"), "{module}");
+    for language in [Language::Go, Language::Python, Language::Swift(SwiftAccess::Internal)] {
+        let module = generate(&pool, &Options { language, ..of(&["hollow"]) }).await.unwrap();
+        assert!(!module.contains("struct") && !module.contains("class "), "{module}");
+    }
 }
 
 /// Schemas that do not exist are left out, as by the CLI, and references have their older form if that is requested.

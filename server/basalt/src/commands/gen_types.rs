@@ -1,6 +1,6 @@
 //! `basalt gen types`, with the flags of `supabase gen types`.
 //!
-//! Source: the Supabase CLI, `cmd/gen.go` and `internal/gen/types`.
+//! Source: the Supabase CLI, `cmd/gen.go` and `internal/gen/types`; `gen types --help` of version 3.1.
 
 use std::time::Duration;
 
@@ -31,9 +31,9 @@ pub(super) struct Arguments {
     /// How long the database may take
     #[arg(long, value_parser = duration, default_value = "15s", value_name = "TIME")]
     query_timeout: Duration,
-    /// For Swift, which is not supported
-    #[arg(long, hide = true)]
-    swift_access_control: Option<String>,
+    /// Who can use the types for Swift
+    #[arg(long, value_enum, default_value = "internal", value_name = "ACCESS")]
+    swift_access_control: SwiftAccessControl,
 }
 
 /// The database to describe.
@@ -52,6 +52,9 @@ struct Source {
     /// Describe the database at this URL
     #[arg(long, value_name = "URL")]
     db_url: Option<String>,
+    /// The same; without a URL of a database, describe the project's database
+    #[arg(long, value_name = "URL", num_args = 0..=1, require_equals = true)]
+    remote: Option<Option<String>>,
 }
 
 /// A language that the Supabase CLI generates types for.
@@ -59,30 +62,38 @@ struct Source {
 enum Language {
     /// A `Database` type for supabase-js.
     Typescript,
-    /// Not supported.
-    #[value(hide = true)]
+    /// Structs.
     Go,
-    /// Not supported.
-    #[value(hide = true)]
+    /// Models of pydantic and typed dictionaries.
+    Python,
+    /// Structs for supabase-swift.
     Swift,
     /// Not supported.
     #[value(hide = true)]
-    Python,
+    Dart,
+}
+
+/// Who can use the types for Swift.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SwiftAccessControl {
+    /// The module that contains them.
+    Internal,
+    /// Everyone.
+    Public,
 }
 
 /// Prints the types of the project's database, which is migrated first if `serve` is not running, or of another one.
 pub(super) async fn run(mut settings: Settings, arguments: Arguments) -> Result<(), Error> {
-    let Arguments { language, lang, schema, source, postgrest_v9_compat, query_timeout, .. } = arguments;
-    check(lang.or(language))?;
-    let flag =
-        if source.linked { Some("--linked") } else { source.project_id.as_ref().map(|_| "--project-id") };
-    if let Some(flag) = flag {
+    let language = supported(&arguments)?;
+    let Arguments { schema, source, postgrest_v9_compat, query_timeout, .. } = arguments;
+    if let Some(flag) = source.hosted() {
         console::note(format_args!("{flag}: this project's own database is described, not a hosted one"));
     }
-    if let Some(url) = source.db_url {
+    if let Some(url) = source.url() {
         settings.database.url = Some(url.parse()?);
     }
     let options = typegen::Options {
+        language,
         schemas: if schema.is_empty() { exposed_schemas(&settings) } else { schema },
         one_to_one: !postgrest_v9_compat,
     };
@@ -97,17 +108,42 @@ pub(super) async fn run(mut settings: Settings, arguments: Arguments) -> Result<
     Ok(())
 }
 
-fn check(language: Option<Language>) -> Result<(), Error> {
-    match language {
-        None | Some(Language::Typescript) => Ok(()),
-        Some(other) => {
-            let name = format!("{other:?}").to_lowercase();
-            Err(Error::Advice(format!(
-                "types are only generated for TypeScript; for {name} use `supabase gen types --lang {name} \
-                 --db-url URL` with the DB_URL of `basalt status -o env`"
-            )))
-        }
+impl Source {
+    /// Returns the URL of the database; `None` for the project's.
+    fn url(&self) -> Option<&str> {
+        let remote = self.remote.as_ref().and_then(|remote| remote.as_deref());
+        self.db_url.as_deref().or(remote.filter(|remote| remote.contains("://")))
     }
+
+    /// Returns the flag that asks for a hosted project's database.
+    fn hosted(&self) -> Option<&'static str> {
+        let flags = [
+            ("--linked", self.linked),
+            ("--project-id", self.project_id.is_some()),
+            ("--remote", self.remote.is_some() && self.url().is_none()),
+        ];
+        flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
+    }
+}
+
+/// Returns the requested language, or what to do if it is not supported.
+fn supported(arguments: &Arguments) -> Result<typegen::Language, Error> {
+    Ok(match arguments.lang.or(arguments.language).unwrap_or(Language::Typescript) {
+        Language::Typescript => typegen::Language::TypeScript,
+        Language::Go => typegen::Language::Go,
+        Language::Python => typegen::Language::Python,
+        Language::Swift => typegen::Language::Swift(match arguments.swift_access_control {
+            SwiftAccessControl::Internal => typegen::SwiftAccess::Internal,
+            SwiftAccessControl::Public => typegen::SwiftAccess::Public,
+        }),
+        Language::Dart => {
+            return Err(Error::Advice(
+                "types for Dart are written by the package supabase_typegen: use `supabase gen types --lang dart \
+                 --remote=URL` with the DB_URL of `basalt status -o env`"
+                    .to_owned(),
+            ));
+        }
+    })
 }
 
 /// Returns `public` and the schemas that REST exposes.
@@ -156,7 +192,9 @@ mod tests {
             "--lang=typescript --linked -s public",
             "--project-id abc-def-123 --schema public --schema private",
             "--db-url postgresql://u:p@h/d --postgrest-v9-compat --query-timeout 1m30s",
-            "--local --lang go --swift-access-control public",
+            "--local --lang swift --swift-access-control public",
+            "--lang python --remote=postgresql://u:p@h/d",
+            "--remote",
         ] {
             assert!(parsed(line).is_ok(), "{line}");
         }
@@ -165,14 +203,43 @@ mod tests {
         assert!(parsed("--local --linked").is_err());
         assert!(parsed("--lang cobol").is_err());
         assert!(parsed("--query-timeout soon").is_err());
+        assert!(parsed("--swift-access-control private").is_err());
     }
 
     #[test]
-    fn other_languages_are_refused_with_an_alternative() {
-        for line in ["--lang go", "typescript --lang swift", "python"] {
-            let arguments = parsed(line).unwrap();
-            let refusal = check(arguments.lang.or(arguments.language)).unwrap_err().to_string();
-            assert!(refusal.contains("supabase gen types --lang"), "{refusal}");
+    fn a_url_names_another_database() {
+        let source = |line: &str| parsed(line).unwrap().source;
+        for line in ["--db-url postgresql://h/d", "--remote=postgresql://h/d"] {
+            let source = source(line);
+            assert_eq!((source.url(), source.hosted()), (Some("postgresql://h/d"), None), "{line}");
         }
+        for (line, flag) in [
+            ("--remote", "--remote"),
+            ("--remote=abcdefghijklmnopqrst", "--remote"),
+            ("--linked", "--linked"),
+        ] {
+            let source = source(line);
+            assert_eq!((source.url(), source.hosted()), (None, Some(flag)), "{line}");
+        }
+        assert_eq!(source("").hosted(), None);
+    }
+
+    #[test]
+    fn the_language_is_that_of_the_flag_or_the_argument() {
+        use typegen::{Language, SwiftAccess};
+
+        let language = |line: &str| supported(&parsed(line).unwrap());
+        let expected = [
+            ("", Language::TypeScript),
+            ("typescript --lang go", Language::Go),
+            ("python", Language::Python),
+            ("--lang swift", Language::Swift(SwiftAccess::Internal)),
+            ("--lang swift --swift-access-control public", Language::Swift(SwiftAccess::Public)),
+        ];
+        for (line, wanted) in expected {
+            assert_eq!(language(line).unwrap(), wanted, "{line}");
+        }
+        let refusal = language("--lang dart").unwrap_err().to_string();
+        assert!(refusal.contains("supabase gen types --lang dart"), "{refusal}");
     }
 }
