@@ -31,6 +31,7 @@ export type Database = {
           title: string
           updated_at: string
         }
+        ComputedFields: never
         Insert: {
           category: string
           content: string
@@ -75,6 +76,7 @@ export type Database = {
           title: string
           updated_at: string
         }
+        ComputedFields: never
         Insert: {
           body: string
           created_at?: string
@@ -103,6 +105,7 @@ export type Database = {
           question: string
           updated_at: string
         }
+        ComputedFields: never
         Insert: {
           created_at?: string
           id?: string
@@ -124,6 +127,7 @@ export type Database = {
           meaning: string
           word: string
         }
+        ComputedFields: never
         Insert: {
           meaning: string
           word: string
@@ -141,6 +145,7 @@ export type Database = {
           updated_at: string
           welcome_message: string
         }
+        ComputedFields: never
         Insert: {
           created_at?: string
           id?: number
@@ -165,6 +170,7 @@ export type Database = {
           name: string
           updated_at: string
         }
+        ComputedFields: never
         Insert: {
           company: string
           created_at?: string
@@ -196,6 +202,7 @@ export type Database = {
           question: string
           updated_at: string
         }
+        ComputedFields: never
         Insert: {
           answer: string
           created_at?: string
@@ -227,6 +234,7 @@ export type Database = {
           order_index: number
           updated_at: string
         }
+        ComputedFields: never
         Insert: {
           created_at?: string
           headline: string
@@ -257,6 +265,7 @@ export type Database = {
           updated_at: string
           user_id: string | null
         }
+        ComputedFields: never
         Insert: {
           created_at?: string
           email: string
@@ -300,6 +309,7 @@ export type Database = {
           title: string
           updated_at: string
         }
+        ComputedFields: never
         Insert: {
           created_at?: string
           description: string
@@ -333,6 +343,7 @@ export type Database = {
           updated_at: string
           user_id: string | null
         }
+        ComputedFields: never
         Insert: {
           consent_given: boolean
           created_at?: string
@@ -364,6 +375,7 @@ export type Database = {
           id: string
           updated_at: string
         }
+        ComputedFields: never
         Insert: {
           avatar_url?: string | null
           created_at?: string
@@ -389,6 +401,7 @@ export type Database = {
           key: string
           value: string
         }
+        ComputedFields: never
         Insert: {
           category: string
           description: string
@@ -413,6 +426,7 @@ export type Database = {
           updated_at: string
           value: string
         }
+        ComputedFields: never
         Insert: {
           category: string
           created_at?: string
@@ -449,6 +463,7 @@ export type Database = {
           testimonial_id: string
           updated_at: string
         }
+        ComputedFields: never
         Insert: {
           created_at?: string
           order_index?: number
@@ -487,6 +502,7 @@ export type Database = {
           updated_at: string
           visible_on_pages: string[]
         }
+        ComputedFields: never
         Insert: {
           about: string
           created_at?: string
@@ -525,6 +541,7 @@ export type Database = {
           title: string
           updated_at: string
         }
+        ComputedFields: never
         Insert: {
           created_at?: string
           description: string
@@ -552,6 +569,7 @@ export type Database = {
           updated_at: string
           user_id: string
         }
+        ComputedFields: never
         Insert: {
           created_at?: string
           role: string
