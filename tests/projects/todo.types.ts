@@ -38,6 +38,7 @@ export type Database = {
           id: string
           username: string
         }
+        ComputedFields: never
         Insert: {
           api_token?: string
           created_at?: string
@@ -57,6 +58,7 @@ export type Database = {
           password_hash: string
           username: string
         }
+        ComputedFields: never
         Insert: {
           password_hash: string
           username: string
@@ -80,13 +82,14 @@ export type Database = {
           title: string
           is_late: boolean | null
         }
+        ComputedFields: "is_late"
         Insert: {
           created_at?: string
           due?: string | null
           embedding?: string | null
           id?: string
           owner?: string
-          search?: unknown
+          search?: never
           state?: Database["public"]["Enums"]["todo_state"]
           tags?: string[]
           title: string
@@ -97,7 +100,7 @@ export type Database = {
           embedding?: string | null
           id?: string
           owner?: string
-          search?: unknown
+          search?: never
           state?: Database["public"]["Enums"]["todo_state"]
           tags?: string[]
           title?: string
@@ -116,10 +119,11 @@ export type Database = {
     Views: {
       todo_counts: {
         Row: {
-          owner: string | null
-          state: Database["public"]["Enums"]["todo_state"] | null
+          owner: string
+          state: Database["public"]["Enums"]["todo_state"]
           todos: number | null
         }
+        ComputedFields: never
         Relationships: [
           {
             foreignKeyName: "todos_owner_fkey"
