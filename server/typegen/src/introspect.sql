@@ -60,12 +60,14 @@ types as (
   select t.oid, n.nspname, t.typname, t.typrelid, pg_catalog.format_type(t.oid, null) as format,
     (select coalesce(json_agg(e.enumlabel order by e.enumsortorder), '[]') from pg_catalog.pg_enum e
       where e.enumtypid = t.oid) as labels,
-    (select coalesce(json_agg(json_build_object('name', a.attname, 'type_id', a.atttypid::int8) order by a.attnum), '[]')
+    (select coalesce(json_agg(json_build_object('name', a.attname, 'type_id', a.atttypid::int8)
+        order by a.attnum), '[]')
       from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
       where c.oid = t.typrelid and c.relkind = 'c' and a.attnum > 0 and not a.attisdropped) as attributes
   from pg_catalog.pg_type t join pg_catalog.pg_namespace n on n.oid = t.typnamespace
   where t.typrelid = 0
-    or exists (select from pg_catalog.pg_class c where c.oid = t.typrelid and c.relkind in ('c', 'r', 'v', 'm', 'p', 'f'))
+    or exists (select from pg_catalog.pg_class c
+      where c.oid = t.typrelid and c.relkind in ('c', 'r', 'v', 'm', 'p', 'f'))
 ),
 -- The views, and those that they select from, in any schema.
 selected(oid) as (

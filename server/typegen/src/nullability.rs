@@ -1,8 +1,9 @@
-//! Which columns of views cannot be null, although Postgres does not record it: those that come, unchanged, from columns
-//! that cannot be null, and those whose comment has a line `@notNull`.
+//! Which columns of views cannot be null, although Postgres does not record it: those that come, unchanged, from
+//! columns that cannot be null, and those whose comment has a line `@notNull`.
 //!
-//! A column counts if the query reads it by its name from a table, a view, a subquery or a common table expression, and
-//! no outer join can replace it by null. Everything else may be null. Source: the Supabase CLI 3.1, `@supabase/typegen`.
+//! A column counts if the query reads it by its name from a table, a view, a subquery or a common table expression,
+//! and no outer join can replace it by null. Everything else may be null. Source: the Supabase CLI 3.1,
+//! `@supabase/typegen`.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

@@ -56,7 +56,8 @@ fn write_table(layout: &mut Layout, view: &View<'_>, table: &Relation) {
     });
 }
 
-/// Returns the properties of what is written to a table. `input` returns whether a column can be left out, and its type.
+/// Returns the properties of what is written to a table. `input` returns whether a column can be left out, and its
+/// type.
 fn inputs<'a>(
     columns: impl Iterator<Item = &'a Column>,
     input: impl Fn(&Column) -> (bool, Ts),

@@ -35,7 +35,8 @@ create view public.captains_twice as select c.id, c.stats from public.captains c
 create view public.joined as
   select p.id as player, t.id as team, led.id as led, count(*) over () as n
   from public.players p join public.teams t on t.id = p.team_id left join public.teams led on led.id = p.captain_of;
-create view public.led as select p.id as player, t.id as team from public.teams t right join public.players p on p.team_id = t.id;
+create view public.led as
+  select p.id as player, t.id as team from public.teams t right join public.players p on p.team_id = t.id;
 create view public.grouped as select team_id, count(*) as n from public.players group by team_id;
 create view public.sets as select team_id, count(*) as n from public.players group by grouping sets ((team_id), ());
 create view public.united as select id from public.teams union select id from public.teams;
@@ -52,7 +53,8 @@ create materialized view public.kept as select id, stats from public.players;
 
 create function public.add(a int, b int default 1) returns int language sql as 'select a + b';
 create function public.nothing() returns void language sql as '';
-create function public.key_values() returns table (key text, value jsonb) language sql as 'select null::text, null::jsonb';
+create function public.key_values() returns table (key text, value jsonb) language sql
+  as 'select null::text, null::jsonb';
 create function public.results(a int, out b int, out c text) language sql as 'select 1, null::text';
 create function public.sum_of(variadic numbers int[]) returns int language sql as 'select 1';
 create function public.team_players(team public.teams) returns setof public.players language sql
