@@ -85,7 +85,7 @@ impl IncomingCall {
 }
 
 /// Sends `incoming` to the process of `call`, and returns the answer as soon as its head has arrived. If the process ends
-/// without having read any of it, the next one gets it.
+/// without having begun it, the next one gets it.
 ///
 /// Errors: [`Error::Body`] when the caller's body breaks off; [`Error::Idle`] when no answer arrives in time; [`Error::Worker`] or [`Error::Resources`] when the process
 /// ends.
@@ -103,14 +103,19 @@ pub(crate) async fn relay(
     let mut outgoing = outgoing(request, body, &origin, upgrade.is_some());
     let mut processes = 1;
     let sent = loop {
-        match call.worker.connections.send(outgoing, begun + limits.request).await {
-            Err(Failure::Unsent(unsent)) if processes < MOST_PROCESSES => {
-                processes += 1;
-                outgoing = *unsent;
-                call = Box::pin(slot.pass_on(call)).await?;
-            }
+        let copy = CallCopy::of(&outgoing);
+        let sent = call.worker.connections.send(outgoing, begun + limits.request).await;
+        let is_failing = sent.as_ref().is_ok_and(|(head, _)| call.worker.has_not_begun(&head.headers));
+        let again = match sent {
+            Err(Failure::Unsent(unsent)) if processes < MOST_PROCESSES => Some(*unsent),
+            Ok(_) if is_failing && processes < MOST_PROCESSES => copy.map(CallCopy::into_request),
+            Ok(_) if is_failing => None,
             sent => break sent,
-        }
+        };
+        let Some(again) = again else { break Err(Failure::Broken) };
+        processes += 1;
+        outgoing = again;
+        call = Box::pin(slot.pass_on(call, is_failing)).await?;
     };
     let (mut head, connection) = match sent {
         Ok(answered) => answered,
@@ -137,6 +142,31 @@ pub(crate) async fn relay(
     response.set_body(answer::body(connection, call, begun + limits.wall_clock).await);
     *response.headers_mut() = head.headers;
     Ok(response)
+}
+
+/// What is needed to send a call again.
+struct CallCopy {
+    method: Method,
+    target: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl CallCopy {
+    /// Returns the copy of `call`; `None` if its body has not arrived completely, or is long.
+    fn of(call: &Request<worker::Body>) -> Option<Self> {
+        let body = call.body().short()?;
+        let (method, target, headers) = (call.method().clone(), call.uri().clone(), call.headers().clone());
+        Some(Self { method, target, headers, body })
+    }
+
+    fn into_request(self) -> Request<worker::Body> {
+        let mut call = Request::new(poem::Body::from(self.body).into());
+        *call.method_mut() = self.method;
+        *call.uri_mut() = self.target;
+        *call.headers_mut() = self.headers;
+        call
+    }
 }
 
 /// Returns the request for the function: with the caller's address and the id of the request.

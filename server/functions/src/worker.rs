@@ -11,10 +11,11 @@ mod slot;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use http::HeaderMap;
 use parking_lot::Mutex;
 use telemetry::Usage;
 use tokio::process::{Child, ChildStdin};
@@ -37,6 +38,9 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 pub(crate) const END_LIMIT: Duration = Duration::from_secs(2);
 /// How long a stopping server waits for the background work of functions.
 const LAST_WORK: Duration = Duration::from_secs(3);
+/// The header by which our script answers a call that it has not begun, because its process ends after an error that the
+/// function did not catch. Its value is the name of the process's folder, which only that process knows.
+const NOT_BEGUN: &str = "x-basalt-not-begun";
 
 ::settings::words! {
     /// Why a process ended, by the name in metrics.
@@ -69,6 +73,8 @@ pub(crate) struct Worker {
     pub(crate) connections: Connections,
     limits: Limits,
     pid: u32,
+    /// The name of its folder.
+    id: String,
     in_flight: AtomicUsize,
     /// Whether it has answered a call.
     has_answered: AtomicBool,
@@ -76,6 +82,8 @@ pub(crate) struct Worker {
     used: Mutex<Instant>,
     /// Whether it gets no more calls and ends after the last one.
     is_retired: AtomicBool,
+    /// Since when it is known to begin no more calls.
+    failing: OnceLock<Instant>,
     ended: watch::Receiver<Option<End>>,
 }
 
@@ -136,10 +144,12 @@ impl Worker {
             connections: Connections::new(folder, limits.concurrency),
             limits,
             pid: child.id().unwrap_or_default(),
+            id: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             in_flight: AtomicUsize::new(0),
             has_answered: AtomicBool::new(false),
             used: Mutex::new(Instant::now()),
             is_retired: AtomicBool::new(false),
+            failing: OnceLock::new(),
             ended,
         };
         (worker, ending)
@@ -158,6 +168,16 @@ impl Worker {
         if !self.has_answered.load(Ordering::Relaxed) {
             self.has_answered.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Reports whether an answer with `headers` says that the call has not begun.
+    pub(crate) fn has_not_begun(&self, headers: &HeaderMap) -> bool {
+        headers.get(NOT_BEGUN).is_some_and(|id| id == self.id.as_str())
+    }
+
+    /// Reports whether it should have ended after an error, but has not.
+    fn is_overdue(&self) -> bool {
+        self.failing.get().is_some_and(|since| since.elapsed() > END_LIMIT)
     }
 
     fn progress(&self) -> Progress {
@@ -215,8 +235,13 @@ async fn supervise(slot: Arc<Slot>, worker: Arc<Worker>, mut booted: BootedProce
         if let Some(end) = watchdog.check(&worker, draining.is_some()).await {
             break end;
         }
+        if worker.is_overdue() {
+            break End::Crashed;
+        }
         slot.retire_if_idle(&worker);
         match &draining {
+            // It ends by itself, which is to be recorded.
+            None if worker.failing.get().is_some() => {}
             None if worker.is_retired() && !worker.is_busy() => draining = Some(drain(&worker)),
             Some(drained) if drained.is_finished() => break End::Retired,
             _ => {}

@@ -172,11 +172,17 @@ impl Slot {
         self.enter_any(Permits { _call: call, _body: body, room }).await
     }
 
-    /// Lets a call that its process has not read into the next process, after the end of the first.
+    /// Lets a call that its process has not begun into the next process, after the end of the first. The next one starts
+    /// at once, without that end, if the first `is_failing` and had answered a call.
     ///
     /// Errors: [`Error::Worker`] if the process does not end, else as of [`Self::admit`].
-    pub(crate) async fn pass_on(self: &Arc<Self>, mut call: Call) -> Result<Call, Error> {
-        if call.worker.end_within(END_LIMIT).await.is_none() {
+    pub(crate) async fn pass_on(self: &Arc<Self>, mut call: Call, is_failing: bool) -> Result<Call, Error> {
+        if is_failing {
+            call.worker.failing.get_or_init(Instant::now);
+            self.forget(&call.worker);
+        }
+        let may_go_on = is_failing && call.worker.progress() == Progress::Answered;
+        if !may_go_on && call.worker.end_within(END_LIMIT).await.is_none() {
             return Err(Error::Worker);
         }
         let permits = call.permits.take().ok_or(Error::Worker)?;

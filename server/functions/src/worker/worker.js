@@ -8,8 +8,14 @@ const { name, entrypoint, calls, orders, folder, hidden } = JSON.parse(Deno.args
 
 const LONGEST_LOG = 16_384
 const HANDLER_WAIT = 5_000
+/** After an error that nothing caught, the process ends after so many rounds of so many milliseconds. */
+const LAST_ROUNDS = 5
+const LAST_ROUND = 40
 
-const serve = Deno.serve
+/** What the server knows this process by. */
+const id = folder.slice(folder.lastIndexOf('/') + 1)
+const { exit, serve } = Deno
+const setTimer = globalThis.setTimeout
 const encoder = new TextEncoder()
 /** The id of the request that is being answered. */
 const current = new AsyncLocalStorage()
@@ -152,10 +158,40 @@ class Info {
   }
 }
 
+let isFailing = false
+const never = new Promise(() => {})
+
+/** Logs an error that nothing caught, and ends the process. Calls that have begun are not answered any more. */
+async function crash(origin, error) {
+  console.error(`error: Uncaught ${origin}${Deno.inspect(error)}`)
+  if (isFailing) return
+  isFailing = true
+  // Several rounds, so that even after a long pause of the event loop the calls that have arrived are answered.
+  for (let round = 0; round < LAST_ROUNDS; round++) await new Promise((resolve) => setTimer(resolve, LAST_ROUND))
+  exit(1)
+}
+
+/** Ends the process after events of this type, as Deno does, but not at once; unless the function prevents that. */
+function watchErrors(type, ofNode, origin, errorOf) {
+  globalThis.addEventListener(type, (event) => {
+    if (event.defaultPrevented || globalThis.process?.listenerCount?.(ofNode) > 0) return
+    let isHandled = false
+    event.preventDefault()
+    event.preventDefault = () => (isHandled = true)
+    // By then the function's own listeners have run, also those that were added later.
+    queueMicrotask(() => isHandled || crash(origin, errorOf(event)))
+  })
+}
+
+const pass = (response) => (isFailing ? never : response)
+const passFailure = (error) => (isFailing ? never : fail(error))
+
 function respond(request, headers) {
+  // The server sends the call to another process.
+  if (isFailing) return new Response(null, { status: 503, headers: { 'x-basalt-not-begun': id } })
   try {
     const response = handler(request, new Info(headers))
-    return response instanceof Promise ? response.catch(fail) : response
+    return response instanceof Promise ? response.then(pass, passFailure) : response
   } catch (error) {
     return fail(error)
   }
@@ -187,4 +223,6 @@ const timer = setTimeout(() => {
 }, HANDLER_WAIT)
 await captured
 clearTimeout(timer)
+watchErrors('unhandledrejection', 'unhandledRejection', '(in promise) ', (event) => event.reason)
+watchErrors('error', 'uncaughtException', '', (event) => event.error ?? event.message)
 report({ state: 'ready' })

@@ -4,6 +4,7 @@
 
 mod budgets;
 mod calls;
+mod errors;
 mod harness;
 mod limits;
 mod logs;

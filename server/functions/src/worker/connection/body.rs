@@ -13,6 +13,8 @@ use crate::worker::room::Room;
 
 /// The number of bytes after which [`Body::gather`] ends.
 const MOST_GATHERED: usize = 64 << 10;
+/// The maximum number of bytes of a [`Body::short`] body.
+const LONGEST_SHORT: usize = 64 << 10;
 
 /// The body of a call.
 #[derive(Debug)]
@@ -40,6 +42,16 @@ impl Body {
             // After its end it must not be polled again.
             self.rest = poem::Body::empty().into();
         }
+    }
+
+    /// Returns the whole body if it has arrived and is short.
+    pub(crate) fn short(&self) -> Option<Bytes> {
+        let bytes = match &self.first {
+            None => Bytes::new(),
+            Some(Ok(frame)) => frame.data_ref()?.clone(),
+            Some(Err(_)) => return None,
+        };
+        (self.rest.is_end_stream() && bytes.len() <= LONGEST_SHORT).then_some(bytes)
     }
 
     /// Takes what has arrived in the meantime, up to about [`MOST_GATHERED`], so that the end of a short body is known
