@@ -19,13 +19,12 @@ mod worker;
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use gateway::Caller;
 use http::{Method, StatusCode};
-use notify::RecommendedWatcher;
 use parking_lot::RwLock;
 use poem::{Endpoint, Request, Response, endpoint};
 use tokens::Verifier;
@@ -39,6 +38,7 @@ pub use settings::{DeployedFunction, ENTRY_POINTS, Function, KNOWN_KEYS, Limits,
 
 use metrics::Metrics;
 use relay::{IncomingCall, Origin};
+use watch::{Concerned, FileWatcher};
 use worker::{Host, Slot};
 
 /// The script that starts a function inside Deno.
@@ -60,8 +60,6 @@ pub(crate) struct Inner {
     verifier: Verifier,
     /// The functions that have been called.
     slots: RwLock<HashMap<String, Arc<Slot>>>,
-    /// Held because dropping it ends the watching.
-    _watcher: Option<RecommendedWatcher>,
 }
 
 impl Functions {
@@ -91,18 +89,13 @@ impl Functions {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             metrics: Metrics::default(),
+            watcher: FileWatcher::default(),
             settings,
         });
-        let inner = Arc::new_cyclic(|weak| Inner {
-            _watcher: host
-                .settings
-                .watch
-                .then(|| watch::watch(host.settings.folder.clone(), weak.clone()))
-                .flatten(),
-            verifier,
-            slots: RwLock::default(),
-            host,
-        });
+        let inner = Arc::new(Inner { verifier, slots: RwLock::default(), host });
+        if inner.host.settings.watch {
+            inner.host.watcher.start(&inner.host.settings.folder, Arc::downgrade(&inner));
+        }
         for name in &inner.host.settings.ahead {
             match inner.slot(name) {
                 // A failure is logged, and the first call tries it again.
@@ -213,13 +206,18 @@ impl Inner {
         }
     }
 
-    /// Makes the next call of function `name` start a new process, because files have changed; `None` for all
-    /// functions.
-    pub(crate) fn renew(&self, name: Option<&str>) {
-        let slots = self.slots.read();
-        match name {
-            Some(name) => slots.get(name).into_iter().for_each(|slot| slot.renew()),
-            None => slots.values().for_each(|slot| slot.renew()),
+    /// Makes the next call of each function that is `concerned`, or that imports `path`, start a new process, because
+    /// that file has changed.
+    pub(crate) fn renew(&self, concerned: &Concerned<'_>, path: &Path) {
+        for (name, slot) in self.slots.read().iter() {
+            let is_concerned = match concerned {
+                Concerned::All => true,
+                Concerned::One(one) => one == name,
+                Concerned::None => false,
+            };
+            if is_concerned || slot.imports(path) {
+                slot.renew();
+            }
         }
     }
 }

@@ -21,8 +21,10 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
 /// The possible names of a function's main file; the first one that exists is used.
 pub const ENTRY_POINTS: [&str; 4] = ["index.ts", "index.tsx", "index.js", "index.mjs"];
 
-/// Variables with this prefix are the platform's; secrets cannot have such names, as with the CLI.
-const OF_PLATFORM: &str = "SUPABASE_";
+/// Reports whether the variable `name` is the platform's; secrets cannot have such names, as with the CLI.
+fn is_of_platform(name: &str) -> bool {
+    name.starts_with("SUPABASE_")
+}
 
 ::settings::settings! {
     /// Settings of the functions service.
@@ -43,6 +45,12 @@ const OF_PLATFORM: &str = "SUPABASE_";
         pub projects: Vec<PathBuf> = Vec::new(),
         /// Where Deno keeps the modules that functions import.
         pub cache: PathBuf = PathBuf::new(),
+        /// The project's folder: functions may import files in it, except hidden ones.
+        pub root: PathBuf = PathBuf::new(),
+        /// The data folder, from which functions may import nothing.
+        pub data_dir: PathBuf = PathBuf::new(),
+        /// The variables of `--env-file`, which precede those of single functions; `None` without that flag.
+        pub env_file: Option<Secrets> = None,
         /// Functions that are started with the server, ahead of their first call.
         #[setting(variables = [], key = "basalt.functions.ahead")]
         pub ahead: Vec<String> = Vec::new(),
@@ -77,6 +85,8 @@ const OF_PLATFORM: &str = "SUPABASE_";
         pub static_patterns: Vec<String> = Vec::new(),
         /// The files that those patterns name.
         pub static_files: Vec<PathBuf> = Vec::new(),
+        /// Variables that it alone sees, beside those of `.env` in its folder.
+        pub env: Secrets = Secrets::default(),
     }
 }
 
@@ -158,6 +168,12 @@ impl Settings {
         for name in reader.tables(&["functions"]) {
             let mut function = Function::default();
             reader.apply_at(&["functions", &name], &mut function)?;
+            for variable in reader.names(&["functions", &name, "env"]) {
+                let value = reader.optional_at(&["functions", &name, "env", &variable])?;
+                if let Some(value) = value.filter(|_| !is_of_platform(&variable)) {
+                    function.env.0.insert(variable, value);
+                }
+            }
             settings.functions.insert(name, function);
         }
         settings.schedules = reader.map_at(&["basalt", "functions", "schedules"])?;
@@ -181,7 +197,7 @@ impl Settings {
     ) -> Result<(), Invalid> {
         let mut secrets = BTreeMap::new();
         let mut add = |(name, value): (&str, &str)| {
-            if !name.starts_with(OF_PLATFORM) {
+            if !is_of_platform(name) {
                 secrets.entry(name.to_owned()).or_insert_with(|| value.to_owned());
             }
         };
@@ -192,7 +208,12 @@ impl Settings {
             Some(path) => path.to_owned(),
             None => self.folder.join(".env"),
         };
-        Environment::of_files([own.as_path()])?.pairs().for_each(&mut add);
+        let own = Environment::of_files([own.as_path()])?;
+        own.pairs().for_each(&mut add);
+        self.env_file = env_file.map(|_| {
+            let pairs = own.pairs().map(|(name, value)| (name.to_owned(), value.to_owned()));
+            Secrets(pairs.collect())
+        });
         let table = ["edge_runtime", "secrets"];
         for name in reader.names(&table) {
             if let Some(value) = reader.optional_at(&[table[0], table[1], &name])? {
@@ -204,6 +225,29 @@ impl Settings {
         common.pairs().filter(|(name, _)| !reader.is_ours(name)).for_each(&mut add);
         self.secrets = Secrets(secrets);
         Ok(())
+    }
+
+    /// Reads the variables that `deployed` alone sees: those of its table `env`, then those of `.env` in its folder, which
+    /// is not read with `--env-file`. The variables of that flag precede both.
+    ///
+    /// Source: `supabase functions serve` of the Supabase CLI (`apps/cli/src/shared/functions/serve.ts`).
+    ///
+    /// Errors: [`Invalid`] for a file that cannot be read or parsed.
+    pub(crate) fn own_variables(
+        &self,
+        deployed: &DeployedFunction,
+    ) -> Result<BTreeMap<String, String>, Invalid> {
+        let mut own = deployed.function.env.0.clone();
+        if let Some(flag) = &self.env_file {
+            own.retain(|name, _| !flag.0.contains_key(name));
+            return Ok(own);
+        }
+        let file = self.folder.join(&deployed.name).join(".env");
+        let of_file = Environment::of_files([file.as_path()])?;
+        for (name, value) in of_file.pairs().filter(|(name, _)| !is_of_platform(name)) {
+            own.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+        }
+        Ok(own)
     }
 
     /// Returns the function `name`, if it has an entry point, even if it is disabled.

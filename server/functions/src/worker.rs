@@ -3,6 +3,8 @@
 mod backoff;
 mod connection;
 mod connections;
+mod import_map;
+mod imports;
 mod output;
 mod process;
 mod room;

@@ -142,6 +142,8 @@ fn functions(
     settings.folder = project.resolve(&settings.folder);
     settings.projects = Search::new(Some(&project.root)).projects;
     settings.cache = data_dir.join("deno");
+    settings.root.clone_from(&project.root);
+    settings.data_dir = data_dir.to_owned();
     for function in settings.functions.values_mut() {
         function.entry_point = function.entry_point.take().map(|path| project.resolve(path));
         function.import_map = function.import_map.take().map(|path| project.resolve(path));

@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::process::Command;
 
 use super::connections::sockets;
+use super::imports::Imports;
 use crate::settings::{DeployedFunction, Settings};
 
 /// Variables of the server that Deno needs to reach module registries, and whether a function keeps them: it keeps
@@ -53,41 +54,74 @@ pub(super) struct Launch<'a> {
     pub(super) environment: &'a BTreeMap<String, String>,
     /// The settings of all functions.
     pub(super) settings: &'a Settings,
+    /// What the function imports.
+    pub(super) imports: Imports,
+    /// An import map in place of the project's.
+    pub(super) own_map: Option<PathBuf>,
 }
 
 impl Launch<'_> {
     /// Returns the command that starts the process. The process is in a process group of its own, so that Ctrl-C in a
     /// terminal reaches only the server. It ends when its standard input closes, so that it cannot outlive the server.
     pub(super) fn command(&self) -> Command {
-        let machine: BTreeMap<String, OsString> = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
-            .filter(|(name, _)| is_kept(name).is_some() && !self.environment.contains_key(name))
-            .collect();
+        let machine = self.machine();
         let mut command = Command::new(self.deno);
         command.args(["run", "--quiet", "--no-prompt", "--no-check", "--no-lock", "--node-modules-dir=none"]);
         command.arg(format!("--v8-flags=--max-old-space-size={}", self.settings.limits.memory.0 >> 20));
         command.args(["--allow-net", "--allow-env", "--allow-import"]);
-        command.arg(permission("--allow-read=", &self.readable()));
+        let mut readable = self.readable();
+        readable.extend(self.imports.readable.iter().cloned());
+        command.arg(permission("--allow-read=", &readable));
         command.arg(permission("--allow-write=", &[self.folder.to_owned()]));
         command.args(self.configuration()).arg(self.script).arg(self.arguments(&machine));
-        command.env_clear().envs(&machine).envs(self.environment);
-        command.env("DENO_DIR", &self.settings.cache).env("DENO_NO_UPDATE_CHECK", "1").env("NO_COLOR", "1");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.current_dir(self.function_folder()).process_group(0).kill_on_drop(true);
+        self.set_up(&mut command, &machine);
+        command.stdin(Stdio::piped());
         command
+    }
+
+    /// Returns the command that describes the import graph as JSON. It runs nothing of the function, and needs no network.
+    pub(super) fn graph_command(&self) -> Command {
+        let mut command = Command::new(self.deno);
+        command.args(["info", "--json", "--quiet", "--no-lock", "--node-modules-dir=none"]);
+        command.args(["--no-remote", "--no-npm"]).args(self.configuration()).arg(&self.deployed.entry_point);
+        self.set_up(&mut command, &self.machine());
+        command.stdin(Stdio::null());
+        command
+    }
+
+    fn set_up(&self, command: &mut Command, machine: &BTreeMap<String, OsString>) {
+        command.env_clear().envs(machine).envs(self.environment);
+        command.env("DENO_DIR", &self.settings.cache).env("DENO_NO_UPDATE_CHECK", "1").env("NO_COLOR", "1");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.current_dir(self.function_folder()).process_group(0).kill_on_drop(true);
+    }
+
+    /// Returns the variables of the server that Deno needs.
+    fn machine(&self) -> BTreeMap<String, OsString> {
+        std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .filter(|(name, _)| is_kept(name).is_some() && !self.environment.contains_key(name))
+            .collect()
     }
 
     fn function_folder(&self) -> &Path {
         self.deployed.entry_point.parent().unwrap_or(&self.settings.folder)
     }
 
-    /// Returns the paths that the function may read: its own folder, the code that functions share, the files in its
-    /// settings, and packages of npm.
-    fn readable(&self) -> Vec<PathBuf> {
+    /// Returns the paths that the function may read whatever it imports: its own folder, the code that functions share,
+    /// the files in its settings, and packages of npm.
+    pub(super) fn readable(&self) -> Vec<PathBuf> {
         let shared = std::fs::read_dir(&self.settings.folder).into_iter().flatten().flatten();
         let shared = shared.filter(|entry| entry.file_name().as_bytes().starts_with(b"_"));
         let mut paths: Vec<PathBuf> = shared.map(|entry| entry.path()).collect();
-        paths.push(self.function_folder().to_owned());
+        let own = self.function_folder();
+        // An entry point may be in the project's folder itself, where the server's secrets are.
+        let is_of_all = [&self.settings.folder, &self.settings.data_dir, &self.settings.root];
+        if is_of_all.iter().any(|folder| folder.starts_with(own)) {
+            paths.push(self.deployed.entry_point.clone());
+        } else {
+            paths.push(own.to_owned());
+        }
         paths.push(self.settings.cache.join("npm"));
         paths.push(self.folder.to_owned());
         paths.extend(self.deployed.function.static_files.iter().cloned());
@@ -97,7 +131,7 @@ impl Launch<'_> {
 
     /// Returns the import map: the one in the settings, else the function's own `deno.json`, else a file for all
     /// functions, as older versions of the CLI created it.
-    fn import_map(&self) -> Option<PathBuf> {
+    pub(super) fn import_map(&self) -> Option<PathBuf> {
         let own = ["deno.json", "deno.jsonc"].map(|file| self.function_folder().join(file));
         let common =
             ["deno.json", "deno.jsonc", "import_map.json"].map(|file| self.settings.folder.join(file));
@@ -107,12 +141,17 @@ impl Launch<'_> {
 
     /// Returns the arguments that name the import map or the `deno.json`.
     fn configuration(&self) -> Vec<OsString> {
-        let Some(path) = self.import_map() else { return vec!["--no-config".into()] };
-        let is_configuration = path.file_stem().is_some_and(|stem| stem == "deno");
-        if is_configuration {
-            return vec!["--config".into(), path.into()];
-        }
-        vec!["--no-config".into(), "--import-map".into(), path.into()]
+        let path = self.import_map();
+        let (configuration, map) = match path {
+            Some(path) if is_configuration(&path) => (Some(path), self.own_map.clone()),
+            path => (None, self.own_map.clone().or(path)),
+        };
+        let mut arguments = match configuration {
+            Some(path) => vec!["--config".into(), path.into()],
+            None => vec!["--no-config".into()],
+        };
+        arguments.extend(map.into_iter().flat_map(|map| ["--import-map".into(), map.into()]));
+        arguments
     }
 
     /// Returns the argument of our script.
@@ -131,6 +170,11 @@ impl Launch<'_> {
         })
         .to_string()
     }
+}
+
+/// Reports whether the file at `path` is a configuration of Deno, else an import map.
+pub(super) fn is_configuration(path: &Path) -> bool {
+    path.file_stem().is_some_and(|stem| stem == "deno")
 }
 
 /// Returns whether a function keeps the variable `name`; `None` if Deno does not need it.
@@ -155,7 +199,7 @@ fn permission(flag: &str, paths: &[PathBuf]) -> OsString {
 }
 
 /// Returns `path` as a URL (RFC 8089).
-fn file_url(path: &Path) -> String {
+pub(super) fn file_url(path: &Path) -> String {
     format!("file://{}", percent_encode(path.as_os_str().as_bytes(), ESCAPED))
 }
 

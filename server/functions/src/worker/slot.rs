@@ -1,8 +1,8 @@
 //! One function: its process if it runs, its running and waiting calls, and when it may be restarted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -14,12 +14,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::backoff::{Backoff, Progress};
+use super::imports::Imports;
 use super::process::Launch;
 use super::room::{Room, UNIT};
-use super::{BootedProcess, END_LIMIT, End, Worker, boot, supervise};
+use super::{BootedProcess, END_LIMIT, End, Worker, boot, import_map, imports, supervise};
 use crate::Error;
 use crate::metrics::Metrics;
 use crate::settings::{DeployedFunction, Settings};
+use crate::watch::FileWatcher;
 
 /// The longest time that a call waits for a restart. If it would take longer, the call is refused.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -42,6 +44,8 @@ pub(crate) struct Host {
     pub(crate) stop: CancellationToken,
     pub(crate) tasks: TaskTracker,
     pub(crate) metrics: Metrics,
+    /// Watches the files of functions, if that is wanted.
+    pub(crate) watcher: FileWatcher,
 }
 
 /// One function.
@@ -60,6 +64,8 @@ pub(crate) struct Slot {
     backoff: Mutex<Backoff>,
     /// Counts the changes of its files.
     version: AtomicU64,
+    /// The files that it imported when it was started last.
+    imported: Mutex<BTreeSet<PathBuf>>,
     /// Counts the starts that failed.
     failed_starts: AtomicU64,
 }
@@ -111,6 +117,7 @@ impl Slot {
             starting: Arc::default(),
             backoff: Mutex::default(),
             version: AtomicU64::new(0),
+            imported: Mutex::default(),
             failed_starts: AtomicU64::new(0),
         })
     }
@@ -258,6 +265,8 @@ impl Slot {
         let folder = self.host.sockets.join(uuid::Uuid::new_v4().simple().to_string());
         let name = &self.deployed.name;
         let mut environment = self.host.environment.clone();
+        let own = self.host.settings.own_variables(&self.deployed);
+        let own = own.map(|own| environment.extend(own)).map_err(|error| error.to_string());
         environment.insert("SUPABASE_FUNCTION_SLUG".to_owned(), name.clone());
         let launch = Launch {
             deno,
@@ -266,11 +275,12 @@ impl Slot {
             folder: &folder,
             environment: &environment,
             settings: &self.host.settings,
+            imports: Imports::default(),
+            own_map: None,
         };
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&folder);
-        let booted = match made {
-            Ok(()) => boot(&launch).await,
-            Err(error) => Err(format!("the folder of its sockets cannot be made: {error}")),
+        let booted = match own {
+            Ok(()) => self.boot(launch).await,
+            Err(error) => Err(error),
         };
         let booted = booted.map_err(|reason| {
             tracing::error!(target: "function", function = name, "did not start: {reason}");
@@ -285,6 +295,28 @@ impl Slot {
         let (worker, ending) = Worker::new(&folder, self.host.settings.limits.clone(), &booted.child);
         self.watch(Arc::new(worker), booted, ending, version);
         Ok(())
+    }
+
+    async fn boot(&self, mut launch: Launch<'_>) -> Result<BootedProcess, String> {
+        std::fs::DirBuilder::new()
+            .mode(0o700)
+            .create(launch.folder)
+            .map_err(|error| format!("the folder of its sockets cannot be made: {error}"))?;
+        launch.imports = imports::read(&launch).await;
+        self.host.watcher.add(&launch.imports.files);
+        self.imported.lock().clone_from(&launch.imports.files);
+        if !launch.imports.runtime_types.is_empty() {
+            let map = import_map::with_empty(launch.import_map().as_deref(), &launch.imports.runtime_types);
+            let path = launch.folder.join("import_map.json");
+            let is_written = map.is_some_and(|map| std::fs::write(&path, map.to_string()).is_ok());
+            launch.own_map = is_written.then_some(path);
+        }
+        boot(&launch).await
+    }
+
+    /// Reports whether the function imported the file at `path` when it was started last.
+    pub(crate) fn imports(&self, path: &Path) -> bool {
+        self.imported.lock().contains(path)
     }
 
     fn watch(

@@ -97,6 +97,8 @@ impl Project {
             folder: folder.path().join("functions"),
             projects: vec![Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()],
             cache: folder.path().join("cache"),
+            root: folder.path().to_owned(),
+            data_dir: folder.path().join(".basalt"),
             // Under the load of many tests, a process may take seconds to start.
             limits: Limits { boot: PATIENCE, ..Limits::default() },
             ..Settings::default()
@@ -116,6 +118,11 @@ impl Project {
         let gateway = Gateway::new(behind_proxy, keys.clone(), None);
         let endpoint = gateway.open("functions", functions.endpoint()).without_cors().boxed();
         Self { folder, keys, functions, endpoint: Arc::new(endpoint) }
+    }
+
+    /// Returns the folder of the project, in which the functions folder is.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Writes a file below the functions folder.

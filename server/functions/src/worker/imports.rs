@@ -1,0 +1,236 @@
+//! The files of the project that a function imports, so that its process may read these and no others.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::process::Launch;
+
+/// How long Deno may take to read the sources.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// What a function imports.
+#[derive(Debug, Default)]
+pub(super) struct Imports {
+    /// The local files of its import graph, and those that it names although they do not exist.
+    pub(super) files: BTreeSet<PathBuf>,
+    /// Those of them that its process may read in addition.
+    pub(super) readable: Vec<PathBuf>,
+    /// The spellings of [`is_runtime_types`], by the URLs of the modules that import them.
+    pub(super) runtime_types: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// The part of `deno info --json` that is used.
+#[derive(Debug, Deserialize)]
+struct Graph {
+    roots: Vec<String>,
+    modules: Vec<Module>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Module {
+    specifier: String,
+    #[serde(default)]
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Dependency {
+    specifier: String,
+    /// `None` if only types are imported, which nothing reads when the function runs.
+    code: Option<Target>,
+    #[serde(default)]
+    is_dynamic: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Target {
+    /// `None` if it cannot be resolved.
+    specifier: Option<String>,
+}
+
+/// Reads the import graph of the function. What cannot be read is left out: Deno then says why when it runs the
+/// function.
+pub(super) async fn read(launch: &Launch<'_>) -> Imports {
+    let output = timeout(LIMIT, launch.graph_command().output()).await;
+    let Ok(Ok(output)) = output else { return Imports::default() };
+    let Ok(graph) = serde_json::from_slice::<Graph>(&output.stdout) else { return Imports::default() };
+    let own = launch.readable();
+    let project = Project::new(&launch.settings.root, &launch.settings.data_dir);
+    let (imports, refused) = choose(&graph, &own, &project);
+    for refusal in refused {
+        tracing::error!(target: "function", function = launch.deployed.name, "{refusal}");
+    }
+    imports
+}
+
+/// Returns the imports in `graph`, of which `own` may be read anyway, and a message for each that is refused.
+fn choose(graph: &Graph, own: &[PathBuf], project: &Project) -> (Imports, Vec<String>) {
+    let modules: HashMap<&str, &Module> =
+        graph.modules.iter().map(|module| (module.specifier.as_str(), module)).collect();
+    let (mut imports, mut refused) = (Imports::default(), Vec::new());
+    let mut seen: HashSet<&str> = graph.roots.iter().map(String::as_str).collect();
+    let mut rest: Vec<&str> = seen.iter().copied().collect();
+    while let Some(url) = rest.pop() {
+        imports.files.extend(file(url));
+        for dependency in modules.get(url).into_iter().flat_map(|module| &module.dependencies) {
+            let target = dependency.code.as_ref().and_then(|target| target.specifier.as_deref());
+            let Some(target) = target else { continue };
+            if is_runtime_types(target) {
+                let spellings = imports.runtime_types.entry(url.to_owned()).or_default();
+                spellings.insert(dependency.specifier.clone());
+            }
+            let Some(path) = file(target).filter(|_| seen.insert(target)) else { continue };
+            if own.iter().any(|folder| path.starts_with(folder)) {
+                rest.push(target);
+                continue;
+            }
+            match project.refusal(&path) {
+                None => {
+                    imports.readable.push(path);
+                    rest.push(target);
+                }
+                Some(reason) => refused.push(format!(
+                    "{} imports {}, which {reason}{}",
+                    file(url).unwrap_or_default().display(),
+                    path.display(),
+                    if dependency.is_dynamic { "; this will fail if it is reached" } else { "" }
+                )),
+            }
+        }
+    }
+    (imports, refused)
+}
+
+/// The folder from which functions may import.
+struct Project {
+    root: Option<PathBuf>,
+    data_dir: Option<PathBuf>,
+}
+
+impl Project {
+    fn new(root: &Path, data_dir: &Path) -> Self {
+        Self { root: root.canonicalize().ok(), data_dir: data_dir.canonicalize().ok() }
+    }
+
+    /// Returns why a function may not import the file at `path`; `None` if it may. Links count as what they lead to.
+    fn refusal(&self, path: &Path) -> Option<String> {
+        // Deno says best that a file does not exist, for which it has to be allowed to look.
+        let real = path.canonicalize().or_else(|_| {
+            let (folder, name) = (path.parent().unwrap_or(path), path.file_name().unwrap_or_default());
+            folder.canonicalize().map(|folder| folder.join(name))
+        });
+        let Some((real, root)) = real.ok().zip(self.root.as_ref()) else {
+            return Some("is in no folder of the project".to_owned());
+        };
+        let Ok(within) = real.strip_prefix(root) else {
+            return Some(format!("is outside the project's folder {}", root.display()));
+        };
+        if self.data_dir.as_ref().is_some_and(|folder| real.starts_with(folder)) {
+            return Some("is in the data folder".to_owned());
+        }
+        let is_hidden = within.components().any(|part| part.as_os_str().as_bytes().starts_with(b"."));
+        is_hidden.then(|| "is hidden: a part of its path begins with a dot".to_owned())
+    }
+}
+
+/// Returns the path of a file's URL; `None` for a module that is no local file.
+fn file(url: &str) -> Option<PathBuf> {
+    let path = url.strip_prefix("file://")?.split(['?', '#']).next()?;
+    let path: Vec<u8> = percent_decode_str(path).collect();
+    Some(PathBuf::from(OsStr::from_bytes(&path)))
+}
+
+/// Reports whether `url` is the module that only declares the types of the hosted runtime, in any version. Every function
+/// that the CLI creates imports it first.
+fn is_runtime_types(url: &str) -> bool {
+    let Some(package) = url.strip_prefix("jsr:") else { return false };
+    let package = package.trim_start_matches('/').strip_prefix("@supabase/functions-js");
+    package.and_then(|rest| rest.split_once('/')).is_some_and(|(version, module)| {
+        (version.is_empty() || version.starts_with('@')) && module == "edge-runtime.d.ts"
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_types_of_the_runtime_are_known_in_every_version() {
+        for (url, expected) in [
+            ("jsr:@supabase/functions-js/edge-runtime.d.ts", true),
+            ("jsr:/@supabase/functions-js@^2.4.1/edge-runtime.d.ts", true),
+            ("jsr:@supabase/functions-js@2/edge-runtime.d.ts", true),
+            ("npm:@supabase/functions-js/edge-runtime.d.ts", false),
+            ("jsr:@supabase/functions-js-other/edge-runtime.d.ts", false),
+            ("jsr:@supabase/functions-js@2", false),
+            ("jsr:@supabase/functions-js@2/other.ts", false),
+        ] {
+            assert_eq!(is_runtime_types(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn only_what_code_imports_of_the_project_is_readable() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let (root, outside) = (top.join("project"), top.join("outside.ts"));
+        for name in
+            ["shared/x.ts", "shared/y.ts", "shared/types.ts", ".env", ".basalt/keys.json", "data/keys.json"]
+        {
+            let path = root.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        std::fs::write(&outside, "").unwrap();
+        std::os::unix::fs::symlink(&outside, root.join("shared/link.ts")).unwrap();
+        std::os::unix::fs::symlink(root.join(".env"), root.join("shared/env.ts")).unwrap();
+        let url = |name: &str| format!("file://{}", root.join(name).display());
+        let import =
+            |name: &str| serde_json::json!({ "specifier": name, "code": { "specifier": url(name) } });
+        let own = root.join("functions/a");
+        let graph = serde_json::json!({
+            "roots": [url("functions/a/index.ts")],
+            "modules": [
+                { "specifier": url("functions/a/index.ts"), "dependencies": [
+                    import("shared/x.ts"),
+                    import("functions/a/own.ts"),
+                    { "specifier": "t", "type": { "specifier": url("shared/types.ts") } },
+                    { "specifier": "jsr:@supabase/functions-js/edge-runtime.d.ts",
+                      "code": { "specifier": "jsr:@supabase/functions-js/edge-runtime.d.ts" } },
+                    { "specifier": "bare", "code": { "error": "not in the import map" } },
+                ] },
+                { "specifier": url("shared/x.ts"), "dependencies": [
+                    import("shared/y.ts"), import("shared/missing.ts"), import("shared/link.ts"),
+                    import("shared/env.ts"), import(".env"), import(".basalt/keys.json"), import("data/keys.json"),
+                    import("../outside.ts"),
+                ] },
+            ],
+        });
+        let graph: Graph = serde_json::from_value(graph).unwrap();
+        let project = Project::new(&root, &root.join("data"));
+        let (mut imports, refused) = choose(&graph, &[own], &project);
+        imports.readable.sort();
+        let readable = ["shared/missing.ts", "shared/x.ts", "shared/y.ts"].map(|name| root.join(name));
+        assert_eq!(imports.readable, readable);
+        assert!(imports.files.contains(&root.join("functions/a/own.ts")));
+        assert_eq!(imports.runtime_types.keys().collect::<Vec<_>>(), [&url("functions/a/index.ts")]);
+        assert_eq!(refused.len(), 6, "{refused:?}");
+        for (name, reason) in [
+            ("shared/link.ts", "is outside the project's folder"),
+            ("shared/env.ts", "is hidden"),
+            (".basalt/keys.json", "is hidden"),
+            ("data/keys.json", "is in the data folder"),
+        ] {
+            let message = format!("imports {}, which {reason}", root.join(name).display());
+            assert!(refused.iter().any(|refusal| refusal.contains(&message)), "{refused:?}");
+        }
+    }
+}
