@@ -59,6 +59,9 @@ const NAMED: &str = "\
 - `[db.vault]`: secrets by name, for the database's vault.
 - `[basalt.functions.schedules]`: by function, how often the server itself calls it.
 - `[edge_runtime.secrets]`: variables by name that functions see; beside those of `.env` in the functions folder.
+- `[functions.<name>.env]`: variables by name that this function alone sees; beside those of `.env` in its own folder,
+  which they precede. A variable of the project's files that such a table refers to with `env(NAME)` is for no other
+  function. The file of `--env-file` precedes all of them, and then no function's own `.env` is read.
 ";
 
 fn reference() -> String {

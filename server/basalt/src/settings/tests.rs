@@ -263,7 +263,7 @@ fn functions_see_their_secrets_and_not_the_servers() {
     write("functions/.env", "SHARED=functions\nOWN=functions\nSUPABASE_URL=elsewhere\n");
     write(
         ".env",
-        "SHARED=project\nPLAIN=project\nDATABASE_URL=postgres://secret\nGOTRUE_SMTP_PASS=secret\nSMTP_PASSWORD=secret\nJWT_SECRET=secret-of-more-than-thirty-two-bytes\n",
+        "SHARED=project\nPLAIN=project\nDATABASE_URL=postgres://secret\nGOTRUE_SMTP_PASS=secret\nSMTP_PASSWORD=secret\nJWT_SECRET=secret-of-more-than-thirty-two-bytes\nGRANTED=to-hello\n",
     );
     write("extra.env", "SHARED=flag\n");
     write(
@@ -271,6 +271,7 @@ fn functions_see_their_secrets_and_not_the_servers() {
         "project_id = 'x'\n[auth.email.smtp]\npass = 'env(SMTP_PASSWORD)'\n\
          [edge_runtime.secrets]\nNAMED = 'env(NOT_SET)'\nOWN = 'config'\n\
          [functions.hello]\nverify_jwt = false\nimport_map = './map.json'\n\
+         [functions.hello.env]\nTHEIRS = 'env(GRANTED)'\nMISSING = 'env(NOT_SET)'\nSUPABASE_URL = 'forged'\n\
          [basalt.functions]\nmemory_limit = '64MiB'\nidle_timeout = '10s'\nschedules = { hello = 60 }\n",
     );
     let project = Project::locate(folder.path(), true).unwrap();
@@ -288,6 +289,10 @@ fn functions_see_their_secrets_and_not_the_servers() {
     assert_eq!(secrets(&settings), ["OWN=config", "PLAIN=project", "SHARED=flag"]);
     let functions = settings.services.functions.unwrap();
     let hello = functions.find("hello").unwrap().function;
+    // What a table of one function refers to is for that function alone.
+    assert_eq!(hello.env.0.into_iter().collect::<Vec<_>>(), [("THEIRS".to_owned(), "to-hello".to_owned())]);
+    assert_eq!(functions.env_file.unwrap().0["SHARED"], "flag");
+    assert_eq!((&functions.root, &functions.data_dir), (&project.root, &project.root.join(".basalt")));
     assert!(!hello.verify_jwt && hello.import_map == Some(project.root.join("map.json")));
     assert_eq!((functions.limits.memory.0, functions.limits.idle.as_secs()), (64 << 20, 10));
     assert_eq!(functions.schedules["hello"].as_secs(), 60);
