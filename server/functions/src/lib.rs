@@ -10,6 +10,7 @@ mod metrics;
 mod names;
 mod relay;
 mod schedule;
+mod session;
 mod settings;
 mod socket;
 mod trace;
@@ -28,12 +29,14 @@ use http::{Method, StatusCode};
 use parking_lot::RwLock;
 use poem::{Endpoint, Request, Response, endpoint};
 use tokens::Verifier;
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use error::Error;
 pub use names::names;
 pub use schedule::TakeCall;
+pub use session::{Overrides, Session};
 pub use settings::{DeployedFunction, ENTRY_POINTS, Function, KNOWN_KEYS, Limits, Secrets, Settings};
 
 use metrics::Metrics;
@@ -90,6 +93,8 @@ impl Functions {
             tasks: TaskTracker::new(),
             metrics: Metrics::default(),
             watcher: FileWatcher::default(),
+            overrides: RwLock::default(),
+            lines: broadcast::Sender::new(session::WAITING_LINES),
             settings,
         });
         let inner = Arc::new(Inner { verifier, slots: RwLock::default(), host });
@@ -190,7 +195,7 @@ impl Inner {
             return Ok(slot);
         }
         // While a function does not run, its settings may have been changed, or it may have been removed.
-        let deployed = self.host.settings.find(name).filter(|deployed| deployed.function.enabled);
+        let deployed = self.host.find(name).filter(|deployed| deployed.function.enabled);
         let mut slots = self.slots.write();
         let Some(deployed) = deployed else {
             slots.remove(name);

@@ -227,7 +227,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Reads the variables that `deployed` alone sees: those of its table `env`, then those of `.env` in its folder, which
+    /// Reads the variables that `deployed` alone sees, beside those of `--env-file`: those of its table `env`, then those of `.env` in its folder, which
     /// is not read with `--env-file`. The variables of that flag precede both.
     ///
     /// Source: `supabase functions serve` of the Supabase CLI (`apps/cli/src/shared/functions/serve.ts`).
@@ -236,10 +236,11 @@ impl Settings {
     pub(crate) fn own_variables(
         &self,
         deployed: &DeployedFunction,
+        env_file: Option<&BTreeMap<String, String>>,
     ) -> Result<BTreeMap<String, String>, Invalid> {
         let mut own = deployed.function.env.0.clone();
-        if let Some(flag) = &self.env_file {
-            own.retain(|name, _| !flag.0.contains_key(name));
+        if let Some(flag) = env_file {
+            own.retain(|name, _| !flag.contains_key(name));
             return Ok(own);
         }
         let file = self.folder.join(&deployed.name).join(".env");

@@ -58,6 +58,11 @@ impl FileWatcher {
         }
     }
 
+    /// Watches nothing any more.
+    pub(crate) fn stop(&self) {
+        *self.0.lock() = None;
+    }
+
     /// Watches `files`, too, if it was started.
     pub(crate) fn add(&self, files: &BTreeSet<PathBuf>) {
         let mut watched = self.0.lock();

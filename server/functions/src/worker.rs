@@ -106,13 +106,13 @@ async fn boot(launch: &Launch<'_>) -> Result<BootedProcess, String> {
         .spawn()
         .map_err(|error| format!("{} cannot be run: {error}", launch.deno.display()))?;
     let (ready, is_ready) = oneshot::channel();
-    let name = &launch.deployed.name;
+    let log = output::Log { function: launch.deployed.name.clone(), lines: launch.lines.clone() };
     // Both tasks end with the process.
     if let Some(output) = child.stdout.take() {
-        tokio::spawn(output::follow_output(output, name.clone(), ready));
+        tokio::spawn(output::follow_output(output, log.clone(), ready));
     }
     if let Some(errors) = child.stderr.take() {
-        tokio::spawn(output::follow_errors(errors, name.clone()));
+        tokio::spawn(output::follow_errors(errors, log));
     }
     let input = child.stdin.take();
     let limit = launch.settings.limits.boot;

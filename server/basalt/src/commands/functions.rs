@@ -23,8 +23,9 @@ pub(super) enum Arguments {
     },
     /// Serve functions and restart them when their files change
     ///
-    /// Beside a running `basalt serve` of the same project this serves only functions, on the next free port; without
-    /// one it serves the whole project.
+    /// A running `basalt serve` of the same project serves them at its own URL, with the variables and the checks that
+    /// this command asks for, until this command ends; their log is shown here. Without one, this serves the whole
+    /// project.
     Serve(ServeArguments),
     /// List the project's functions
     List,
@@ -46,7 +47,8 @@ pub(super) struct ServeArguments {
     /// Accept calls without a token, whatever `verify_jwt` says
     #[arg(long)]
     no_verify_jwt: bool,
-    /// The port to listen on; the next free one if it is taken, any free one for 0 [default: 54321]
+    /// The port to listen on; the next free one if it is taken, any free one for 0 [default: 54321]. Beside a running
+    /// server, only functions are served on it, and that server is left as it is
     #[arg(long)]
     port: Option<u16>,
 }
@@ -69,7 +71,7 @@ pub(super) fn run(arguments: Arguments, invocation: Invocation) -> Result<(), Er
             };
             let settings = load(&invocation)?;
             functions_settings(&settings)?;
-            block_on(serve::run_functions(settings))
+            block_on(serve::run_functions(settings, no_verify_jwt, port.is_some()))
         }
     }
 }

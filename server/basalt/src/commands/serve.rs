@@ -4,6 +4,7 @@ pub(super) mod auth_drop_in;
 mod banner;
 pub(super) mod drop_in;
 mod edge;
+mod hand_over;
 mod metrics;
 mod nodes;
 mod prefix_router;
@@ -25,7 +26,7 @@ use crate::accept::{self, Limits};
 use crate::backend::{self, Backend, Logins, RunningPostgres};
 use crate::console;
 use crate::error::Error;
-use crate::instance::Announcement;
+use crate::instance::{Announcement, Instance};
 use crate::ports::{self, Connections};
 use crate::settings::{Service, Settings};
 use reload::Reloads;
@@ -70,9 +71,16 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     result.map(drop)
 }
 
-/// Does what [`run`] does; but if a server of this project is running already, this serves only functions, in addition
-/// to that server and with its database.
-pub(super) async fn run_functions(settings: Settings) -> Result<(), Error> {
+/// Does what [`run`] does; but if a server of this project is running already, that one serves the functions as these
+/// settings say, until this command ends. `is_open` accepts calls without a token. With a port of its own
+/// (`is_apart`), this serves only functions there, in addition to that server and with its database.
+pub(super) async fn run_functions(settings: Settings, is_open: bool, is_apart: bool) -> Result<(), Error> {
+    if !is_apart
+        && let Some(instance) = Instance::find(&settings.data_dir).await
+        && hand_over::hand_over(&settings, &instance, is_open).await?
+    {
+        return Ok(());
+    }
     if settings.database.url.is_some() || RunningPostgres::find_answering(&settings.data_dir).await.is_none()
     {
         return run(settings).await;
@@ -174,7 +182,7 @@ async fn listen(
     let network_shares = settings.gateway.network_shares && settings.gateway.trusted_proxies == 0;
     let limits = Limits { network_shares, ..LIMITS };
     let public = accept::serve(public, routes, routes::must_finish, stop.clone(), limits);
-    let administration = routes::admin(settings, keys, running)?;
+    let administration = routes::admin(settings, keys, running, functions.as_ref())?;
     let admin = accept::serve(admin, administration, accept::may_write, stop.clone(), LIMITS);
     let inbox_address = inbox.as_ref().map(|inbox| inbox.connections.address());
     let inbox = async {

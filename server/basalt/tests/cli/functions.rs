@@ -1,9 +1,10 @@
 //! Edge functions: their creation, their calls and their variables.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
-use super::{Server, basalt, project, status, text};
+use super::{Server, basalt, project, status, text, write_file};
 
 #[test]
 fn functions_are_created_and_listed() {
@@ -33,7 +34,7 @@ fn project_with_variables() -> tempfile::TempDir {
         std::fs::write(path, text).unwrap();
     };
     write("functions/seen/index.ts", "Deno.serve(() => Response.json(Deno.env.toObject()))");
-    write("functions/seen/.env", "NOBODYS=1");
+    write("functions/seen/.env", "OF_ONE=1");
     write("functions/hello/.env", "OF_ANOTHER=1");
     write("functions/.env", "OWN=functions\nCONFIGURED=functions\nSUPABASE_URL=elsewhere");
     write("extra.env", "OWN=flag\nEXTRA='two words'\nSUPABASE_ANON_KEY=forged");
@@ -53,7 +54,8 @@ fn functions_see_the_variables_of_their_file_and_none_of_the_server() {
     let extra = project.path().join("supabase/extra.env");
     let file = ["--env-file", extra.to_str().unwrap()];
     let of_file = [("OWN", "flag"), ("EXTRA", "two words"), ("CONFIGURED", "config"), ("PLAIN", "project")];
-    let of_folder = [("OWN", "functions"), ("CONFIGURED", "functions"), ("PLAIN", "project")];
+    let of_folder =
+        [("OWN", "functions"), ("CONFIGURED", "functions"), ("PLAIN", "project"), ("OF_ONE", "1")];
     // Variables for the network, and those that Deno itself sets. PATH is set in the process, too.
     let of_machine =
         ["DENO_NODE_SHIM_ACTIVE", "NODE_EXTRA_CA_CERTS", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE"];
@@ -89,6 +91,51 @@ fn functions_see_the_variables_of_their_file_and_none_of_the_server() {
     let refused = basalt(project.path()).args(nowhere).output().unwrap();
     let reason = "--env-file: expected a file that exists";
     assert!(!refused.status.success() && text(&refused).contains(reason), "{}", text(&refused));
+}
+
+#[test]
+fn a_running_server_serves_functions_as_another_command_asks() {
+    let project = project();
+    let write = |name: &str, text: &str| write_file(project.path(), name, text);
+    let source = |text: &str| {
+        format!(
+            "console.log('{text} starts')\nDeno.serve(() => new Response(`{text} ${{Deno.env.get('WORD')}}`))"
+        )
+    };
+    write("functions/seen/index.ts", &source("old"));
+    write("functions/.env", "WORD=common");
+    write("extra.env", "WORD=flag");
+    let served = Server::start(project.path());
+    let key = status(project.path()).remove("ANON_KEY").unwrap();
+    let headers = format!("Authorization: Bearer {key}\r\n");
+    let call = |headers: &str| served.request("GET /functions/v1/seen", headers, "").1;
+    assert_eq!(call(&headers), "old common");
+    assert!(call("").contains("UNAUTHORIZED_NO_AUTH_HEADER"));
+    let mut command = basalt(project.path());
+    let extra = project.path().join("supabase/extra.env");
+    command.args(["functions", "serve", "--no-verify-jwt", "--env-file", extra.to_str().unwrap()]);
+    let mut session = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(session.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let announced = lines.next().unwrap();
+    assert!(announced.contains(&format!("{}/functions/v1/<name>", served.origin)), "{announced}");
+    assert_eq!(call(""), "old flag");
+    assert!(lines.any(|line| line == "[seen] old starts"));
+    let second = basalt(project.path()).args(["functions", "serve"]).output().unwrap();
+    let reason = "another `basalt functions serve` of this project is running";
+    assert!(!second.status.success() && text(&second).contains(reason), "{}", text(&second));
+    write("functions/seen/index.ts", &source("new"));
+    served.wait_until("/functions/v1/seen", "new flag");
+    assert!(lines.any(|line| line == "[seen] new starts"));
+    let pid = rustix::process::Pid::from_child(&session);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert!(session.wait().unwrap().success());
+    let deadline = std::time::Instant::now() + super::PATIENCE;
+    while call(&headers) != "new common" {
+        assert!(std::time::Instant::now() < deadline, "the session does not end");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert!(call("").contains("UNAUTHORIZED_NO_AUTH_HEADER"));
+    served.stop();
 }
 
 #[test]

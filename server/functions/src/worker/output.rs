@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, BufReader};
-use tokio::sync::oneshot;
+use tokio::sync::{broadcast, oneshot};
 
 /// The first byte of the lines that our own script writes.
 const MARK: u8 = 1;
@@ -43,11 +43,7 @@ enum Level {
 
 /// Writes the lines of a process's standard output to the log until it ends, and sends to `ready` when the function is
 /// ready.
-pub(super) async fn follow_output(
-    output: impl AsyncRead + Unpin,
-    function: String,
-    ready: oneshot::Sender<()>,
-) {
+pub(super) async fn follow_output(output: impl AsyncRead + Unpin, log: Log, ready: oneshot::Sender<()>) {
     let mut ready = Some(ready);
     let mut lines = Lines::new(output);
     while let Some(line) = lines.next().await {
@@ -59,28 +55,43 @@ pub(super) async fn follow_output(
                 }
             }
             Some(Ok(Event::Log { level, request, text })) => {
-                log(&function, level, request.as_deref().unwrap_or_default(), &text);
+                log.write(level, request.as_deref().unwrap_or_default(), &text);
             }
-            Some(Err(_)) | None => log(&function, Level::Info, "", &String::from_utf8_lossy(line)),
+            Some(Err(_)) | None => log.write(Level::Info, "", &String::from_utf8_lossy(line)),
         }
     }
 }
 
 /// Writes the lines of a process's standard error to the log until it ends.
-pub(super) async fn follow_errors(output: impl AsyncRead + Unpin, function: String) {
+pub(super) async fn follow_errors(output: impl AsyncRead + Unpin, log: Log) {
     let mut lines = Lines::new(output);
     while let Some(line) = lines.next().await {
-        log(&function, Level::Error, "", &String::from_utf8_lossy(line));
+        log.write(Level::Error, "", &String::from_utf8_lossy(line));
     }
 }
 
-fn log(function: &str, level: Level, request_id: &str, text: &str) {
-    match level {
-        Level::Trace => tracing::trace!(target: "function", function, request_id, "{text}"),
-        Level::Debug => tracing::debug!(target: "function", function, request_id, "{text}"),
-        Level::Info => tracing::info!(target: "function", function, request_id, "{text}"),
-        Level::Warn => tracing::warn!(target: "function", function, request_id, "{text}"),
-        Level::Error => tracing::error!(target: "function", function, request_id, "{text}"),
+/// The log of a function.
+#[derive(Clone)]
+pub(super) struct Log {
+    pub(super) function: String,
+    /// Where its lines are sent, too.
+    pub(super) lines: broadcast::Sender<String>,
+}
+
+impl Log {
+    fn write(&self, level: Level, request_id: &str, text: &str) {
+        let function = &*self.function;
+        if self.lines.receiver_count() > 0 {
+            // It fails if the session has just ended.
+            let _ = self.lines.send(format!("[{function}] {text}"));
+        }
+        match level {
+            Level::Trace => tracing::trace!(target: "function", function, request_id, "{text}"),
+            Level::Debug => tracing::debug!(target: "function", function, request_id, "{text}"),
+            Level::Info => tracing::info!(target: "function", function, request_id, "{text}"),
+            Level::Warn => tracing::warn!(target: "function", function, request_id, "{text}"),
+            Level::Error => tracing::error!(target: "function", function, request_id, "{text}"),
+        }
     }
 }
 
@@ -127,8 +138,9 @@ mod tests {
     #[tokio::test]
     async fn readiness_is_reported_between_log_lines() {
         let (sender, receiver) = oneshot::channel();
+        let log = Log { function: "hello".to_owned(), lines: broadcast::Sender::new(1) };
         let output = b"plain\n\x01{\"level\":\"log\",\"text\":\"hi\"}\n\x01{\"state\":\"ready\"}\nunended";
-        follow_output(output.as_slice(), "hello".to_owned(), sender).await;
+        follow_output(output.as_slice(), log, sender).await;
         receiver.await.unwrap();
     }
 

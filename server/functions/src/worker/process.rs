@@ -9,6 +9,7 @@ use std::process::Stdio;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::json;
 use tokio::process::Command;
+use tokio::sync::broadcast;
 
 use super::connections::sockets;
 use super::imports::Imports;
@@ -54,6 +55,8 @@ pub(super) struct Launch<'a> {
     pub(super) environment: &'a BTreeMap<String, String>,
     /// The settings of all functions.
     pub(super) settings: &'a Settings,
+    /// Where the lines of its log are sent.
+    pub(super) lines: &'a broadcast::Sender<String>,
     /// What the function imports.
     pub(super) imports: Imports,
     /// An import map in place of the project's.

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fairness::{FairSemaphore, Permit, Refusal};
-use parking_lot::Mutex;
-use tokio::sync::watch;
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -20,6 +20,7 @@ use super::room::{Room, UNIT};
 use super::{BootedProcess, END_LIMIT, End, Worker, boot, import_map, imports, supervise};
 use crate::Error;
 use crate::metrics::Metrics;
+use crate::session::Overrides;
 use crate::settings::{DeployedFunction, Settings};
 use crate::watch::FileWatcher;
 
@@ -46,6 +47,45 @@ pub(crate) struct Host {
     pub(crate) metrics: Metrics,
     /// Watches the files of functions, if that is wanted.
     pub(crate) watcher: FileWatcher,
+    /// Those of the session that has begun, if any.
+    pub(crate) overrides: RwLock<Option<Overrides>>,
+    /// The lines that functions write to their logs, for a session.
+    pub(crate) lines: broadcast::Sender<String>,
+}
+
+impl Host {
+    /// Does what [`Settings::find`] does, with the settings of the session.
+    pub(crate) fn find(&self, name: &str) -> Option<DeployedFunction> {
+        let mut found = self.settings.find(name)?;
+        if self.overrides.read().as_ref().is_some_and(|overrides| overrides.is_open) {
+            found.function.verify_jwt = false;
+        }
+        Some(found)
+    }
+
+    /// Returns the environment of the function `deployed`.
+    ///
+    /// Errors: the reason, for the log.
+    fn environment_of(&self, deployed: &DeployedFunction) -> Result<BTreeMap<String, String>, String> {
+        let overrides = self.overrides.read();
+        let (mut environment, env_file) = match overrides.as_ref() {
+            None => (self.environment.clone(), self.settings.env_file.as_ref().map(|file| &file.0)),
+            Some(overrides) => {
+                let mut environment = overrides.variables.clone();
+                for (name, value) in &self.environment {
+                    // What is left are the platform's variables.
+                    if !self.settings.secrets.0.contains_key(name) {
+                        environment.entry(name.clone()).or_insert_with(|| value.clone());
+                    }
+                }
+                (environment, overrides.env_file.as_ref())
+            }
+        };
+        let own = self.settings.own_variables(deployed, env_file);
+        environment.extend(own.map_err(|error| error.to_string())?);
+        environment.insert("SUPABASE_FUNCTION_SLUG".to_owned(), deployed.name.clone());
+        Ok(environment)
+    }
 }
 
 /// One function.
@@ -264,26 +304,27 @@ impl Slot {
         let (begun, version) = (Instant::now(), self.version.load(Ordering::Acquire));
         let folder = self.host.sockets.join(uuid::Uuid::new_v4().simple().to_string());
         let name = &self.deployed.name;
-        let mut environment = self.host.environment.clone();
-        let own = self.host.settings.own_variables(&self.deployed);
-        let own = own.map(|own| environment.extend(own)).map_err(|error| error.to_string());
-        environment.insert("SUPABASE_FUNCTION_SLUG".to_owned(), name.clone());
-        let launch = Launch {
-            deno,
-            script: &self.host.script,
-            deployed: &self.deployed,
-            folder: &folder,
-            environment: &environment,
-            settings: &self.host.settings,
-            imports: Imports::default(),
-            own_map: None,
-        };
-        let booted = match own {
-            Ok(()) => self.boot(launch).await,
+        let booted = match self.host.environment_of(&self.deployed) {
+            Ok(environment) => {
+                let launch = Launch {
+                    deno,
+                    script: &self.host.script,
+                    deployed: &self.deployed,
+                    folder: &folder,
+                    environment: &environment,
+                    settings: &self.host.settings,
+                    lines: &self.host.lines,
+                    imports: Imports::default(),
+                    own_map: None,
+                };
+                self.boot(launch).await
+            }
             Err(error) => Err(error),
         };
         let booted = booted.map_err(|reason| {
             tracing::error!(target: "function", function = name, "did not start: {reason}");
+            // It fails if there is no session.
+            let _ = self.host.lines.send(format!("[{name}] did not start: {reason}"));
             let _ = std::fs::remove_dir_all(&folder);
             self.host.metrics.count_start(name, false);
             self.backoff.lock().record_failure(Progress::Started, Instant::now());

@@ -8,9 +8,9 @@ use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
 use site::{Server, Site};
 
-use super::edge;
 use super::prefix_router::PrefixRouter;
 use super::services::RunningServices;
+use super::{edge, hand_over};
 use crate::accept;
 use crate::error::Error;
 use crate::settings::Settings;
@@ -113,11 +113,16 @@ pub(super) fn admin(
     settings: &Settings,
     keys: &tokens::Keys,
     running: &RunningServices,
+    functions: Option<&Functions>,
 ) -> Result<impl Endpoint + use<>, Error> {
     let health = health(running);
     let slow = gateway::slow_statements(running.slow.clone());
-    let route =
+    let mut route =
         Route::new().at("/metrics", running.gateway.metrics()).at("/slow", slow).nest("/health", health);
+    if let Some(functions) = functions {
+        let sessions = hand_over::sessions(functions.clone(), keys, running.draining.clone());
+        route = route.at(hand_over::SESSIONS, sessions);
+    }
     Ok(match edge::outbox(settings, keys)? {
         Some(outbox) => route.at(edge::OUTBOX, outbox),
         None => route,
