@@ -63,7 +63,9 @@ pub(super) async fn read(launch: &Launch<'_>) -> Imports {
     let Ok(Ok(output)) = output else { return Imports::default() };
     let Ok(graph) = serde_json::from_slice::<Graph>(&output.stdout) else { return Imports::default() };
     let own = launch.readable();
-    let project = Project::new(&launch.settings.root, &launch.settings.data_dir);
+    let settings = launch.settings;
+    // The functions folder may be elsewhere.
+    let project = Project::new(&[&settings.root, &settings.folder], &settings.data_dir);
     let (imports, refused) = choose(&graph, &own, &project);
     for refusal in refused {
         tracing::error!(target: "function", function = launch.deployed.name, "{refusal}");
@@ -109,15 +111,16 @@ fn choose(graph: &Graph, own: &[PathBuf], project: &Project) -> (Imports, Vec<St
     (imports, refused)
 }
 
-/// The folder from which functions may import.
+/// The folders from which functions may import.
 struct Project {
-    root: Option<PathBuf>,
+    roots: Vec<PathBuf>,
     data_dir: Option<PathBuf>,
 }
 
 impl Project {
-    fn new(root: &Path, data_dir: &Path) -> Self {
-        Self { root: root.canonicalize().ok(), data_dir: data_dir.canonicalize().ok() }
+    fn new(roots: &[&Path], data_dir: &Path) -> Self {
+        let roots = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
+        Self { roots, data_dir: data_dir.canonicalize().ok() }
     }
 
     /// Returns why a function may not import the file at `path`; `None` if it may. Links count as what they lead to.
@@ -127,11 +130,10 @@ impl Project {
             let (folder, name) = (path.parent().unwrap_or(path), path.file_name().unwrap_or_default());
             folder.canonicalize().map(|folder| folder.join(name))
         });
-        let Some((real, root)) = real.ok().zip(self.root.as_ref()) else {
-            return Some("is in no folder of the project".to_owned());
-        };
-        let Ok(within) = real.strip_prefix(root) else {
-            return Some(format!("is outside the project's folder {}", root.display()));
+        let Ok(real) = real else { return Some("is in a folder that does not exist".to_owned()) };
+        let Some(within) = self.roots.iter().find_map(|root| real.strip_prefix(root).ok()) else {
+            let roots: Vec<_> = self.roots.iter().map(|root| root.display().to_string()).collect();
+            return Some(format!("is outside the project's folder ({})", roots.join(", ")));
         };
         if self.data_dir.as_ref().is_some_and(|folder| real.starts_with(folder)) {
             return Some("is in the data folder".to_owned());
@@ -215,7 +217,7 @@ mod tests {
             ],
         });
         let graph: Graph = serde_json::from_value(graph).unwrap();
-        let project = Project::new(&root, &root.join("data"));
+        let project = Project::new(&[&root], &root.join("data"));
         let (mut imports, refused) = choose(&graph, &[own], &project);
         imports.readable.sort();
         let readable = ["shared/missing.ts", "shared/x.ts", "shared/y.ts"].map(|name| root.join(name));

@@ -111,20 +111,16 @@ impl Launch<'_> {
         self.deployed.entry_point.parent().unwrap_or(&self.settings.folder)
     }
 
-    /// Returns the paths that the function may read whatever it imports: its own folder, the code that functions share,
+    /// Returns the paths that the function may read whatever it imports: its own folder in the functions folder, the code that functions share,
     /// the files in its settings, and packages of npm.
     pub(super) fn readable(&self) -> Vec<PathBuf> {
         let shared = std::fs::read_dir(&self.settings.folder).into_iter().flatten().flatten();
         let shared = shared.filter(|entry| entry.file_name().as_bytes().starts_with(b"_"));
         let mut paths: Vec<PathBuf> = shared.map(|entry| entry.path()).collect();
         let own = self.function_folder();
-        // An entry point may be in the project's folder itself, where the server's secrets are.
-        let is_of_all = [&self.settings.folder, &self.settings.data_dir, &self.settings.root];
-        if is_of_all.iter().any(|folder| folder.starts_with(own)) {
-            paths.push(self.deployed.entry_point.clone());
-        } else {
-            paths.push(own.to_owned());
-        }
+        // An entry point may be elsewhere, where other things are, such as the server's secrets.
+        let is_own = own.starts_with(&self.settings.folder) && own != self.settings.folder;
+        paths.push(if is_own { own.to_owned() } else { self.deployed.entry_point.clone() });
         paths.push(self.settings.cache.join("npm"));
         paths.push(self.folder.to_owned());
         paths.extend(self.deployed.function.static_files.iter().cloned());

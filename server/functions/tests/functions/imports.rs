@@ -49,6 +49,19 @@ async fn files_of_the_project_are_imported_from_outside_the_folder() {
 }
 
 #[tokio::test]
+async fn the_functions_folder_may_be_outside_the_project() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let files = [
+        ("one/index.ts", &*format!("import {{ text }} from '../two/words.ts'{ANSWER}")),
+        ("two/words.ts", "export const text = 'words'"),
+    ];
+    let root = elsewhere.path().to_owned();
+    let project = Project::with(&files, |settings| settings.root = root).await;
+    assert_eq!(project.get("/one").await.text, "words");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
 async fn members_of_a_workspace_import_each_other() {
     let project = Project::new(&[
         (
@@ -88,7 +101,6 @@ Deno.serve(async (request) => Response.json(Object.fromEntries(await Promise.all
     let project = Project::with(
         &[
             ("prying/index.ts", prying),
-            ("top/notes.md", ""),
             ("outside/index.ts", &outside),
             ("keys/index.ts", &format!("import text from '../../.basalt/keys.json' {json}{ANSWER}")),
             ("linked/index.ts", &format!("import text from '../../shared/linked.json' {json}{ANSWER}")),
@@ -100,6 +112,9 @@ Deno.serve(async (request) => Response.json(Object.fromEntries(await Promise.all
             ("../.env", r#""SECRET""#),
             ("../.basalt/keys.json", r#""SECRET""#),
             ("../top.ts", prying.replace("../../", "./").as_str()),
+            ("common.ts", prying.replace("../../", "../").as_str()),
+            ("../apps/beside.ts", prying.replace("../../", "../").as_str()),
+            ("../apps/.env", "SECRET=1"),
         ],
         |settings| {
             std::os::unix::fs::symlink(
@@ -107,17 +122,28 @@ Deno.serve(async (request) => Response.json(Object.fromEntries(await Promise.all
                 settings.root.join("shared/linked.json"),
             )
             .unwrap();
-            let entry_point = Some(settings.root.join("top.ts"));
-            let top = Function { verify_jwt: false, entry_point, ..Function::default() };
-            settings.functions.insert("top".to_owned(), top);
+            for (name, file) in
+                [("top", "top.ts"), ("common", "functions/common.ts"), ("beside", "apps/beside.ts")]
+            {
+                let entry_point = Some(settings.root.join(file));
+                let function = Function { verify_jwt: false, entry_point, ..Function::default() };
+                settings.functions.insert(name.to_owned(), function);
+            }
         },
     )
     .await;
     let paths = |from: &str| {
-        let names = [".env", ".basalt/keys.json", "shared/.env", "shared/other.ts", "functions/other/.env"];
-        names.map(|name| format!("{from}{name}"))
+        let names = [
+            ".env",
+            ".basalt/keys.json",
+            "shared/.env",
+            "shared/other.ts",
+            "functions/other/.env",
+            "apps/.env",
+        ];
+        names.into_iter().map(|name| format!("{from}{name}")).collect::<Vec<_>>()
     };
-    for (function, from) in [("prying", "../../"), ("top", "./")] {
+    for (function, from) in [("prying", "../../"), ("top", "./"), ("common", "../"), ("beside", "../")] {
         let body = serde_json::to_string(&paths(from)).unwrap();
         let seen = project.post(&format!("/{function}"), body).await.json();
         for path in paths(from) {
