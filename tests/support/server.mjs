@@ -60,7 +60,12 @@ export class Server {
     this.dataDir = dataDir
     this.project = project
     // As text, since the announcement is read.
-    const always = { BASALT_LOG_FORMAT: 'text', BASALT_INBOX_PORT: '0' }
+    // Several servers of one project run at the same time.
+    const always = {
+      BASALT_LOG_FORMAT: 'text',
+      BASALT_INBOX_PORT: '0',
+      BASALT_ANY_PORT: 'true',
+    }
     const host = network && { BASALT_HOST: network.inside }
     this.environment = { ...process.env, ...always, ...host, ...env }
     /** @type {Access} */

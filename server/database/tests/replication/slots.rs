@@ -72,7 +72,9 @@ async fn lag_grows_and_confirmation_reduces_it() {
     stream.close().await.unwrap();
     let after = harness.lag().await;
     assert_eq!(after.confirmed_position, Some(end));
-    assert!(after.unconfirmed < behind.unconfirmed);
+    // Other tests write to the same log meanwhile.
+    let written = after.server_position.bytes_since(behind.server_position);
+    assert!(after.unconfirmed < behind.unconfirmed + written);
     assert!(slot::drop(&harness.database, &harness.settings.slot).await.unwrap());
 }
 
