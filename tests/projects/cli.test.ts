@@ -70,7 +70,8 @@ const service = () => connect<Shop>(server.access.url, server.access.serviceKey)
 
 /** Starts the server of the project. */
 async function start() {
-  server = await Server.start({ project: folder, dataDir })
+  // On the port of config.toml, the CLI takes the database for its own stack's, and looks for a container.
+  server = await Server.start({ project: folder, dataDir, env: { BASALT_DATABASE_PORT: '0' } })
   const status = await server.status()
   database = status.DB_URL ?? ''
 }
