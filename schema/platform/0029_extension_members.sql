@@ -2,6 +2,9 @@
 -- of hosted Supabase, gave its functions to the roles of the API: anybody could call "dblink_connect_u", which logs in with
 -- the files of the machine, or read the write-ahead log by "pg_walinspect".
 --
+-- And, as on hosted Supabase, "postgres" may have a role preload a library of the server's own folder. One that is not there
+-- would make every login of the role fail, so that nothing is set for it.
+--
 -- Only a superuser can set this up. A database that somebody else has set up, such as a hosted project's, stays as it is.
 
 do $platform$
@@ -79,6 +82,43 @@ begin
     perform pg_catalog.pg_notify('pgrst', 'reload schema');
   end
   $$;
+
+  create or replace function basalt.preload_libraries(role text, libraries text[]) returns void
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set session_replication_role = 'replica'
+  as $$
+  declare
+    folder text := (select setting from pg_config where name = 'PKGLIBDIR');
+    library text;
+    present text[] := '{}';
+  begin
+    if not exists (select from pg_roles r where r.rolname = role and not r.rolsuper) then
+      raise insufficient_privilege using message = format('permission denied to alter role %I', role);
+    end if;
+    foreach library in array libraries loop
+      if library !~ '^[A-Za-z0-9_]+$' then
+        raise insufficient_privilege using
+          message = format('permission denied to preload %L', library),
+          hint = 'Only libraries of the server''s own folder can be preloaded.';
+      elsif (pg_stat_file(folder || '/' || library || '.so', true)).size is null
+        and (pg_stat_file(folder || '/' || library || '.dylib', true)).size is null
+      then
+        raise warning 'This Postgres does not have the library %, so that % does not preload it.', library, role;
+      else
+        present := present || quote_literal(library);
+      end if;
+    end loop;
+    if present <> '{}' then
+      execute format(
+        'alter role %I set session_preload_libraries = %s', role, array_to_string(present, ', ')
+      );
+    end if;
+  end
+  $$;
+  comment on function basalt.preload_libraries(text, text[]) is
+    'Has a role preload libraries of the server''s own folder that are there';
+  alter function basalt.preload_libraries(text, text[]) owner to supabase_admin;
+  revoke all on function basalt.preload_libraries(text, text[]) from public;
+  grant execute on function basalt.preload_libraries(text, text[]) to postgres;
 
   perform basalt.withhold_extension_members();
 end

@@ -1,5 +1,5 @@
 //! Statements of a project that hosted Supabase carries out for `postgres`, which may not run them itself: those about
-//! extensions, event triggers and publications of all tables.
+//! extensions, event triggers, publications of all tables and libraries that a role preloads.
 //!
 //! On hosted Supabase the module supautils does this. Here, functions of schema `basalt` do it, which belong to the
 //! superuser and check what they are asked for (`schema/platform/0027_project_administrator.sql`). Where the session
@@ -45,6 +45,10 @@ pub(super) enum Privileged {
         name: String,
         parameters: Vec<String>,
     },
+    PreloadLibraries {
+        role: String,
+        libraries: Vec<String>,
+    },
 }
 
 impl Privileged {
@@ -57,6 +61,7 @@ impl Privileged {
             ["CREATE", "EVENT", "TRIGGER"] => create_event_trigger,
             ["ALTER" | "DROP", "EVENT", "TRIGGER"] => change_event_trigger,
             ["CREATE", "PUBLICATION", ..] => publish_all_tables,
+            ["ALTER", "ROLE" | "USER", _] => preload_libraries,
             _ => return None,
         };
         let text = statement.text.get(statement.first_token - statement.offset..)?;
@@ -136,6 +141,10 @@ impl Privileged {
             Self::PublishAllTables { name, parameters } => {
                 let sql = "select basalt.publish_all_tables($1, $2)";
                 client.query_typed(sql, &[(name, Type::TEXT), (parameters, Type::TEXT_ARRAY)]).await.map(drop)
+            }
+            Self::PreloadLibraries { role, libraries } => {
+                let sql = "select basalt.preload_libraries($1, $2)";
+                client.query_typed(sql, &[(role, Type::TEXT), (libraries, Type::TEXT_ARRAY)]).await.map(drop)
             }
         }
     }
@@ -297,6 +306,20 @@ fn change_extension(tokens: &mut Tokens) -> Option<Privileged> {
     }
     let value = tokens.skip("set schema").then(|| tokens.name())??;
     Some(Privileged::ChangeExtension { names, change: "schema", value: Some(value) })
+}
+
+fn preload_libraries(tokens: &mut Tokens) -> Option<Privileged> {
+    tokens.skip("alter");
+    let _ = tokens.skip("role") || tokens.skip("user");
+    let role = tokens.name()?;
+    if !tokens.skip("set session_preload_libraries") || !(tokens.skip("to") || tokens.symbol('=').is_some()) {
+        return None;
+    }
+    let mut libraries = vec![tokens.value()?];
+    while tokens.symbol(',').is_some() {
+        libraries.push(tokens.value()?);
+    }
+    (libraries != ["default"]).then_some(Privileged::PreloadLibraries { role, libraries })
 }
 
 fn create_event_trigger(tokens: &mut Tokens) -> Option<Privileged> {

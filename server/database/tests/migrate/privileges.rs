@@ -156,6 +156,31 @@ async fn a_migration_of_postgres_creates_what_hosted_supabase_lets_it_create() {
     assert_eq!(count(&client, left).await, 0);
 }
 
+/// Guides for hosted projects have the login of REST preload `safeupdate`, which not every Postgres has.
+#[tokio::test]
+async fn a_role_preloads_libraries_that_are_there() {
+    let Some((_database, mut client)) = as_postgres().await else { return };
+    let sql = "create role preloading; alter role preloading set session_preload_libraries = 'safeupdate', 'auto_explain';
+         alter role preloading set session_preload_libraries to 'auto_explain';
+         create role bare; alter role bare set session_preload_libraries = 'safeupdate';
+         alter role bare set statement_timeout = '3s'";
+    migrate(&mut client, sql).await.unwrap();
+    let set = "select string_agg(rolname || ' ' || setting, ', ' order by rolname) from pg_roles r
+                 join pg_db_role_setting s on s.setrole = r.oid, unnest(setconfig) setting
+                where rolname in ('preloading', 'bare')";
+    assert_eq!(
+        text(&client, set).await,
+        "bare statement_timeout=3s, preloading session_preload_libraries=auto_explain"
+    );
+    for refused in [
+        "alter role preloading set session_preload_libraries = '../uploaded'",
+        "alter role supabase_admin set session_preload_libraries = 'auto_explain'",
+    ] {
+        assert_eq!(statement_error(migrate(&mut client, refused).await).code, "42501", "{refused}");
+    }
+    client.batch_execute("drop role preloading, bare").await.unwrap();
+}
+
 /// Otherwise the default privileges of "public" would give the roles of the API what extensions give to superuser alone.
 #[tokio::test]
 async fn what_an_extension_withholds_is_not_for_the_roles_of_the_api() {

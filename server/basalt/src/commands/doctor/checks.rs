@@ -241,15 +241,16 @@ async fn preloads(running: &RunningPostgres) -> Verdict {
 async fn realtime(settings: &Settings, running: Option<&RunningPostgres>) -> Verdict {
     let silent = || Verdict::Fine("the database is not running, or does not answer".to_owned());
     let Some(backend) = Backend::existing(settings, running) else { return silent() };
-    let Ok(project) = backend.project().await else { return silent() };
-    let verdict = match tokio::time::timeout(ANSWER_LIMIT, project.ping()).await {
-        Ok(Ok(())) => match tokio::time::timeout(ANSWER_LIMIT, realtime::check(&project)).await {
+    // The one that reads the replication stream.
+    let Ok(admin) = backend.admin().await else { return silent() };
+    let verdict = match tokio::time::timeout(ANSWER_LIMIT, admin.ping()).await {
+        Ok(Ok(())) => match tokio::time::timeout(ANSWER_LIMIT, realtime::check(&admin)).await {
             Ok(Some(verdict)) => verdict,
             Ok(None) | Err(_) => Verdict::Note("what realtime needs could not be found out".to_owned()),
         },
         _ => silent(),
     };
-    project.close().await;
+    admin.close().await;
     verdict
 }
 
