@@ -247,6 +247,11 @@ async fn buckets_and_policies_have_their_say() {
             415,
             "mime type text/plain is not supported",
         ),
+        (
+            create_in("small", "a", None, "1").await,
+            415,
+            "mime type application/octet-stream is not supported",
+        ),
     ] {
         assert_eq!((answer.status.as_u16(), &*answer.text()), (status, words));
     }
