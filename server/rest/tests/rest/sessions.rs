@@ -118,3 +118,22 @@ async fn statements_that_a_caller_drops_harm_nobody() {
     }
     assert!(league.call("prepared", &json!({})).await.json().as_i64().unwrap() > 0, "no statement is kept");
 }
+
+#[tokio::test]
+async fn what_the_function_of_an_index_sets_is_gone_for_the_next_caller() {
+    let indexed = format!(
+        "{FUNCTIONS}
+         create function league.fold(words text) returns text language plpgsql immutable as
+           $$ begin perform set_config('league.left', words, false); return lower(words); end $$;
+         create index on league.notes (league.fold(words));
+         create function league.left_behind() returns text language sql as
+           $$ select coalesce(current_setting('league.left', true), '') $$;"
+    );
+    let database = testkit::Database::create().await;
+    let league = League::on(database, &indexed, |_| {}, |connection| connection.pool_size = 1).await;
+    for _ in 0..3 {
+        let written = league.change("POST", "/notes", &[], r#"{"words":"Secret"}"#).await;
+        assert_eq!(written.status, 201, "{written:?}");
+        assert_eq!(league.call("left_behind", &json!({})).await.json(), json!(""));
+    }
+}
