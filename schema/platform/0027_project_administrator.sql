@@ -155,6 +155,8 @@ begin
     loop
       execute pg_catalog.format('grant usage on foreign data wrapper %I to postgres with grant option', wrapper);
     end loop;
+    -- Of 0029_extension_members.sql; no file between creates an extension.
+    perform basalt.withhold_extension_members();
     perform pg_catalog.set_config(
       'session_replication_role', pg_catalog.current_setting('basalt.session_replication_role'), true
     );

@@ -39,16 +39,14 @@ begin
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relacl is not null
         and not exists (select from aclexplode(c.relacl) as a where a.grantee = 0)
       union all
-      select format('revoke all on routine %s from public, anon, authenticated', p.oid::regprocedure)
+      select format('%s on routine %s %s', change.verb, p.oid::regprocedure, change.roles)
       from pg_extension e
       join pg_depend d on d.refclassid = 'pg_extension'::regclass and d.refobjid = e.oid and d.deptype = 'e'
       join pg_proc p on d.classid = 'pg_proc'::regclass and d.objid = p.oid
-      where e.extname = 'dblink' and p.proname <> 'dblink_connect_u'
-      union all
-      select format('grant execute on routine %s to postgres, service_role', p.oid::regprocedure)
-      from pg_extension e
-      join pg_depend d on d.refclassid = 'pg_extension'::regclass and d.refobjid = e.oid and d.deptype = 'e'
-      join pg_proc p on d.classid = 'pg_proc'::regclass and d.objid = p.oid
+      cross join (values
+        ('revoke all', 'from public, anon, authenticated'),
+        ('grant execute', 'to postgres, service_role')
+      ) as change (verb, roles)
       where e.extname = 'dblink' and p.proname <> 'dblink_connect_u'
     loop
       execute statement;
@@ -59,29 +57,6 @@ begin
     'Takes from the roles of the API what extensions in "public" withhold from everybody';
   alter function basalt.withhold_extension_members() owner to supabase_admin;
   revoke all on function basalt.withhold_extension_members() from public;
-
-  create or replace function basalt.end_extension_script() returns event_trigger
-  language plpgsql security definer set search_path = pg_catalog, pg_temp
-  as $$
-  declare
-    wrapper name;
-  begin
-    for wrapper in
-      select w.fdwname
-      from pg_catalog.pg_foreign_data_wrapper w
-      join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_foreign_data_wrapper'::pg_catalog.regclass
-        and d.objid = w.oid and d.deptype = 'e'
-      where not pg_catalog.has_foreign_data_wrapper_privilege('postgres', w.oid, 'usage')
-    loop
-      execute pg_catalog.format('grant usage on foreign data wrapper %I to postgres with grant option', wrapper);
-    end loop;
-    perform basalt.withhold_extension_members();
-    perform pg_catalog.set_config(
-      'session_replication_role', pg_catalog.current_setting('basalt.session_replication_role'), true
-    );
-    perform pg_catalog.pg_notify('pgrst', 'reload schema');
-  end
-  $$;
 
   create or replace function basalt.preload_libraries(role text, libraries text[]) returns void
   language plpgsql security definer set search_path = pg_catalog, pg_temp set session_replication_role = 'replica'

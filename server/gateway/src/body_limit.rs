@@ -118,19 +118,21 @@ pub(crate) fn apply(
     limit: u64,
     memory: Option<Memory<'_>>,
 ) -> Result<BodyWatch, TooLarge> {
-    let watch = |request| watch(request, limit, memory);
     let headers = request.headers();
     if headers.contains_key(TRANSFER_ENCODING) {
-        return Ok(watch(request));
+        return Ok(watch(request, limit, memory));
     }
     match headers
         .get(CONTENT_LENGTH)
         .map(|value| value.to_str().ok().and_then(|text| text.parse::<u64>().ok()))
     {
         Some(Some(0)) => Ok(BodyWatch(None)),
-        Some(Some(length)) if length <= limit => Ok(watch(request)),
+        Some(Some(length)) if length <= limit => {
+            // A body of one unit takes no memory.
+            Ok(watch(request, limit, memory.filter(|_| length > UNIT)))
+        }
         Some(_) => Err(TooLarge),
-        None if request.version() == Version::HTTP_2 => Ok(watch(request)),
+        None if request.version() == Version::HTTP_2 => Ok(watch(request, limit, memory)),
         // There is neither a length nor an encoding, so there is no body (RFC 9112, section 6.3).
         None => Ok(BodyWatch(None)),
     }

@@ -11,9 +11,7 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
 use crate::worker::room::Room;
 
-/// The number of bytes after which [`Body::gather`] ends.
-const MOST_GATHERED: usize = 64 << 10;
-/// The maximum number of bytes of a [`Body::short`] body.
+/// The maximum number of bytes of a [`Body::short`] body, and the number after which [`Body::gather`] ends.
 const LONGEST_SHORT: usize = 64 << 10;
 
 /// The body of a call.
@@ -54,7 +52,7 @@ impl Body {
         (self.rest.is_end_stream() && bytes.len() <= LONGEST_SHORT).then_some(bytes)
     }
 
-    /// Takes what has arrived in the meantime, up to about [`MOST_GATHERED`], so that the end of a short body is known
+    /// Takes what has arrived in the meantime, up to about [`LONGEST_SHORT`], so that the end of a short body is known
     /// although its length was not announced. Waits only for other tasks.
     pub(crate) async fn gather(&mut self) {
         let first = match self.first.take() {
@@ -83,7 +81,7 @@ impl Body {
                 }
                 None => break None,
             }
-            if gathered.len() >= MOST_GATHERED {
+            if gathered.len() >= LONGEST_SHORT {
                 break None;
             }
         };
