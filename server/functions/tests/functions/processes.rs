@@ -48,12 +48,14 @@ async fn without_deno_the_answer_names_what_to_install() {
 
 #[tokio::test]
 async fn changes_apply_to_the_next_call_and_running_calls_are_finished() {
-    // A call in this function ends when the file that it waits for exists.
+    // A call in this function ends when the file that it waits for has its text: a file that is just being written is empty.
     let held = r"
 Deno.serve(async (request) => {
   if (!request.url.endsWith('/held')) return new Response('old')
   for (;;) {
-    try { return new Response(await Deno.readTextFile('./released')) } catch { await new Promise((resolve) => setTimeout(resolve, 20)) }
+    const text = await Deno.readTextFile('./released').catch(() => '')
+    if (text) return new Response(text)
+    await new Promise((resolve) => setTimeout(resolve, 20))
   }
 })";
     let project = Project::with(&[("changing/index.ts", held), ("_shared/words.ts", "")], |settings| {
