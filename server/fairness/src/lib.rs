@@ -1,4 +1,4 @@
-//! Divides what callers hold at their own speed (connections to Postgres, calls of functions, sockets, uploads) between
+//! Divides what callers hold at their own speed (connections to Postgres, calls of functions, sockets, uploads, memory) between
 //! their networks, so that one caller cannot take all of it.
 //!
 //! A [`FairSemaphore`] has a number of permits and a queue. A [`Network`] gets another permit while it has fewer than
@@ -11,9 +11,11 @@
 //! Source: A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM
 //! Transactions on Networking 6 (1998).
 
+mod memory;
 mod network;
 mod semaphore;
 
+pub use memory::{HeldMemory, Memory};
 pub use network::Network;
 pub use semaphore::{FairSemaphore, Permit, Refusal};
 

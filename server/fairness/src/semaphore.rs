@@ -68,6 +68,7 @@ pub enum Refusal {
 }
 
 /// A permit, or several of them, which are returned when this is dropped.
+#[derive(Debug)]
 pub struct Permit {
     semaphore: FairSemaphore,
     holder: Holder,
@@ -113,7 +114,12 @@ impl FairSemaphore {
 
     /// Returns a permit if there is one for `holder` now.
     pub fn try_acquire(&self, holder: Option<Network>) -> Option<Permit> {
-        self.0.state.lock().take(holder, 1).then(|| self.permit(holder, 1))
+        self.try_acquire_many(holder, 1)
+    }
+
+    /// Returns `number` permits if there are as many for `holder` now.
+    pub fn try_acquire_many(&self, holder: Option<Network>, number: usize) -> Option<Permit> {
+        self.0.state.lock().take(holder, number).then(|| self.permit(holder, number))
     }
 
     /// Reports whether [`Self::try_acquire`] would return a permit now.
@@ -327,11 +333,23 @@ impl Permit {
         self.holder
     }
 
-    /// Takes one more permit for the same holder; reports whether there was one.
-    pub fn grow(&mut self) -> bool {
-        let is_admitted = self.semaphore.0.state.lock().take(self.holder, 1);
-        self.number += usize::from(is_admitted);
+    /// Returns how many permits it stands for.
+    pub const fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Takes `number` more permits for the same holder; reports whether there were as many.
+    pub fn grow(&mut self, number: usize) -> bool {
+        let is_admitted = self.semaphore.0.state.lock().take(self.holder, number);
+        self.number += if is_admitted { number } else { 0 };
         is_admitted
+    }
+
+    /// Returns `number` of the permits, or all of them if it stands for fewer.
+    pub fn shrink(&mut self, number: usize) {
+        let number = number.min(self.number);
+        self.number -= number;
+        self.semaphore.give_back(self.holder, number);
     }
 }
 
@@ -418,7 +436,7 @@ mod tests {
         let large = tokio::spawn(take(2, 1000));
         tokio::task::yield_now().await;
         let mut small = take(3, 1).await.unwrap();
-        assert!((0..10).all(|_| small.grow()));
+        assert!((0..10).all(|_| small.grow(1)));
         assert_eq!((semaphore.held(), semaphore.waiting()), (203, 1));
         drop(first);
         assert_eq!(large.await.unwrap().map(|permit| permit.number), Ok(128));

@@ -64,7 +64,7 @@ impl BodyMemory {
     pub fn hold(&self, size: u64, held: &mut HeldMemory) -> bool {
         while held.counted < size {
             let is_taken = match held.permit.as_mut() {
-                Some(permit) => permit.grow(),
+                Some(permit) => permit.grow(1),
                 None => {
                     held.permit = self.memory.try_acquire(self.network);
                     held.permit.is_some()

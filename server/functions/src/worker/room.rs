@@ -37,7 +37,7 @@ impl Room {
         let mut state = self.0.lock();
         state.received += bytes as u64;
         while state.counted < state.received && !state.is_full {
-            state.is_full = !state.permit.grow();
+            state.is_full = !state.permit.grow(1);
             state.counted += UNIT;
         }
         !state.is_full

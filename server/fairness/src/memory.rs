@@ -1,0 +1,74 @@
+//! Memory that callers fill at their own speed.
+
+use crate::{FairSemaphore, Network, Permit};
+
+/// An amount of memory that is divided between networks, as the permits of a [`FairSemaphore`] are. Cheap to clone: clones
+/// share the memory.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    semaphore: FairSemaphore,
+    /// The bytes of a permit. What has fewer is not counted.
+    unit: usize,
+}
+
+/// A part of a [`Memory`], which is free again when this is dropped.
+#[derive(Debug, Default)]
+pub struct HeldMemory(Option<Permit>);
+
+impl Memory {
+    /// Returns a memory of `size` bytes, which is counted in units of `unit` bytes.
+    pub fn new(size: usize, unit: usize) -> Self {
+        Self { semaphore: FairSemaphore::new(size / unit, 0), unit }
+    }
+
+    /// Holds memory for `size` bytes in place of what is `held`; reports whether there was as much for `network`. Otherwise
+    /// `held` is unchanged.
+    pub fn hold(&self, network: Option<Network>, size: usize, held: &mut HeldMemory) -> bool {
+        let (units, had) = (size / self.unit, held.0.as_ref().map_or(0, Permit::number));
+        match &mut held.0 {
+            _ if units == 0 => held.0 = None,
+            Some(permit) if units <= had => permit.shrink(had - units),
+            Some(permit) => return permit.grow(units - had),
+            None => {
+                held.0 = self.semaphore.try_acquire_many(network, units);
+                return held.0.is_some();
+            }
+        }
+        true
+    }
+
+    /// Returns memory for `size` bytes, or `None` if there is not as much for `network`.
+    pub fn take(&self, network: Option<Network>, size: usize) -> Option<HeldMemory> {
+        let mut held = HeldMemory::default();
+        self.hold(network, size, &mut held).then_some(held)
+    }
+}
+
+impl HeldMemory {
+    /// Reports whether nothing is held, as for what is smaller than a unit.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_grows_and_shrinks_and_is_divided() {
+        let memory = Memory::new(4096 * 256, 4096);
+        let network = |last| Network::of([192, 0, 2, last].into());
+        let mut held = HeldMemory::default();
+        assert!(memory.hold(network(1), 4095, &mut held) && held.is_empty());
+        assert!(memory.hold(network(1), 4096 * 192, &mut held) && !held.is_empty());
+        assert!(!memory.hold(network(1), 4096 * 193, &mut held), "three quarters are the share of one");
+        assert_eq!(memory.semaphore.held(), 192);
+        assert!(memory.take(network(2), 4096 * 49).is_none());
+        assert!(memory.take(network(2), 4096 * 48).is_some());
+        assert!(memory.hold(network(1), 4096 * 10, &mut held));
+        assert_eq!(memory.semaphore.held(), 10);
+        drop(held);
+        assert_eq!(memory.semaphore.held(), 0);
+    }
+}
