@@ -7,6 +7,7 @@ mod rights;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fairness::HeldMemory;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::changes::Subscription;
@@ -25,6 +26,8 @@ pub(crate) struct Channel {
     pub(crate) join_ref: Reference,
     pub(crate) access: Access,
     pub(crate) config: JoinConfig,
+    /// The memory that its join takes.
+    pub(crate) _memory: HeldMemory,
     pub(crate) rights: Rights,
     /// The row changes that it gets.
     pub(crate) subscription: Option<Subscription>,

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fairness::{FairSemaphore, Network, Permit};
+use fairness::{FairSemaphore, Memory, Network, Permit};
 use indexmap::IndexMap;
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
@@ -88,6 +88,8 @@ pub(crate) struct Hub {
     sockets: Mutex<IndexMap<u64, Arc<Outbox>>>,
     /// A permit for each socket with a channel.
     users: FairSemaphore,
+    /// The memory for what clients send and are sent, join with and are present with.
+    memory: Memory,
     /// Notified when a socket has its first channel.
     needed: Notify,
 }
@@ -101,7 +103,7 @@ pub(crate) struct Topic {
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     members: IndexMap<ChannelId, Member>,
     presences: Presences,
@@ -110,12 +112,13 @@ struct State {
 }
 
 impl Hub {
-    /// Returns a hub for which up to `users` sockets may have channels.
-    pub(crate) fn new(users: usize) -> Self {
+    /// Returns a hub for which up to `users` sockets may have channels, and whose clients may take `memory`.
+    pub(crate) fn new(users: usize, memory: Memory) -> Self {
         Self {
             topics: Mutex::default(),
             sockets: Mutex::default(),
             users: FairSemaphore::new(users, 0),
+            memory,
             needed: Notify::new(),
         }
     }
@@ -194,7 +197,7 @@ impl Hub {
     /// since `change` may send a message to all members.
     fn change<T>(&self, name: &TopicName, change: impl FnOnce(&Topic, &mut State) -> T) -> (Arc<Topic>, T) {
         loop {
-            let new = || Arc::new(Topic::new(name.clone()));
+            let new = || Arc::new(Topic::new(name.clone(), self.memory.clone()));
             let topic = Arc::clone(self.topics.lock().entry(name.clone()).or_insert_with(new));
             let mut state = topic.state.lock();
             if !state.is_over {
@@ -240,6 +243,11 @@ impl Hub {
     /// Returns the notification that a socket has its first channel.
     pub(crate) fn needed(&self) -> &Notify {
         &self.needed
+    }
+
+    /// Returns the memory for what clients send and are sent, join with and are present with.
+    pub(crate) const fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     /// Reports whether no socket has a channel.
@@ -289,9 +297,10 @@ impl Hub {
 }
 
 impl Topic {
-    fn new(name: TopicName) -> Self {
+    fn new(name: TopicName, memory: Memory) -> Self {
         let wire_name = format!("{PREFIX}{}", name.name).into();
-        Self { name, wire_name, state: Mutex::default() }
+        let state = State { members: IndexMap::new(), presences: Presences::new(memory), is_over: false };
+        Self { name, wire_name, state: Mutex::new(state) }
     }
 
     /// Returns its name.
@@ -324,6 +333,7 @@ impl Topic {
         for broadcast in stored {
             if let Some(id) = broadcast.id()
                 && let Some(frame) = broadcast.to_frame(&self.wire_name, member.version)
+                && let frame = member.outbox.count(frame)
                 && member.send(Some(id), &frame)
             {
                 member.replayed.push(id.into());
@@ -410,7 +420,8 @@ fn deliver<'a>(
     let mut deliveries = 0;
     for member in members {
         let slot = &mut made[usize::from(member.version == Version::V2)];
-        if let Some(frame) = slot.get_or_insert_with(|| make(member.version)) {
+        let count = |frame| member.outbox.count(frame);
+        if let Some(frame) = slot.get_or_insert_with(|| make(member.version).map(count)) {
             deliveries += u64::from(member.send(id, frame));
         }
     }
@@ -423,13 +434,21 @@ mod tests {
     use crate::protocol::Encoding;
     use crate::socket::outbox::Item;
 
+    fn memory() -> Memory {
+        Memory::new(1 << 20, 1 << 10)
+    }
+
+    fn hub() -> Hub {
+        Hub::new(1, memory())
+    }
+
     fn broadcast(origin: Origin<'_>) -> Broadcast<'_> {
         Broadcast::User { event: "event", encoding: Encoding::Json, payload: b"{}", origin }
     }
 
     #[test]
     fn broadcasts_that_come_while_earlier_ones_are_read_are_sent_once_and_in_order() {
-        let (hub, outbox, channel) = (Hub::new(1), Arc::new(Outbox::default()), ChannelId::new());
+        let (hub, outbox, channel) = (hub(), Arc::new(Outbox::new(memory())), ChannelId::new());
         let member = Member {
             outbox: Arc::clone(&outbox),
             version: Version::V2,

@@ -114,7 +114,7 @@ impl Realtime {
             changes: Arc::new(Changes::new(database.clone(), tasks.clone(), &settings)),
             database,
             replication,
-            hub: Hub::new(settings.max_concurrent_users as usize),
+            hub: Hub::new(settings.max_concurrent_users as usize, settings.client_memory()),
             bus,
             outgoing: Mutex::new(outgoing),
             subject,

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use ::settings::{KnownKeys, Secret, Value};
+use ::settings::{Bytes, KnownKeys, Secret, Value};
+use fairness::Memory;
 use serde_json::Map;
 
 /// What the service knows of names that no setting has.
 pub const KNOWN_KEYS: KnownKeys = KnownKeys { silent: &["realtime.ip_version"], ..KnownKeys::NONE };
+
+/// The unit of the memory for clients, in bytes: more than most messages and joins have.
+const MEMORY_UNIT: usize = 4 << 10;
 
 /// Claims that every token must have, with their values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,6 +61,11 @@ impl Value for RequiredClaims {
         /// Kilobytes that the payload of a broadcast or of a presence may have.
         #[setting(variables = [], key = "basalt.realtime.max_payload_size_kb")]
         pub max_payload_size_kb: u32 = 3000,
+        /// How much memory clients may take together, apart from what has fewer than 4 KiB: messages that have not arrived
+        /// whole, what they join and are present with, and messages that they have not read. A network gets three quarters
+        /// (`network_shares`).
+        #[setting(variables = [], key = "basalt.realtime.memory")]
+        pub memory: Bytes = Bytes(256 << 20),
         /// Milliseconds before a refused join is answered, which slow down clients that try again at once.
         #[setting(variables = ["CHANNEL_ERROR_BACKOFF_MS"])]
         pub channel_error_backoff_ms: u64 = 5000,
@@ -102,6 +111,11 @@ impl Value for RequiredClaims {
 }
 
 impl Settings {
+    /// Returns the memory for what clients make the service keep.
+    pub(crate) fn client_memory(&self) -> Memory {
+        Memory::new(usize::try_from(self.memory.0).unwrap_or(usize::MAX), MEMORY_UNIT)
+    }
+
     /// Returns how long a refused join waits for its answer.
     pub(crate) fn channel_error_backoff(&self) -> Duration {
         Duration::from_millis(self.channel_error_backoff_ms)

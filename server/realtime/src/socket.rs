@@ -74,14 +74,15 @@ struct PendingJoin {
 impl Socket {
     /// Returns the socket of the caller for which this task works.
     pub(crate) fn new(realtime: Realtime, version: Version, key: Access, headers: Arc<str>) -> Self {
+        let network = fairness::caller();
         Self {
-            network: fairness::caller(),
+            network,
             user: None,
+            outbox: Arc::new(Outbox::new(realtime.hub().memory().of(network))),
             realtime,
             version,
             key,
             headers,
-            outbox: Arc::default(),
             channels: HashMap::new(),
             pending: HashMap::new(),
             heard: Instant::now(),
@@ -274,7 +275,7 @@ impl Socket {
     }
 
     fn send(&self, message: &Outbound<'_>) {
-        self.outbox.send(frame::text(&message.to_text(self.version)));
+        self.outbox.send(self.outbox.count(frame::text(&message.to_text(self.version))));
     }
 
     /// Sends a system message of the channel on `topic`.

@@ -387,7 +387,7 @@ impl<'a> TextCache<'a> {
         match self.frames.entry((data, version, Arc::clone(topic), ids)) {
             Entry::Occupied(known) => known.get().clone(),
             Entry::Vacant(unknown) => {
-                let frame = make(&unknown.key().3);
+                let frame = subscriber.outbox.count(make(&unknown.key().3));
                 unknown.insert(frame).clone()
             }
         }

@@ -26,6 +26,9 @@ pub(crate) enum Refusal {
     /// The payload is too large.
     #[error("InvalidJoinPayload: The payload of the join is too large")]
     TooLarge,
+    /// There is no memory for what the client joins with.
+    #[error("ConnectionRateLimitReached: Too many large joins")]
+    NoMemory,
     /// The channel has too many bindings.
     #[error("ChannelRateLimitReached: Too many postgres_changes bindings")]
     TooManyBindings,

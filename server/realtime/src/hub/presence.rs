@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use fairness::{HeldMemory, Memory};
 use indexmap::IndexMap;
 
 use super::ChannelId;
@@ -13,7 +14,7 @@ use crate::protocol::quote;
 /// Bytes that the presences of a topic may have: each channel that joins is sent all of them.
 const MAX_SIZE: usize = 8 << 20;
 
-/// The error that a topic's presences would be too large.
+/// The error that a topic's presences would be too large, or that there is no memory for another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TopicFull;
 
@@ -25,12 +26,15 @@ pub(super) enum Owner {
 }
 
 /// The presences of one topic, by key.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Presences {
+    /// The memory that the presences of all topics share.
+    memory: Memory,
     /// Bytes of keys and payloads.
     size: usize,
     metas: IndexMap<Box<str>, Vec<Meta>>,
-    keys: IndexMap<Owner, Box<str>>,
+    /// The key of each owner, and the memory of its presence.
+    keys: IndexMap<Owner, (Box<str>, HeldMemory)>,
 }
 
 /// The presence of one channel.
@@ -52,8 +56,13 @@ pub(super) struct Diff {
 }
 
 impl Presences {
+    /// Returns no presences; those to come take their part of `memory`.
+    pub(super) fn new(memory: Memory) -> Self {
+        Self { memory, size: 0, metas: IndexMap::new(), keys: IndexMap::new() }
+    }
+
     /// Sets the presence of a channel and returns the change; `None` if nothing changes. That of another node's channel
-    /// has a `reference` already.
+    /// has a `reference` already. The memory is that of the network for which this task works.
     ///
     /// Errors: [`TopicFull`]; the earlier presence stays.
     pub(super) fn track(
@@ -67,23 +76,25 @@ impl Presences {
         if old.is_some_and(|old| *old.payload == *payload) {
             return Ok(None);
         }
-        let replaced = old.map_or(0, |old| key.len() + old.payload.len());
-        if self.size - replaced + key.len() + payload.len() > MAX_SIZE {
+        let (size, replaced) =
+            (key.len() + payload.len(), old.map_or(0, |old| key.len() + old.payload.len()));
+        if self.size - replaced + size > MAX_SIZE {
             return Err(TopicFull);
         }
+        let held = self.memory.of(fairness::caller()).take(size).ok_or(TopicFull)?;
         let previous = old.map(|old| old.reference.clone());
         let leaves = self.remove(owner).and_then(|diff| diff.leaves);
         let reference = reference.map_or_else(new_reference, Into::into);
         let meta = Meta { owner, payload: payload.into(), reference, previous };
-        self.size += key.len() + payload.len();
-        self.keys.insert(owner, key.into());
+        self.size += size;
+        self.keys.insert(owner, (key.into(), held));
         self.metas.entry(key.into()).or_default().push(meta.clone());
         Ok(Some(Diff { joins: Some((key.into(), meta)), leaves }))
     }
 
     /// Removes the presence of a channel and returns the change; `None` if there is no presence.
     pub(super) fn remove(&mut self, owner: Owner) -> Option<Diff> {
-        let key = self.keys.swap_remove(&owner)?;
+        let (key, _) = self.keys.swap_remove(&owner)?;
         let metas = self.metas.get_mut(&key)?;
         let index = metas.iter().position(|meta| meta.owner == owner)?;
         let meta = metas.remove(index);
@@ -95,7 +106,7 @@ impl Presences {
     }
 
     fn find(&self, owner: Owner) -> Option<&Meta> {
-        let metas = self.metas.get(self.keys.get(&owner)?)?;
+        let metas = self.metas.get(&self.keys.get(&owner)?.0)?;
         metas.iter().find(|meta| meta.owner == owner)
     }
 
@@ -200,7 +211,8 @@ mod tests {
 
     #[test]
     fn a_channel_says_one_thing_at_a_time() {
-        let (mut presences, one) = (Presences::default(), Owner::Local(ChannelId::new()));
+        let (mut presences, one) =
+            (Presences::new(Memory::new(16 << 20, 1 << 10)), Owner::Local(ChannelId::new()));
         let two = Owner::Remote(NodeId::random(), 1);
         let first = read(&presences.track(one, "a", r#"{"x":{}}"#, None).unwrap().unwrap());
         let reference = &first["joins"]["a"]["metas"][0]["phx_ref"];
@@ -223,7 +235,8 @@ mod tests {
 
     #[test]
     fn presences_have_a_bound() {
-        let (mut presences, one) = (Presences::default(), Owner::Local(ChannelId::new()));
+        let (mut presences, one) =
+            (Presences::new(Memory::new(16 << 20, 1 << 10)), Owner::Local(ChannelId::new()));
         let two = Owner::Remote(NodeId::random(), 1);
         let large = format!("{{\"x\":\"{}\"}}", "y".repeat(MAX_SIZE / 2));
         presences.track(one, "a", &large, None).unwrap().unwrap();
@@ -232,5 +245,16 @@ mod tests {
         presences.track(one, "a", &large.replace('y', "z"), None).unwrap().unwrap();
         presences.remove(one).unwrap();
         presences.track(two, "a", &large, None).unwrap().unwrap();
+    }
+    #[test]
+    fn the_presences_of_all_topics_share_a_memory() {
+        let memory = Memory::new(10 << 10, 1 << 10);
+        let (mut first, mut second) = (Presences::new(memory.clone()), Presences::new(memory));
+        let (one, two) = (Owner::Local(ChannelId::new()), Owner::Local(ChannelId::new()));
+        let payload = |bytes| format!("{{\"x\":\"{}\"}}", "y".repeat(bytes));
+        first.track(one, "a", &payload(8 << 10), None).unwrap().unwrap();
+        assert_eq!(second.track(two, "a", &payload(3 << 10), None).unwrap_err(), TopicFull);
+        first.remove(one).unwrap();
+        second.track(two, "a", &payload(3 << 10), None).unwrap().unwrap();
     }
 }

@@ -10,6 +10,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Buf as _;
+use fairness::HeldMemory;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::time::Instant;
 
@@ -43,6 +44,8 @@ pub(super) enum Event {
 pub(super) struct Connection<IO> {
     io: IO,
     decoder: Decoder,
+    /// The memory for the beginning of a message.
+    held: HeldMemory,
     outbox: Arc<Outbox>,
     /// Items from the outbox that are not handled yet.
     items: VecDeque<Item>,
@@ -55,7 +58,8 @@ pub(super) struct Connection<IO> {
 impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
     pub(super) fn new(io: IO, outbox: Arc<Outbox>) -> Self {
         let (items, frames) = (VecDeque::new(), VecDeque::new());
-        Self { io, decoder: Decoder::default(), outbox, items, frames, blocked_since: None }
+        let (decoder, held) = (Decoder::default(), HeldMemory::default());
+        Self { io, decoder, held, outbox, items, frames, blocked_since: None }
     }
 
     /// Returns the next event, and writes while it waits. May be cancelled.
@@ -113,6 +117,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
                 Ok(Some(incoming)) => return Poll::Ready(Event::Incoming(incoming)),
                 Ok(None) => {}
                 Err(close) => return Poll::Ready(Event::Broken(close)),
+            }
+            if !self.outbox.memory().hold(self.decoder.waiting(), &mut self.held) {
+                return Poll::Ready(Event::Broken(Close::NO_MEMORY));
             }
             match ready!(self.poll_read(context)) {
                 Ok(0) | Err(_) => return Poll::Ready(Event::Ended),

@@ -6,6 +6,7 @@
 use std::io::Cursor;
 
 use bytes::{Buf as _, Bytes, BytesMut};
+use fairness::HeldMemory;
 use tungstenite::protocol::frame::FrameHeader;
 use tungstenite::protocol::frame::coding::{Control, Data, OpCode};
 
@@ -39,6 +40,8 @@ impl Close {
     pub(crate) const TOO_BIG: Self = Self::new(1009, "");
     /// The server restarts, or asks all clients to connect again.
     pub(crate) const RESTART: Self = Self::new(1012, "");
+    /// There is no memory for what the client sends.
+    pub(crate) const NO_MEMORY: Self = Self::new(1013, "too many large messages at the same time");
 
     const fn new(code: u16, reason: &'static str) -> Self {
         Self { code, reason }
@@ -63,6 +66,23 @@ pub(crate) fn binary(bytes: &[u8]) -> Frame {
 /// Returns a pong frame, the answer to a ping.
 pub(crate) fn pong(payload: &[u8]) -> Frame {
     encode(OpCode::Control(Control::Pong), &[payload])
+}
+
+/// A frame, and the memory that its bytes take.
+struct HeldFrame {
+    frame: Frame,
+    _memory: HeldMemory,
+}
+
+impl AsRef<[u8]> for HeldFrame {
+    fn as_ref(&self) -> &[u8] {
+        &self.frame
+    }
+}
+
+/// Returns `frame`, which holds `memory` until its last copy is dropped.
+pub(crate) fn holding(frame: Frame, memory: HeldMemory) -> Frame {
+    if memory.is_empty() { frame } else { Bytes::from_owner(HeldFrame { frame, _memory: memory }) }
 }
 
 fn encode(opcode: OpCode, parts: &[&[u8]]) -> Frame {
@@ -104,6 +124,11 @@ impl Decoder {
     /// Appends bytes that were read.
     pub(crate) fn extend(&mut self, read: &[u8]) {
         self.bytes.extend_from_slice(read);
+    }
+
+    /// Returns the number of bytes that wait for the rest of their message.
+    pub(crate) fn waiting(&self) -> usize {
+        self.bytes.len() + self.message.as_ref().map_or(0, |(_, message)| message.len())
     }
 
     /// Returns the next complete message or control frame, if any.

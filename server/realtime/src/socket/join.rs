@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fairness::HeldMemory;
 use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
@@ -43,6 +44,10 @@ impl Socket {
             self.refuse(message, &Refusal::TooManyJoins);
             return Some(Close::GOING_AWAY);
         }
+        let Some(memory) = self.outbox.memory().take(join_size(message)) else {
+            self.refuse(message, &Refusal::NoMemory);
+            return None;
+        };
         let checked = checked.and_then(|()| self.access_of(&payload));
         let JoinPayload { config, bindings, .. } = payload;
         let access = match checked {
@@ -55,7 +60,8 @@ impl Socket {
                 return None;
             }
             Err(refusal) => {
-                let join = Join::of(message, self.key.clone(), JoinConfig::default(), Bindings::default());
+                let (config, bindings) = (JoinConfig::default(), Bindings::default());
+                let join = Join::of(message, memory, self.key.clone(), config, bindings);
                 self.decide_later(topic, join, async move |realtime| {
                     tokio::time::sleep(realtime.settings().channel_error_backoff()).await;
                     Err(refusal)
@@ -63,7 +69,7 @@ impl Socket {
                 return None;
             }
         };
-        let join = Join::of(message, access.clone(), config.clone(), bindings);
+        let join = Join::of(message, memory, access.clone(), config.clone(), bindings);
         if !config.is_private {
             let joined = JoinGrant { rights: Rights::PUBLIC, replay: Vec::new() };
             self.join(topic, ChannelId::new(), join, joined);
@@ -169,7 +175,7 @@ impl Socket {
 
     /// Joins the topic: sends the answer first, then everything else.
     fn join(&mut self, topic: &str, id: ChannelId, join: Join, joined: JoinGrant) {
-        let Join { join_ref, reference, access, config, bindings } = join;
+        let Join { join_ref, reference, memory, access, config, bindings } = join;
         if self.user.is_none() {
             self.user = self.realtime.hub().admit(self.network);
         }
@@ -210,6 +216,7 @@ impl Socket {
                 .then(|| self.realtime.announce_replication(id, &self.outbox)),
             renewal: None,
             config,
+            _memory: memory,
         };
         channel.subscription = self.realtime.subscribe(&channel, bindings, &self.outbox, self.version);
         let shows_presence = channel.config.presence && rights.reads_presence;
@@ -248,7 +255,7 @@ impl Socket {
             Some(payload) => self.push(topic, "broadcast", &payload),
             None => {
                 if let Some(frame) = broadcast.to_frame(topic, self.version) {
-                    self.outbox.send(frame);
+                    self.outbox.send(self.outbox.count(frame));
                 }
             }
         }
@@ -259,16 +266,33 @@ impl Socket {
 pub(super) struct Join {
     pub(super) join_ref: Reference,
     reference: Reference,
+    /// The memory that it takes, and its channel after it.
+    memory: HeldMemory,
     access: Access,
     config: JoinConfig,
     bindings: Bindings,
 }
 
 impl Join {
-    fn of(message: &Message<'_>, access: Access, config: JoinConfig, bindings: Bindings) -> Self {
+    fn of(
+        message: &Message<'_>,
+        memory: HeldMemory,
+        access: Access,
+        config: JoinConfig,
+        bindings: Bindings,
+    ) -> Self {
         let (join_ref, reference) = (message.join_ref.clone(), message.reference.clone());
-        Self { join_ref, reference, access, config, bindings }
+        Self { join_ref, reference, memory, access, config, bindings }
     }
+}
+
+/// Returns the bytes that are kept of a join: its payload, and its topic under several names.
+fn join_size(message: &Message<'_>) -> usize {
+    let payload = match &message.payload {
+        Inbound::Json(payload) => payload.get().len(),
+        Inbound::Broadcast { .. } | Inbound::Opaque(_) => 0,
+    };
+    payload + 4 * message.topic.len()
 }
 
 /// Asks the policies about a private topic, and reads the messages to replay.

@@ -4,16 +4,19 @@ use std::collections::VecDeque;
 use std::mem;
 use std::task::{Context, Poll};
 
+use fairness::Memory;
 use futures_util::task::AtomicWaker;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
-use super::frame::Frame;
+use super::frame::{self, Frame};
 use crate::channel::Notice;
 
 /// Messages that may wait for one client.
 const MAX_ITEMS: usize = 16_384;
 /// Bytes of messages that may wait for one client. Most are shared with other clients.
 const MAX_BYTES: usize = 32 << 20;
+/// Bytes of messages that may wait for one client when its network has no memory left.
+const MAX_UNCOUNTED_BYTES: usize = 256 << 10;
 
 /// Something for a socket's task.
 #[derive(Debug)]
@@ -25,10 +28,12 @@ pub(crate) enum Item {
 }
 
 /// The queue of one socket.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Outbox {
     queue: Mutex<Queue>,
     task: AtomicWaker,
+    /// The memory for what its client sends and is sent.
+    memory: Memory,
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +58,30 @@ enum State {
 pub(crate) struct Overflow;
 
 impl Outbox {
+    /// Returns an empty queue for a client that has its share of `memory`.
+    pub(crate) fn new(memory: Memory) -> Self {
+        Self { queue: Mutex::default(), task: AtomicWaker::new(), memory }
+    }
+
+    /// Returns the memory of which the client has its share.
+    pub(crate) const fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Returns a `frame` that was made for this client, and for others after it, as one whose bytes are counted until all
+    /// have got it. If there is no memory left, it is not counted, and the client is disconnected if it has not read what
+    /// it was sent before.
+    pub(crate) fn count(&self, frame: Frame) -> Frame {
+        if let Some(memory) = self.memory.take(frame.len()) {
+            return frame::holding(frame, memory);
+        }
+        let queue = self.queue.lock();
+        if queue.state == State::Open && queue.bytes > MAX_UNCOUNTED_BYTES {
+            self.overflow(queue);
+        }
+        frame
+    }
+
     /// Appends a frame; reports whether there was room for it.
     pub(crate) fn send(&self, frame: Frame) -> bool {
         let length = frame.len();
@@ -70,9 +99,7 @@ impl Outbox {
             return false;
         }
         if queue.items.len() >= MAX_ITEMS || queue.bytes + length > MAX_BYTES {
-            *queue = Queue { state: State::Overflowed, ..Queue::default() };
-            drop(queue);
-            self.task.wake();
+            self.overflow(queue);
             return false;
         }
         let was_empty = queue.items.is_empty();
@@ -83,6 +110,12 @@ impl Outbox {
             self.task.wake();
         }
         true
+    }
+
+    fn overflow(&self, mut queue: MutexGuard<'_, Queue>) {
+        *queue = Queue { state: State::Overflowed, ..Queue::default() };
+        drop(queue);
+        self.task.wake();
     }
 
     /// Takes all items; waits while there are none.
@@ -128,13 +161,17 @@ mod tests {
 
     use super::*;
 
+    fn outbox(memory: usize) -> Outbox {
+        Outbox::new(Memory::new(memory, 1024))
+    }
+
     fn taken(outbox: &Outbox) -> Poll<Result<VecDeque<Item>, Overflow>> {
         outbox.poll_take(&Context::from_waker(noop_waker_ref()))
     }
 
     #[test]
     fn what_is_sent_is_taken_in_order() {
-        let outbox = Outbox::default();
+        let outbox = outbox(0);
         assert!(taken(&outbox).is_pending());
         assert!(outbox.send(Frame::from_static(b"1")) && outbox.send(Frame::from_static(b"2")));
         let Poll::Ready(Ok(items)) = taken(&outbox) else { panic!() };
@@ -145,11 +182,28 @@ mod tests {
     #[test]
     fn an_overflow_is_reported_once_and_nothing_is_kept_after_it() {
         for frame in [Frame::from_static(b""), Frame::from(vec![0; MAX_BYTES / 2 + 1])] {
-            let outbox = Outbox::default();
+            let outbox = outbox(0);
             let sent = (0..=MAX_ITEMS).take_while(|_| outbox.send(frame.clone())).count();
             assert!(sent == MAX_ITEMS || sent == 1);
             assert!(matches!(taken(&outbox), Poll::Ready(Err(Overflow))));
             assert!(!outbox.send(frame) && taken(&outbox).is_pending());
         }
+    }
+    #[test]
+    fn frames_that_wait_are_counted_and_those_who_do_not_read_are_disconnected_if_there_is_no_memory() {
+        let outbox = outbox(1 << 20);
+        let large = || Frame::from(vec![0; 300 << 10]);
+        for _ in 0..3 {
+            let frame = outbox.count(large());
+            assert!(outbox.send(frame));
+        }
+        assert!(outbox.memory().take(200 << 10).is_none());
+        // Others have got nothing else yet: what is made for them is sent without being counted.
+        let other = Outbox::new(outbox.memory().clone());
+        let frame = other.count(large());
+        assert!(other.send(frame));
+        outbox.count(large());
+        assert!(matches!(taken(&outbox), Poll::Ready(Err(Overflow))));
+        assert!(outbox.memory().take(1 << 20).is_some(), "nothing is held for what is dropped");
     }
 }
