@@ -22,6 +22,7 @@ mod request;
 mod signature;
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
+use gateway::BodyMemory;
 use poem::http::StatusCode;
 use poem::http::header::CONTENT_TYPE;
 use poem::{Body, Request, Response};
@@ -66,7 +67,13 @@ async fn answer(
     request::check(request.method(), request.headers(), &query, &target)?;
     let body = request.take_body().into_bytes_stream().boxed();
     let headers = request::headers(request.headers(), &query, &claim);
-    let Payload { chunks, length, verdict } = payload::open(&claim, key, &headers, body)?;
+    let mut opened = payload::open(&claim, key, &headers, body)?;
+    if let Some(memory) = request.extensions().get::<BodyMemory>()
+        && request::has_document(&request, &target)
+    {
+        opened = opened.kept_in(memory.clone());
+    }
+    let Payload { chunks, length, verdict } = opened;
     let call = request::Call { caller, headers, length };
     let inner = request::for_s3s(&request, call, &query, &target, chunks)?;
     let answer = call_s3s(service, inner, &target).await?;

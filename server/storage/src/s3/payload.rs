@@ -12,6 +12,7 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
+use gateway::{BodyMemory, HeldMemory};
 use md5::{Digest as _, Md5};
 use parking_lot::Mutex;
 use poem::http::{HeaderMap, StatusCode};
@@ -54,6 +55,24 @@ pub(super) struct Payload {
     /// The number of its bytes, if the request says it.
     pub(super) length: Option<u64>,
     pub(super) verdict: Verdict,
+}
+
+impl Payload {
+    /// Returns the payload of a document: what is read of it takes part of `memory` until its end. If there is too little,
+    /// the request is refused with `SlowDown`.
+    pub(super) fn kept_in(self, memory: BodyMemory) -> Self {
+        let Self { chunks, length, verdict } = self;
+        let (refusing, mut held, mut size) = (verdict.clone(), HeldMemory::default(), 0);
+        let chunks = chunks.map(move |chunk| {
+            let chunk = chunk?;
+            size += chunk.len() as u64;
+            match memory.hold(size, &mut held) {
+                true => Ok(chunk),
+                false => Err(refusing.refuse(crate::Error::SlowDown.into())),
+            }
+        });
+        Self { chunks: chunks.boxed(), length, verdict }
+    }
 }
 
 /// Returns the body of a request that was signed with `key`, decoded and checked as it is read.

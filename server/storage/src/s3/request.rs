@@ -208,6 +208,12 @@ pub(super) fn check(
     }
 }
 
+/// Reports whether the body of a request that passed [`check`] is a document, which is read as a whole: all others are bytes
+/// of an object.
+pub(super) fn has_document(request: &Request, target: &Target) -> bool {
+    *request.method() == Method::POST || target.key.is_empty()
+}
+
 fn is_unsupported(header: &str) -> bool {
     let is_meant = |known: &&str| header == *known || (known.ends_with('-') && header.starts_with(*known));
     UNSUPPORTED_HEADERS.iter().any(is_meant)
