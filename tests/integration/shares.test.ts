@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { head, run } from '../support/raw.ts'
@@ -44,6 +45,31 @@ describe.skipIf(inject('own') === null)('a server', () => {
     expect(performance.now() - begin).toBeLessThan(2000)
     // Some have waited for too long; that is theirs to know.
     for (const status of await Promise.all(naps)) expect([200, 504]).toContain(status)
+  }, 60_000)
+
+  test('answers while a function or another program holds all connections that it can get', async () => {
+    const held: Client[] = []
+    const { DB_URL: url } = await server.status()
+    const hold = async () => {
+      const client = new Client({ connectionString: url })
+      client.on('error', () => undefined)
+      held.push(client)
+      await client.connect()
+    }
+    try {
+      await expect(
+        (async () => {
+          for (let count = 0; count < 200; count++) await hold()
+        })(),
+      ).rejects.toThrow('too many connections for role "postgres"')
+      expect(held.length).toBeGreaterThan(40)
+      const { url: api, anonKey: apikey } = server.access
+      const nap = () => fetch(`${api}/rest/v1/rpc/nap`, { headers: { apikey } })
+      const naps = Array.from({ length: 10 }, nap)
+      expect((await Promise.all(naps)).map(({ status }) => status)).toEqual(naps.map(() => 200))
+    } finally {
+      await Promise.all(held.map((client) => client.end().catch(() => undefined)))
+    }
   }, 60_000)
 })
 

@@ -9,7 +9,7 @@ use super::error::Error;
 
 /// Sized for a machine with 1 GiB of memory; for a bigger one, the administrator sets larger values.
 const SETTINGS: &[(&str, &str)] = &[
-    ("max_connections", "100"),
+    ("max_connections", "140"),
     ("shared_buffers", "128MB"),
     ("work_mem", "4MB"),
     ("maintenance_work_mem", "64MB"),

@@ -97,6 +97,9 @@ impl AdministratorLogins {
 /// Unlike there, it may not replicate: the name of a slot's plugin may be the path of any library, such as an uploaded
 /// object, and a base backup has all files of the cluster. A superuser may make other roles that replicate.
 ///
+/// It may have the larger part of the connections: what functions and other programs open without end must leave some to the
+/// services.
+///
 /// With `guards_superuser`, the superuser's sessions run no event triggers and search no schema of a project.
 ///
 /// Sources: Supabase's documentation, "Postgres roles"; supabase/postgres, migration `demote-postgres`.
@@ -106,15 +109,16 @@ pub(super) async fn set_up_postgres(
     is_superuser: bool,
     guards_superuser: bool,
 ) -> Result<(), tokio_postgres::Error> {
-    let state = client
-        .query_one("select pg_is_in_recovery(), current_setting('server_version_num')::int", &[])
-        .await?;
+    let question = "select pg_is_in_recovery(), current_setting('server_version_num')::int, \
+                    current_setting('max_connections')::int";
+    let state = client.query_one(question, &[]).await?;
     if state.get(0) {
         // A standby has the roles of its primary.
         return Ok(());
     }
     let has_switch = state.get::<_, i32>(1) >= 170_000;
     let rights = if is_superuser { "superuser" } else { "nosuperuser" };
+    let connections = connections_of_postgres(state.get(2));
     let verifier = quote_literal(&scram_sha_256(password.as_bytes()));
     let statements = format!(
         "do $$
@@ -132,7 +136,8 @@ pub(super) async fn set_up_postgres(
             execute pg_catalog.format('alter database %I owner to {POSTGRES}', database);
           end loop;
         end $$;
-        alter role {POSTGRES} with login {rights} createdb createrole noreplication bypassrls password {verifier};"
+        alter role {POSTGRES} with login {rights} createdb createrole noreplication bypassrls
+          connection limit {connections} password {verifier};"
     );
     client.batch_execute(&statements).await?;
     if !guards_superuser {
@@ -143,4 +148,11 @@ pub(super) async fn set_up_postgres(
         guards.push_str("alter role current_user set event_triggers = off");
     }
     client.batch_execute(&guards).await
+}
+
+/// Returns how many of `max_connections` connections the role `postgres` may have. The pools of the services that log in as
+/// other roles have about 70 together.
+fn connections_of_postgres(max_connections: i32) -> i32 {
+    const FOR_SERVICES: i32 = 80;
+    (max_connections - FOR_SERVICES).max(max_connections / 2)
 }
