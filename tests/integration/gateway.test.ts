@@ -12,6 +12,30 @@ describe('API keys', () => {
   })
 })
 
+describe.skipIf(inject('own') === null)('as on hosted Supabase', () => {
+  test('the description of REST is for secret keys', async () => {
+    const { url, anonKey, serviceKey } = inject('access')
+    const root = (apikey: string) => fetch(`${url}/rest/v1/`, { headers: { apikey } })
+    expect((await root(serviceKey)).status).toBe(200)
+    const refused = await root(anonKey)
+    expect(refused.status).toBe(401)
+    expect(await refused.json()).toEqual({
+      message: 'Invalid API key',
+      hint: 'Only the `service_role` API key can be used for this endpoint.',
+    })
+  })
+
+  test('GraphQL says that its extension is not there', async () => {
+    const { url, anonKey: apikey } = inject('access')
+    const body = JSON.stringify({ query: '{ __typename }' })
+    const answer = await fetch(`${url}/graphql/v1`, { method: 'POST', headers: { apikey }, body })
+    expect(answer.status).toBe(200)
+    const message = 'pg_graphql extension is not enabled.'
+    expect(await answer.json()).toEqual({ errors: [{ message }] })
+    expect((await fetch(`${url}/graphql/v1`, { method: 'POST', body })).status).toBe(401)
+  })
+})
+
 describe('browsers of other origins', () => {
   test('a preflight allows every header that the clients send', async () => {
     const { url } = inject('access')

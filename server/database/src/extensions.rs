@@ -32,7 +32,7 @@ pub const HOSTED: &[HostedExtension] = &[
     hosted("hypopg", Source::Make(Some("hypopg"))),
     hosted("index_advisor", Source::Unpackaged),
     hosted("pg_cron", Source::Basalt),
-    hosted("pg_graphql", Source::Unpackaged),
+    hosted("pg_graphql", Source::Basalt),
     hosted("pg_hashids", Source::Unpackaged),
     hosted("pg_jsonschema", Source::Unpackaged),
     hosted("pg_net", Source::Basalt),

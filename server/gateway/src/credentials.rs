@@ -75,6 +75,27 @@ impl Credentials {
         })
     }
 
+    /// Returns the refusal of a request whose API key, checked as `check`, is not a secret one; `None` if it is.
+    ///
+    /// The messages are those of hosted Supabase for the root of its REST interface.
+    pub(crate) fn refusal_of_public_key(&self, request: &Request, check: &KeyCheck) -> Option<Response> {
+        let (message, hint) = match check {
+            KeyCheck::Valid(ApiKeyKind::ServiceRole | ApiKeyKind::Secret) => return None,
+            KeyCheck::Valid(ApiKeyKind::Token) if self.is_token_of_service(request) => return None,
+            KeyCheck::Valid(ApiKeyKind::Publishable) => {
+                ("Secret API key required", "Only secret API keys can be used for this endpoint.")
+            }
+            _ => ("Invalid API key", "Only the `service_role` API key can be used for this endpoint."),
+        };
+        Some(unauthorized(message, hint))
+    }
+
+    /// Reports whether the API key is a token with the role of the service key, such as one that another program has signed.
+    fn is_token_of_service(&self, request: &Request) -> bool {
+        let token = api_key(request).and_then(|key| self.verifier.verify(&key).ok());
+        token.is_some_and(|token| token.role() == Some("service_role"))
+    }
+
     /// Returns the token of the same role that a service sees in place of an opaque key.
     fn exchange(&self, key: &str) -> Option<Bearer> {
         match self.keys.api_keys().identify(key)? {
@@ -109,7 +130,11 @@ pub(crate) fn refusal(check: &KeyCheck, needs_key: bool) -> Option<Response> {
             ("Invalid API key", "Double check your Supabase `anon` or `service_role` API key.")
         }
     };
-    Some(response::json(StatusCode::UNAUTHORIZED, &json!({ "message": message, "hint": hint })))
+    Some(unauthorized(message, hint))
+}
+
+fn unauthorized(message: &str, hint: &str) -> Response {
+    response::json(StatusCode::UNAUTHORIZED, &json!({ "message": message, "hint": hint }))
 }
 
 /// Returns the API key of `request`, not yet checked: header `apikey`, else query parameter `apikey`.

@@ -27,6 +27,8 @@ pub struct Face<E> {
     service: &'static str,
     /// Which paths need no API key; `None` if all of them are open.
     keyless: Option<Vec<&'static str>>,
+    /// The path that only secret keys may call.
+    secret: Option<&'static str>,
     body_limit: u64,
     /// Whether the service reads bodies part by part and keeps none of them in memory.
     streams_bodies: bool,
@@ -52,6 +54,7 @@ impl<E: Endpoint> Face<E> {
             gateway,
             service,
             keyless,
+            secret: None,
             body_limit,
             streams_bodies: false,
             owns_cors: false,
@@ -60,6 +63,12 @@ impl<E: Endpoint> Face<E> {
             metrics,
             endpoint,
         }
+    }
+
+    /// Refuses the publishable key and other keys that clients have for `path`, relative to the service's mount point.
+    pub fn keeping_secret(mut self, path: &'static str) -> Self {
+        self.secret = Some(path);
+        self
     }
 
     /// Allows bodies of up to `bytes`, in place of the limit in the gateway's settings.
@@ -113,7 +122,12 @@ impl<E: Endpoint> Face<E> {
         if let Some(response) = refusal(&key_check, self.needs_key(request.uri().path())) {
             return response;
         }
-        if inner.credentials.is_some() {
+        if let Some(credentials) = &inner.credentials {
+            if self.secret == Some(request.uri().path())
+                && let Some(response) = credentials.refusal_of_public_key(&request, &key_check)
+            {
+                return response;
+            }
             hide_key(&mut request);
         }
         if inner.settings.trusted_proxies == 0 && forwarded::remove(request.headers_mut()) {

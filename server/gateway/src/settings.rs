@@ -33,6 +33,10 @@ use crate::ExternalUrl;
         /// for which nothing is left gets 503. A network gets three quarters (`network_shares`).
         #[setting(variables = ["BASALT_BODY_MEMORY"], key = "basalt.body_memory")]
         pub body_memory: Bytes = Bytes(256 << 20),
+        /// Whether everybody who has the publishable key may read the description of the REST interface at `/rest/v1/`, which
+        /// names all tables and functions that its role may use. Hosted Supabase has shown it to secret keys alone since 2026.
+        #[setting(variables = ["BASALT_PUBLIC_OPENAPI"], key = "basalt.public_openapi")]
+        pub public_openapi: bool = false,
         /// The URL under which clients reach the API, if it is not the origin that a request names.
         pub external_url: Option<ExternalUrl> = None,
     }

@@ -74,6 +74,31 @@ async fn a_guarded_service_requires_a_known_key() {
 }
 
 #[tokio::test]
+async fn a_secret_path_is_for_secret_keys() {
+    let keys = keys();
+    let face = gateway(&keys).guarded("mirror", mirror()).keeping_secret("/");
+    let api = keys.api_keys();
+    let of_service = keys.sign(&json!({ "role": "service_role", "iss": "elsewhere" })).unwrap();
+    for key in [api.service_role(), api.secret(), &of_service] {
+        assert_eq!(ask(&face, get("/").header("apikey", key)).await.0, StatusCode::OK);
+    }
+    let user = keys.sign(&json!({ "role": "authenticated", "sub": "u" })).unwrap();
+    for (key, message) in [
+        (api.publishable(), "Secret API key required"),
+        (api.anon(), "Invalid API key"),
+        (&*user, "Invalid API key"),
+    ] {
+        let (status, body) = ask(&face, get("/").header("apikey", key)).await;
+        assert_eq!((status, &body["message"]), (StatusCode::UNAUTHORIZED, &json!(message)));
+        // A secret key elsewhere in the request does not help, and other paths are as ever.
+        let both = get("/").header("apikey", key).header("authorization", format!("Bearer {of_service}"));
+        assert_eq!(ask(&face, both).await.0, StatusCode::UNAUTHORIZED);
+        assert_eq!(ask(&face, get(&format!("/?apikey={key}"))).await.0, StatusCode::UNAUTHORIZED);
+        assert_eq!(ask(&face, get("/notes").header("apikey", key)).await.0, StatusCode::OK);
+    }
+}
+
+#[tokio::test]
 async fn a_token_of_ours_with_a_role_is_a_key_too() {
     let keys = keys();
     let face = gateway(&keys).guarded("mirror", mirror());

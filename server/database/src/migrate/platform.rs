@@ -49,6 +49,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0027_project_administrator.sql",
     "0028_auth_recovery_codes.sql",
     "0029_extension_members.sql",
+    "0030_graphql.sql",
 ];
 
 impl PlatformFile {

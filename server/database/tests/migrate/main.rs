@@ -352,11 +352,11 @@ RESET ALL;
     assert!(error.message.contains("no_such_extension"), "{error}");
     folder.write(
         "20250102000000_next.sql",
-        "insert into notes default values; CREATE EXTENSION IF NOT EXISTS pg_graphql;",
+        "insert into notes default values; CREATE EXTENSION IF NOT EXISTS pgsodium;",
     );
     let report = Migrator::new(&mut client).project(folder.path()).await.unwrap();
     assert_eq!(report.applied, ["20250102000000_next.sql"]);
-    assert_eq!(report.missing_extensions, ["pg_graphql"]);
+    assert_eq!(report.missing_extensions, ["pgsodium"]);
 }
 
 #[tokio::test]

@@ -47,7 +47,10 @@ pub(super) fn public(
     };
     let mut routes = PrefixRouter::new(others);
     if let Some(rest) = &running.rest {
-        routes = routes.mount("/rest/v1", gateway.guarded("rest", rest.clone()).named(rest::names()));
+        let face = gateway.guarded("rest", rest.clone()).named(rest::names());
+        let face = if settings.gateway.public_openapi { face } else { face.keeping_secret("/") };
+        routes = routes.mount("/rest/v1", face);
+        routes = routes.mount("/graphql/v1", gateway.guarded("graphql", endpoint::make(without_graphql)));
     }
     if let Some(auth) = &running.auth {
         let face = gateway.guarded_except("auth", auth::keyless_paths(), auth.clone());
@@ -158,6 +161,12 @@ async fn not_found(_request: Request) -> poem::Result<Response> {
     let answer =
         Response::builder().status(StatusCode::NOT_FOUND).content_type("application/json; charset=utf-8");
     Ok(answer.body("{\"message\":\"no Route matched with those values\"}"))
+}
+
+/// Returns what hosted Supabase answers to GraphQL in a project without its extension.
+async fn without_graphql(_request: Request) -> poem::Result<Response> {
+    let answer = Response::builder().content_type("application/json; charset=utf-8");
+    Ok(answer.body("{\"errors\":[{\"message\":\"pg_graphql extension is not enabled.\"}]}"))
 }
 
 #[cfg(test)]
