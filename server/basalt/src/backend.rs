@@ -301,6 +301,13 @@ pub(crate) async fn migrate(settings: &Settings, keys: &Keys, backend: &Backend)
 /// Applies the project's roles, migrations and seed, and returns the state of all migrations after that.
 async fn migrate_project(settings: &Settings, project: &Database) -> Result<migrate::Status, Error> {
     let mut client: Client = project.client().await?;
+    if let Some(exposed) = settings.database.expose_new_tables {
+        migrate::expose_new_tables(&mut client, exposed).await?;
+    }
+    console::step(match migrate::exposes_new_tables(&client).await? {
+        true => "new tables of public: open to the API at once",
+        false => "new tables of public: closed to the API until a migration grants something",
+    });
     let mut migrator = Migrator::new(&mut client);
     if let Some(roles) = settings.project.roles() {
         report_applied("roles", &migrator.seed(&settings.project.root, &[roles]).await?);

@@ -155,6 +155,10 @@ struct ServeArguments {
     /// Take the next free port if one of config.toml is taken [env: BASALT_ANY_PORT]
     #[arg(long)]
     any_port: bool,
+    /// Use the keys of the Supabase CLI's local stacks, which projects and tools know; only on a loopback address
+    /// [env: BASALT_CLI_KEYS]
+    #[arg(long)]
+    cli_keys: bool,
     /// The address to listen on; 0.0.0.0 for all interfaces [default: 127.0.0.1] [env: BASALT_HOST]
     #[arg(long, value_name = "ADDRESS")]
     host: Option<IpAddr>,
@@ -280,12 +284,15 @@ async fn running(settings: &Settings) -> Result<Instance, Error> {
 
 impl ServeArguments {
     fn add_to(self, invocation: Invocation) -> Invocation {
-        let Self { only, port, any_port, host, dev, env_file, file, config, config_dir, yes, .. } = self;
+        let Self {
+            only, port, any_port, cli_keys, host, dev, env_file, file, config, config_dir, yes, ..
+        } = self;
         let (auth_file, auth_folder) = (config, config_dir);
         Invocation {
             only,
             port,
             any_port,
+            cli_keys,
             host,
             dev,
             env_file,

@@ -52,6 +52,12 @@ impl Instance {
         (instance.has_process() && instance.answers().await).then_some(instance)
     }
 
+    /// Reports whether there is the file of a process that runs on `data_dir` with this publishable key.
+    pub(crate) fn has_key(data_dir: &Path, publishable_key: &str) -> bool {
+        read(&path(data_dir))
+            .is_some_and(|instance| instance.publishable_key == publishable_key && instance.has_process())
+    }
+
     /// Reports whether its file still exists, which it removes at its end.
     pub(crate) fn is_announced(&self, data_dir: &Path) -> bool {
         read(&path(data_dir)).as_ref() == Some(self)

@@ -21,11 +21,6 @@ pub(crate) use text::quoted;
 
 /// What the service knows of names that no setting has.
 pub const KNOWN_KEYS: KnownKeys = KnownKeys {
-    without_effect: &[(
-        "api.auto_expose_new_tables",
-        "true",
-        "the API's roles may use new tables of public until a migration revokes it",
-    )],
     prefixes: &["PGRST_"],
     // Beside other services it is the level of the whole log, which starts before settings are read.
     read_elsewhere: &[LOG_LEVEL],

@@ -7,6 +7,7 @@
 //! The crate does not depend on HTTP: each service maps an [`Error`] to a status itself.
 
 mod api_keys;
+mod cli_keys;
 mod der;
 mod error;
 mod issuer;
@@ -19,6 +20,7 @@ mod verified;
 mod verifier;
 
 pub use api_keys::{ApiKeyKind, ApiKeys};
+pub use cli_keys::CLI_PUBLISHABLE_KEY;
 pub use error::{Error, KeyError};
 pub use issuer::Issuer;
 pub use keys::{KeyOverrides, Keys};

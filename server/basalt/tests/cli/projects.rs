@@ -114,6 +114,55 @@ fn changed_files_are_reported_and_do_not_prevent_a_start() {
     Server::start(project.path()).stop();
 }
 
+#[test]
+fn new_tables_are_open_to_the_api_as_the_settings_say() {
+    let project = tempfile::tempdir().unwrap();
+    let privileges = "select has_table_privilege('anon', '%', 'select'), has_sequence_privilege('service_role', '%_id_seq',
+        'usage'), has_table_privilege('authenticated', '%', 'insert')";
+    for (number, (setting, expected)) in [
+        ("", "t|t|t"),
+        ("auto_expose_new_tables = false", "f|f|f"),
+        ("", "f|f|f"),
+        ("auto_expose_new_tables = true", "t|t|t"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let table = format!("things{number}");
+        write(project.path(), "config.toml", &format!("project_id = 'exposure'\n[api]\n{setting}"));
+        let migration = format!("create table public.{table} (id serial primary key);");
+        write(project.path(), &format!("migrations/2026010100000{number}_things.sql"), &migration);
+        let (done, output) = run(project.path(), &["migrate"]);
+        let said = if expected == "t|t|t" { "open to the API at once" } else { "closed to the API until" };
+        assert!(done && output.contains(said), "{output}");
+        let served = Server::start(project.path());
+        // The first table keeps its rights.
+        for (name, expected) in [(&*table, expected), ("things0", "t|t|t")] {
+            let sql = privileges.replace('%', name);
+            let (_, answer) = run(project.path(), &["psql", "-Atc", &sql]);
+            assert_eq!(answer.trim(), expected, "{name}, {number}: {setting}");
+        }
+        served.stop();
+    }
+}
+
+#[test]
+fn psql_creates_the_extension_of_every_hosted_dump_which_says_what_is_missing() {
+    let project = tempfile::tempdir().unwrap();
+    write(project.path(), "config.toml", "project_id = 'graphql'");
+    let served = Server::start(project.path());
+    let psql = |sql: &str| run(project.path(), &["psql", "-v", "ON_ERROR_STOP=1", "-Atc", sql]);
+    let (done, output) = psql(
+        "create extension if not exists \"pg_graphql\" with schema \"graphql\";
+        grant all on function graphql.resolve(text, jsonb, text, jsonb) to anon",
+    );
+    assert!(done, "{output}");
+    let (done, output) = psql("select graphql.resolve('{ __typename }')");
+    assert!(!done && output.contains("does not answer GraphQL"), "{output}");
+    assert!(psql("drop extension pg_graphql").0);
+    served.stop();
+}
+
 /// Returns a session of the administrator of another Postgres.
 async fn client(postgres: &Cluster) -> (Database, Client) {
     let uri = postgres.tcp_login(postgres.superuser(), postgres.password()).unwrap().to_uri();

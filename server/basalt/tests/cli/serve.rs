@@ -126,6 +126,37 @@ async fn status_finds_a_running_server_and_stop_ends_it() {
 }
 
 #[test]
+fn the_clis_keys_are_those_of_the_server_and_of_commands_beside_it() {
+    const PUBLISHABLE_KEY: &str = "sb_publishable_ACJWlzQHlZjBrEguHvfOxg_3BJgxAaH";
+    let project = project();
+    let printed = || {
+        let output = basalt(project.path()).args(["status", "-o", "env"]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let served = Server::ready(Server::launch_with(basalt(project.path()), &["serve", "--cli-keys"]));
+    assert_eq!(served.key, PUBLISHABLE_KEY);
+    assert_eq!(served.get("/rest/v1/goods?select=name").1, "[{\"name\":\"lamp\"}]");
+    let env = printed();
+    let value = |name: &str| {
+        let line = env.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        line.unwrap_or_default().trim_matches('"').to_owned()
+    };
+    assert_eq!(value("JWT_SECRET"), "super-secret-jwt-token-with-at-least-32-characters-long");
+    for name in ["ANON_KEY", "SERVICE_ROLE_KEY", "SECRET_KEY"] {
+        let headers = format!("apikey: {}\r\n", value(name));
+        let (head, _) = served.request("GET /rest/v1/goods", &headers, "");
+        assert!(head.starts_with("HTTP/1.1 200"), "{name}: {head}");
+    }
+    served.stop();
+
+    let served = Server::start(project.path());
+    assert_ne!(served.key, PUBLISHABLE_KEY);
+    let (head, _) = served.request("GET /rest/v1/goods", &format!("apikey: {PUBLISHABLE_KEY}\r\n"), "");
+    assert!(head.starts_with("HTTP/1.1 401"), "{head}");
+    served.stop();
+}
+
+#[test]
 fn without_a_terminal_the_start_logs_only_json() {
     let project = project();
     let (output, log) = (project.path().join("output"), project.path().join("log"));

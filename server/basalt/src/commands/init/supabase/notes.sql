@@ -16,6 +16,6 @@ create policy "Everybody reads what is not hidden"
 create policy "Everybody adds what is not hidden"
   on public.notes for insert to anon, authenticated with check (not hidden);
 
--- Some projects give these rights to every new table, others to none.
+-- The API may do nothing with a new table but what is granted here (auto_expose_new_tables in config.toml).
 grant select, insert on public.notes to anon, authenticated;
 grant all on public.notes to service_role;
