@@ -17,8 +17,10 @@ mod age;
 mod apply;
 mod auth_only;
 mod error;
+mod exposure;
 mod file;
 mod ledger;
+mod newer_dump;
 mod passwords;
 mod platform;
 mod privileged;
@@ -34,6 +36,7 @@ use tokio_postgres::{Client, GenericClient};
 
 pub use apply::Limits;
 pub use error::{Error, StatementError};
+pub use exposure::{expose_new_tables, exposes_new_tables};
 pub use passwords::set_role_passwords;
 pub use platform::platform_checksum;
 pub use status::{Entry, State, Status};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio_postgres::error::{DbError, ErrorPosition};
 
+use super::newer_dump;
 use super::split::{Statement, line_at};
 use crate::extensions;
 
@@ -185,6 +186,7 @@ impl StatementError {
             detail: error.detail().map(str::to_owned),
             hint: hint(error.code().code())
                 .map(str::to_owned)
+                .or_else(|| newer_dump::hint(statement, error.code().code()))
                 .or_else(|| missing_extension(error).map(extensions::remedy))
                 .or_else(|| error.hint().map(str::to_owned)),
             context: error.where_().filter(|_| !names_password(statement.text)).map(str::to_owned),

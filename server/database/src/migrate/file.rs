@@ -6,9 +6,9 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{CopyInSink, GenericClient, Transaction};
 
 use super::error::{Error, StatementError};
-use super::holds;
 use super::privileged::Privileged;
 use super::split::{Statement, line_at, split};
+use super::{holds, newer_dump};
 
 /// Extensions that hosted Supabase creates in every project, so that every schema pulled from there contains statements
 /// that create them, and that stock Postgres does not have.
@@ -140,6 +140,10 @@ impl<'a> File<'a> {
                 );
                 continue;
             }
+            if newer_dump::is_empty_copy(statement) {
+                self.run_if_possible(client, statement).await?;
+                continue;
+            }
             if self.is_project
                 && let Some(privileged) = Privileged::recognize(statement)
                 && privileged.is_needed(client).await?
@@ -171,6 +175,26 @@ impl<'a> File<'a> {
         set_local_role(client, owner).await?;
         self.run_one(client, statement).await?;
         set_local_role(client, row.get(0)).await
+    }
+
+    /// Runs a statement without effect; one that Postgres refuses is skipped with a warning.
+    async fn run_if_possible(
+        &self,
+        client: &impl GenericClient,
+        statement: &Statement<'_>,
+    ) -> Result<(), Error> {
+        let doing = "skip a statement";
+        client.batch_execute("savepoint possible").await.map_err(Error::database(doing))?;
+        let end = match self.run_one(client, statement).await {
+            Ok(()) => "release possible",
+            Err(Error::Statement(error)) => {
+                let StatementError { file, line, message, .. } = &*error;
+                tracing::warn!(file, line, "a copy without rows is skipped: {message}");
+                "rollback to possible; release possible"
+            }
+            Err(error) => return Err(error),
+        };
+        client.batch_execute(end).await.map_err(Error::database(doing))
     }
 
     async fn run_one(&self, client: &impl GenericClient, statement: &Statement<'_>) -> Result<(), Error> {

@@ -294,3 +294,36 @@ async fn nodes_create_an_index_concurrently_once() {
     applied.sort();
     assert_eq!(applied, names(["1_t.sql", "2_index.sql"]));
 }
+
+/// Hosted Supabase is always ahead of this server's schemas.
+#[tokio::test]
+async fn rows_for_what_a_newer_release_has_are_skipped_only_if_there_are_none() {
+    let database = Database::create().await;
+    let mut client = database.client().await;
+    let folder = Folder::new();
+    folder.write(
+        "data.sql",
+        "COPY \"auth\".\"from_the_future\" (\"id\") FROM stdin;\n\\.\n\n\
+         COPY \"storage\".\"buckets\" (\"id\", \"from_the_future\") FROM stdin;\n\\.\n\n\
+         create table public.after_them (id int);\n",
+    );
+    let files = [folder.path().join("data.sql")];
+    Migrator::new(&mut client).seed(folder.path(), &files).await.unwrap();
+    assert_eq!(count(&client, "select count(*) from public.after_them").await, 0);
+
+    for (sql, line) in [
+        ("select 1;\nCOPY \"auth\".\"from_the_future\" (\"id\") FROM stdin;\n1\n\\.\n", 2),
+        ("INSERT INTO \"storage\".\"buckets\" (\"id\", \"from_the_future\") VALUES ('a', 1);", 1),
+    ] {
+        folder.write("rows.sql", sql);
+        let files = [folder.path().join("rows.sql")];
+        let error = statement_error(Migrator::new(&mut client).seed(folder.path(), &files).await);
+        assert_eq!(error.line, line);
+        assert!(error.message.contains("from_the_future"), "{error}");
+        assert!(error.hint.is_some_and(|hint| hint.contains("newer release of Supabase's schema")));
+    }
+    folder.write("own.sql", "COPY public.none (id) FROM stdin;\n\\.\n");
+    let files = [folder.path().join("own.sql")];
+    let error = statement_error(Migrator::new(&mut client).seed(folder.path(), &files).await);
+    assert_eq!(error.hint, None, "a table of the project must be there");
+}

@@ -1,0 +1,63 @@
+//! Rows of a dump for tables of the platform that this server's release does not have: hosted Supabase is always ahead.
+
+use super::split::Statement;
+
+/// The schemas whose tables the platform changes with its releases.
+const SCHEMAS: [&str; 3] = ["auth", "realtime", "storage"];
+/// The SQLSTATEs for a table, a column and a schema that do not exist.
+const MISSING: [&str; 3] = ["42P01", "42703", "3F000"];
+
+/// Returns the schema of the platform into which the statement writes rows: `copy … from stdin` or `insert into`, as
+/// `pg_dump` and `supabase db dump` write them; `None` for others.
+pub(super) fn target(statement: &Statement<'_>) -> Option<&'static str> {
+    let text = statement.text.get(statement.first_token.checked_sub(statement.offset)?..)?;
+    let mut words = text.split_whitespace();
+    let is_copy = words.next()?.eq_ignore_ascii_case("copy");
+    if !is_copy
+        && !(text.get(..6)?.eq_ignore_ascii_case("insert") && words.next()?.eq_ignore_ascii_case("into"))
+    {
+        return None;
+    }
+    let (schema, _) = words.next()?.split_once('.')?;
+    let schema = schema.trim_matches('"');
+    SCHEMAS.into_iter().find(|platform| *platform == schema)
+}
+
+/// Reports whether the statement is a `copy … from stdin` without rows into a schema of the platform.
+pub(super) fn is_empty_copy(statement: &Statement<'_>) -> bool {
+    statement.data.is_some_and(|rows| rows.trim().is_empty()) && target(statement).is_some()
+}
+
+/// Returns what to do about a statement that was refused with the SQLSTATE `code`, because it writes what this release does
+/// not have.
+pub(super) fn hint(statement: &Statement<'_>, code: &str) -> Option<String> {
+    let schema = target(statement).filter(|_| MISSING.contains(&code))?;
+    Some(format!(
+        "The rows are from a newer release of Supabase's schema {schema} than this server has. Update Basalt; or take \
+         the table, or the column, out of the file, if the project can do without."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::migrate::split::split;
+
+    #[test]
+    fn rows_for_the_platform_are_recognized() {
+        for (sql, schema, is_empty) in [
+            ("COPY \"auth\".\"users\" (\"id\") FROM stdin;\n\\.\n", Some("auth"), true),
+            ("copy storage.objects from stdin;\na\n\\.\n", Some("storage"), false),
+            ("-- Data\n\nINSERT INTO \"realtime\".\"messages\" VALUES (1)", Some("realtime"), false),
+            ("copy auth_backup.users from stdin;\n\\.\n", None, false),
+            ("insert into public.notes values ('auth.users')", None, false),
+            ("select 1", None, false),
+        ] {
+            let statements = split(sql).unwrap();
+            let statement = &statements[0];
+            assert_eq!((target(statement), is_empty_copy(statement)), (schema, is_empty), "{sql}");
+            assert_eq!(hint(statement, "42703").is_some(), schema.is_some());
+            assert_eq!(hint(statement, "23505"), None);
+        }
+    }
+}
