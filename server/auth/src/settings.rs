@@ -50,18 +50,8 @@ pub use token::TokenSettings;
 
 /// What the service knows of names that no setting has.
 pub const KNOWN_KEYS: KnownKeys = KnownKeys {
-    silent: &[
-        "inbucket.admin_email",
-        "inbucket.sender_name",
-        "local_smtp.admin_email",
-        "local_smtp.sender_name",
-    ],
-    without_effect: &[
-        ("inbucket.pop3_port", "", NO_SMTP),
-        ("inbucket.smtp_port", "", NO_SMTP),
-        ("local_smtp.pop3_port", "", NO_SMTP),
-        ("local_smtp.smtp_port", "", NO_SMTP),
-    ],
+    silent: &["local_smtp.admin_email", "local_smtp.sender_name"],
+    without_effect: &[("local_smtp.pop3_port", "", NO_SMTP), ("local_smtp.smtp_port", "", NO_SMTP)],
     off_by_default: &[
         "auth.captcha",
         "auth.email.notification.*",

@@ -6,6 +6,7 @@
 
 mod auth_drop_in;
 mod drop_in;
+mod earlier_names;
 mod fixed_ports;
 mod known;
 mod project;
@@ -28,6 +29,7 @@ pub(crate) use services::{Service, Services};
 use settings::{Environment, Invalid, Reader, Value, Variables};
 use storage::BucketDefinition;
 
+use crate::instance::Instance;
 use crate::uri;
 
 /// The data folder's name in the project's folder.
@@ -48,6 +50,8 @@ pub(crate) struct Invocation {
     pub(crate) port: Option<u16>,
     /// `--any-port`.
     pub(crate) any_port: bool,
+    /// `--cli-keys`.
+    pub(crate) cli_keys: bool,
     /// `--only`.
     pub(crate) only: Option<Vec<Service>>,
     /// `--dev`: the URL of Vite's dev server.
@@ -86,6 +90,10 @@ settings::settings! {
         /// reach whatever has the port.
         #[setting(variables = ["BASALT_ANY_PORT"], key = "basalt.any_port")]
         pub(crate) any_port: bool = false,
+        /// Whether the keys are those of every local stack of the Supabase CLI, which projects and tools have in their files.
+        /// Everybody knows them, so that the server must listen on a loopback address, without a proxy or an external URL.
+        #[setting(variables = ["BASALT_CLI_KEYS"], key = "basalt.cli_keys")]
+        pub(crate) cli_keys: bool = false,
         /// Port of metrics and health on the loopback interface.
         #[setting(variables = ["BASALT_ADMIN_PORT"], key = "basalt.admin_port")]
         pub(crate) admin_port: u16 = 54330,
@@ -119,7 +127,7 @@ pub(crate) struct Settings {
     /// The ports that it does not leave for others.
     pub(crate) fixed_ports: FixedPorts,
     /// Port of the inbox on the loopback interface, where mails are kept instead of being sent. `None` with
-    /// `inbucket.enabled = false`. `inbucket.port`, `BASALT_INBOX_PORT`. Default: 54324.
+    /// `local_smtp.enabled = false`. `local_smtp.port`, `BASALT_INBOX_PORT`. Default: 54324.
     pub(crate) inbox_port: Option<u16>,
     /// The database to use.
     pub(crate) database: DatabaseSettings,
@@ -168,6 +176,11 @@ settings::settings! {
         /// Whether the role `postgres` of the embedded one is a superuser, which it is not on hosted Supabase.
         #[setting(variables = ["BASALT_POSTGRES_SUPERUSER"], key = "basalt.postgres_superuser")]
         pub(crate) postgres_superuser: bool = false,
+        /// Whether the API's roles may use new tables of schema `public` without a grant. If it is set, the default privileges
+        /// of the role that runs migrations are changed when the server starts; tables that exist keep their rights. Where
+        /// it is not set, new databases have such privileges. Hosted Supabase has taken them away in October 2026.
+        #[setting(variables = [], key = "api.auto_expose_new_tables")]
+        pub(crate) expose_new_tables: Option<bool> = None,
         /// Port of the embedded one on 127.0.0.1.
         #[setting(variables = ["BASALT_DATABASE_PORT"], key = "db.port")]
         pub(crate) port: u16 = 54322,
@@ -230,10 +243,12 @@ impl Settings {
         project: Project,
         environment: &Environment,
     ) -> Result<Self, Invalid> {
-        let mut reader = Reader::new(environment, &project.config, known::KNOWN);
+        let config = earlier_names::replaced(project.config.clone());
+        let mut reader = Reader::new(environment, &config, known::KNOWN);
         let mut server: Server = reader.read()?;
         server.host = invocation.host.unwrap_or(server.host);
         server.port = invocation.port.unwrap_or(server.port);
+        server.cli_keys |= invocation.cli_keys;
         let data_dir = match (&invocation.data_dir, &server.data_dir) {
             (Some(path), _) => path.clone(),
             (None, Some(path)) => project.resolve(path),
@@ -273,6 +288,7 @@ impl Settings {
         let external_url = settings.server.external_url.as_deref().map(ExternalUrl::parse);
         settings.gateway.external_url = external_url.and_then(Result::ok);
         settings.check_storage_origin()?;
+        settings.apply_cli_keys()?;
         settings.warnings = reader.finish();
         if let Some(auth) = &mut settings.services.auth {
             settings.warnings.extend(forget_untrusted_header(auth, &settings.gateway));
@@ -300,6 +316,33 @@ impl Settings {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Replaces the keys by those of the Supabase CLI, if that is wanted and nobody else can reach the server. Commands beside a
+    /// server that has these keys use them, too.
+    fn apply_cli_keys(&mut self) -> Result<(), Invalid> {
+        if self.server.cli_keys {
+            let refused = |found: &dyn std::fmt::Display| {
+                let expected = "a server that only this machine can reach: everybody knows these keys";
+                Err(Invalid::new("basalt.cli_keys", expected, &found.to_string()))
+            };
+            if !self.server.host.is_loopback() {
+                return refused(&format_args!("basalt.host = {}", self.server.host));
+            }
+            if self.gateway.trusted_proxies > 0 {
+                return refused(&"basalt.trusted_proxies");
+            }
+            if let Some(url) =
+                self.gateway.external_url.as_ref().filter(|url| !is_of_this_machine(url.host()))
+            {
+                return refused(&format_args!("api.external_url = {}", url.as_str()));
+            }
+        } else if !Instance::has_key(&self.data_dir, tokens::CLI_PUBLISHABLE_KEY) {
+            return Ok(());
+        }
+        let keys = std::mem::take(&mut self.keys);
+        self.keys = keys.with_cli_keys();
+        Ok(())
     }
 
     fn apply(&mut self, invocation: &Invocation) {
@@ -342,6 +385,14 @@ fn forget_untrusted_header(auth: &mut auth::Settings, gateway: &gateway::Setting
 
 fn external_url(url: Option<String>) -> Result<Option<String>, &'static str> {
     url.map(|url| ExternalUrl::parse(&url).map(|url| url.as_str().to_owned())).transpose()
+}
+
+/// Reports whether a URL's host, which may have a port, is this machine's own.
+fn is_of_this_machine(host: &str) -> bool {
+    let name =
+        host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
+    let address: Result<IpAddr, _> = name.trim_matches(['[', ']']).parse();
+    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 impl Server {

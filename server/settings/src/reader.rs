@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::environment::file_variable;
 use crate::{Environment, Invalid, KnownKeys, RawValue, Setting, Table, Value};
 
-/// The minimum similarity of an unknown name to the known one that is suggested (0 = nothing in common, 1 = the same).
-const SIMILAR: f64 = 0.8;
+/// How many letters of an unknown name may be wrong, missing or swapped in comparison with the known one that is suggested:
+/// one for every four letters of its last part, up to this number.
+const MAX_MISTAKES: usize = 3;
 
 /// Reads the settings of one project.
 pub struct Reader<'a> {
@@ -377,10 +378,12 @@ fn leaves<'t>(table: &'t toml::Table, path: &mut Vec<&'t str>, into: &mut Vec<Ve
 
 /// Returns the warning about an unknown `name`, which suggests the most similar of the `known` ones.
 pub fn unknown<'k>(what: &str, name: &str, known: impl Iterator<Item = &'k str>) -> String {
+    let own = name.rsplit('.').next().unwrap_or(name);
+    let tolerated = (own.len() / 4).clamp(1, MAX_MISTAKES);
     let nearest = known
-        .map(|known| (strsim::jaro_winkler(name, known), known))
-        .filter(|(similarity, _)| *similarity >= SIMILAR)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
+        .map(|known| (strsim::damerau_levenshtein(name, known), known))
+        .filter(|(mistakes, _)| *mistakes <= tolerated)
+        .min_by_key(|(mistakes, _)| *mistakes);
     match nearest {
         Some((_, nearest)) => format!("unknown {what} {name} is ignored; did you mean {nearest}?"),
         None => format!("unknown {what} {name} is ignored"),

@@ -43,7 +43,7 @@ pub(super) const PROVIDERS: [&str; 25] = [
         /// E-mail addresses.
         #[setting(
             variables = ["GOTRUE_EXTERNAL_EMAIL_ENABLED", "ENABLE_EMAIL_SIGNUP"],
-            key = "auth.email.enable_signup"
+            key = "auth.email.enabled"
         )]
         pub email: bool = true,
         /// Links by mail.
@@ -52,7 +52,7 @@ pub(super) const PROVIDERS: [&str; 25] = [
         /// Phone numbers.
         #[setting(
             variables = ["GOTRUE_EXTERNAL_PHONE_ENABLED", "ENABLE_PHONE_SIGNUP"],
-            key = "auth.sms.enable_signup"
+            key = "auth.sms.enabled"
         )]
         pub phone: bool = false,
         /// Nothing at all.

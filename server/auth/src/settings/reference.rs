@@ -29,12 +29,12 @@ const NAMED: &str = "\
   `clerk`, `domain`; for `workos`, `issuer_url`.
 ";
 
-/// The page of mails has a table of its own, under two names.
+/// The page of mails has a table of its own.
 const INBOX: &str = "\
 ## Inbox
 
-`inbucket.port` (or `local_smtp.port`, `BASALT_INBOX_PORT`; `54324` by default) is the port of the page that shows mails
-which are kept instead of being sent; `inbucket.enabled = false` switches it off.
+`local_smtp.port` (`BASALT_INBOX_PORT`; `54324` by default; earlier `inbucket.port`) is the port of the page that shows
+mails which are kept instead of being sent; `local_smtp.enabled = false` switches it off.
 ";
 
 /// Returns the sections of all tables of the service, for the reference of settings.

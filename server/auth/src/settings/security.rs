@@ -39,7 +39,10 @@ const CAPTCHA_TIMEOUT: Duration = Duration::from_secs(8);
         )]
         pub password_change_requires_reauthentication: bool = false,
         /// A new password needs the current one.
-        #[setting(variables = ["GOTRUE_SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD"])]
+        #[setting(
+            variables = ["GOTRUE_SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD"],
+            key = "auth.email.require_current_password"
+        )]
         pub password_change_requires_current: bool = false,
         /// Users may link identities themselves.
         #[setting(variables = ["GOTRUE_SECURITY_MANUAL_LINKING_ENABLED"], key = "auth.enable_manual_linking")]

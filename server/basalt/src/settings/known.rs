@@ -68,7 +68,7 @@ const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
         "the cluster's postgresql.conf, in the data folder, takes what Postgres is set to",
     ),
     ("db.ssl_enforcement.enabled", "false", "the embedded Postgres is reached from this machine alone"),
-    ("experimental.orioledb_version", "\"\"", "tables are stored as Postgres stores them"),
+    ("db.orioledb_version", "\"\"", "tables are stored as Postgres stores them"),
 ];
 
 #[cfg(test)]

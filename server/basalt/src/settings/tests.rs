@@ -136,6 +136,24 @@ fn enabling_a_missing_feature_causes_a_warning() {
 }
 
 #[test]
+fn the_clis_keys_are_for_servers_that_only_this_machine_can_reach() {
+    let keys = |config: &str| read(config, &[("BASALT_CLI_KEYS", "true"), ("JWT_SECRET", "x")]).keys;
+    let used = "sb_publishable_ACJWlzQHlZjBrEguHvfOxg_3BJgxAaH";
+    for config in ["", "[basalt]\nhost = '::1'\n[api]\nexternal_url = 'http://localhost:54321'"] {
+        assert_eq!(keys(config).publishable_key.as_deref(), Some(used));
+    }
+    assert_eq!(read("", &[]).keys.publishable_key, None);
+    for (config, found) in [
+        ("[basalt]\nhost = '0.0.0.0'", "basalt.host = 0.0.0.0"),
+        ("[basalt]\ntrusted_proxies = 1", "basalt.trusted_proxies"),
+        ("[api]\nexternal_url = 'https://fans.example'", "api.external_url = https://fans.example"),
+    ] {
+        let refused = refusal(config, &[("BASALT_CLI_KEYS", "true")]);
+        assert!(refused.contains("everybody knows these keys") && refused.contains(found), "{refused}");
+    }
+}
+
+#[test]
 fn third_parties_are_named_by_their_issuers() {
     let settings = read(
         "[auth.third_party.firebase]\nenabled = true\nproject_id = 'row'

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use super::*;
 
-const TEMPLATE: &str = include_str!("upstream/template.toml");
+const TEMPLATE: &str = include_str!("upstream/template_3.toml");
+const EARLIER_TEMPLATE: &str = include_str!("upstream/template.toml");
 const EVERY_KEY: &str = include_str!("upstream/every_key.toml");
 
 /// Returns a project with the files that [`EVERY_KEY`] names.
@@ -93,8 +94,10 @@ fn others(config: &toml::Table, path: &[String]) -> Vec<toml::Table> {
 #[test]
 fn a_new_project_of_the_cli_causes_no_warning() {
     let folder = folder();
-    let settings = read(folder.path(), &TEMPLATE.parse().unwrap()).unwrap();
-    assert!(settings.warnings.is_empty(), "{:#?}", settings.warnings);
+    for template in [TEMPLATE, EARLIER_TEMPLATE] {
+        let settings = read(folder.path(), &template.parse().unwrap()).unwrap();
+        assert!(settings.warnings.is_empty(), "{:#?}", settings.warnings);
+    }
 }
 
 #[test]
