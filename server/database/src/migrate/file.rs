@@ -140,8 +140,8 @@ impl<'a> File<'a> {
                 );
                 continue;
             }
-            if newer_dump::is_empty_copy(statement) {
-                self.run_if_possible(client, statement).await?;
+            if let Some(check) = newer_dump::check_of_empty_copy(statement) {
+                self.warn_if_refused(client, statement, &check).await?;
                 continue;
             }
             if self.is_project
@@ -177,23 +177,23 @@ impl<'a> File<'a> {
         set_local_role(client, row.get(0)).await
     }
 
-    /// Runs a statement without effect; one that Postgres refuses is skipped with a warning.
-    async fn run_if_possible(
+    /// Logs that `statement`, which has no rows, is skipped, if Postgres refuses `check`.
+    async fn warn_if_refused(
         &self,
         client: &impl GenericClient,
         statement: &Statement<'_>,
+        check: &str,
     ) -> Result<(), Error> {
-        let doing = "skip a statement";
-        client.batch_execute("savepoint possible").await.map_err(Error::database(doing))?;
-        let end = match self.run_one(client, statement).await {
-            Ok(()) => "release possible",
-            Err(Error::Statement(error)) => {
-                let StatementError { file, line, message, .. } = &*error;
-                tracing::warn!(file, line, "a copy without rows is skipped: {message}");
-                "rollback to possible; release possible"
-            }
-            Err(error) => return Err(error),
-        };
+        let doing = "check a copy without rows";
+        client.batch_execute("savepoint checked").await.map_err(Error::database(doing))?;
+        if let Err(error) = client.batch_execute(check).await {
+            let Some(refusal) = error.as_db_error() else {
+                return Err(Error::Database { doing, source: error });
+            };
+            let line = line_at(self.sql, statement.first_token);
+            tracing::warn!(file = self.name, line, "a copy without rows is skipped: {}", refusal.message());
+        }
+        let end = "rollback to checked; release checked";
         client.batch_execute(end).await.map_err(Error::database(doing))
     }
 

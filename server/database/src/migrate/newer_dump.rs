@@ -23,9 +23,16 @@ pub(super) fn target(statement: &Statement<'_>) -> Option<&'static str> {
     SCHEMAS.into_iter().find(|platform| *platform == schema)
 }
 
-/// Reports whether the statement is a `copy … from stdin` without rows into a schema of the platform.
-pub(super) fn is_empty_copy(statement: &Statement<'_>) -> bool {
-    statement.data.is_some_and(|rows| rows.trim().is_empty()) && target(statement).is_some()
+/// Returns a query that fails if a `copy … from stdin` without rows into a schema of the platform would fail for lack of the
+/// table or of a column; `None` for other statements.
+pub(super) fn check_of_empty_copy(statement: &Statement<'_>) -> Option<String> {
+    let is_empty = statement.data.is_some_and(|rows| rows.trim().is_empty());
+    target(statement).filter(|_| is_empty)?;
+    let text = statement.text.get(statement.first_token - statement.offset..)?;
+    let end = text.to_ascii_lowercase().rfind("from")?;
+    let copied = text.get("copy".len()..end)?.trim();
+    let (table, columns) = copied.split_once('(').unwrap_or((copied, ""));
+    Some(format!("select {} from {table} limit 0", columns.trim_end_matches(')')))
 }
 
 /// Returns what to do about a statement that was refused with the SQLSTATE `code`, because it writes what this release does
@@ -45,17 +52,27 @@ mod tests {
 
     #[test]
     fn rows_for_the_platform_are_recognized() {
-        for (sql, schema, is_empty) in [
-            ("COPY \"auth\".\"users\" (\"id\") FROM stdin;\n\\.\n", Some("auth"), true),
-            ("copy storage.objects from stdin;\na\n\\.\n", Some("storage"), false),
-            ("-- Data\n\nINSERT INTO \"realtime\".\"messages\" VALUES (1)", Some("realtime"), false),
-            ("copy auth_backup.users from stdin;\n\\.\n", None, false),
-            ("insert into public.notes values ('auth.users')", None, false),
-            ("select 1", None, false),
+        for (sql, schema, check) in [
+            (
+                "--\nCOPY \"auth\".\"users\" (\"id\", \"a\") FROM stdin;\n\\.\n",
+                Some("auth"),
+                Some("select \"id\", \"a\" from \"auth\".\"users\"  limit 0"),
+            ),
+            (
+                "copy storage.objects from stdin with csv;\n\\.\n",
+                Some("storage"),
+                Some("select  from storage.objects limit 0"),
+            ),
+            ("copy storage.objects from stdin;\na\n\\.\n", Some("storage"), None),
+            ("-- Data\n\nINSERT INTO \"realtime\".\"messages\" VALUES (1)", Some("realtime"), None),
+            ("copy auth_backup.users from stdin;\n\\.\n", None, None),
+            ("insert into public.notes values ('auth.users')", None, None),
+            ("select 1", None, None),
         ] {
             let statements = split(sql).unwrap();
             let statement = &statements[0];
-            assert_eq!((target(statement), is_empty_copy(statement)), (schema, is_empty), "{sql}");
+            assert_eq!(target(statement), schema, "{sql}");
+            assert_eq!(check_of_empty_copy(statement).as_deref(), check, "{sql}");
             assert_eq!(hint(statement, "42703").is_some(), schema.is_some());
             assert_eq!(hint(statement, "23505"), None);
         }

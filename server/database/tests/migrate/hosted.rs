@@ -317,6 +317,7 @@ async fn rows_for_what_a_newer_release_has_are_skipped_only_if_there_are_none() 
     ] {
         folder.write("rows.sql", sql);
         let files = [folder.path().join("rows.sql")];
+        let mut client = database.client().await;
         let error = statement_error(Migrator::new(&mut client).seed(folder.path(), &files).await);
         assert_eq!(error.line, line);
         assert!(error.message.contains("from_the_future"), "{error}");
