@@ -68,7 +68,11 @@ impl Banner<'_> {
         }
         line("Publishable key", publishable_key);
         line("Anon key", anon_key);
-        line("Secret keys", &format!("in {secret_keys}; `basalt keys --show` prints them"));
+        let place = match self.settings.server.cli_keys {
+            true => "those of every local stack of the Supabase CLI".to_owned(),
+            false => format!("in {secret_keys}"),
+        };
+        line("Secret keys", &format!("{place}; `basalt keys --show` prints them"));
         line("Database", &database);
         line("Data", &data);
         if let Some(inbox) = inbox {
