@@ -174,7 +174,8 @@ async fn check_nonce(context: &Context<'_>, account: &Account, nonce: &str) -> R
         email => (email, settings.mail.otp_expiry),
     };
     let pending = account.pending(Kind::Reauthentication);
-    if pending.hash.is_empty() || !context.auth.limits.take_code_try(&pending.hash, expiry).await? {
+    let (limits, kind) = (&context.auth.limits, Kind::Reauthentication);
+    if pending.hash.is_empty() || !limits.take_code_try(account.id(), kind).await? {
         return Err(nonce_not_valid());
     }
     if pending.is(&context.auth.codes.typed(address, nonce), expiry) {
@@ -204,8 +205,11 @@ async fn set_password(
     let settings = &context.auth.settings.security;
     let nonce_counts = settings.password_change_requires_reauthentication && !request.nonce.is_empty();
     // Of several requests with one nonce, one wins: the others find it gone.
-    if nonce_counts && account.pending(Kind::Reauthentication).hash.is_empty() {
-        return Err(nonce_not_valid());
+    if nonce_counts {
+        if account.pending(Kind::Reauthentication).hash.is_empty() {
+            return Err(nonce_not_valid());
+        }
+        context.auth.limits.forget_code_tries(work, id, Kind::Reauthentication).await?;
     }
     let is_first = !account.has_password();
     one_time_tokens::clear_all(work, id).await?;

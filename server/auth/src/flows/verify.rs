@@ -8,6 +8,7 @@ pub(crate) mod effects;
 use std::time::Duration;
 
 use http::StatusCode;
+use uuid::Uuid;
 
 use super::access_token::Session;
 use super::session::{self, SignIn};
@@ -219,8 +220,8 @@ struct VerifiedCode {
     purpose: Purpose,
 }
 
-/// Uses the code of `proof` up; `None` for one that is wrong, used, too old or unknown: deliberately the same. Then the
-/// transaction is to be committed, too, since it counts wrong codes.
+/// Uses the code of `proof` up; `None` for one that is wrong, used, too old or unknown, and when codes were tried too
+/// often: deliberately the same. Then the transaction is to be committed, too, since it counts tries.
 async fn consume(
     context: &Context<'_>,
     work: &Work<'_>,
@@ -234,24 +235,34 @@ async fn consume(
             (accounts, context.auth.codes.typed(address.text(), code))
         }
     };
+    let comparable = comparable(context, work, requested, proof, &accounts).await?;
+    let expiry = expiry(context, requested);
+    let matching = |account: &Account| {
+        let own = comparable.iter().filter(|(user, _)| *user == account.id());
+        own.map(|(_, kind)| *kind).find(|kind| account.pending(*kind).is(&hashes, expiry))
+    };
     // Several users may be about to change to one address: the code tells which of them it is.
-    let matching = |account: &Account| matching_kind(context, account, requested, &hashes);
     let index = match &accounts[..] {
         [_] if !matches!(requested, Purpose::EmailChange) => Some(0),
         several => several.iter().position(|account| matching(account).is_some()),
     };
-    let Some(index) = index else {
-        return count_wrong(context, work, requested, proof, &accounts).await.map(|()| None);
-    };
+    let Some(index) = index else { return Ok(None) };
     let account = &accounts[index];
     if account.banned {
         return Err(refusals::user_banned());
     }
     let kind = match matching(account) {
         Some(kind) => kind,
-        None if is_accepted_elsewhere(context, account, requested, proof).await? => requested.kinds()[0],
-        None => return count_wrong(context, work, requested, proof, &accounts).await.map(|()| None),
+        None if !comparable.is_empty() && is_accepted_elsewhere(context, requested, proof).await? => {
+            requested.kinds()[0]
+        }
+        None => return Ok(None),
     };
+    if matches!(proof, Proof::Code { .. }) {
+        for (user, kind) in comparable.iter().filter(|(user, _)| *user == account.id()) {
+            context.auth.limits.forget_code_tries(work, *user, *kind).await?;
+        }
+    }
     let purpose = match (requested, kind) {
         (Purpose::Email, Kind::Recovery) => Purpose::MagicLink,
         (Purpose::Email, _) => Purpose::SignUp,
@@ -261,31 +272,38 @@ async fn consume(
     Ok(Some(VerifiedCode { account, purpose }))
 }
 
-/// Counts a wrong code against all that it may have been meant for. Those that have been guessed too often become
-/// invalid. A wrong hash is nobody's, but nobody can guess one.
-async fn count_wrong(
+/// Returns the codes of `accounts` that `proof` may be compared with, by user and kind. Of each that is guessed, which a
+/// wrong code may have been meant for, a try is taken; there are few for each user and kind, whichever code it is.
+/// Hashes may be compared as often as one likes, since nobody can guess one: so a link is good also when codes are not.
+async fn comparable(
     context: &Context<'_>,
     work: &Work<'_>,
     requested: Purpose,
     proof: &Proof,
     accounts: &[Account],
-) -> Result<(), Error> {
-    if matches!(proof, Proof::Hash(_)) {
-        return Ok(());
-    }
+) -> Result<Vec<(Uuid, Kind)>, Error> {
     let expiry = expiry(context, requested);
+    let mut comparable = Vec::new();
     for account in accounts {
-        for kind in requested.kinds() {
-            let pending = account.pending(*kind);
-            if pending.hash.is_empty() || !pending.is_fresh(expiry) {
-                continue;
-            }
-            if context.auth.limits.count_wrong_code(work, &pending.hash, expiry).await? {
-                one_time_tokens::clear(work, account.id(), *kind).await?;
+        for &kind in requested.kinds() {
+            let is_open = match proof {
+                Proof::Hash(_) => true,
+                Proof::Code { address, .. } => {
+                    let pending = account.pending(kind);
+                    // Who else accepts codes of text messages does not ask for their age.
+                    let may_be_right = matches!(address, Address::Phone(_)) || pending.is_fresh(expiry);
+                    let limits = &context.auth.limits;
+                    !pending.hash.is_empty()
+                        && may_be_right
+                        && limits.take_code_try_within(work, account.id(), kind).await?
+                }
+            };
+            if is_open {
+                comparable.push((account.id(), kind));
             }
         }
     }
-    Ok(())
+    Ok(comparable)
 }
 
 async fn find_by_hash(work: &Work<'_>, requested: Purpose, hash: &str) -> Result<Vec<Account>, Error> {
@@ -320,17 +338,6 @@ async fn find_by_address(
     Ok(found.into_iter().collect())
 }
 
-/// Returns the kind of the open code of `account` that has one of `hashes` and is not too old.
-fn matching_kind(
-    context: &Context<'_>,
-    account: &Account,
-    requested: Purpose,
-    hashes: &[String],
-) -> Option<Kind> {
-    let expiry = expiry(context, requested);
-    requested.kinds().iter().copied().find(|kind| account.pending(*kind).is(hashes, expiry))
-}
-
 /// Returns how long codes for this purpose are valid.
 fn expiry(context: &Context<'_>, requested: Purpose) -> Duration {
     let settings = &context.auth.settings;
@@ -342,10 +349,9 @@ fn expiry(context: &Context<'_>, requested: Purpose) -> Duration {
 
 /// Returns whether a code sent by text message is right by another rule than its hash: as a test code of the settings,
 /// or according to a provider that generates the codes itself. Such codes, too, are valid only after one was sent and
-/// until it was guessed too often.
+/// until codes were tried too often.
 async fn is_accepted_elsewhere(
     context: &Context<'_>,
-    account: &Account,
     requested: Purpose,
     proof: &Proof,
 ) -> Result<bool, Error> {
@@ -354,9 +360,6 @@ async fn is_accepted_elsewhere(
     else {
         return Ok(false);
     };
-    if requested.kinds().iter().all(|kind| account.pending(*kind).hash.is_empty()) {
-        return Ok(false);
-    }
     if context.auth.settings.sms.test_otp(phone).is_some_and(|test| test == code) {
         return Ok(true);
     }

@@ -100,8 +100,13 @@ fn wrong(number: usize) -> String {
     format!("{:06}", 200_000 + number)
 }
 
+/// Lets the hour pass for which tries are counted.
+async fn let_an_hour_pass(server: &Server) {
+    server.sql("update basalt.rate_limits set full_at = now() - interval '1 second'").await;
+}
+
 #[tokio::test]
-async fn ten_wrong_codes_end_a_code_of_any_kind() {
+async fn after_ten_wrong_codes_none_of_any_kind_is_accepted() {
     for sent in SENT {
         let server = sent.start().await;
         let node = server.second_node().await;
@@ -111,11 +116,70 @@ async fn ten_wrong_codes_end_a_code_of_any_kind() {
             assert_eq!(answer.refusal(), EXPIRED, "{}", sent.what);
         }
         assert_eq!(sent.guess(&server, 0, RIGHT).await.refusal(), EXPIRED, "{} {}", sent.what, sent.column);
-        server.let_time_pass().await;
-        sent.send(&server).await;
+        let_an_hour_pass(&server).await;
         let right = sent.guess(&server, 0, RIGHT).await;
-        assert_eq!(right.status, StatusCode::OK, "a new code is good: {} {}", sent.what, right.body);
+        assert_eq!(right.status, StatusCode::OK, "an hour later: {} {}", sent.what, right.body);
     }
+}
+
+#[tokio::test]
+async fn a_new_code_brings_no_new_tries() {
+    for sent in SENT {
+        let server = sent.start().await;
+        let renew = async |code: &str| {
+            server.let_time_pass().await;
+            sent.send(&server).await;
+            server.plant(sent.column, sent.address, code).await;
+        };
+        for number in 0..10 {
+            if number % 3 == 2 {
+                renew(&format!("{:06}", 300_000 + number)).await;
+            }
+            sent.guess(&server, number, &wrong(number)).await;
+        }
+        renew("400000").await;
+        let right = sent.guess(&server, 0, "400000").await;
+        assert_eq!(right.refusal(), EXPIRED, "{} {}", sent.what, sent.column);
+    }
+}
+
+#[tokio::test]
+async fn a_right_code_brings_new_tries() {
+    let (server, recovery) = (SENT[1].start().await, &SENT[1]);
+    for _ in 0..3 {
+        for number in 0..9 {
+            recovery.guess(&server, number, &wrong(number)).await;
+        }
+        let right = recovery.guess(&server, 0, RIGHT).await;
+        assert_eq!(right.status, StatusCode::OK, "{}", right.body);
+        server.let_time_pass().await;
+        recovery.send(&server).await;
+    }
+}
+
+#[tokio::test]
+async fn guesses_leave_the_link_and_other_codes_to_their_user() {
+    let (server, recovery) = (SENT[1].start().await, &SENT[1]);
+    for number in 0..20 {
+        recovery.guess(&server, number, &wrong(number)).await;
+    }
+    SENT[2].send(&server).await;
+    let change = SENT[2].guess(&server, 0, RIGHT).await;
+    assert_eq!(change.text("code"), "200", "codes of another kind: {}", change.body);
+    let hash = server.hash(recovery.column).await;
+    let followed = server.post("/verify", json!({ "type": "recovery", "token_hash": hash })).await;
+    assert_eq!(followed.status, StatusCode::OK, "{}", followed.body);
+}
+
+/// Test codes of the settings never change, and do not age.
+#[tokio::test]
+async fn guesses_at_old_codes_of_text_messages_count() {
+    let (server, phone) = (SENT[4].start().await, &SENT[4]);
+    server.sql("update auth.users set confirmation_sent_at = now() - interval '2 days'").await;
+    for number in 0..10 {
+        assert_eq!(phone.guess(&server, number, &wrong(number)).await.refusal(), EXPIRED);
+    }
+    assert_eq!(phone.guess(&server, 0, RIGHT).await.refusal(), EXPIRED);
 }
 
 #[tokio::test]
@@ -142,11 +206,8 @@ async fn parallel_guesses_on_two_nodes_are_no_more_than_others() {
             })
             .await;
         assert!(answers.iter().all(|answer| answer.refusal() == EXPIRED), "{}", sent.what);
-        assert_eq!(
-            server.text(&format!("select {} from auth.users", sent.column)).await,
-            "",
-            "nothing is left to guess"
-        );
+        let left = "select count(*) from basalt.rate_limits where bucket = 'code tries' and tokens <> 0";
+        assert_eq!(server.value(left).await, 0, "no try is left");
     }
 }
 
@@ -192,7 +253,7 @@ async fn the_link_does_not_follow_from_the_code() {
 }
 
 #[tokio::test]
-async fn ten_wrong_nonces_end_the_nonce() {
+async fn after_ten_wrong_nonces_none_is_accepted() {
     let security = SecuritySettings { password_change_requires_reauthentication: true, ..Default::default() };
     let server = Server::with(Settings { security, ..Settings::default() }).await;
     server.user(EMAIL).await;
@@ -212,7 +273,15 @@ async fn ten_wrong_nonces_end_the_nonce() {
     server.let_time_pass().await;
     server.get_as("/reauthenticate", &token).await;
     server.plant("reauthentication_token", EMAIL, "654321").await;
+    assert_eq!(
+        server.put_as("/user", &token, change("654321")).await.refusal(),
+        (422, "reauthentication_not_valid"),
+        "a new one brings no new tries"
+    );
+    let_an_hour_pass(&server).await;
     assert_eq!(server.put_as("/user", &token, change("654321")).await.status, StatusCode::OK);
+    let tries = "select count(*) from basalt.rate_limits where bucket = 'code tries'";
+    assert_eq!(server.value(tries).await, 0, "a right one brings new tries");
 }
 
 #[tokio::test]
