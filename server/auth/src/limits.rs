@@ -25,7 +25,9 @@ use shared::SharedCounters;
 const SUBJECT: &str = "refreshes";
 const MINUTE: f64 = 60.0;
 const FIVE_MINUTES: f64 = 300.0;
-const HOUR: f64 = 3600.0;
+const HOUR: Duration = Duration::from_secs(3600);
+/// The client whose counter is that of all clients together.
+const EVERYBODY: &str = "";
 /// The capacity of most allowances; upstream's.
 const BURST: f64 = 30.0;
 
@@ -71,7 +73,7 @@ impl Bucket {
             Self::AnonymousUsers => {
                 return Allowance {
                     burst: settings.anonymous_users.floor(),
-                    rate: settings.anonymous_users / HOUR,
+                    rate: settings.anonymous_users / HOUR.as_secs_f64(),
                 };
             }
             Self::Sso => (settings.sso, FIVE_MINUTES),
@@ -141,8 +143,11 @@ impl Limits {
     pub(crate) async fn take(&self, bucket: Bucket, client: Option<&str>) -> Result<(), Error> {
         let Some(client) = client else { return Ok(()) };
         let allowance = bucket.allowance(&self.settings);
-        let shared = self.shared.as_ref().filter(|_| bucket != Bucket::Refresh);
-        let granted = self.take_from(shared, bucket.name(), client, allowance).await?;
+        let key = allowance.key(bucket.name());
+        let granted = match self.shared.as_ref().filter(|_| bucket != Bucket::Refresh) {
+            Some(shared) => shared.take(&key, client, allowance).await?,
+            None => self.memory.take(&key, client, allowance, Instant::now()),
+        };
         if !granted {
             return Err(refusals::over_request_rate_limit());
         }
@@ -150,20 +155,6 @@ impl Limits {
             self.nodes.send(SUBJECT, client.as_bytes());
         }
         Ok(())
-    }
-
-    async fn take_from(
-        &self,
-        shared: Option<&SharedCounters>,
-        name: &str,
-        client: &str,
-        allowance: Allowance,
-    ) -> Result<bool, Error> {
-        let key = allowance.key(name);
-        match shared {
-            Some(shared) => shared.take(&key, client, allowance).await,
-            None => Ok(self.memory.take(&key, client, allowance, Instant::now())),
-        }
     }
 
     async fn count_for(&self, key: &str, client: &str, number: f64, window: Duration) -> Result<bool, Error> {
@@ -179,11 +170,12 @@ impl Limits {
         self.count_for("used", name, 1.0, window).await
     }
 
-    /// Takes one of the mails that this project may send.
+    /// Takes one of the mails that this project may send, for `network`, which gets only its share of them
+    /// (`docs/decisions/0008-where-limits-count.md`). `None` gets any that is left.
     ///
     /// Errors: `over_email_send_rate_limit`.
-    pub(crate) async fn take_mail(&self) -> Result<(), Error> {
-        if self.take_of_all("mails", self.settings.mails).await? {
+    pub(crate) async fn take_mail(&self, network: Option<Network>) -> Result<(), Error> {
+        if self.take_of_all("mails", self.settings.mails, network).await? {
             return Ok(());
         }
         Err(Code::OverEmailSendRateLimit.because("email rate limit exceeded"))
@@ -194,28 +186,25 @@ impl Limits {
         self.settings.mails.events > 0.0
     }
 
-    /// Takes one of the text messages that this project may send.
+    /// Takes one of the text messages that this project may send, as [`take_mail`](Self::take_mail) takes a mail.
     ///
     /// Errors: `over_sms_send_rate_limit`.
-    pub(crate) async fn take_sms(&self) -> Result<(), Error> {
-        if self.take_of_all("text_messages", self.settings.text_messages).await? {
+    pub(crate) async fn take_sms(&self, network: Option<Network>) -> Result<(), Error> {
+        if self.take_of_all("text_messages", self.settings.text_messages, network).await? {
             return Ok(());
         }
         Err(Code::OverSmsSendRateLimit.because("SMS rate limit exceeded"))
     }
 
-    async fn take_of_all(&self, name: &str, rate: Rate) -> Result<bool, Error> {
-        const EVERYBODY: &str = "";
-        match rate.per {
-            Some(per) => {
-                let rate =
-                    Allowance { burst: rate.events, rate: 1.0 / per.as_secs_f64().max(f64::MIN_POSITIVE) };
-                self.take_from(self.shared.as_ref(), name, EVERYBODY, rate).await
-            }
-            None => {
-                let (key, hour) = (format!("{name} {}", rate.events), Duration::from_secs(3600));
-                self.count_for(&key, EVERYBODY, rate.events, hour).await
-            }
+    async fn take_of_all(&self, name: &str, rate: Rate, network: Option<Network>) -> Result<bool, Error> {
+        let number = rate.events.floor();
+        let flow = rate.per.map_or(0.0, |per| 1.0 / per.as_secs_f64().max(f64::MIN_POSITIVE));
+        let allowance = Allowance { burst: number, rate: flow };
+        let key = allowance.key(name);
+        match (&self.shared, rate.per) {
+            (Some(shared), _) => shared.take_of_all(&key, allowance, network).await,
+            (None, Some(_)) => Ok(self.memory.take(&key, EVERYBODY, allowance, Instant::now())),
+            (None, None) => Ok(self.memory.count_for(&key, EVERYBODY, number, HOUR, Instant::now())),
         }
     }
 }

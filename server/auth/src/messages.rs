@@ -103,7 +103,9 @@ impl Messages {
         }
         // Upstream does not count mails where addresses need no confirmation.
         if !self.settings.mail.autoconfirm {
-            self.limits.take_mail().await?;
+            // Administrators alone invite, often many from one machine.
+            let network = if mail.kind == MailKind::Invite { None } else { fairness::caller() };
+            self.limits.take_mail(network).await?;
         }
         let begun = Instant::now();
         if self.hooks.is_on(HookName::SendEmail) {
@@ -232,7 +234,7 @@ impl Messages {
     pub(crate) async fn send_sms(&self, message: TextMessage<'_>) -> Result<String, Error> {
         let counted = !message.is_factor && !self.settings.sms.autoconfirm;
         if counted {
-            self.limits.take_sms().await?;
+            self.limits.take_sms(fairness::caller()).await?;
         }
         if self.hooks.is_on(HookName::SendSms) {
             let user = &message.account.user;

@@ -30,7 +30,7 @@ impl Network {
 
 impl Network {
     /// Returns the site of a network of IPv6.
-    pub(crate) const fn site(self) -> Option<Self> {
+    pub const fn site(self) -> Option<Self> {
         match self {
             Self::V6(bits) => Some(Self::Site(bits >> 16)),
             Self::V4(_) | Self::Site(_) => None,

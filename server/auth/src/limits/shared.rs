@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use database::{Database, Isolation, Transaction};
+use gateway::Network;
 use sha2::{Digest as _, Sha256};
 
 use super::Allowance;
@@ -36,6 +37,37 @@ const COUNT: &str = "insert into basalt.rate_limits as l (bucket, client, tokens
    where l.full_at <= clock_timestamp() or least($2::float8, l.tokens) >= 1
    returning 1";
 
+/// Locks the counters of everybody and of those whose share is counted, in the same order for all. Creates those that are
+/// missing, full.
+const LOCK_SHARES: &str = "insert into basalt.rate_limits as l (bucket, client, tokens, updated_at, full_at)
+   select $1, client, $2::float8, clock_timestamp(), clock_timestamp()
+   from (values (1, ''), (2, $3::text), (3, $4::text)) as v (place, client) where client is not null order by place
+   on conflict (bucket, client) do update set tokens = l.tokens";
+
+/// Takes one of a number that everybody has together, from all of the counters that [`LOCK_SHARES`] has locked or from
+/// none. The number flows back, or holds for an hour if nothing flows. Shares are of whole ones.
+const TAKE_SHARE: &str = "with left_now as (
+     select client, case when full_at <= clock_timestamp() then $2::float8 else least($2::float8,
+       tokens + greatest(0, extract(epoch from clock_timestamp() - updated_at)) * $5::float8) end as tokens
+     from basalt.rate_limits where bucket = $1 and client in ('', $3::text, $4::text)
+   ), everybody as (select tokens from left_now where client = '')
+   update basalt.rate_limits l set tokens = own.tokens - 1, updated_at = clock_timestamp(),
+     full_at = case
+       when $5::float8 > 0 then clock_timestamp() + make_interval(secs => least(1e8, ($2::float8 + 1 - own.tokens) / $5::float8))
+       when l.full_at <= clock_timestamp() then clock_timestamp() + interval '1 hour'
+       else l.full_at end
+   from left_now own, everybody
+   where l.bucket = $1 and l.client = own.client and everybody.tokens >= 1 and not exists (
+     select from left_now one where one.client <> '' and ceil($2::float8 - one.tokens) >= greatest($6::float8,
+       floor(everybody.tokens) * case one.client when $3::text then 1 else $7::float8 end))
+   returning 1";
+
+/// How many a network and a site get before their share counts: a developer alone may use up a small number.
+const FIRST: u32 = 4;
+/// How many times as many as are left a site may have had: seven eighths of all if it is alone. A network may have had as
+/// many as are left, half of all.
+const SITE_THRESHOLD: u32 = 7;
+
 /// Deletes buckets that are full again, since an unknown bucket counts as full.
 const SWEEP: &str = "delete from basalt.rate_limits where full_at < clock_timestamp()";
 
@@ -60,6 +92,22 @@ impl SharedCounters {
         let client = client_key(client);
         let parameters = vec![text(bucket), text(&client), owned(allowance.burst), owned(allowance.rate)];
         self.run(transaction().statement(TAKE, parameters)).await
+    }
+
+    /// Takes one of what everybody may do together; for `network` and its site only while they have had less than their
+    /// share of it. Returns whether there was one. Without a flow, what is taken is there again an hour after the first.
+    pub(super) async fn take_of_all(
+        &self,
+        bucket: &str,
+        allowance: Allowance,
+        network: Option<Network>,
+    ) -> Result<bool, Error> {
+        let site = network.and_then(Network::site).and_then(owned);
+        let network = network.and_then(owned);
+        let counters = vec![text(bucket), owned(allowance.burst), network, site];
+        let mut parameters = counters.clone();
+        parameters.extend([owned(allowance.rate), owned(FIRST), owned(SITE_THRESHOLD)]);
+        self.run(transaction().statement(LOCK_SHARES, counters).statement(TAKE_SHARE, parameters)).await
     }
 
     /// Takes one of `number` that `client` may do within `window`. Returns whether there was one.

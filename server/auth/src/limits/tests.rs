@@ -1,8 +1,11 @@
 //! Rate limits as clients meet them.
 
+use futures_util::future::join_all;
 use http::{HeaderMap, HeaderValue};
+use uuid::Uuid;
 
 use super::*;
+use crate::store::one_time_tokens::Kind;
 
 async fn limits(database: &testkit::Database, settings: LimitSettings) -> Limits {
     let uri = database.uri_as("supabase_auth_admin");
@@ -75,7 +78,7 @@ async fn a_changed_limit_holds_at_once() {
         let node = node(LimitSettings { mails: Rate { events: number, per }, ..slow() }).await;
         let mut granted = 0;
         for _ in 0..5 {
-            granted += usize::from(node.take_mail().await.is_ok());
+            granted += usize::from(node.take_mail(None).await.is_ok());
         }
         granted
     };
@@ -92,8 +95,15 @@ async fn as_a_drop_in_each_process_counts_alone_and_by_header_only() {
     let limits = Limits::new(settings.clone(), database.clone(), Nodes::default());
     assert_eq!(granted(&limits, Bucket::Otp, "a", 40).await, 30);
     assert_eq!(granted(&limits, Bucket::Recover, "a", 40).await, 30);
-    assert!(limits.take_mail().await.is_ok() && limits.take_mail().await.is_ok());
-    assert!(limits.take_mail().await.is_err());
+    let network = Network::of("192.0.2.1".parse().unwrap());
+    assert!(limits.take_mail(network).await.is_ok() && limits.take_mail(network).await.is_ok());
+    assert!(limits.take_mail(None).await.is_err());
+    let user = Uuid::new_v4();
+    for _ in 0..10 {
+        assert!(limits.take_code_try(user, Kind::Recovery).await.unwrap());
+    }
+    assert!(!limits.take_code_try(user, Kind::Recovery).await.unwrap());
+    assert!(limits.take_code_try(user, Kind::Confirmation).await.unwrap());
     let window = Duration::from_secs(100);
     assert!(
         limits.is_first_use("x", window).await.unwrap() && !limits.is_first_use("x", window).await.unwrap()
@@ -134,7 +144,7 @@ async fn mails_are_counted_by_the_hour_or_flow_back() {
         let limits = limits(&database, LimitSettings { mails: rate, ..slow() }).await;
         let mut granted = 0;
         for _ in 0..4 {
-            granted += usize::from(limits.take_mail().await.is_ok());
+            granted += usize::from(limits.take_mail(None).await.is_ok());
         }
         granted
     };
@@ -149,6 +159,68 @@ async fn mails_are_counted_by_the_hour_or_flow_back() {
     assert_eq!(mails(Rate { events: 2.0, per: Some(Duration::from_secs(100_000)) }).await, 2);
     client.batch_execute("delete from basalt.rate_limits").await.unwrap();
     assert_eq!(mails(Rate { events: 0.0, per: None }).await, 0);
+}
+
+/// Returns limits of `number` mails and text messages, an hour or with a pause so long that none flows back.
+fn shared_number(number: f64, per: Option<Duration>) -> LimitSettings {
+    let rate = Rate { events: number, per };
+    LimitSettings { mails: rate, text_messages: rate, ..slow() }
+}
+
+async fn mails(limits: &Limits, address: &str, tries: usize) -> usize {
+    let network = Network::of(address.parse().unwrap());
+    let taken = join_all((0..tries).map(|_| limits.take_mail(network))).await;
+    taken.into_iter().filter(Result::is_ok).count()
+}
+
+#[tokio::test]
+async fn a_network_leaves_mails_and_messages_to_others() {
+    for per in [None, Some(Duration::from_secs(100_000))] {
+        let database = testkit::Database::create().await;
+        let (one, other) = (
+            limits(&database, shared_number(30.0, per)).await,
+            limits(&database, shared_number(30.0, per)).await,
+        );
+        let greedy = "192.0.2.1";
+        let taken = tokio::join!(mails(&one, greedy, 30), mails(&other, greedy, 30));
+        assert_eq!(taken.0 + taken.1, 15, "{per:?}");
+        assert_eq!(mails(&one, "192.0.2.2", 30).await, 8);
+        assert_eq!(mails(&one, "2001:db8::1", 30).await, 4);
+        assert_eq!((mails(&one, greedy, 1).await, mails(&one, "192.0.2.3", 1).await), (0, 1));
+        assert_eq!(mails(&one, "127.0.0.1", 30).await, 2, "this machine gets what is left");
+        assert_eq!(mails(&one, "192.0.2.4", 1).await, 0);
+        let network = Network::of(greedy.parse().unwrap());
+        let mut texts = 0;
+        while one.take_sms(network).await.is_ok() {
+            texts += 1;
+        }
+        assert_eq!(texts, 15);
+        let later = "update basalt.rate_limits set updated_at = updated_at - interval '1000 days',
+            full_at = now() - interval '1 second'";
+        database.client().await.batch_execute(later).await.unwrap();
+        assert_eq!(mails(&one, greedy, 30).await, 15, "all are there again");
+    }
+}
+
+#[tokio::test]
+async fn the_networks_of_a_site_leave_mails_to_others() {
+    let database = testkit::Database::create().await;
+    let limits = limits(&database, shared_number(30.0, None)).await;
+    let mut taken = 0;
+    for network in 0..20 {
+        taken += mails(&limits, &format!("2001:db8:1:{network}::1"), 10).await;
+    }
+    assert_eq!(taken, 27);
+    assert_eq!(mails(&limits, "2001:db8:2::1", 10).await, 3);
+}
+
+#[tokio::test]
+async fn whoever_is_alone_gets_all_of_a_small_number_of_mails() {
+    for (number, expected) in [(0.0, 0), (1.0, 1), (2.0, 2), (4.0, 4), (5.0, 4), (8.0, 4), (10.0, 5)] {
+        let database = testkit::Database::create().await;
+        let limits = limits(&database, shared_number(number, None)).await;
+        assert_eq!(mails(&limits, "192.0.2.1", 12).await, expected, "{number}");
+    }
 }
 
 #[tokio::test]

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use fairness::{FairSemaphore, Refusal};
 use lettre::Message;
 use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
 use parking_lot::Mutex;
-use tokio::sync::Semaphore;
 
 use super::MailError;
 use super::message::host;
@@ -19,8 +19,8 @@ const IMPLICIT_TLS_PORT: u16 = 465;
 const TIMEOUT: Duration = Duration::from_secs(9);
 /// Mails that are sent at the same time, each over a connection of its own.
 const CONNECTIONS: usize = 4;
-/// Mails that may be on their way or wait for one of those.
-const QUEUE_LENGTH: usize = 100;
+/// Mails that may wait for one of those.
+const QUEUE_LENGTH: usize = 96;
 /// How long an unused connection is kept; servers close theirs after a few minutes.
 const IDLE: Duration = Duration::from_secs(30);
 
@@ -33,9 +33,8 @@ pub(super) struct Smtp {
     credentials: Option<Credentials>,
     tls: TlsParameters,
     hello: ClientId,
-    /// A slot for each mail that is being sent or waits for it.
-    queue: Semaphore,
-    connections: Semaphore,
+    /// A permit for each connection; networks of callers get them in turn.
+    connections: FairSemaphore,
     idle: Mutex<Vec<(AsyncSmtpConnection, Instant)>>,
 }
 
@@ -60,27 +59,36 @@ impl Smtp {
             credentials: (!settings.user.is_empty()).then(credentials),
             tls: tls.build().map_err(|error| format!("no TLS for the mail server: {error}"))?,
             hello: ClientId::Domain(host(external_url)),
-            queue: Semaphore::new(QUEUE_LENGTH),
-            connections: Semaphore::new(CONNECTIONS),
+            connections: FairSemaphore::new(CONNECTIONS, QUEUE_LENGTH),
             idle: Mutex::new(Vec::new()),
         })
     }
 
     /// Returns how many mails are being sent, or wait for it.
     pub(super) fn pending(&self) -> usize {
-        QUEUE_LENGTH - self.queue.available_permits()
+        self.connections.held() + self.connections.waiting()
     }
 
     /// Hands `message` over; the server has accepted it when this returns.
     pub(super) async fn send(&self, message: &Message) -> Result<(), MailError> {
-        let _queued = self.queue.try_acquire().map_err(|_| MailError::Busy(QUEUE_LENGTH))?;
-        let attempt = tokio::time::timeout(TIMEOUT, self.deliver(message)).await;
-        let result = attempt.unwrap_or_else(|_| Err(format!("no answer within {} s", TIMEOUT.as_secs())));
-        result.map_err(|error| MailError::Server(format!("{}:{}", self.host, self.port), error))
+        let late = || format!("no answer within {} s", TIMEOUT.as_secs());
+        let attempt = async {
+            let _permit = match self.connections.acquire(fairness::caller(), TIMEOUT).await {
+                Ok(permit) => permit,
+                Err(Refusal::Full) => return Err(MailError::Busy(self.connections.waiting())),
+                Err(Refusal::Late | Refusal::Closed) => return Err(self.failure(late())),
+            };
+            self.deliver(message).await.map_err(|error| self.failure(error))
+        };
+        let attempt = tokio::time::timeout(TIMEOUT, attempt).await;
+        attempt.unwrap_or_else(|_| Err(self.failure(late())))
+    }
+
+    fn failure(&self, error: String) -> MailError {
+        MailError::Server(format!("{}:{}", self.host, self.port), error)
     }
 
     async fn deliver(&self, message: &Message) -> Result<(), String> {
-        let _slot = self.connections.acquire().await.map_err(|error| error.to_string())?;
         let mut connection = match self.idle_connection().await {
             Some(connection) => connection,
             None => self.connect().await?,

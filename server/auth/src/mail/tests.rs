@@ -4,9 +4,13 @@ mod server;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+use std::time::Duration;
 
+use fairness::{Network, on_behalf_of};
 use mail_parser::MessageParser;
 use serde_json::json;
+use tokio::net::TcpListener;
 
 use super::*;
 use crate::testing::{self, Mock, MockResponse};
@@ -185,6 +189,30 @@ fn senders_and_headers_are_checked_at_the_start() {
     let headers = MailHeaders([("X Y".to_owned(), vec!["z".to_owned()])].into());
     let error = mailer(|mail| mail.smtp = Some(SmtpSettings { headers, ..smtp(25) })).err().unwrap();
     assert!(error.starts_with("GOTRUE_SMTP_HEADERS"), "{error}");
+}
+
+#[tokio::test]
+async fn a_network_leaves_connections_to_others() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mailer = Arc::new(mailer(|mail| mail.smtp = Some(smtp(port))).unwrap());
+    let send_for = |last| {
+        let (mailer, network) = (Arc::clone(&mailer), Network::of([192, 0, 2, last].into()));
+        tokio::spawn(on_behalf_of(network, async move { send(&mailer).await }))
+    };
+    let next = || tokio::time::timeout(Duration::from_millis(300), listener.accept());
+    let greedy: Vec<_> = (0..100).map(|_| send_for(1)).collect();
+    // A server that says nothing: whoever has a connection to it waits.
+    let mut silent = Vec::new();
+    while let Ok(connection) = next().await {
+        silent.push(connection.unwrap());
+    }
+    assert_eq!(silent.len(), 3);
+    let refused = greedy.iter().filter(|sending| sending.is_finished()).count();
+    assert_eq!((refused, mailer.pending()), (25, 75), "some room to wait is left, too");
+    let other = send_for(2);
+    silent.push(next().await.expect("another network has a connection").unwrap());
+    assert!(!other.is_finished());
 }
 
 #[tokio::test]

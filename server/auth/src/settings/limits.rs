@@ -79,10 +79,11 @@ impl Value for Rate {
             "GOTRUE_RATE_LIMIT_OAUTH_DYNAMIC_CLIENT_REGISTER"
         ])]
         pub oauth_client_registration: f64 = 10.0,
-        /// All mails. Without a mail server the key of `config.toml` has no effect, and there is no limit to speak of.
+        /// All mails; a network gets its share of them (`basalt.network_shares`). Without a mail server the key of
+        /// `config.toml` has no effect, and there is no limit to speak of.
         #[setting(variables = ["GOTRUE_RATE_LIMIT_EMAIL_SENT"], key = "auth.rate_limit.email_sent")]
         pub mails: Rate = HOURLY,
-        /// All text messages.
+        /// All text messages; a network gets its share of them (`basalt.network_shares`).
         #[setting(variables = ["GOTRUE_RATE_LIMIT_SMS_SENT"], key = "auth.rate_limit.sms_sent")]
         pub text_messages: Rate = HOURLY,
         /// Whether each process counts alone and in memory, and only what has the header, as upstream does: for a database

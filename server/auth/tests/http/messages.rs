@@ -1,11 +1,11 @@
 //! Mails, limits and imported hashes: from the request to what they do.
 
-use auth::{LimitSettings, Settings};
+use auth::{LimitSettings, Rate, Settings};
 use http::Method;
 use mail_parser::MessageParser;
 use serde_json::json;
 
-use crate::harness::Server;
+use crate::harness::{PASSWORD, Server};
 
 #[tokio::test]
 async fn without_a_mail_server_the_link_is_in_a_file_and_works() {
@@ -51,6 +51,40 @@ async fn nodes_limit_a_client_together_and_leave_others_alone() {
     assert_eq!(ask(&other, "b").await.status, 200);
     let unnamed = server.post("/recover", json!({ "email": "nobody@row.example" })).await;
     assert_eq!(unnamed.status, 200);
+}
+
+#[tokio::test]
+async fn a_network_that_asks_for_many_mails_leaves_some_to_others() {
+    let mails = Rate { events: 10.0, per: None };
+    let limits = LimitSettings { mails, ..LimitSettings::default() };
+    let server = Server::with(Settings { limits, ..Settings::default() }).await;
+    let node = server.behind_a_proxy().await;
+    let ask = async |address: &str, number: usize| {
+        let (path, body) = match number % 3 {
+            0 => ("/otp", json!({ "email": format!("{number}@row.example") })),
+            1 => ("/signup", json!({ "email": format!("{number}@row.example"), "password": PASSWORD })),
+            _ => ("/recover", json!({ "email": format!("{}@row.example", number - 2) })),
+        };
+        node.send(Method::POST, path, &[("x-forwarded-for", address)], body.to_string()).await
+    };
+    let mut refused = 0;
+    for number in 0..30 {
+        let answer = ask("192.0.2.1", number).await;
+        if answer.status != 200 {
+            assert_eq!(answer.refusal(), (429, "over_email_send_rate_limit"), "{}", answer.body);
+            refused += 1;
+        }
+    }
+    assert!(refused >= 10, "{refused}");
+    let left = "select tokens::int8 from basalt.rate_limits where bucket like 'mails %' and client = ''";
+    assert_eq!(server.value(left).await, 5);
+    let other = ask("192.0.2.2", 30).await;
+    assert_eq!(other.status, 200, "{}", other.body);
+    let bearer = format!("Bearer {}", node.keys.api_keys().service_role());
+    let headers = [("authorization", bearer.as_str()), ("x-forwarded-for", "192.0.2.1")];
+    let invited = json!({ "email": "guest@row.example" }).to_string();
+    let invited = node.send(Method::POST, "/invite", &headers, invited).await;
+    assert_eq!(invited.status, 200, "administrators have no share: {}", invited.body);
 }
 
 #[tokio::test]
