@@ -159,6 +159,41 @@ async fn clients_register_themselves_where_they_may() {
 }
 
 #[tokio::test]
+async fn redirects_that_lead_elsewhere_than_they_seem_are_refused() {
+    let server = Server::with(settings()).await;
+    let made = client(&server, json!({})).await;
+    let path = format!("/admin/oauth/clients/{}", made.text("client_id"));
+    for uri in [
+        "https://*.example.com/back",
+        "https://app.example.com/*",
+        "myapp://*",
+        "https://ada:secret@app.example.com/back",
+        "https://app.example.com@evil.example/back",
+        "https://@app.example.com/back",
+        "http://localhost@evil.example/back",
+        "https:/app.example.com/back",
+        "https:app.example.com/back",
+        "https://app.example.com/back#part",
+        "http://app.example.com/back",
+        "javascript://app.example.com/%0aalert(1)",
+    ] {
+        let fields = json!({ "redirect_uris": [CALLBACK, uri] });
+        for answer in [
+            server.post("/oauth/clients/register", fields.clone()).await,
+            admin(&server, Method::POST, "/admin/oauth/clients", fields.clone()).await,
+            admin(&server, Method::PUT, &path, fields).await,
+        ] {
+            assert_eq!(answer.refusal(), (400, "validation_failed"), "{uri}");
+            let message = format!("invalid redirect_uri '{uri}': ");
+            assert!(answer.text("msg").starts_with(&message), "{}", answer.body);
+        }
+    }
+    assert_eq!(server.value("select count(*) from auth.oauth_clients").await, 1);
+    let stored = server.text("select redirect_uris from auth.oauth_clients").await;
+    assert_eq!(stored, CALLBACK);
+}
+
+#[tokio::test]
 async fn registrations_of_one_address_are_limited() {
     let limits = LimitSettings {
         header: Some("x-client".to_owned()),

@@ -300,6 +300,10 @@ fn is_repaired(character: char) -> bool {
 
 /// Checks that `uri` is a web page with TLS, on this machine, or of an app's scheme (RFC 6749, section 3.1.2, and RFC
 /// 8252, section 7).
+///
+/// URIs are compared character by character, so that a `*` stands for itself; whoever registers one expects a pattern. A
+/// user or password in a URI hides which host it leads to. Without two slashes a browser reads it as relative to the page
+/// that it comes from. Upstream allows the first two.
 fn check_redirect_uri(uri: &str) -> Result<(), &'static str> {
     if uri.is_empty() {
         return Err("redirect URI cannot be empty");
@@ -311,10 +315,21 @@ fn check_redirect_uri(uri: &str) -> Result<(), &'static str> {
     if uri.contains(',') {
         return Err("redirect URI must not contain a comma; write %2C");
     }
+    if uri.contains('*') {
+        return Err("redirect URI must not contain a wildcard");
+    }
     if uri.contains(is_repaired) {
         return Err("invalid URL format");
     }
     let url = Url::parse(uri).map_err(|_| "must have scheme and host")?;
+    let (scheme, rest) = uri.split_once("://").ok_or("must have scheme and host")?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if !scheme.eq_ignore_ascii_case(url.scheme()) || authority.is_empty() {
+        return Err("must have scheme and host");
+    }
+    if authority.contains('@') {
+        return Err("redirect URI must not contain a user or a password");
+    }
     if matches!(url.scheme(), "javascript" | "data" | "file" | "vbscript" | "about" | "blob") {
         return Err("scheme is not allowed for security reasons");
     }
@@ -352,6 +367,8 @@ mod tests {
             "http://localhost:3000/cb",
             "http://127.0.0.1/cb",
             "http://[::1]:8080/cb",
+            "https://example.com/@user?to=a@b://c",
+            "HTTPS://example.com/",
             "myapp://callback",
             "com.example.app://oauth",
         ];
@@ -376,6 +393,20 @@ mod tests {
             "https://example.com\\@evil.com/",
             "https://example.com/\r\nSet-Cookie: a=b",
             " https://example.com/",
+            "https://*.example.com/",
+            "https://example.com/*",
+            "myapp://*",
+            "http://localhost:*/",
+            "https://user:secret@example.com/",
+            "https://example.com@evil.com/",
+            "https://@example.com/",
+            "http://localhost@evil.com/",
+            "http://user@localhost/",
+            "myapp://user@callback",
+            "https:example.com/",
+            "https:/example.com/",
+            "https:///example.com/",
+            "https:example.com/?to=https://example.com/",
         ];
         for uri in bad {
             assert!(check_redirect_uri(uri).is_err(), "{uri}");
