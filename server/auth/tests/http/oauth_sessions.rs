@@ -5,7 +5,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::Server;
-use crate::oauth::{App, basic, claims, client, oauth_error, settings, token};
+use crate::oauth::{App, CALLBACK, VERIFIER, basic, claims, client, oauth_error, settings, token};
 
 /// Returns settings with everything that users can do.
 fn everything() -> Settings {
@@ -144,12 +144,29 @@ async fn a_code_that_is_used_twice_ends_what_it_gave() {
 }
 
 #[tokio::test]
-async fn a_wrong_verifier_uses_the_code_up() {
-    for verifier in ["", "wrong", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXl"] {
-        let app = App::start().await;
-        let code = app.code(&[]).await;
-        let fields = [("grant_type", "authorization_code"), ("code", &*code), ("code_verifier", verifier)];
-        assert_eq!(oauth_error(&app.token(&fields).await), "invalid_grant", "{verifier}");
-        assert_eq!(oauth_error(&app.exchange(&code).await), "invalid_grant", "{verifier}");
+async fn a_refused_exchange_uses_the_code_up() {
+    let app = App::start().await;
+    let other = client(&app.server, json!({})).await;
+    let (own, others) =
+        (basic(&app.id, &app.secret), basic(other.text("client_id"), other.text("client_secret")));
+    for (what, header, name, value) in [
+        ("no verifier", &own, "code_verifier", ""),
+        ("a wrong verifier", &own, "code_verifier", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXl"),
+        ("another redirect URI", &own, "redirect_uri", "https://app.example.com/other"),
+        ("another resource", &own, "resource", "https://other.example.com"),
+        ("another client", &others, "resource", "https://api.example.com"),
+    ] {
+        let code = app.code(&[("resource", "https://api.example.com")]).await;
+        let mut fields = vec![
+            ("grant_type", "authorization_code"),
+            ("code", code.as_str()),
+            ("redirect_uri", CALLBACK),
+            ("code_verifier", VERIFIER),
+            ("resource", "https://api.example.com"),
+        ];
+        fields.iter_mut().find(|(known, _)| *known == name).unwrap().1 = value;
+        let refused = token(&app.server, &[("authorization", header)], &fields).await;
+        assert_eq!(oauth_error(&refused), "invalid_grant", "{what}");
+        assert_eq!(oauth_error(&app.exchange(&code).await), "invalid_grant", "{what}");
     }
 }

@@ -115,9 +115,15 @@ pub(crate) struct ClientSession {
 }
 
 /// Exchanges a code for a session of `client`. Of several exchanges of one code, one wins; but then somebody else has
-/// the code, too, and the session ends (RFC 6749, sections 4.1.2 and 10.5). A code whose verifier was wrong is used up.
+/// the code, too, and the session ends (RFC 6749, sections 4.1.2 and 10.5).
 ///
-/// Errors: OAuth-style; a defect if an ID token is due and cannot be signed, before the code is used up.
+/// A refused exchange uses the code up, too, whatever was wrong with it: the client, the redirect URI, the resource or the
+/// verifier. The client that the code was issued for knows all of them. Who does not has got the code from elsewhere, and
+/// must not try one after the other. This is stricter than upstream, where the code stays. OAuth 2.1, section 4.1.3,
+/// demands the checks and leaves open what becomes of the code.
+///
+/// Errors: OAuth-style; `access_denied` for the banned and a defect if an ID token is due and cannot be signed, both before
+/// the code is used up.
 pub(crate) async fn exchange(
     context: &Context<'_>,
     client: &OauthClient,
@@ -139,8 +145,7 @@ pub(crate) async fn exchange(
         work.commit().await?;
         return Err(invalid("Invalid authorization code"));
     };
-    check(client, grant, &authorization)?;
-    if let Err(error) = check_verifier(grant, &authorization) {
+    if let Err(error) = check(client, grant, &authorization) {
         oauth_authorizations::delete(&work, &authorization.authorization_id).await?;
         work.commit().await?;
         return Err(error);
@@ -180,6 +185,9 @@ fn session_of(code: &str) -> Uuid {
     uuid::Builder::from_random_bytes(bytes).into_uuid()
 }
 
+/// Checks that `client` may exchange the code of `authorization`.
+///
+/// Errors: `invalid_grant`.
 fn check(client: &OauthClient, grant: &CodeGrant, authorization: &Authorization) -> Result<(), Error> {
     let invalid = |description: &'static str| Err(Error::oauth("invalid_grant", description));
     if authorization.is_expired {
@@ -195,10 +203,6 @@ fn check(client: &OauthClient, grant: &CodeGrant, authorization: &Authorization)
     if !grant.redirect_uri.is_empty() && grant.redirect_uri != authorization.redirect_uri {
         return invalid("Invalid redirect_uri");
     }
-    Ok(())
-}
-
-fn check_verifier(grant: &CodeGrant, authorization: &Authorization) -> Result<(), Error> {
     let challenge = authorization.code_challenge.as_deref().unwrap_or_default();
     let method = authorization.code_challenge_method.as_deref().unwrap_or_default();
     pkce::verify(challenge, method, &grant.code_verifier)
