@@ -23,7 +23,7 @@ pub enum Error {
     #[error("No suitable key or wrong key type")]
     NoSuitableKey,
     /// The signature was not made with one of the project's keys.
-    #[error("JWT cryptographic operation failed")]
+    #[error("No suitable key or wrong key type")]
     Signature,
     /// The payload is not a JSON object.
     #[error("Parsing claims failed")]
@@ -69,7 +69,8 @@ impl Error {
             Self::UnsupportedAlgorithm(name) => {
                 Some(format!("JWT is signed with unsupported algorithm '{name}'"))
             }
-            Self::NoSuitableKey => Some("None of the keys was able to decode the JWT".to_owned()),
+            Self::NoSuitableKey => Some("No suitable key was found to decode the JWT".to_owned()),
+            Self::Signature => Some("None of the keys was able to decode the JWT".to_owned()),
             _ => None,
         }
     }

@@ -172,7 +172,7 @@ fn a_config_toml_of_the_supabase_cli_is_understood() {
         [auth.email.template.invite]
         subject = "You have been invited"
         [auth.sms]
-        enable_signup = true
+        enabled = true
         [auth.sms.test_otp]
         4152127777 = "123456"
         [auth.sms.twilio]

@@ -8,7 +8,7 @@ use winnow::token::{none_of, rest, take_while};
 
 use super::grammar::{
     check_depth, comma_separated, delimiter, expected, field, field_path, identifier, lexeme, negation,
-    parse_all, quoted,
+    parse_all, parse_behind, quoted, refused,
 };
 use super::syntax::{
     Filter, IsValue, Logic, LogicOperator, Operation, Operator, PathItem, Quantifier, TextSearchParser,
@@ -36,7 +36,8 @@ pub(super) fn logic(key: &str, value: &str) -> Result<PathItem<Logic>, Error> {
     let negated = path.iter().any(|name| name == "not");
     path.retain(|name| name != "not");
     let operator = if field.name == "and" { LogicOperator::And } else { LogicOperator::Or };
-    let members = parse_all(terminated(members(1), rest), "logic tree", value)?;
+    let width = field.name.len() + if negated { "not.".len() } else { 0 };
+    let members = parse_behind(width, terminated(members(1), rest), "logic tree", value)?;
     Ok(PathItem { path, item: Logic::Group { negated, operator, members } })
 }
 
@@ -56,9 +57,30 @@ fn tree<'i>(depth: usize) -> impl FnMut(&mut &'i str) -> ModalResult<Logic> {
             let members = cut_err(members(depth + 1)).parse_next(input)?;
             return Ok(Logic::Group { negated, operator, members });
         }
-        let (field, (), (negated, operation)) =
-            (field, delimiter, cut_err(comparison(member_value))).parse_next(input)?;
+        let start = *input;
+        let field =
+            field.context(expected("negation operator (not)")).context(expected("logic operator (and, or)"));
+        let filter = (field, delimiter, cut_err(comparison(member_value))).parse_next(input);
+        let (field, (), (negated, operation)) = filter.map_err(|error| mistake(input, start, error))?;
         Ok(Logic::Filter(Filter { field, negated, operation }))
+    }
+}
+
+/// Returns the error of a member that begins at `start` and is no filter, because of `error`: what begins as a group is
+/// wrong where the group is.
+fn mistake<'i>(input: &mut &'i str, start: &'i str, error: ErrMode<ContextError>) -> ErrMode<ContextError> {
+    let rest = start.strip_prefix("not.");
+    let (is_negated, rest) = (rest.is_some(), rest.unwrap_or(start));
+    match rest.strip_prefix("and").or_else(|| rest.strip_prefix("or")) {
+        Some(rest) => {
+            *input = rest.trim_start_matches([' ', '\t']);
+            refused([expected("\"(\"")])
+        }
+        None if is_negated => {
+            *input = rest;
+            refused([expected("logic operator (and, or)")])
+        }
+        None => error,
     }
 }
 
@@ -75,10 +97,16 @@ fn comparison<'i>(
         let negated = negation.parse_next(input)?;
         let expectation =
             if negated { "operator (eq, gt, ...)" } else { "\"not\" or operator (eq, gt, ...)" };
-        let operation = alt((compare(value), is_in, is, is_distinct(value), text_search(value)))
-            .context(expected(expectation))
-            .parse_next(input)?;
-        Ok((negated, operation))
+        let mut operation = alt((compare(value), is_in, is, is_distinct(value), text_search(value)));
+        match operation.parse_next(input) {
+            Ok(operation) => Ok((negated, operation)),
+            Err(ErrMode::Backtrack(mut error)) => {
+                error.push(expected(expectation));
+                Err(ErrMode::Backtrack(error))
+            }
+            // What is wrong behind an operator is not that there should be another one.
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -296,8 +324,28 @@ mod tests {
         assert_eq!(error.message(), "\"failed to parse filter (foo.1)\" (line 1, column 1)");
         assert_eq!(error.details().unwrap(), "unexpected \"f\" expecting \"not\" or operator (eq, gt, ...)");
         assert!(logic("or", "(a.eq.1").is_err());
-        assert!(logic("or", "()").is_err());
         assert!(logic("or", "a.eq.1").is_err());
+    }
+
+    #[test]
+    fn mistakes_in_groups_are_placed_and_worded_as_upstream_does() {
+        let member = "field name (* or [a..z0..9_$]), negation operator (not) or logic operator (and, or)";
+        for (key, value, column, found, wanted) in [
+            ("or", "()", 4, ")", member),
+            ("not.or", "()", 8, ")", member),
+            ("or", "(id.in.1,2,id.eq.3)", 10, "1", "\"(\""),
+            ("or", ")(", 3, ")", "\"(\""),
+            ("and", "(ord(id.eq.1,id.eq.1),id.eq.2)", 7, "d", "\"(\""),
+            ("or", "(id.eq.1,not.xor(id.eq.2,id.eq.3))", 16, "x", "logic operator (and, or)"),
+        ] {
+            let error = logic(key, value).unwrap_err();
+            assert!(error.message().ends_with(&format!("(line 1, column {column})")), "{}", error.message());
+            assert_eq!(
+                error.details().unwrap(),
+                format!("unexpected {found:?} expecting {wanted}"),
+                "{value}"
+            );
+        }
     }
 
     #[test]

@@ -21,6 +21,19 @@ pub(super) const fn expected(what: &'static str) -> StrContext {
     StrContext::Expected(StrContextValue::Description(what))
 }
 
+/// Names the character that is not as expected, where it is not the one at the place of the error: of a word, it is the
+/// first that differs.
+pub(super) const fn found(c: char) -> StrContext {
+    StrContext::Expected(StrContextValue::CharLiteral(c))
+}
+
+/// Returns the error at this point, with what was expected.
+pub(super) fn refused(contexts: impl IntoIterator<Item = StrContext>) -> ErrMode<ContextError> {
+    let mut error = ContextError::new();
+    contexts.into_iter().for_each(|context| error.push(context));
+    ErrMode::Cut(error)
+}
+
 /// Runs `parser` over the whole of `text`; `what` names the parameter in the error's message.
 ///
 /// Errors: `PGRST100` with the place and what stood there.
@@ -29,28 +42,46 @@ pub(super) fn parse_all<'i, T>(
     what: &str,
     text: &'i str,
 ) -> Result<T, Error> {
-    let mut parser = parser;
-    parser.parse(text).map_err(|error| syntax_error(what, text, &error))
+    parse_behind(0, parser, what, text)
 }
 
-fn syntax_error(what: &str, text: &str, error: &ParseError<&str, ContextError>) -> Error {
+/// Does what [`parse_all`] does for a text that upstream parses together with `width` characters before it: columns count
+/// from there.
+///
+/// Errors: as [`parse_all`].
+pub(super) fn parse_behind<'i, T>(
+    width: usize,
+    parser: impl Parser<&'i str, T, ErrMode<ContextError>>,
+    what: &str,
+    text: &'i str,
+) -> Result<T, Error> {
+    let mut parser = parser;
+    parser.parse(text).map_err(|error| syntax_error(width, what, text, &error))
+}
+
+fn syntax_error(width: usize, what: &str, text: &str, error: &ParseError<&str, ContextError>) -> Error {
     let before = text.get(..error.offset()).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
-    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-    let found = text.get(error.offset()..).and_then(|rest| rest.chars().next());
-    let found = found.map_or_else(|| "end of input".to_owned(), |c| format!("{:?}", c.to_string()));
+    let width = if line == 1 { width } else { 0 };
+    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1 + width;
+    let mut found = text.get(error.offset()..).and_then(|rest| rest.chars().next());
     let mut wanted: Vec<String> = Vec::new();
     for context in error.inner().context() {
-        if let StrContext::Expected(value) = context {
-            let value = match value {
-                StrContextValue::CharLiteral(c) => format!("{:?}", c.to_string()),
-                other => other.to_string(),
-            };
-            if !wanted.contains(&value) {
-                wanted.push(value);
+        match context {
+            StrContext::Expected(StrContextValue::CharLiteral(c)) => found = Some(*c),
+            StrContext::Expected(value) if !wanted.contains(&value.to_string()) => {
+                wanted.push(value.to_string());
             }
+            _ => {}
         }
     }
+    // Upstream's parser shows a character in the form of its language where the end would have been right, too.
+    let could_end = wanted.last().is_some_and(|last| last.ends_with("end of input"));
+    let found = match found {
+        None => "end of input".to_owned(),
+        Some(c) if could_end => format!("{c:?}"),
+        Some(c) => format!("{:?}", c.to_string()),
+    };
     let details = match wanted.split_last() {
         None => format!("unexpected {found}"),
         Some((last, [])) => format!("unexpected {found} expecting {last}"),
@@ -67,9 +98,7 @@ pub(super) fn check_depth(depth: usize) -> ModalResult<()> {
     if depth <= MAX_DEPTH {
         return Ok(());
     }
-    let mut error = ContextError::new();
-    error.push(expected("at most 64 levels of nesting"));
-    Err(ErrMode::Cut(error))
+    Err(refused([expected("at most 64 levels of nesting")]))
 }
 
 fn is_identifier_char(c: char) -> bool {
@@ -119,17 +148,32 @@ pub(super) fn field(input: &mut &str) -> ModalResult<Field> {
 /// Parses `->` and `->>` steps; none is fine.
 pub(super) fn json_path(input: &mut &str) -> ModalResult<Vec<JsonStep>> {
     let arrow = alt(("->>".value(true), "->".value(false)));
-    let step = (arrow, json_operand).map(|(as_text, operand)| JsonStep { as_text, operand });
+    let step = (arrow, cut_err(json_operand)).map(|(as_text, operand)| JsonStep { as_text, operand });
     repeat(0.., step).parse_next(input)
 }
 
 fn json_operand(input: &mut &str) -> ModalResult<JsonOperand> {
-    let end = alt(("->".void(), "::".void(), ".".void(), ",".void(), ")".void(), eof.void()));
-    let index = (dec_int::<_, i32, _>, peek(end)).map(|(index, ())| JsonOperand::Index(index));
+    let mut end = peek(alt(("->".void(), "::".void(), ".".void(), ",".void(), ")".void(), eof.void())));
+    if let Some(mut rest) = input.strip_prefix('-') {
+        // Only an index begins with a hyphen.
+        let digits = take_while::<_, _, ErrMode<ContextError>>(0.., |c: char| c.is_ascii_digit());
+        let has_digits = digits.map(|digits: &str| !digits.is_empty()).parse_next(&mut rest)?;
+        if !has_digits || end.parse_next(&mut rest).is_err() {
+            *input = rest;
+            let then: &[_] =
+                if has_digits { &["\"->\"", "\"::\"", "\".\"", "\",\"", "end of input"] } else { &[] };
+            return Err(refused(["digit"].iter().chain(then).map(|wanted| expected(wanted))));
+        }
+    }
+    let index = (dec_int::<_, i32, _>, end).map(|(index, ())| JsonOperand::Index(index));
     let segment = take_while(1.., |c| !"(-:.,>)".contains(c)).map(str::trim);
     let bare = separated(1.., segment, dash).map(|parts: Vec<&str>| parts.join("-"));
     let key = alt((quoted, bare)).map(JsonOperand::Key);
-    alt((index, key)).context(expected("any non reserved character different from: .,>()")).parse_next(input)
+    alt((index, key))
+        .context(expected("\"-\""))
+        .context(expected("digit"))
+        .context(expected("any non reserved character different from: .,>()"))
+        .parse_next(input)
 }
 
 /// Returns `parser` with spaces and tabs allowed around it.
@@ -177,4 +221,26 @@ pub(super) fn field_path(input: &mut &str) -> ModalResult<(Vec<String>, Field)> 
 /// Parses a list of column names: `columns=` and `on_conflict=`.
 pub(super) fn columns(input: &mut &str) -> ModalResult<Vec<String>> {
     comma_separated(lexeme(field_name)).parse_next(input)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_in_json_paths_are_placed_and_worded_as_upstream_does() {
+        for (path, column, details) in [
+            ("->(x", 3, "\"(\" expecting \"-\", digit or any non reserved character different from: .,>()"),
+            ("->>-78xy", 7, "'x' expecting digit, \"->\", \"::\", \".\", \",\" or end of input"),
+            ("->>--34", 5, "\"-\" expecting digit"),
+            ("->>-xy-4", 5, "\"x\" expecting digit"),
+        ] {
+            let error = parse_all(json_path, "select parameter", path).unwrap_err();
+            assert!(error.message().ends_with(&format!("(line 1, column {column})")), "{}", error.message());
+            assert_eq!(error.details().unwrap(), format!("unexpected {details}"), "{path}");
+        }
+        let steps = parse_all(json_path, "select parameter", "->-1->>78xy->2").unwrap();
+        assert_eq!(steps[0].operand, JsonOperand::Index(-1));
+        assert_eq!(steps[1].operand, JsonOperand::Key("78xy".to_owned()));
+    }
 }

@@ -1,9 +1,12 @@
 //! `order=`: terms with their direction and the place of nulls.
 
-use winnow::combinator::{alt, delimited, eof, opt, peek};
+use winnow::combinator::{alt, delimited, opt};
+use winnow::error::{ContextError, ErrMode};
 use winnow::prelude::*;
 
-use super::grammar::{comma_separated, expected, field, field_name, field_path, lexeme, parse_all};
+use super::grammar::{
+    comma_separated, expected, field, field_name, field_path, found, lexeme, parse_all, refused,
+};
 use super::syntax::{Direction, Nulls, OrderTerm, PathItem};
 use crate::error::Error;
 
@@ -21,13 +24,28 @@ fn term(input: &mut &str) -> ModalResult<OrderTerm> {
         .parse_next(input)?;
     let nulls =
         opt(alt((".nullsfirst".value(Nulls::First), ".nullslast".value(Nulls::Last)))).parse_next(input)?;
-    let wanted = match (direction, nulls) {
-        (None, None) => "\"asc\", \"desc\", \"nullsfirst\" or \"nullslast\"",
-        (Some(_), None) => "\"nullsfirst\" or \"nullslast\"",
-        _ => "\",\" or end of input",
-    };
-    peek(alt((",".void(), eof.void()))).context(expected(wanted)).parse_next(input)?;
-    Ok(OrderTerm { relation, field, direction, nulls })
+    match input.is_empty() || input.starts_with(',') {
+        true => Ok(OrderTerm { relation, field, direction, nulls }),
+        false => Err(mistake(input, direction.is_some(), nulls.is_some())),
+    }
+}
+
+/// Returns the error of a term that goes on behind its parts, at the place and in the words of upstream's parser.
+fn mistake(input: &mut &str, has_direction: bool, has_nulls: bool) -> ErrMode<ContextError> {
+    if let (Some(word), false) = (input.strip_prefix('.'), has_nulls) {
+        *input = word;
+        let words = ["asc", "desc", "nullsfirst", "nullslast"];
+        let quoted = ["\"asc\"", "\"desc\"", "\"nullsfirst\"", "\"nullslast\""];
+        let first = if has_direction { 2 } else { 0 };
+        let differing = word.chars().zip(words[first].chars().map(Some).chain([None]));
+        let differing = differing.into_iter().find(|(c, wanted)| Some(*c) != *wanted).map(|(c, _)| found(c));
+        return refused(quoted[first..].iter().map(|word| expected(word)).chain(differing));
+    }
+    let after_name = ["letter", "digit", "\"-\"", "\"->>\"", "\"->\""];
+    let after_name: &[&'static str] = if has_direction || has_nulls { &[] } else { &after_name };
+    let delimiter = (!has_nulls).then_some("delimiter (.)");
+    let end = ["\",\"", "end of input"];
+    refused(after_name.iter().copied().chain(delimiter).chain(end).map(expected))
 }
 
 #[cfg(test)]
@@ -52,6 +70,24 @@ mod tests {
     #[test]
     fn columns_may_be_called_like_directions() {
         assert_eq!(terms("desc.asc")[0].field.name, "desc");
+    }
+
+    #[test]
+    fn mistakes_are_placed_and_worded_as_upstream_does() {
+        let after_name = "letter, digit, \"-\", \"->>\", \"->\"";
+        for (value, column, found, wanted) in [
+            ("id.ac", 4, "\"c\"", "\"asc\", \"desc\", \"nullsfirst\" or \"nullslast\""),
+            ("id.smth34", 4, "\"s\"", "\"asc\", \"desc\", \"nullsfirst\" or \"nullslast\""),
+            ("id.descc", 8, "'c'", "delimiter (.), \",\" or end of input"),
+            ("id.nullslasttt", 13, "'t'", "\",\" or end of input"),
+            ("id.asc.nlsfst", 8, "\"l\"", "\"nullsfirst\" or \"nullslast\""),
+            ("id.asc.nullslasttt", 17, "'t'", "\",\" or end of input"),
+            ("clients(name,id)", 8, "'('", &format!("{after_name}, delimiter (.), \",\" or end of input")),
+        ] {
+            let error = order("order", value).unwrap_err();
+            assert!(error.message().ends_with(&format!("(line 1, column {column})")), "{}", error.message());
+            assert_eq!(error.details().unwrap(), format!("unexpected {found} expecting {wanted}"), "{value}");
+        }
     }
 
     #[test]
