@@ -27,6 +27,9 @@ use crate::{Error, Storage};
 /// What the keeping of replaced objects is called in refusals: objects have one version.
 const VERSIONING: &str = "object versioning";
 
+/// The release of Supabase Storage whose interface this is: tools read it to know what they may ask for.
+const EQUALS: &str = "1.69.2";
+
 /// Returns the endpoint with all routes of the service.
 pub(crate) fn routes(storage: Storage) -> impl Endpoint<Output = Response> {
     let s3 = s3::service(storage.clone());
@@ -70,7 +73,7 @@ async fn route(storage: &Storage, s3: &S3Service, request: Request) -> Result<Re
         "status" if is_read && rest.is_empty() => Ok(StatusCode::OK.into()),
         "version" if is_read && rest.is_empty() => {
             let version = Response::builder().content_type("text/plain; charset=utf-8");
-            Ok(version.body(env!("CARGO_PKG_VERSION")))
+            Ok(version.header("x-basalt-version", env!("CARGO_PKG_VERSION")).body(EQUALS))
         }
         _ => Err(unknown(&request)),
     }

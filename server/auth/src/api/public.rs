@@ -46,7 +46,9 @@ pub(super) struct PublicApi {
 /// The service and its version.
 #[derive(Object)]
 struct Health {
+    /// The release of Supabase Auth whose interface this is.
     version: String,
+    basalt_version: String,
     /// Always `GoTrue`: the name of the interface, which clients know.
     name: String,
     description: String,
@@ -66,6 +68,9 @@ struct PublicSettings {
     passkeys_enabled: bool,
 }
 
+/// The release of Supabase Auth whose interface this is: tools read it to know what they may ask for.
+const EQUALS: &str = "v2.198.0";
+
 /// Paths that need no API key: the keys for verifying signatures are public.
 pub(super) const KEYLESS: &[&str] = &["/.well-known/jwks.json"];
 
@@ -75,7 +80,8 @@ impl PublicApi {
     #[oai(path = "/health", method = "get")]
     async fn health(&self) -> Json<Health> {
         Json(Health {
-            version: concat!("basalt-", env!("CARGO_PKG_VERSION")).to_owned(),
+            version: EQUALS.to_owned(),
+            basalt_version: env!("CARGO_PKG_VERSION").to_owned(),
             name: "GoTrue".to_owned(),
             description: "GoTrue is a user registration and authentication API".to_owned(),
         })
