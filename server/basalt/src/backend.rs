@@ -127,6 +127,11 @@ impl Backend {
         Ok(database::client_uri(embedded.as_ref().unwrap_or(&self.project))?)
     }
 
+    /// Returns the role that the project's migrations run as, which owns what they create.
+    fn creator(&self) -> &str {
+        self.project.get("user").unwrap_or(POSTGRES)
+    }
+
     /// Returns a pool of one connection as the administrator.
     pub(crate) async fn admin(&self) -> Result<Database, Error> {
         admin_of(self.admin.clone()).await
@@ -280,10 +285,15 @@ pub(crate) async fn migrate(settings: &Settings, keys: &Keys, backend: &Backend)
                 consent::confirm_adoption(settings).await?;
             }
             report_applied("platform schema", &migrator.platform().await?);
+            if let Some(exposed) = settings.database.expose_new_tables {
+                migrate::expose_new_tables(&mut client, backend.creator(), exposed).await?;
+            }
             store_secrets(settings, &mut client).await
         })
         .await?;
-    let status = backend.with_project(async |project| migrate_project(settings, project).await).await?;
+    let creator = backend.creator();
+    let status =
+        backend.with_project(async |project| migrate_project(settings, project, creator).await).await?;
     if status.platform.iter().any(|entry| entry.state == State::Adopted) {
         return Ok(Logins::Administrator);
     }
@@ -299,15 +309,12 @@ pub(crate) async fn migrate(settings: &Settings, keys: &Keys, backend: &Backend)
 }
 
 /// Applies the project's roles, migrations and seed, and returns the state of all migrations after that.
-async fn migrate_project(settings: &Settings, project: &Database) -> Result<migrate::Status, Error> {
+async fn migrate_project(
+    settings: &Settings,
+    project: &Database,
+    creator: &str,
+) -> Result<migrate::Status, Error> {
     let mut client: Client = project.client().await?;
-    if let Some(exposed) = settings.database.expose_new_tables {
-        migrate::expose_new_tables(&mut client, exposed).await?;
-    }
-    console::step(match migrate::exposes_new_tables(&client).await? {
-        true => "new tables of public: open to the API at once",
-        false => "new tables of public: closed to the API until a migration grants something",
-    });
     let mut migrator = Migrator::new(&mut client);
     if let Some(roles) = settings.project.roles() {
         report_applied("roles", &migrator.seed(&settings.project.root, &[roles]).await?);
@@ -318,7 +325,12 @@ async fn migrate_project(settings: &Settings, project: &Database) -> Result<migr
     if settings.seed.enabled {
         report_applied("seed", &migrator.seed(&settings.project.root, &settings.seed.files).await?);
     }
-    Ok(migrator.status(&settings.migrations.path).await?)
+    let status = migrator.status(&settings.migrations.path).await?;
+    console::step(match migrate::exposes_new_tables(&client, creator).await? {
+        true => "new tables of public: open to the API at once",
+        false => "new tables of public: closed to the API until a migration grants something",
+    });
+    Ok(status)
 }
 
 /// Stores the secrets of `[db.vault]` in the vault before the project's migrations run, as the Supabase CLI does.

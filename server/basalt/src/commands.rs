@@ -205,7 +205,9 @@ impl Arguments {
         let default = if is_server { logging::default_server_format() } else { logging::Format::Text };
         let Common { project, data_dir, log_format } = self.common;
         let format = log_format.unwrap_or(default);
-        let invocation = Invocation { variables, project, data_dir, ..Invocation::default() };
+        let serves = matches!(self.command, Command::Serve(_));
+        let invocation =
+            Invocation { variables, project, data_dir, serves, listens: is_server, ..Invocation::default() };
         if !matches!(self.command, Command::Serve(_)) {
             logging::start(format, None, &invocation.variables);
         }

@@ -52,6 +52,10 @@ pub(crate) struct Invocation {
     pub(crate) any_port: bool,
     /// `--cli-keys`.
     pub(crate) cli_keys: bool,
+    /// Whether this process is the project's server.
+    pub(crate) serves: bool,
+    /// Whether it listens on a port of the project.
+    pub(crate) listens: bool,
     /// `--only`.
     pub(crate) only: Option<Vec<Service>>,
     /// `--dev`: the URL of Vite's dev server.
@@ -176,9 +180,10 @@ settings::settings! {
         /// Whether the role `postgres` of the embedded one is a superuser, which it is not on hosted Supabase.
         #[setting(variables = ["BASALT_POSTGRES_SUPERUSER"], key = "basalt.postgres_superuser")]
         pub(crate) postgres_superuser: bool = false,
-        /// Whether the API's roles may use new tables of schema `public` without a grant. If it is set, the default privileges
-        /// of the role that runs migrations are changed when the server starts; tables that exist keep their rights. Where
-        /// it is not set, new databases have such privileges. Hosted Supabase has taken them away in October 2026.
+        /// Whether the API's roles may use new tables of schema `public` without a grant. The default privileges of the role
+        /// that runs migrations are changed before the first migration, and when the setting has changed; tables that exist
+        /// keep their rights. Where it is not set, new databases have such privileges, which hosted Supabase has taken away
+        /// in October 2026.
         #[setting(variables = [], key = "api.auto_expose_new_tables")]
         pub(crate) expose_new_tables: Option<bool> = None,
         /// Port of the embedded one on 127.0.0.1.
@@ -288,7 +293,7 @@ impl Settings {
         let external_url = settings.server.external_url.as_deref().map(ExternalUrl::parse);
         settings.gateway.external_url = external_url.and_then(Result::ok);
         settings.check_storage_origin()?;
-        settings.apply_cli_keys()?;
+        settings.apply_cli_keys(invocation)?;
         settings.warnings = reader.finish();
         if let Some(auth) = &mut settings.services.auth {
             settings.warnings.extend(forget_untrusted_header(auth, &settings.gateway));
@@ -318,10 +323,16 @@ impl Settings {
         }
     }
 
-    /// Replaces the keys by those of the Supabase CLI, if that is wanted and nobody else can reach the server. Commands beside a
-    /// server that has these keys use them, too.
-    fn apply_cli_keys(&mut self) -> Result<(), Invalid> {
-        if self.server.cli_keys {
+    /// Replaces the keys by those of the Supabase CLI, if that is wanted. Commands beside a server that has these keys use
+    /// them, too; the project's server itself has them only if a setting or a flag says so.
+    ///
+    /// Errors: [`Invalid`] if others could reach the server.
+    fn apply_cli_keys(&mut self, invocation: &Invocation) -> Result<(), Invalid> {
+        let is_beside = !invocation.serves && Instance::has_key(&self.data_dir, tokens::CLI_PUBLISHABLE_KEY);
+        if !self.server.cli_keys && !is_beside {
+            return Ok(());
+        }
+        if self.server.cli_keys || invocation.listens {
             let refused = |found: &dyn std::fmt::Display| {
                 let expected = "a server that only this machine can reach: everybody knows these keys";
                 Err(Invalid::new("basalt.cli_keys", expected, &found.to_string()))
@@ -337,8 +348,6 @@ impl Settings {
             {
                 return refused(&format_args!("api.external_url = {}", url.as_str()));
             }
-        } else if !Instance::has_key(&self.data_dir, tokens::CLI_PUBLISHABLE_KEY) {
-            return Ok(());
         }
         let keys = std::mem::take(&mut self.keys);
         self.keys = keys.with_cli_keys();

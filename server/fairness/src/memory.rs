@@ -44,6 +44,11 @@ impl Memory {
         true
     }
 
+    /// Reports whether there is any memory left.
+    pub fn has_room(&self) -> bool {
+        self.semaphore.has_room(self.network)
+    }
+
     /// Returns memory for `size` bytes, or `None` if there is not as much.
     pub fn take(&self, size: usize) -> Option<HeldMemory> {
         let mut held = HeldMemory::default();

@@ -152,8 +152,12 @@ impl Hub {
     ) -> u64 {
         let owner = Owner::Remote(node, channel);
         let (_, deliveries) = self.change(name, |topic, state| {
-            let diff = state.presences.track(owner, key, payload, Some(reference));
-            diff.ok().flatten().map_or(0, |diff| topic.deliver_diff(state, &diff))
+            let diff =
+                state.presences.track(owner, key, payload, Some(reference)).unwrap_or_else(|TopicFull| {
+                    tracing::warn!("there is no room for a presence of another node");
+                    None
+                });
+            diff.map_or(0, |diff| topic.deliver_diff(state, &diff))
         });
         deliveries
     }

@@ -259,7 +259,11 @@ async fn consume(
         None => return Ok(None),
     };
     if matches!(proof, Proof::Code { .. }) {
-        for (user, kind) in comparable.iter().filter(|(user, _)| *user == account.id()) {
+        // Of a change of address, the code at one address says nothing of who has guessed at the other.
+        let is_whole = !matches!(requested, Purpose::EmailChange);
+        let tried =
+            comparable.iter().filter(|(user, tried)| *user == account.id() && (is_whole || *tried == kind));
+        for (user, kind) in tried {
             context.auth.limits.forget_code_tries(work, *user, *kind).await?;
         }
     }
@@ -272,8 +276,8 @@ async fn consume(
     Ok(Some(VerifiedCode { account, purpose }))
 }
 
-/// Returns the codes of `accounts` that `proof` may be compared with, by user and kind. Of each that is guessed, which a
-/// wrong code may have been meant for, a try is taken; there are few for each user and kind, whichever code it is.
+/// Returns the codes of `accounts` that `proof` may be compared with, by user and kind. Each typed code takes one try of
+/// every open code that it could be; there are few for each user and kind, however many codes are sent.
 /// Hashes may be compared as often as one likes, since nobody can guess one: so a link is good also when codes are not.
 async fn comparable(
     context: &Context<'_>,

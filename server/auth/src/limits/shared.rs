@@ -68,8 +68,10 @@ const FIRST: u32 = 4;
 /// many as are left, half of all.
 const SITE_THRESHOLD: u32 = 7;
 
-/// Deletes buckets that are full again, since an unknown bucket counts as full.
-const SWEEP: &str = "delete from basalt.rate_limits where full_at < clock_timestamp()";
+/// Deletes buckets that are full again, since an unknown bucket counts as full. Those that somebody takes from stay for now:
+/// who waited for them might hold others that are wanted in turn.
+const SWEEP: &str = "delete from basalt.rate_limits where ctid = any (array(
+     select ctid from basalt.rate_limits where full_at < clock_timestamp() for update skip locked))";
 
 /// How many are taken between two sweeps of this node.
 const SWEEP_EVERY: u32 = 500;

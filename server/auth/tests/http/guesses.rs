@@ -157,6 +157,22 @@ async fn a_right_code_brings_new_tries() {
     }
 }
 
+/// Who has taken over a session knows the code that is sent to an address of theirs.
+#[tokio::test]
+async fn a_right_code_at_the_new_address_brings_no_new_tries_at_the_current_one() {
+    let [_, _, current, new, ..] = &SENT;
+    let server = current.start().await;
+    for number in 0..9 {
+        current.guess(&server, 0, &wrong(number)).await;
+    }
+    server.plant(new.column, new.address, RIGHT).await;
+    assert_eq!(new.guess(&server, 0, RIGHT).await.text("code"), "200");
+    server.let_time_pass().await;
+    current.send(&server).await;
+    current.guess(&server, 0, &wrong(9)).await;
+    assert_eq!(current.guess(&server, 0, RIGHT).await.refusal(), EXPIRED);
+}
+
 #[tokio::test]
 async fn guesses_leave_the_link_and_other_codes_to_their_user() {
     let (server, recovery) = (SENT[1].start().await, &SENT[1]);

@@ -13,9 +13,10 @@ const RENAMED: [(&str, &str); 4] = [
 /// Returns `config` with today's names. A value under today's name takes precedence over one under an earlier name, and a
 /// table over one whose name is written as one word in quotes, such as `["db.pooler"]`.
 pub(super) fn replaced(mut config: Table) -> Table {
-    let quoted: Vec<String> = config.keys().filter(|name| name.contains('.')).cloned().collect();
+    let tables = config.iter().filter(|(name, value)| name.contains('.') && value.is_table());
+    let quoted: Vec<String> = tables.map(|(name, _)| name.clone()).collect();
     for name in quoted {
-        if let Some(value @ Value::Table(_)) = config.remove(&name) {
+        if let Some(value) = config.remove(&name) {
             insert(&mut config, &name, value);
         }
     }
@@ -82,7 +83,7 @@ mod tests {
              [auth.sms]\nenabled = true\n[experimental]\n[api]",
         );
         assert_eq!(read, expected);
-        let others = table("auth = 1\n[api]\nschemas = ['a']\n['x.y']\nz = 1");
-        assert_eq!(replaced(others), table("auth = 1\n[api]\nschemas = ['a']\n[x.y]\nz = 1"));
+        let others = table("auth = 1\n'a.b' = 1\n[api]\nschemas = ['a']\n['x.y']\nz = 1");
+        assert_eq!(replaced(others), table("auth = 1\n'a.b' = 1\n[api]\nschemas = ['a']\n[x.y]\nz = 1"));
     }
 }

@@ -149,6 +149,12 @@ fn the_clis_keys_are_those_of_the_server_and_of_commands_beside_it() {
     }
     served.stop();
 
+    // Left behind by a server that was killed, whose process ID another process has now.
+    let left = serde_json::json!({
+        "pid": std::process::id(), "api_url": "http://127.0.0.1:1", "admin_url": "http://127.0.0.1:1",
+        "publishable_key": PUBLISHABLE_KEY,
+    });
+    std::fs::write(project.path().join(".basalt/server.json"), left.to_string()).unwrap();
     let served = Server::start(project.path());
     assert_ne!(served.key, PUBLISHABLE_KEY);
     let (head, _) = served.request("GET /rest/v1/goods", &format!("apikey: {PUBLISHABLE_KEY}\r\n"), "");

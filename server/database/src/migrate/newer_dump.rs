@@ -26,7 +26,7 @@ pub(super) fn target(statement: &Statement<'_>) -> Option<&'static str> {
 /// Returns a query that fails if a `copy … from stdin` without rows into a schema of the platform would fail for lack of the
 /// table or of a column; `None` for other statements.
 pub(super) fn check_of_empty_copy(statement: &Statement<'_>) -> Option<String> {
-    let is_empty = statement.data.is_some_and(|rows| rows.trim().is_empty());
+    let is_empty = statement.data.is_some_and(str::is_empty);
     target(statement).filter(|_| is_empty)?;
     let text = statement.text.get(statement.first_token - statement.offset..)?;
     let end = text.to_ascii_lowercase().rfind("from")?;

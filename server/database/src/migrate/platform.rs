@@ -50,6 +50,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0028_auth_recovery_codes.sql",
     "0029_extension_members.sql",
     "0030_graphql.sql",
+    "0031_settings.sql",
 ];
 
 impl PlatformFile {

@@ -55,6 +55,7 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
         "0024_scheduled_calls.sql",
         "0027_project_administrator.sql",
         "0029_extension_members.sql",
+        "0031_settings.sql",
     ];
     assert_eq!(
         report.applied, expected,

@@ -81,8 +81,14 @@ impl Presences {
         if self.size - replaced + size > MAX_SIZE {
             return Err(TopicFull);
         }
-        let held = self.memory.of(fairness::caller()).take(size).ok_or(TopicFull)?;
         let previous = old.map(|old| old.reference.clone());
+        // What the earlier presence holds counts for the new one.
+        let mut held = HeldMemory::default();
+        let kept = self.keys.get_mut(&owner).map_or(&mut held, |(_, kept)| kept);
+        if !self.memory.of(fairness::caller()).hold(size, kept) {
+            return Err(TopicFull);
+        }
+        let held = std::mem::take(kept);
         let leaves = self.remove(owner).and_then(|diff| diff.leaves);
         let reference = reference.map_or_else(new_reference, Into::into);
         let meta = Meta { owner, payload: payload.into(), reference, previous };
@@ -256,5 +262,8 @@ mod tests {
         assert_eq!(second.track(two, "a", &payload(3 << 10), None).unwrap_err(), TopicFull);
         first.remove(one).unwrap();
         second.track(two, "a", &payload(3 << 10), None).unwrap().unwrap();
+        second.track(two, "a", &payload(9 << 10), None).unwrap().unwrap();
+        assert_eq!(second.track(two, "a", &payload(11 << 10), None).unwrap_err(), TopicFull);
+        second.track(two, "a", &payload(8 << 10), None).unwrap().unwrap();
     }
 }

@@ -20,6 +20,8 @@ use crate::channel::Notice;
 
 /// Bytes that are read at once.
 const READ_SIZE: usize = 8 << 10;
+/// Bytes of a message's beginning that are not counted: ordinary messages arrive whole however little memory is left.
+const UNCOUNTED_SIZE: usize = 16 << 10;
 /// Bytes of small frames that are written at once.
 const WRITE_SIZE: usize = 16 << 10;
 /// How long the client may accept no bytes.
@@ -83,6 +85,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
 
     /// Writes the remaining frames and the closing frame, and waits until the client closes the connection, too.
     pub(super) async fn close(&mut self, close: Close) -> io::Result<()> {
+        (self.decoder, self.held) = Default::default();
         self.frames.push_back(close.to_frame());
         poll_fn(|context| self.poll_write(context)).await?;
         self.io.shutdown().await?;
@@ -118,7 +121,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
                 Ok(None) => {}
                 Err(close) => return Poll::Ready(Event::Broken(close)),
             }
-            if !self.outbox.memory().hold(self.decoder.waiting(), &mut self.held) {
+            let counted = self.decoder.waiting().saturating_sub(UNCOUNTED_SIZE);
+            if !self.outbox.memory().hold(counted, &mut self.held) {
                 return Poll::Ready(Event::Broken(Close::NO_MEMORY));
             }
             match ready!(self.poll_read(context)) {

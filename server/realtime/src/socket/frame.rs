@@ -191,7 +191,8 @@ impl Decoder {
             OpCode::Data(kind) => (kind, payload),
         };
         if !header.is_final {
-            self.message = Some((kind, payload));
+            // In memory of its own: the payload may be a small part of what was read.
+            self.message = Some((kind, BytesMut::from(&*payload)));
             return Ok(None);
         }
         match kind {

@@ -16,7 +16,7 @@ const MAX_ITEMS: usize = 16_384;
 /// Bytes of messages that may wait for one client. Most are shared with other clients.
 const MAX_BYTES: usize = 32 << 20;
 /// Bytes of messages that may wait for one client when its network has no memory left.
-const MAX_UNCOUNTED_BYTES: usize = 256 << 10;
+const MAX_BYTES_WITHOUT_MEMORY: usize = 1 << 20;
 
 /// Something for a socket's task.
 #[derive(Debug)]
@@ -69,17 +69,14 @@ impl Outbox {
     }
 
     /// Returns a `frame` that was made for this client, and for others after it, as one whose bytes are counted until all
-    /// have got it. If there is no memory left, it is not counted, and the client is disconnected if it has not read what
-    /// it was sent before.
+    /// have got it: as memory of the network for which this task works, or else of the client's own. If neither has any
+    /// left, it is not counted.
     pub(crate) fn count(&self, frame: Frame) -> Frame {
-        if let Some(memory) = self.memory.take(frame.len()) {
-            return frame::holding(frame, memory);
+        let memory = self.memory.of(fairness::caller()).take(frame.len());
+        match memory.or_else(|| self.memory.take(frame.len())) {
+            Some(memory) => frame::holding(frame, memory),
+            None => frame,
         }
-        let queue = self.queue.lock();
-        if queue.state == State::Open && queue.bytes > MAX_UNCOUNTED_BYTES {
-            self.overflow(queue);
-        }
-        frame
     }
 
     /// Appends a frame; reports whether there was room for it.
@@ -98,7 +95,9 @@ impl Outbox {
         if queue.state != State::Open {
             return false;
         }
-        if queue.items.len() >= MAX_ITEMS || queue.bytes + length > MAX_BYTES {
+        let bytes = queue.bytes + length;
+        let lacks_memory = bytes > MAX_BYTES_WITHOUT_MEMORY && !self.memory.has_room();
+        if queue.items.len() >= MAX_ITEMS || bytes > MAX_BYTES || lacks_memory {
             self.overflow(queue);
             return false;
         }
@@ -182,7 +181,7 @@ mod tests {
     #[test]
     fn an_overflow_is_reported_once_and_nothing_is_kept_after_it() {
         for frame in [Frame::from_static(b""), Frame::from(vec![0; MAX_BYTES / 2 + 1])] {
-            let outbox = outbox(0);
+            let outbox = outbox(2 * MAX_BYTES);
             let sent = (0..=MAX_ITEMS).take_while(|_| outbox.send(frame.clone())).count();
             assert!(sent == MAX_ITEMS || sent == 1);
             assert!(matches!(taken(&outbox), Poll::Ready(Err(Overflow))));
@@ -190,20 +189,18 @@ mod tests {
         }
     }
     #[test]
-    fn frames_that_wait_are_counted_and_those_who_do_not_read_are_disconnected_if_there_is_no_memory() {
-        let outbox = outbox(1 << 20);
-        let large = || Frame::from(vec![0; 300 << 10]);
-        for _ in 0..3 {
-            let frame = outbox.count(large());
-            assert!(outbox.send(frame));
-        }
-        assert!(outbox.memory().take(200 << 10).is_none());
-        // Others have got nothing else yet: what is made for them is sent without being counted.
-        let other = Outbox::new(outbox.memory().clone());
-        let frame = other.count(large());
-        assert!(other.send(frame));
-        outbox.count(large());
-        assert!(matches!(taken(&outbox), Poll::Ready(Err(Overflow))));
-        assert!(outbox.memory().take(1 << 20).is_some(), "nothing is held for what is dropped");
+    fn who_does_not_read_is_disconnected_when_there_is_no_memory() {
+        let slow = outbox(2 << 20);
+        let large = || Frame::from(vec![0; 600 << 10]);
+        assert!((0..3).all(|_| slow.send(slow.count(large()))));
+        assert!(slow.memory().take(500 << 10).is_none(), "what waits is counted");
+        let rest = slow.memory().take((2048 - 1800) << 10).unwrap();
+        // Somebody who reads gets what there is no memory for.
+        let other = Outbox::new(slow.memory().clone());
+        assert!(other.send(other.count(large())));
+        assert!(!slow.send(Frame::from_static(b"small")));
+        assert!(matches!(taken(&slow), Poll::Ready(Err(Overflow))));
+        drop(rest);
+        assert!(slow.memory().take(2 << 20).is_some(), "nothing is held for what is dropped");
     }
 }
