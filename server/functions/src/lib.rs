@@ -42,7 +42,7 @@ pub use settings::{DeployedFunction, ENTRY_POINTS, Function, KNOWN_KEYS, Limits,
 use metrics::Metrics;
 use relay::{IncomingCall, Origin};
 use watch::{Concerned, FileWatcher};
-use worker::{Host, Slot};
+use worker::{Host, Processes};
 
 /// The script that starts a function inside Deno.
 const SCRIPT: &str = include_str!("worker/worker.js");
@@ -62,7 +62,7 @@ pub(crate) struct Inner {
     host: Arc<Host>,
     verifier: Verifier,
     /// The functions that have been called.
-    slots: RwLock<HashMap<String, Arc<Slot>>>,
+    processes: RwLock<HashMap<String, Arc<Processes>>>,
 }
 
 impl Functions {
@@ -97,14 +97,14 @@ impl Functions {
             lines: broadcast::Sender::new(session::WAITING_LINES),
             settings,
         });
-        let inner = Arc::new(Inner { verifier, slots: RwLock::default(), host });
+        let inner = Arc::new(Inner { verifier, processes: RwLock::default(), host });
         if inner.host.settings.watch {
             inner.host.watcher.start(&inner.host.settings.folder, Arc::downgrade(&inner));
         }
         for name in &inner.host.settings.ahead {
-            match inner.slot(name) {
+            match inner.processes(name) {
                 // A failure is logged, and the first call tries it again.
-                Ok(slot) => drop(tokio::spawn(async move { slot.start().await })),
+                Ok(processes) => drop(tokio::spawn(async move { processes.for_body(Some(0)).start().await })),
                 Err(_) => tracing::warn!(function = name, "there is no such function to start ahead"),
             }
         }
@@ -153,20 +153,21 @@ impl Inner {
     }
 
     async fn call(&self, mut request: Request) -> Result<Response, Error> {
-        let slot = self.slot(name(request.uri().path()))?;
+        let processes = self.processes(name(request.uri().path()))?;
         if !METHODS.contains(request.method()) {
             return Err(Error::Method);
         }
         let Some(caller) = request.extensions().get::<Caller>().cloned() else {
             return Ok(StatusCode::INTERNAL_SERVER_ERROR.into());
         };
+        let deployed = processes.deployed();
         // Preflights carry no token; the function answers them itself.
-        if slot.deployed.function.verify_jwt && request.method() != Method::OPTIONS {
+        if deployed.function.verify_jwt && request.method() != Method::OPTIONS {
             verify::verify(request.headers(), &self.verifier)?;
         }
-        let span = trace::begin(&mut request, &slot.deployed.name);
+        let span = trace::begin(&mut request, &deployed.name);
         let origin = Origin { address: caller.address, request_id: caller.request_id.header() };
-        let answered = self.relay(request, origin, &slot).await;
+        let answered = self.relay(request, origin, &processes).await;
         if let Some(span) = span {
             trace::end(span, &answered);
         }
@@ -177,36 +178,38 @@ impl Inner {
         &self,
         request: Request,
         origin: Origin<'_>,
-        slot: &Arc<Slot>,
+        processes: &Processes,
     ) -> Result<Response, Error> {
         let incoming = IncomingCall::receive(request).await;
-        let call = slot.admit(incoming.is_socket(), incoming.size()).await?;
+        let size = incoming.size();
+        let slot = processes.for_body(size);
+        let call = slot.admit(incoming.is_socket(), size).await?;
         relay::relay(incoming, origin, call, slot).await
     }
 
-    /// Returns the slot of function `name`.
+    /// Returns the processes of function `name`.
     ///
     /// Errors: [`Error::NotFound`] if there is no such function, or it is disabled.
-    fn slot(&self, name: &str) -> Result<Arc<Slot>, Error> {
-        let known = self.slots.read().get(name).cloned();
-        if let Some(slot) = known
-            && slot.is_running()
+    fn processes(&self, name: &str) -> Result<Arc<Processes>, Error> {
+        let known = self.processes.read().get(name).cloned();
+        if let Some(known) = known
+            && known.is_running()
         {
-            return Ok(slot);
+            return Ok(known);
         }
         // While a function does not run, its settings may have been changed, or it may have been removed.
         let deployed = self.host.find(name).filter(|deployed| deployed.function.enabled);
-        let mut slots = self.slots.write();
+        let mut all = self.processes.write();
         let Some(deployed) = deployed else {
-            slots.remove(name);
+            all.remove(name);
             return Err(Error::NotFound);
         };
-        match slots.get(name) {
-            Some(slot) if slot.deployed == deployed => Ok(Arc::clone(slot)),
+        match all.get(name) {
+            Some(known) if *known.deployed() == deployed => Ok(Arc::clone(known)),
             _ => {
-                let slot = Slot::new(Arc::clone(&self.host), deployed);
-                slots.insert(name.to_owned(), Arc::clone(&slot));
-                Ok(slot)
+                let processes = Arc::new(Processes::new(&self.host, &deployed));
+                all.insert(name.to_owned(), Arc::clone(&processes));
+                Ok(processes)
             }
         }
     }
@@ -214,14 +217,14 @@ impl Inner {
     /// Makes the next call of each function that is `concerned`, or that imports `path`, start a new process, because
     /// that file has changed.
     pub(crate) fn renew(&self, concerned: &Concerned<'_>, path: &Path) {
-        for (name, slot) in self.slots.read().iter() {
+        for (name, processes) in self.processes.read().iter() {
             let is_concerned = match concerned {
                 Concerned::All => true,
                 Concerned::One(one) => one == name,
                 Concerned::None => false,
             };
-            if is_concerned || slot.imports(path) {
-                slot.renew();
+            if is_concerned || processes.imports(path) {
+                processes.renew();
             }
         }
     }

@@ -10,7 +10,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
 use crate::Inner;
-use crate::worker::{End, Slot};
+use crate::worker::{End, Processes, Slot};
 
 /// Counters by function and outcome.
 type Counters = Family<[(&'static str, String); 2], Counter>;
@@ -77,12 +77,13 @@ const READINGS: [Reading; 4] = [
 ];
 
 fn write(functions: &Inner, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let slots: Vec<Arc<Slot>> = functions.slots.read().values().cloned().collect();
+    let known: Vec<Arc<Processes>> = functions.processes.read().values().cloned().collect();
     for (name, help, read) in READINGS {
         let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-        for slot in &slots {
-            let labels = [("function", slot.deployed.name.as_str())];
-            metric.encode_family(&labels)?.encode_gauge(&read(slot))?;
+        for processes in &known {
+            let labels = [("function", processes.deployed().name.as_str())];
+            let all: usize = processes.slots().iter().map(|slot| read(slot)).sum();
+            metric.encode_family(&labels)?.encode_gauge(&all)?;
         }
     }
     Ok(())

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::Error;
 use crate::error::SB_ERROR_CODE;
 use crate::socket::{self, UpgradeRequest};
-use crate::worker::{self, Call, END_LIMIT, End, Failure, Slot};
+use crate::worker::{self, Call, END_LIMIT, End, Failure, LONGEST_SHORT, Slot};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
@@ -40,6 +40,7 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 
 /// How many processes a call is sent to at most, if they end before they read any of it.
 const MOST_PROCESSES: usize = 3;
+
 /// The caller of a function and the id of the call.
 pub(crate) struct Origin<'a> {
     /// The caller's address.
@@ -54,6 +55,7 @@ pub(crate) struct IncomingCall {
     /// Without the body.
     request: poem::Request,
     body: worker::Body,
+    upload: Upload,
     upgrade: Option<UpgradeRequest>,
 }
 
@@ -62,11 +64,14 @@ impl IncomingCall {
     pub(crate) async fn receive(mut request: poem::Request) -> Self {
         let mut body = worker::Body::from(request.take_body());
         body.begin().await;
-        if !request.headers().contains_key(CONTENT_LENGTH) {
-            body.gather().await;
+        let upload = Upload::of(request.headers(), request.method(), !body.is_end_stream());
+        match upload {
+            Upload::Nothing => {}
+            Upload::Length(length) => body.announce(length),
+            Upload::Chunks => body.gather().await,
         }
         let upgrade = UpgradeRequest::of(&request);
-        Self { request, body, upgrade }
+        Self { request, body, upload, upgrade }
     }
 
     /// Reports whether the caller asks for a WebSocket.
@@ -74,12 +79,12 @@ impl IncomingCall {
         self.upgrade.is_some()
     }
 
-    /// Returns the size of its body in bytes; `None` if that is not announced and the body does not end with its first part.
+    /// Returns the size of its body in bytes; `None` if that is not announced and the body has not arrived completely.
     pub(crate) fn size(&self) -> Option<u64> {
-        match Upload::of(self.request.headers(), self.request.method(), !self.body.is_end_stream()) {
+        match self.upload {
             Upload::Nothing => Some(0),
             Upload::Length(length) => Some(length),
-            Upload::Chunks => None,
+            Upload::Chunks => self.body.whole().map(|body| body.len() as u64),
         }
     }
 }
@@ -97,10 +102,10 @@ pub(crate) async fn relay(
 ) -> Result<Response, Error> {
     let limits = &slot.host.settings.limits;
     let begun = Instant::now();
-    let IncomingCall { request, mut body, upgrade } = incoming;
+    let IncomingCall { request, mut body, upload, upgrade } = incoming;
     let room = call.room().cloned();
     body.fill(room.clone());
-    let mut outgoing = outgoing(request, body, &origin, upgrade.is_some());
+    let mut outgoing = outgoing(request, body, upload, &origin, upgrade.is_some());
     let mut processes = 1;
     let sent = loop {
         let copy = CallCopy::of(&outgoing);
@@ -155,13 +160,13 @@ struct CallCopy {
 impl CallCopy {
     /// Returns the copy of `call`; `None` if its body has not arrived completely, or is long.
     fn of(call: &Request<worker::Body>) -> Option<Self> {
-        let body = call.body().short()?;
+        let body = call.body().whole().filter(|body| body.len() <= LONGEST_SHORT)?;
         let (method, target, headers) = (call.method().clone(), call.uri().clone(), call.headers().clone());
         Some(Self { method, target, headers, body })
     }
 
     fn into_request(self) -> Request<worker::Body> {
-        let mut call = Request::new(poem::Body::from(self.body).into());
+        let mut call = Request::new(self.body.into());
         *call.method_mut() = self.method;
         *call.uri_mut() = self.target;
         *call.headers_mut() = self.headers;
@@ -173,12 +178,11 @@ impl CallCopy {
 fn outgoing(
     mut request: poem::Request,
     body: worker::Body,
+    upload: Upload,
     origin: &Origin<'_>,
     is_upgrade: bool,
 ) -> Request<worker::Body> {
     let mut headers = std::mem::take(request.headers_mut());
-    let has_body = !body.is_end_stream();
-    let upload = Upload::of(&headers, request.method(), has_body);
     remove_connection_headers(&mut headers);
     upload.announce(&mut headers);
     if is_upgrade {
@@ -282,6 +286,23 @@ fn mark_failure(headers: &mut HeaderMap) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_that_is_sent_again_is_the_same() {
+        let mut call = Request::new(worker::Body::from(Bytes::from("hello")));
+        *call.method_mut() = Method::PUT;
+        *call.uri_mut() = Uri::from_static("/hello?x=1");
+        for (name, value) in [("x-a", &b"one: two:"[..]), ("host", b"a:1"), ("x-a", b"\xe9\t"), ("x-b", b"")]
+        {
+            call.headers_mut().append(name, HeaderValue::from_bytes(value).unwrap());
+        }
+        let copy = CallCopy::of(&call).unwrap().into_request();
+        assert_eq!((copy.method(), copy.uri()), (call.method(), call.uri()));
+        assert_eq!(copy.headers(), call.headers());
+        assert_eq!(copy.body().whole().unwrap(), "hello");
+        let long = Request::new(worker::Body::from(Bytes::from(vec![0; LONGEST_SHORT + 1])));
+        assert!(CallCopy::of(&long).is_none());
+    }
 
     #[test]
     fn headers_of_the_connection_are_not_passed_on() {

@@ -63,7 +63,7 @@ async fn call_if_due(functions: &Inner, name: &str, every: Duration, take_call: 
 }
 
 async fn call(functions: &Inner, name: &str) -> Result<http::StatusCode, Error> {
-    let slot = functions.slot(name)?;
+    let processes = functions.processes(name)?;
     let key = functions.host.environment.get("SUPABASE_SERVICE_ROLE_KEY").map_or("", String::as_str);
     let request = Request::builder()
         .method(Method::POST)
@@ -73,7 +73,7 @@ async fn call(functions: &Inner, name: &str) -> Result<http::StatusCode, Error> 
         .body(BODY);
     let request_id = HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).map_err(|_| Error::NotFound)?;
     let origin = Origin { address: IpAddr::V4(Ipv4Addr::LOCALHOST), request_id: &request_id };
-    let response = functions.relay(request, origin, &slot).await?;
+    let response = functions.relay(request, origin, &processes).await?;
     let status = response.status();
     // The answer is read to its end, so that the connection can be reused for another call.
     let _ = response.into_body().into_bytes_limit(LONGEST_ANSWER).await;

@@ -7,6 +7,7 @@ mod import_map;
 mod imports;
 mod output;
 mod process;
+mod processes;
 mod room;
 mod slot;
 
@@ -29,6 +30,7 @@ use crate::settings::Limits;
 
 pub(crate) use connection::{Body, Connection, Failure};
 pub(crate) use connections::Connections;
+pub(crate) use processes::{LONGEST_SHORT, Processes};
 pub(crate) use slot::{Call, Host, Slot};
 
 use backoff::Progress;

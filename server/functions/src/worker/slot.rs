@@ -1,4 +1,4 @@
-//! One function: its process if it runs, its running and waiting calls, and when it may be restarted.
+//! One of the processes of a function: whether it runs, its running and waiting calls, and when it may be restarted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -26,9 +26,6 @@ use crate::watch::FileWatcher;
 
 /// The longest time that a call waits for a restart. If it would take longer, the call is refused.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// The part of a function's memory that may be filled with the bodies of its calls.
-const BODY_PART: u64 = 4;
 
 /// The state that all functions share.
 pub(crate) struct Host {
@@ -88,7 +85,7 @@ impl Host {
     }
 }
 
-/// One function.
+/// A process of a function, whether or not it runs.
 pub(crate) struct Slot {
     pub(crate) host: Arc<Host>,
     pub(crate) deployed: DeployedFunction,
@@ -140,11 +137,12 @@ impl Drop for Call {
 }
 
 impl Slot {
-    pub(crate) fn new(host: Arc<Host>, deployed: DeployedFunction) -> Arc<Self> {
+    /// Returns a slot whose process has one of so many parts of its memory for the bodies of its calls.
+    pub(super) fn new(host: Arc<Host>, deployed: DeployedFunction, body_part: u64) -> Arc<Self> {
         let limits = &host.settings.limits;
         let permits = FairSemaphore::new(limits.concurrency, limits.queue);
         let sockets = FairSemaphore::new(limits.sockets, 0);
-        let bodies = usize::try_from(limits.memory.0 / BODY_PART / UNIT).unwrap_or(usize::MAX);
+        let bodies = usize::try_from(limits.memory.0 / body_part / UNIT).unwrap_or(usize::MAX);
         let bodies = FairSemaphore::new(bodies, limits.queue).in_halves();
         host.metrics.begin(&deployed.name);
         Arc::new(Self {
@@ -190,7 +188,6 @@ impl Slot {
         let limit = self.host.settings.limits.request;
         // Of an unknown size, the first unit is taken, and the others as they arrive.
         let units = match size {
-            Some(size) if size <= UNIT => 0,
             Some(size) => usize::try_from(size / UNIT).unwrap_or(usize::MAX),
             None => 1,
         };

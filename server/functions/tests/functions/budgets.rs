@@ -21,8 +21,20 @@ Deno.serve(async (request) => {
   return Deno.upgradeWebSocket(request).response
 })";
 
+/// Parses bodies, and answers calls of `/held` after one of `/open`.
+const PARSE: &str = r"
+let open
+const opened = new Promise((resolve) => (open = resolve))
+Deno.serve(async (request) => {
+  if (request.url.endsWith('/open')) open()
+  const values = await request.json()
+  if (request.url.endsWith('/held')) await opened
+  return new Response(`${values.length} values`)
+})";
+
 async fn echo() -> (Project, SocketAddr) {
-    let project = Project::with(&[("echo/index.ts", ECHO), ("length/index.ts", LENGTH)], |settings| {
+    let files = [("echo/index.ts", ECHO), ("length/index.ts", LENGTH), ("parse/index.ts", PARSE)];
+    let project = Project::with(&files, |settings| {
         // Longer than the test, so that nobody gives up.
         settings.limits = Limits { request: 5 * PATIENCE, boot: PATIENCE, ..Limits::default() };
     })
@@ -160,5 +172,58 @@ async fn large_bodies_of_one_network_do_not_end_the_process_of_all() {
         assert!(answer.ends_with(&LARGE.to_string()) || answer.contains("WORKER_LIMIT"), "{answer}");
     }
     assert!(exchange(address, &chunked).await.ends_with(&LARGE.to_string()));
+    project.functions.stop().await;
+}
+
+/// Returns a call of a path of the function `parse`, with so many objects in an array: three bytes, of which V8 makes 64.
+fn objects(path: &str, client: &str, number: usize) -> String {
+    let body = format!("[{}0]", "{},".repeat(number - 1));
+    let path = format!("parse{path}");
+    format!("{}{body}", head_of(&path, client, &format!("Content-Length: {}", body.len())))
+}
+
+/// Waits until so many calls of the function `parse` are under way.
+async fn under_way(project: &Project, number: usize) {
+    let begun = async {
+        while project.calls_under_way("parse") < number {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, begun).await.expect("calls that have begun");
+}
+
+#[tokio::test]
+async fn what_a_function_makes_of_a_long_body_ends_no_call_with_a_short_one() {
+    let (project, address) = echo().await;
+    assert!(exchange(address, &objects("", "192.0.2.2", 3)).await.ends_with("3 values"));
+    let held = tokio::spawn(async move { exchange(address, &objects("/held", "192.0.2.2", 5)).await });
+    under_way(&project, 1).await;
+    let refused = exchange(address, &objects("", "192.0.2.1", 5 << 20)).await;
+    assert!(refused.contains("WORKER_RESOURCE_LIMIT"), "{refused}");
+    assert!(exchange(address, &objects("/open", "192.0.2.2", 1)).await.ends_with("1 values"));
+    assert!(held.await.unwrap().ends_with("5 values"));
+    let number = 100 << 10;
+    let long = exchange(address, &objects("", "192.0.2.1", number)).await;
+    assert!(long.ends_with(&format!("{number} values")), "{long}");
+    project.functions.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_function_makes_of_many_short_bodies_does_not_end_its_process() {
+    const NUMBER: usize = 21 << 10;
+    let (project, address) = echo().await;
+    assert!(exchange(address, &objects("", "192.0.2.2", 3)).await.ends_with("3 values"));
+    let held = tokio::spawn(async move {
+        let calls = ["192.0.2.1", "192.0.2.3"].map(|client| objects("/held", client, NUMBER));
+        join_all((0..2 * CROWD).map(|number| exchange(address, &calls[number % 2]))).await
+    });
+    under_way(&project, 16).await;
+    for _ in 0..20 {
+        assert!(exchange(address, &objects("", "192.0.2.2", 3)).await.ends_with("3 values"));
+    }
+    assert!(exchange(address, &objects("/open", "192.0.2.2", 1)).await.ends_with("1 values"));
+    for answer in held.await.unwrap() {
+        assert!(answer.ends_with(&format!("{NUMBER} values")), "{answer}");
+    }
     project.functions.stop().await;
 }

@@ -9,10 +9,8 @@ use futures_util::FutureExt as _;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
+use crate::worker::processes::LONGEST_SHORT;
 use crate::worker::room::Room;
-
-/// The maximum number of bytes of a [`Body::short`] body, and the number after which [`Body::gather`] ends.
-const LONGEST_SHORT: usize = 64 << 10;
 
 /// The body of a call.
 #[derive(Debug)]
@@ -42,14 +40,24 @@ impl Body {
         }
     }
 
-    /// Returns the whole body if it has arrived and is short.
-    pub(crate) fn short(&self) -> Option<Bytes> {
-        let bytes = match &self.first {
-            None => Bytes::new(),
-            Some(Ok(frame)) => frame.data_ref()?.clone(),
-            Some(Err(_)) => return None,
-        };
-        (self.rest.is_end_stream() && bytes.len() <= LONGEST_SHORT).then_some(bytes)
+    /// Notes its announced `length`: if its first part has as many bytes, that is all, which streams do not say.
+    pub(crate) fn announce(&mut self, length: u64) {
+        let first = self.first.as_ref().and_then(|first| first.as_ref().ok()?.data_ref());
+        if first.is_some_and(|first| first.len() as u64 == length) {
+            self.rest = poem::Body::empty().into();
+        }
+    }
+
+    /// Returns the whole body if it is known to have arrived.
+    pub(crate) fn whole(&self) -> Option<Bytes> {
+        if !self.rest.is_end_stream() {
+            return None;
+        }
+        match &self.first {
+            None => Some(Bytes::new()),
+            Some(Ok(frame)) => frame.data_ref().cloned(),
+            Some(Err(_)) => None,
+        }
     }
 
     /// Takes what has arrived in the meantime, up to about [`LONGEST_SHORT`], so that the end of a short body is known
@@ -86,6 +94,13 @@ impl Body {
             }
         };
         self.first = Some(failure.map_or_else(|| Ok(Frame::data(gathered.freeze())), Err));
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(whole: Bytes) -> Self {
+        let first = (!whole.is_empty()).then(|| Ok(Frame::data(whole)));
+        Self { first, rest: poem::Body::empty().into(), room: None }
     }
 }
 
