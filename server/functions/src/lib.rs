@@ -118,7 +118,8 @@ impl Functions {
     pub fn endpoint(&self) -> impl Endpoint<Output = Response> + use<> {
         let inner = Arc::clone(&self.0);
         endpoint::make(move |request| {
-            let inner = Arc::clone(&inner);
+            // Boxed because it is moved through many futures, each of which would have room for it.
+            let (inner, request) = (Arc::clone(&inner), Box::new(request));
             async move { Ok::<_, poem::Error>(inner.answer(request).await) }
         })
     }
@@ -143,7 +144,7 @@ impl Functions {
 }
 
 impl Inner {
-    async fn answer(&self, request: Request) -> Response {
+    async fn answer(&self, request: Box<Request>) -> Response {
         // If no function can answer the preflight, the server does, so that scripts can read the refusal that follows.
         let preflight = gateway::preflight(&request);
         match self.call(request).await {
@@ -152,7 +153,7 @@ impl Inner {
         }
     }
 
-    async fn call(&self, mut request: Request) -> Result<Response, Error> {
+    async fn call(&self, mut request: Box<Request>) -> Result<Response, Error> {
         let processes = self.processes(name(request.uri().path()))?;
         if !METHODS.contains(request.method()) {
             return Err(Error::Method);
@@ -176,7 +177,7 @@ impl Inner {
 
     pub(crate) async fn relay(
         &self,
-        request: Request,
+        request: Box<Request>,
         origin: Origin<'_>,
         processes: &Processes,
     ) -> Result<Response, Error> {

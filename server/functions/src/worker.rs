@@ -18,7 +18,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use http::HeaderMap;
+use http::StatusCode;
+use http::response::Parts;
 use parking_lot::Mutex;
 use telemetry::Usage;
 use tokio::process::{Child, ChildStdin};
@@ -174,9 +175,11 @@ impl Worker {
         }
     }
 
-    /// Reports whether an answer with `headers` says that the call has not begun.
-    pub(crate) fn has_not_begun(&self, headers: &HeaderMap) -> bool {
-        headers.get(NOT_BEGUN).is_some_and(|id| id == self.id.as_str())
+    /// Reports whether an answer with this head says that the call has not begun.
+    pub(crate) fn has_not_begun(&self, head: &Parts) -> bool {
+        // The status alone says it of nearly all answers, without a search.
+        head.status == StatusCode::SERVICE_UNAVAILABLE
+            && head.headers.get(NOT_BEGUN).is_some_and(|id| id == self.id.as_str())
     }
 
     /// Reports whether it should have ended after an error, but has not.

@@ -106,9 +106,9 @@ impl Connection {
     }
 
     /// Sends `call` and waits for the head of its answer.
-    pub(super) async fn exchange(mut self, call: Request<Body>) -> Result<(Parts, Self), Failure> {
+    pub(super) async fn exchange(mut self, call: Box<Request<Body>>) -> Result<(Parts, Self), Failure> {
         self.has_upload = !call.body().is_end_stream();
-        let mut answer = pin!(self.sender.try_send_request(call));
+        let mut answer = pin!(self.sender.try_send_request(*call));
         let driver = &mut self.driver;
         let answered = std::future::poll_fn(|context| {
             driver.drive(context);

@@ -33,24 +33,24 @@ impl Connections {
     /// Errors: [`Failure`].
     pub(crate) async fn send(
         &self,
-        call: Request<Body>,
+        call: Box<Request<Body>>,
         deadline: Instant,
     ) -> Result<(Parts, Connection), Failure> {
         timeout_at(deadline, self.send_on_any(call)).await.map_err(|_| Failure::Late)?
     }
 
     /// Sends `call` on the first idle connection that is still open, else on a new one.
-    async fn send_on_any(&self, mut call: Request<Body>) -> Result<(Parts, Connection), Failure> {
+    async fn send_on_any(&self, mut call: Box<Request<Body>>) -> Result<(Parts, Connection), Failure> {
         while let Some(connection) = self.take() {
             match connection.exchange(call).await {
-                Err(Failure::Unsent(unsent)) => call = *unsent,
+                Err(Failure::Unsent(unsent)) => call = unsent,
                 outcome => return outcome,
             }
         }
         // Boxed because it is rare, and every call moves the whole future.
         match Box::pin(Connection::open(&self.calls)).await {
             Ok(connection) => connection.exchange(call).await,
-            Err(_) => Err(Failure::Unsent(Box::new(call))),
+            Err(_) => Err(Failure::Unsent(call)),
         }
     }
 
@@ -64,7 +64,7 @@ impl Connections {
 
     /// Sends the worker the command `order` and waits until it is done.
     pub(super) async fn order(&self, order: &'static str) -> Result<(), Failure> {
-        let mut call = Request::new(poem::Body::empty().into());
+        let mut call = Box::new(Request::new(poem::Body::empty().into()));
         *call.uri_mut() = Uri::from_static(order);
         call.headers_mut().insert(HOST, HeaderValue::from_static("worker"));
         // A separate connection, which is closed afterwards.
@@ -98,8 +98,8 @@ mod tests {
         Instant::now() + Duration::from_secs(60)
     }
 
-    fn call() -> Request<Body> {
-        Request::new(poem::Body::empty().into())
+    fn call() -> Box<Request<Body>> {
+        Box::new(Request::new(poem::Body::empty().into()))
     }
 
     /// Reads a call up to the end of its head.
@@ -259,7 +259,7 @@ mod tests {
             let endless =
                 futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>(Bytes::from_static(&[0; 64])));
             let call = Request::post("/").body(poem::Body::from_bytes_stream(endless).into()).unwrap();
-            let (head, _) = connections.send(call, soon()).await.unwrap();
+            let (head, _) = connections.send(Box::new(call), soon()).await.unwrap();
             assert_eq!(head.status, 200);
         }
         answering.join().unwrap();
