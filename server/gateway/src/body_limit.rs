@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use fairness::{FairSemaphore, Network, Permit};
+use fairness::{HeldMemory, Memory, Network};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use http::header::{CONTENT_LENGTH, RETRY_AFTER, TRANSFER_ENCODING};
 use http::{HeaderValue, StatusCode, Version};
@@ -22,7 +22,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// Bytes per second that a body must have, not counting one pause: less than the slowest connection in use today, but
 /// enough to stop a client that holds a connection open by sending a byte from time to time.
 const MIN_RATE: u32 = 512;
-/// The unit of the memory for bodies, in bytes. A body up to this size is not counted: the number of requests is limited,
+/// The unit of the memory for bodies, in bytes. A body of up to this size is not counted: the number of requests is limited,
 /// and most have less.
 pub(crate) const UNIT: u64 = 16 << 10;
 
@@ -35,52 +35,28 @@ const BROKEN: u8 = 3;
 /// There is no memory left for it.
 const NO_MEMORY: u8 = 4;
 
-/// Returns the memory for bodies: a semaphore with a permit for each [`UNIT`].
-pub(crate) fn memory(size: ::settings::Bytes) -> FairSemaphore {
-    FairSemaphore::new(usize::try_from(size.0 / UNIT).unwrap_or(usize::MAX), 0)
+/// Returns the memory for bodies.
+pub(crate) fn memory(size: ::settings::Bytes) -> Memory {
+    Memory::new(usize::try_from(size.0).unwrap_or(usize::MAX), UNIT as usize)
 }
 
 /// The memory for bodies, in the extensions of requests to a service that streams bodies: for the few that it keeps.
 #[derive(Clone)]
-pub struct BodyMemory {
-    memory: FairSemaphore,
-    network: Option<Network>,
-}
-
-/// Memory that a body takes, which is free again when this is dropped.
-#[derive(Default)]
-pub struct HeldMemory {
-    permit: Option<Permit>,
-    /// Up to how many bytes it is held.
-    counted: u64,
-}
+pub struct BodyMemory(Memory);
 
 impl BodyMemory {
-    pub(crate) fn new(memory: &FairSemaphore, network: Option<Network>) -> Self {
-        Self { memory: memory.clone(), network }
+    pub(crate) fn new(memory: &Memory, network: Option<Network>) -> Self {
+        Self(memory.of(network))
     }
 
     /// Makes `held` enough for `size` bytes; reports whether there was as much.
     pub fn hold(&self, size: u64, held: &mut HeldMemory) -> bool {
-        while held.counted < size {
-            let is_taken = match held.permit.as_mut() {
-                Some(permit) => permit.grow(1),
-                None => {
-                    held.permit = self.memory.try_acquire(self.network);
-                    held.permit.is_some()
-                }
-            };
-            if !is_taken {
-                return false;
-            }
-            held.counted += UNIT;
-        }
-        true
+        self.0.hold(usize::try_from(size).unwrap_or(usize::MAX), held)
     }
 }
 
 /// The memory for bodies, and the network whose share of it a request takes.
-pub(crate) type Memory<'a> = (&'a FairSemaphore, Option<Network>);
+pub(crate) type SharedMemory<'a> = (&'a Memory, Option<Network>);
 
 /// The outcome of reading a body, set by [`WatchedBody`]. It holds the body's memory until the request is answered.
 pub(crate) struct BodyWatch(Option<Arc<Outcome>>);
@@ -116,7 +92,7 @@ pub(crate) struct TooLarge;
 pub(crate) fn apply(
     request: &mut Request,
     limit: u64,
-    memory: Option<Memory<'_>>,
+    memory: Option<SharedMemory<'_>>,
 ) -> Result<BodyWatch, TooLarge> {
     let headers = request.headers();
     if headers.contains_key(TRANSFER_ENCODING) {
@@ -138,7 +114,7 @@ pub(crate) fn apply(
     }
 }
 
-fn watch(request: &mut Request, limit: u64, memory: Option<Memory<'_>>) -> BodyWatch {
+fn watch(request: &mut Request, limit: u64, memory: Option<SharedMemory<'_>>) -> BodyWatch {
     let outcome = Arc::new(Outcome::default());
     let chunks = Box::pin(request.take_body().into_bytes_stream());
     let incoming = WatchedBody {
@@ -198,9 +174,8 @@ impl WatchedBody {
     /// Takes memory for what has been received; reports whether there was as much.
     fn take_memory(&mut self) -> bool {
         match &self.memory {
-            // The first unit of each is not counted.
             Some(memory) if self.received > UNIT => {
-                memory.hold(self.received - UNIT, &mut self.outcome.memory.lock())
+                memory.hold(self.received, &mut self.outcome.memory.lock())
             }
             _ => true,
         }

@@ -30,12 +30,12 @@ mod trace;
 
 use std::sync::{Arc, Once};
 
-use fairness::FairSemaphore;
+use fairness::Memory;
 use poem::{Endpoint, Response};
 use telemetry::Tracer;
 use tokens::Keys;
 
-pub use body_limit::{BodyMemory, HeldMemory};
+pub use body_limit::BodyMemory;
 pub use caller::{Bearer, BearerSource, Caller};
 pub use coding::accepts_coding;
 pub use connections::HeldConnection;
@@ -74,7 +74,7 @@ struct Inner {
     request_limits: Arc<RequestLimits>,
     connections: Connections,
     /// The memory for bodies, in units of [`body_limit::UNIT`].
-    body_memory: FairSemaphore,
+    body_memory: Memory,
     nodes: Nodes,
     /// `None` if requests are not traced.
     tracer: Option<Tracer>,

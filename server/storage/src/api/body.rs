@@ -3,8 +3,9 @@
 
 use std::ops::RangeInclusive;
 
+use fairness::HeldMemory;
 use futures_util::StreamExt as _;
-use gateway::{BodyMemory, HeldMemory};
+use gateway::BodyMemory;
 use poem::Request;
 use poem::http::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
