@@ -308,12 +308,13 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     const name = `${SCHEMA}.${table}`
     await sql(`create table ${name} (id int primary key); grant select on ${name} to anon`)
     const wire = await wires.add()
-    const room = unique('room')
+    // Two rooms, since other tests that publish tables renew the subscriptions of the first.
+    const [early, room] = [unique('early'), unique('room')]
     const config = { postgres_changes: [{ event: '*', schema: SCHEMA, table }] }
-    await wire.mustJoin(room, config)
-    expect(await wire.system(room)).toEqual(
+    await wire.mustJoin(early, config)
+    expect(await wire.system(early)).toEqual(
       unsubscribed(
-        room,
+        early,
         expect.stringContaining(
           'Unable to subscribe to changes with given parameters. Please check Realtime is enabled for the given connect parameters: [event: *, schema: rt_rows, table: later',
         ),
@@ -342,8 +343,8 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     beforeAll(async () => {
       await published(
         table,
-        'id int primary key, name text, yes bool, secret text, twice int generated always as (id * 2) stored',
-        `revoke all on ${SCHEMA}.${table} from anon; grant select (id, name, yes, twice) on ${SCHEMA}.${table} to anon`,
+        'id int primary key, name text, yes bool, secret text',
+        `revoke all on ${SCHEMA}.${table} from anon; grant select (id, name, yes) on ${SCHEMA}.${table} to anon`,
       )
     })
 
@@ -370,7 +371,6 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     test.for<[string, string[]]>([
       ['nope=eq.1', [unfit, 'Exception: ERROR', 'invalid column for filter nope']],
       ['secret=eq.1', [unfit, 'invalid column for filter secret']],
-      ['twice=eq.2', [unfit, 'invalid column for filter twice: it is generated']],
       ['id=eq.x', [unfit, 'Exception: ERROR', 'invalid input syntax for type integer: "x"']],
       [`id=in.(${'1,'.repeat(100)}1)`, [unfit, 'too many values for `in` filter. Maximum 100']],
       ['id=like.1%', [unfit, 'operator like requires a text-compatible column type, got integer']],

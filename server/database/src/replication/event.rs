@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{BufMut as _, Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
@@ -208,6 +208,24 @@ impl Tuple {
             Value::Text(text) => Some(self.body.slice_ref(text)),
             Value::Null | Value::Unchanged => None,
         }
+    }
+
+    /// Returns a tuple with the values of this one, and `more` after them.
+    #[must_use]
+    pub fn extended(&self, more: &[Value<'_>]) -> Self {
+        let mut body = BytesMut::from(&*self.body);
+        for value in more {
+            match value {
+                Value::Null => body.put_u8(b'n'),
+                Value::Unchanged => body.put_u8(b'u'),
+                Value::Text(text) => {
+                    body.put_u8(b't');
+                    body.put_u32(text.len() as u32);
+                    body.put_slice(text);
+                }
+            }
+        }
+        Self { count: self.count + more.len() as u16, body: body.freeze() }
     }
 
     /// Returns the size of the values in bytes, including the header of each value.

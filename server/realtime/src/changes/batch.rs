@@ -1,5 +1,6 @@
 //! A batch of row changes: first evaluated, then delivered.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use crate::protocol::Version;
 use crate::socket::frame::Frame;
 
 /// A change of a row.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct RowChange {
     pub(crate) relation: Arc<Relation>,
     pub(crate) kind: Kind,
@@ -55,6 +56,11 @@ impl RowChange {
         new.chain(old.map(move |tuple| NumberedRow { number: old_row(number), tuple, before: None }))
     }
 
+    /// Reports whether only the replica identity is known of row `row` of the change with the number `number`.
+    pub(super) const fn has_key_alone(&self, number: usize, row: usize) -> bool {
+        row == old_row(number) && matches!(self.old, Some(OldTuple::Key(_)))
+    }
+
     /// Returns the number of the row that filters are applied to: the new one, or the old one of a deletion.
     pub(super) const fn filtered_row(&self, number: usize) -> usize {
         match self.kind {
@@ -64,19 +70,22 @@ impl RowChange {
     }
 }
 
-/// The readers of the changes of a batch.
-pub(crate) struct DeliveryPlan(Vec<(TableBatch, Evaluation)>);
+/// The changes of a batch, and their readers.
+pub(crate) struct DeliveryPlan<'a> {
+    rows: Cow<'a, [RowChange]>,
+    tables: Vec<(TableBatch, Evaluation)>,
+}
 
 /// Decides who gets which of `rows`. Queries that take too long are given up at the last attempt. `budget` is the batch's,
 /// for all attempts.
 ///
 /// Errors: the database is not available.
-pub(crate) async fn plan(
+pub(crate) async fn plan<'a>(
     changes: &Changes,
-    rows: &[RowChange],
+    rows: &'a [RowChange],
     is_last_attempt: bool,
     budget: &SlowBudget,
-) -> Result<DeliveryPlan, Error> {
+) -> Result<DeliveryPlan<'a>, Error> {
     let mut by_table: Vec<(Arc<Relation>, Vec<usize>)> = Vec::new();
     for (number, row) in rows.iter().enumerate() {
         match by_table.iter_mut().find(|(relation, _)| Arc::ptr_eq(relation, &row.relation)) {
@@ -84,28 +93,37 @@ pub(crate) async fn plan(
             None => by_table.push((Arc::clone(&row.relation), vec![number])),
         }
     }
+    let mut rows = Cow::Borrowed(rows);
     let mut tables = Vec::with_capacity(by_table.len());
-    for (relation, numbers) in by_table {
+    for (mut relation, numbers) in by_table {
         let Some(audience) = changes.audiences.of(relation.oid) else { continue };
         let Some(xid) = numbers.first().map(|number| rows[*number].xid) else { continue };
-        let Some(table) = changes.catalog.table(&changes.database, &relation, xid).await? else { continue };
+        let known = changes.catalog.table(&changes.database, &relation, xid).await?;
+        let Some((table, generated)) = known else { continue };
+        if let Some(generated) = generated {
+            let completed = generated.complete(changes, &rows, &numbers, is_last_attempt).await?;
+            for (number, completed) in numbers.iter().zip(completed) {
+                rows.to_mut()[*number] = completed;
+            }
+            relation = Arc::clone(&generated.relation);
+        }
         let shared = queries::shared_columns(&relation, &table);
         let old_rows_bypass_rls = changes.old_rows_bypass_rls;
         let batch = TableBatch { relation, table, shared, audience, numbers, old_rows_bypass_rls };
         let evaluation =
-            Evaluator { changes, rows, batch: &batch, is_last_attempt, budget }.evaluate().await?;
+            Evaluator { changes, rows: &rows, batch: &batch, is_last_attempt, budget }.evaluate().await?;
         tables.push((batch, evaluation));
     }
-    Ok(DeliveryPlan(tables))
+    Ok(DeliveryPlan { rows, tables })
 }
 
-impl DeliveryPlan {
-    /// Sends the messages, in the order of `rows`, and returns their number.
-    pub(crate) async fn deliver(&self, rows: &[RowChange]) -> u64 {
-        let mut next = vec![0; self.0.len()];
+impl DeliveryPlan<'_> {
+    /// Sends the messages, in the order of the changes, and returns their number.
+    pub(crate) async fn deliver(&self) -> u64 {
+        let mut next = vec![0; self.tables.len()];
         let mut deliveries = 0;
-        for (number, row) in rows.iter().enumerate() {
-            for ((batch, evaluation), next) in self.0.iter().zip(&mut next) {
+        for (number, row) in self.rows.iter().enumerate() {
+            for ((batch, evaluation), next) in self.tables.iter().zip(&mut next) {
                 if batch.numbers.get(*next) == Some(&number) {
                     deliveries += batch.deliver(*next, row, evaluation);
                     *next += 1;
@@ -145,7 +163,7 @@ impl TableBatch {
         let filtered = change.filtered_row(number);
         let Some(row) = change.numbered(number).find(|row| row.number == filtered) else { return Vec::new() };
         let values = row.values();
-        let has_key_alone = change.kind == Kind::Delete && matches!(change.old, Some(OldTuple::Key(_)));
+        let has_key_alone = change.has_key_alone(number, filtered);
         let position = |name: &str| {
             let position = self.relation.columns.iter().position(|column| column.name == name)?;
             let is_there = !has_key_alone || self.relation.columns[position].is_key;
@@ -395,11 +413,11 @@ impl<'a> TextCache<'a> {
 }
 
 /// Returns the number of the row after a change.
-const fn new_row(change: usize) -> usize {
+pub(super) const fn new_row(change: usize) -> usize {
     change * 2
 }
 
 /// Returns the number of the row before a change.
-const fn old_row(change: usize) -> usize {
+pub(super) const fn old_row(change: usize) -> usize {
     change * 2 + 1
 }

@@ -7,6 +7,7 @@ use database::replication::Relation;
 use database::{Database, Error};
 use parking_lot::Mutex;
 
+use super::generated::{self, Generated};
 use super::queries;
 use super::table::{self, RoleRights, Table};
 
@@ -19,9 +20,12 @@ pub(crate) struct Catalog {
 #[derive(Debug, Default)]
 struct CatalogCache {
     /// By OID, with the relation that the stream had then: another one means that the table may have changed.
-    tables: HashMap<u32, (Arc<Relation>, Option<Arc<Table>>)>,
+    tables: HashMap<u32, (Arc<Relation>, Option<Known>)>,
     rights: HashMap<(u32, Box<str>), Arc<RoleRights>>,
 }
+
+/// A table, and the columns that have to be computed, if there are any.
+type Known = (Arc<Table>, Option<Arc<Generated>>);
 
 impl Catalog {
     /// Returns the table of `relation`, as transaction `xid` left it or later; `None` if it is gone.
@@ -32,19 +36,25 @@ impl Catalog {
         database: &Database,
         relation: &Arc<Relation>,
         xid: u32,
-    ) -> Result<Option<Arc<Table>>, Error> {
-        if let Some((seen, table)) = self.cache.lock().tables.get(&relation.oid)
+    ) -> Result<Option<Known>, Error> {
+        if let Some((seen, known)) = self.cache.lock().tables.get(&relation.oid)
             && Arc::ptr_eq(seen, relation)
         {
-            return Ok(table.clone());
+            return Ok(known.clone());
         }
         // Changes of rights and row-level security by the transaction apply to its own rows, too.
         queries::await_visibility(database, &HashSet::from([xid])).await?;
-        let table = table::load(database, relation.oid).await?.map(Arc::new);
+        let known = match table::load(database, relation.oid).await? {
+            Some(table) => {
+                let generated = generated::load(database, &table, relation).await?.map(Arc::new);
+                Some((Arc::new(table), generated))
+            }
+            None => None,
+        };
         let mut cache = self.cache.lock();
         cache.rights.retain(|(oid, _), _| *oid != relation.oid);
-        cache.tables.insert(relation.oid, (Arc::clone(relation), table.clone()));
-        Ok(table)
+        cache.tables.insert(relation.oid, (Arc::clone(relation), known.clone()));
+        Ok(known)
     }
 
     /// Returns what `role` may see of a table.

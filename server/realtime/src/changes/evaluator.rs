@@ -8,7 +8,7 @@ use database::Error;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 
 use super::batch::{RowChange, TableBatch};
-use super::queries::{self, NumberedRow, Values, is_slow, is_temporary};
+use super::queries::{self, NumberedRow, Values};
 use super::slow_filters::SlowBudget;
 use super::subscriptions::Principal;
 use super::table::{RoleRights, Table};
@@ -167,7 +167,7 @@ impl Evaluator<'_> {
 
     /// Reports whether another attempt would not help, or this was the last one.
     fn gives_up(&self, error: &Error) -> bool {
-        !is_temporary(error) || (self.is_last_attempt && is_slow(error))
+        queries::gives_up(error, self.is_last_attempt)
     }
 
     /// Logs an error about the table.

@@ -46,14 +46,22 @@ pub(super) fn is_slow(error: &Error) -> bool {
         || error.server().is_some_and(|refusal| refusal.code == "57014")
 }
 
+/// Reports whether another attempt would not help after this error, or there is none.
+pub(super) fn gives_up(error: &Error, is_last_attempt: bool) -> bool {
+    !is_temporary(error) || (is_last_attempt && is_slow(error))
+}
+
 /// A column of a relation that the table still has: its index in the relation and in the table.
 pub(super) type SharedColumn = (usize, usize);
 
-/// Returns the columns of a relation that the table still has.
+/// Returns the columns of a relation that the table still has, in the table's order.
 pub(super) fn shared_columns(relation: &Relation, table: &Table) -> Vec<SharedColumn> {
     let of_table = |name: &str| table.columns.iter().position(|column| column.name == name);
     let columns = relation.columns.iter().enumerate();
-    columns.filter_map(|(index, column)| Some((index, of_table(&column.name)?))).collect()
+    let shared = columns.filter_map(|(index, column)| Some((index, of_table(&column.name)?)));
+    let mut shared: Vec<SharedColumn> = shared.collect();
+    shared.sort_unstable_by_key(|(_, column)| *column);
+    shared
 }
 
 /// A row with the number by which its results are found.
@@ -202,12 +210,12 @@ pub(super) async fn passed(
 }
 
 /// Returns a read-only transaction with one statement.
-fn query(sql: String, parameters: Vec<Parameter<'_>>, limit: Duration) -> Transaction<'_> {
+pub(super) fn query(sql: String, parameters: Vec<Parameter<'_>>, limit: Duration) -> Transaction<'_> {
     Transaction::anonymous().read_only().on_primary().timeout(limit).statement(sql, parameters)
 }
 
 /// Appends the rows as the relation `r`: their number (`n`) and the texts of their columns (`c0`, `c1`, …).
-fn push_rows(sql: &mut String, columns: usize) {
+pub(super) fn push_rows(sql: &mut String, columns: usize) {
     sql.push_str(" from json_to_recordset($1::json) as r(n int");
     for index in 0..columns {
         let _ = write!(sql, ", c{index} text");
@@ -316,6 +324,10 @@ pub(super) async fn visible(
 ) -> Result<HashSet<usize>, Error> {
     let keys = shared.iter().copied().filter(|(_, column)| table.columns[*column].is_key);
     let keys: Vec<SharedColumn> = keys.collect();
+    // A publication may leave out columns of the key, and no other row may stand in for one that cannot be found.
+    if keys.len() < table.columns.iter().filter(|column| column.is_key).count() {
+        return Ok(HashSet::new());
+    }
     let mut sql = String::from("select r.n");
     push_rows(&mut sql, keys.len());
     sql.push_str(" where exists (select from ");

@@ -201,8 +201,8 @@ async fn check(database: &Database, table: &Table, mut condition: Condition) -> 
         return Err(refused(format!("invalid column for filter {}", condition.column)));
     };
     // It would never be passed.
-    if !column.is_streamed {
-        let reason = "it is generated, and Postgres tells of such values from version 18 on";
+    if !column.is_told {
+        let reason = "it is generated, and changes do not tell its values";
         return Err(refused(format!("invalid column for filter {}: {reason}", condition.column)));
     }
     let mut values: Vec<String> = match &condition.test {

@@ -35,9 +35,9 @@ pub(crate) struct Column {
     pub(crate) is_key: bool,
     /// Whether two values are equal if, and only if, their texts are.
     pub(crate) is_equal_by_text: bool,
-    /// Whether the stream has its values: those of generated columns only from Postgres 18 on, if the publication has
-    /// them.
-    pub(crate) is_streamed: bool,
+    /// Whether changes tell its values: they are in the stream, or are computed (`generated.rs`). It is not so for virtual
+    /// generated columns, and for stored ones before Postgres 18 of a table that is published with a list of columns.
+    pub(crate) is_told: bool,
 }
 
 impl Column {
@@ -90,8 +90,11 @@ pub(crate) async fn load(database: &Database, oid: u32) -> Result<Option<Table>,
              and coalesce(l.collisdeterministic, true) or b.typtype = 'e', \
            case when a.attcollation <> t.typcollation \
              then l.collnamespace::pg_catalog.regnamespace || '.' || pg_catalog.quote_ident(l.collname) end, \
-           a.attgenerated = '' or coalesce((select pg_catalog.to_jsonb(p) ->> 'pubgencols' = 's' \
-             from pg_catalog.pg_publication p where p.pubname = 'supabase_realtime'), false) \
+           a.attgenerated = '' or a.attgenerated = 's' and not exists ( \
+             select from pg_catalog.pg_publication p \
+             join pg_catalog.pg_publication_rel r on r.prpubid = p.oid \
+             where p.pubname = 'supabase_realtime' and r.prrelid = c.oid and r.prattrs is not null \
+               and pg_catalog.to_jsonb(p) ->> 'pubgencols' is distinct from 's') \
          from pg_catalog.pg_class c \
          join pg_catalog.pg_namespace n on n.oid = c.relnamespace \
          join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped \
@@ -122,7 +125,7 @@ fn column(row: &Row) -> Option<Column> {
         is_key: row.text(7)? == "t",
         is_equal_by_text: row.text(8)? == "t",
         collation: row.text(9).map(str::to_owned),
-        is_streamed: row.text(10)? == "t",
+        is_told: row.text(10)? == "t",
     })
 }
 

@@ -144,6 +144,21 @@ fn every_kind_of_message_is_decoded() {
 }
 
 #[test]
+fn values_can_be_appended() {
+    let mut decoder = Decoder::default();
+    let events = messages().into_iter().filter_map(|message| decoder.decode(message).unwrap());
+    let new = events.into_iter().find_map(|event| match event {
+        Event::Insert { new, .. } => Some(new),
+        _ => None,
+    });
+    let more = [Value::Text("ü".as_bytes()), Value::Null, Value::Unchanged];
+    let extended = new.unwrap().extended(&more);
+    assert_eq!(values(&extended), [&[Value::Text(b"1"), Value::Null][..], &more].concat());
+    let again = Tuple::from_bytes(extended.len() as u16, extended.as_bytes()).unwrap();
+    assert_eq!(values(&again), values(&extended));
+}
+
+#[test]
 fn a_repeated_description_replaces_the_first() {
     let mut decoder = Decoder::default();
     decoder.decode(table("t")).unwrap();

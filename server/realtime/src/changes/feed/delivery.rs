@@ -38,7 +38,7 @@ impl Feed {
                 error = failure => return Err(error),
                 () = stop.cancelled() => return Ok(ControlFlow::Break(())),
             };
-            metrics.deliveries.inc_by(plan.deliver(rows).await);
+            metrics.deliveries.inc_by(plan.deliver().await);
             let lag = OffsetDateTime::now_utc() - last.committed_at;
             metrics.lag_seconds.set(lag.as_seconds_f64());
         }
@@ -53,7 +53,7 @@ impl Feed {
     /// Decides who gets `rows`.
     ///
     /// Errors: those of the database, after several attempts.
-    async fn plan(&self, rows: &[RowChange]) -> Result<DeliveryPlan, Error> {
+    async fn plan<'a>(&self, rows: &'a [RowChange]) -> Result<DeliveryPlan<'a>, Error> {
         let changes = self.realtime.changes();
         let budget = SlowBudget::default();
         let mut attempt = 1;
