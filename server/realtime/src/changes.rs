@@ -14,6 +14,7 @@ mod feed;
 mod filter;
 mod generated;
 mod payload;
+mod prepared;
 mod queries;
 mod resolve;
 mod slow_filters;
@@ -22,4 +23,5 @@ mod table;
 
 pub(crate) use binding::{Bindings, Kind};
 pub(crate) use feed::{Feed, FeedState};
+pub(crate) use prepared::Prepared;
 pub(crate) use subscriptions::{Changes, Principal, Subscriber, Subscription};

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use fairness::HeldMemory;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::changes::Subscription;
+use crate::changes::{Prepared, Subscription};
 use crate::hub::{ChannelId, Topic};
 use crate::protocol::Reference;
 use crate::token::Access;
@@ -55,12 +55,14 @@ pub(crate) enum Notice {
     Disconnect,
 }
 
-/// The rights of a join, and the messages to replay.
+/// The rights of a join, the messages to replay, and the row changes.
 #[derive(Debug)]
 pub(crate) struct JoinGrant {
     pub(crate) rights: Rights,
     /// Earlier messages, the oldest first.
     pub(crate) replay: Vec<crate::messages::StoredMessage>,
+    /// Its row changes, if the join has waited for them.
+    pub(crate) prepared: Option<Prepared>,
 }
 
 /// How many presence messages a channel has sent in its current window.

@@ -2,10 +2,11 @@
 
 mod broadcast;
 mod presence;
+mod waiting;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use fairness::{FairSemaphore, Memory, Network, Permit};
 use indexmap::IndexMap;
@@ -90,7 +91,9 @@ pub(crate) struct Hub {
     users: FairSemaphore,
     /// The memory for what clients send and are sent, join with and are present with.
     memory: Memory,
-    /// Notified when a socket has its first channel.
+    /// The number of joins that wait for the feed.
+    waiting: AtomicUsize,
+    /// Notified when a socket has its first channel, or a join waits.
     needed: Notify,
 }
 
@@ -119,6 +122,7 @@ impl Hub {
             sockets: Mutex::default(),
             users: FairSemaphore::new(users, 0),
             memory,
+            waiting: AtomicUsize::new(0),
             needed: Notify::new(),
         }
     }
@@ -244,7 +248,7 @@ impl Hub {
         self.topics.lock().get(name).cloned()
     }
 
-    /// Returns the notification that a socket has its first channel.
+    /// Returns the notification that a socket has its first channel, or a join waits.
     pub(crate) fn needed(&self) -> &Notify {
         &self.needed
     }
@@ -254,9 +258,9 @@ impl Hub {
         &self.memory
     }
 
-    /// Reports whether no socket has a channel.
+    /// Reports whether no socket has a channel, and no join waits for the feed.
     pub(crate) fn is_empty(&self) -> bool {
-        self.users.held() == 0
+        self.users.held() == 0 && self.waiting.load(Ordering::Relaxed) == 0
     }
 
     /// Adds a socket, and returns its ID.

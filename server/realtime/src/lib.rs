@@ -37,8 +37,8 @@ pub use names::names;
 pub use settings::{KNOWN_KEYS, RequiredClaims, Settings};
 
 use bus::{Bus, Head, Message};
-use changes::{Bindings, Changes, Feed, FeedState, Principal, Subscriber, Subscription};
-use channel::{Channel, Notice};
+use changes::{Bindings, Changes, Feed, FeedState, Prepared, Principal, Subscriber, Subscription};
+use channel::{Channel, Notice, Refusal};
 use error::Error;
 use hub::{Broadcast, ChannelId, Hub, Topic, TopicFull, TopicName};
 use limits::Rates;
@@ -46,7 +46,7 @@ use messages::StoredMessage;
 use metrics::Metrics;
 use protocol::Version;
 use socket::outbox::Outbox;
-use token::Tokens;
+use token::{Access, Tokens};
 
 /// How long clients may take to leave when the service ends.
 const DRAIN_LIMIT: Duration = Duration::from_secs(3);
@@ -238,11 +238,26 @@ impl Realtime {
         }
     }
 
-    /// Subscribes a channel to the row changes that it asked for, if any.
+    /// Returns the row changes that a join asked for, as soon as they can be delivered.
+    ///
+    /// Errors: the refusal of the join, also if that takes longer than `limit`.
+    pub(crate) async fn prepare(
+        &self,
+        access: &Access,
+        bindings: &Bindings,
+        limit: Duration,
+    ) -> Result<Prepared, Refusal> {
+        let _waiting = self.hub().wait();
+        self.changes().prepare(access, &bindings.0, fairness::caller(), limit).await
+    }
+
+    /// Subscribes a channel to the row changes that it asked for, if any. They are `prepared` if its join has waited for
+    /// them.
     pub(crate) fn subscribe(
         &self,
         channel: &Channel,
-        bindings: Bindings,
+        bindings: Arc<Bindings>,
+        prepared: Option<Prepared>,
         outbox: &Arc<Outbox>,
         version: Version,
     ) -> Option<Subscription> {
@@ -255,10 +270,10 @@ impl Realtime {
             topic: channel.topic.wire_name().into(),
             access: channel.access.clone(),
             principal: Principal::of(&channel.access),
-            bindings: Arc::new(bindings),
+            bindings,
             network: fairness::caller(),
         };
-        Some(self.changes().subscribe(channel.id, subscriber))
+        Some(self.changes().subscribe(channel.id, subscriber, prepared))
     }
 
     /// Tells a channel when the replication stream is live, or ends the channel if that takes too long.

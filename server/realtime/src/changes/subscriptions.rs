@@ -1,6 +1,7 @@
 //! Subscriptions of channels to row changes.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use database::Database;
@@ -12,8 +13,10 @@ use tokio::task::AbortHandle;
 use tokio_util::task::TaskTracker;
 
 use super::audience::Audiences;
+use super::binding::Binding;
 use super::catalog::Catalog;
 use super::exchange::Exchange;
+use super::prepared::Prepared;
 use super::resolve::{self, Failure, Target};
 use super::{Bindings, FeedState};
 use crate::channel::Notice;
@@ -79,14 +82,16 @@ pub(crate) struct Changes {
     /// The setting of this name.
     pub(super) old_rows_bypass_rls: bool,
     subscriptions: Mutex<IndexMap<ChannelId, Entry>>,
+    /// How often all of them have been renewed.
+    pub(super) renewals: AtomicU64,
     permits: FairSemaphore,
     tasks: TaskTracker,
 }
 
 struct Entry {
     subscriber: Arc<Subscriber>,
-    /// The task that establishes the subscription.
-    task: AbortHandle,
+    /// The task that establishes the subscription; `None` if it stood from the beginning.
+    task: Option<AbortHandle>,
 }
 
 /// A channel's subscription, which ends when this is dropped.
@@ -112,16 +117,34 @@ impl Changes {
             exchange: Exchange::default(),
             state: watch::Sender::new(FeedState::Idle),
             subscriptions: Mutex::default(),
+            renewals: AtomicU64::new(0),
             permits: FairSemaphore::new(MAX_RESOLVING, MAX_WAITING),
             tasks,
         }
     }
 
-    /// Begins a subscription. The client is told when it is established, or why it is not.
-    pub(crate) fn subscribe(self: &Arc<Self>, channel: ChannelId, subscriber: Subscriber) -> Subscription {
+    /// Begins a subscription. The client is told when it is established, which it is at once if it was `prepared`, or why
+    /// it is not.
+    pub(crate) fn subscribe(
+        self: &Arc<Self>,
+        channel: ChannelId,
+        subscriber: Subscriber,
+        prepared: Option<Prepared>,
+    ) -> Subscription {
+        let subscriber = Arc::new(subscriber);
         let mut subscriptions = self.subscriptions.lock();
-        let entry = self.begin(channel, Arc::new(subscriber));
-        subscriptions.insert(channel, entry);
+        let renewals = self.renewals.load(Ordering::Acquire);
+        match prepared.filter(|prepared| prepared.renewals == renewals) {
+            Some(Prepared { targets, .. }) => {
+                let entry = Entry { subscriber: Arc::clone(&subscriber), task: None };
+                subscriptions.insert(channel, entry);
+                self.start(channel, &subscriber, targets);
+            }
+            None => {
+                let entry = self.begin(channel, subscriber);
+                subscriptions.insert(channel, entry);
+            }
+        }
         drop(subscriptions);
         Subscription { changes: Arc::clone(self), channel }
     }
@@ -129,6 +152,7 @@ impl Changes {
     /// Begins all subscriptions again, since the tables have changed.
     pub(crate) fn renew_all(self: &Arc<Self>) {
         self.catalog.forget();
+        self.renewals.fetch_add(1, Ordering::AcqRel);
         let channels: Vec<ChannelId> = self.subscriptions.lock().keys().copied().collect();
         for channel in channels {
             self.restart(channel, Arc::clone);
@@ -148,7 +172,7 @@ impl Changes {
     ) {
         let mut subscriptions = self.subscriptions.lock();
         if let Some(entry) = subscriptions.get_mut(&channel) {
-            entry.task.abort();
+            entry.abort();
             *entry = self.begin(channel, change(&entry.subscriber));
         }
     }
@@ -159,7 +183,7 @@ impl Changes {
         let network = subscriber.network;
         let establishing = async move { changes.establish(channel, &wanted).await };
         let task = self.tasks.spawn(fairness::on_behalf_of(network, establishing)).abort_handle();
-        Entry { subscriber, task }
+        Entry { subscriber, task: Some(task) }
     }
 
     /// Establishes a subscription, however long that takes, and tells the client.
@@ -180,23 +204,24 @@ impl Changes {
                     }
                     reason.to_string()
                 }
-                Ok(_) => match self.resolve(subscriber).await {
-                    Ok(targets) => {
-                        self.admit(channel, subscriber, targets);
-                        return;
+                Ok(_) => {
+                    match self.resolve(&subscriber.access, &subscriber.bindings.0, subscriber.network).await {
+                        Ok(targets) => {
+                            self.admit(channel, subscriber, targets);
+                            return;
+                        }
+                        Err(Failure::Refused(message)) => {
+                            log_refusal(&message);
+                            return self.refuse(channel, subscriber, message);
+                        }
+                        // Such as a connection that broke, or a table that was dropped while the catalog was read.
+                        Err(Failure::Database(_)) if !std::mem::replace(&mut has_failed, true) => {
+                            tokio::time::sleep(SHORT_PAUSE).await;
+                            continue;
+                        }
+                        Err(Failure::Database(error)) => error.to_string(),
                     }
-                    Err(Failure::Refused(message)) => {
-                        let logged: String = message.chars().take(MAX_LOGGED).collect();
-                        tracing::info!(code = "RealtimeDisabledForConfiguration", "{logged}");
-                        return self.refuse(channel, subscriber, message);
-                    }
-                    // Such as a connection that broke, or a table that was dropped while the catalog was read.
-                    Err(Failure::Database(_)) if !std::mem::replace(&mut has_failed, true) => {
-                        tokio::time::sleep(SHORT_PAUSE).await;
-                        continue;
-                    }
-                    Err(Failure::Database(error)) => error.to_string(),
-                },
+                }
             };
             // Clients get no details about the server.
             tracing::warn!(reason = message, "a subscription to row changes has to wait");
@@ -210,24 +235,35 @@ impl Changes {
         }
     }
 
-    async fn resolve(&self, subscriber: &Subscriber) -> Result<Vec<Target>, Failure> {
+    /// Resolves `bindings` when it is the client's turn.
+    pub(super) async fn resolve(
+        &self,
+        access: &Access,
+        bindings: &[Binding],
+        network: Option<Network>,
+    ) -> Result<Vec<Target>, Failure> {
         let _permit = loop {
-            match self.permits.acquire(subscriber.network, PLACE_LIMIT).await {
+            match self.permits.acquire(network, PLACE_LIMIT).await {
                 Ok(permit) => break permit,
                 Err(Refusal::Late | Refusal::Full) => tokio::time::sleep(SHORT_PAUSE).await,
                 Err(Refusal::Closed) => return Ok(Vec::new()),
             }
         };
-        resolve::resolve(&self.database, &subscriber.access, &subscriber.bindings.0).await
+        resolve::resolve(&self.database, access, bindings).await
     }
 
     /// Starts the delivery to a channel and tells its client, unless it has left meanwhile.
     fn admit(&self, channel: ChannelId, subscriber: &Arc<Subscriber>, targets: Vec<Target>) {
         let subscriptions = self.subscriptions.lock();
         if is_current(&subscriptions, channel, subscriber) {
-            self.audiences.set(channel, subscriber, targets);
-            tell(subscriber, channel, true, "Subscribed to PostgreSQL".to_owned());
+            self.start(channel, subscriber, targets);
         }
+    }
+
+    /// Starts the delivery to a channel and tells its client.
+    fn start(&self, channel: ChannelId, subscriber: &Arc<Subscriber>, targets: Vec<Target>) {
+        self.audiences.set(channel, subscriber, targets);
+        tell(subscriber, channel, true, "Subscribed to PostgreSQL".to_owned());
     }
 
     /// Ends the delivery to a channel and tells its client why, unless it has left meanwhile.
@@ -238,6 +274,21 @@ impl Changes {
             tell(subscriber, channel, false, message);
         }
     }
+}
+
+impl Entry {
+    /// Stops the establishment.
+    fn abort(&self) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+/// Logs why a channel cannot be subscribed.
+pub(super) fn log_refusal(message: &str) {
+    let logged: String = message.chars().take(MAX_LOGGED).collect();
+    tracing::info!(code = "RealtimeDisabledForConfiguration", "{logged}");
 }
 
 /// Reports whether `subscriber` is the current one of the channel.
@@ -267,7 +318,7 @@ impl Drop for Subscription {
     fn drop(&mut self) {
         let mut subscriptions = self.changes.subscriptions.lock();
         if let Some(entry) = subscriptions.swap_remove(&self.channel) {
-            entry.task.abort();
+            entry.abort();
         }
         self.changes.audiences.remove(self.channel);
     }

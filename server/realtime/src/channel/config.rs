@@ -1,5 +1,7 @@
 //! The payload of a join: what the client asks for.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
 use crate::changes::Bindings;
@@ -20,6 +22,8 @@ pub(crate) struct JoinConfig {
     /// The key of its presences; `None` for a random one.
     pub(crate) presence_key: Option<Box<str>>,
     pub(crate) is_private: bool,
+    /// How long the answer to the join may wait until the row changes are certain; `None` if it does not.
+    pub(crate) change_wait: Option<Duration>,
 }
 
 /// Which broadcasts to send again.
@@ -37,6 +41,11 @@ pub(crate) struct InvalidReplay;
 
 /// Bytes that a payload may have: a token and a hundred bindings fit.
 const MAX_SIZE: usize = 128 << 10;
+
+/// Milliseconds that a join waits for its row changes, by default and at most: the server closes the connection of a client
+/// that is silent for long. Source: upstream's defaults.
+const CHANGE_WAIT: u64 = 15_000;
+const MAX_CHANGE_WAIT: u64 = 20_000;
 
 /// Broadcasts that are sent again at most, and by default.
 const MAX_REPLAY: u32 = 25;
@@ -82,6 +91,7 @@ impl JoinConfig {
             presence: flag(presence, "enabled"),
             presence_key: presence.and_then(|presence| key(presence.get("key")?)),
             is_private: flag(config.and_then(Value::as_object), "private"),
+            change_wait: change_wait(section(config, "postgres_changes_options")),
         }
     }
 }
@@ -97,6 +107,13 @@ fn flag(section: Option<&Map<String, Value>>, name: &str) -> bool {
         Some(Value::String(text)) => text.eq_ignore_ascii_case("true"),
         _ => false,
     }
+}
+
+/// Returns how long a join waits for its row changes.
+fn change_wait(options: Option<&Map<String, Value>>) -> Option<Duration> {
+    let asked = options.and_then(|options| options.get("timeout")?.as_u64()).filter(|limit| *limit > 0);
+    let limit = asked.unwrap_or(CHANGE_WAIT).min(MAX_CHANGE_WAIT);
+    flag(options, "wait").then_some(Duration::from_millis(limit))
 }
 
 /// Returns a key of presences as text; `None` for null and the empty string.
@@ -157,6 +174,24 @@ mod tests {
             assert_eq!(of(wrong), Some(Err(InvalidReplay)));
         }
         assert_eq!(of(json!(null)), None);
+    }
+
+    #[test]
+    fn joins_wait_no_longer_than_is_allowed() {
+        for (options, milliseconds) in [
+            (json!({ "wait": true }), Some(15_000)),
+            (json!({ "wait": "true", "timeout": 100 }), Some(100)),
+            (json!({ "wait": true, "timeout": 60_000 }), Some(20_000)),
+            (json!({ "wait": true, "timeout": 0 }), Some(15_000)),
+            (json!({ "wait": true, "timeout": -5 }), Some(15_000)),
+            (json!({ "wait": true, "timeout": "5" }), Some(15_000)),
+            (json!({ "wait": false, "timeout": 100 }), None),
+            (json!({ "timeout": 100 }), None),
+            (json!(true), None),
+        ] {
+            let wait = read(json!({ "postgres_changes_options": options })).change_wait;
+            assert_eq!(wait, milliseconds.map(Duration::from_millis), "{options}");
+        }
     }
 
     #[test]

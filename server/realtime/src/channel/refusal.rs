@@ -59,4 +59,12 @@ pub(crate) enum Refusal {
     /// Earlier messages could not be read.
     #[error("UnableToReplayMessages: Realtime was unable to replay messages")]
     ReplayFailed,
+    /// A client that waits for its row changes cannot get them.
+    #[error("RealtimeDisabledForConfiguration: {0}")]
+    NoSubscription(String),
+    /// A client has waited so many milliseconds for its row changes.
+    #[error(
+        "PostgresChangesSubscribeTimeout: Timed out after {0}ms waiting for the postgres_changes subscription"
+    )]
+    SubscriptionTimeout(u128),
 }

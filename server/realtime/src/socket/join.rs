@@ -70,14 +70,26 @@ impl Socket {
             }
         };
         let join = Join::of(message, memory, access.clone(), config.clone(), bindings);
-        if !config.is_private {
-            let joined = JoinGrant { rights: Rights::PUBLIC, replay: Vec::new() };
-            self.join(topic, ChannelId::new(), join, joined);
+        let change_wait = config.change_wait.filter(|_| !join.bindings.0.is_empty());
+        if !config.is_private && change_wait.is_none() {
+            self.join(topic, ChannelId::new(), join, PUBLIC_GRANT);
             return None;
         }
         let (name, headers) = (name.to_owned(), Arc::clone(&self.headers));
+        let bindings = Arc::clone(&join.bindings);
         self.decide_later(topic, join, async move |realtime| {
-            let decided = join_private(&realtime, &access, &name, &headers, &config).await;
+            let granted = if config.is_private {
+                join_private(&realtime, &access, &name, &headers, &config).await
+            } else {
+                Ok(Box::new(PUBLIC_GRANT))
+            };
+            let decided = match (granted, change_wait) {
+                (Ok(granted), Some(limit)) => {
+                    let prepared = realtime.prepare(&access, &bindings, limit).await;
+                    prepared.map(|prepared| Box::new(JoinGrant { prepared: Some(prepared), ..*granted }))
+                }
+                (granted, _) => granted,
+            };
             if decided.is_err() {
                 tokio::time::sleep(realtime.settings().channel_error_backoff()).await;
             }
@@ -186,7 +198,7 @@ impl Socket {
         let response = json!({ "status": "ok", "response": { "postgres_changes": bindings.echo() } });
         self.reply_to(&join_ref, &reference, topic, &response.to_string());
 
-        let JoinGrant { rights, replay } = joined;
+        let JoinGrant { rights, replay, prepared } = joined;
         let replays = rights.reads_broadcasts && matches!(config.replay, Some(Ok(_)));
         let member = Member {
             outbox: Arc::clone(&self.outbox),
@@ -218,7 +230,8 @@ impl Socket {
             config,
             _memory: memory,
         };
-        channel.subscription = self.realtime.subscribe(&channel, bindings, &self.outbox, self.version);
+        channel.subscription =
+            self.realtime.subscribe(&channel, bindings, prepared, &self.outbox, self.version);
         let shows_presence = channel.config.presence && rights.reads_presence;
         let state = shows_presence.then(|| channel.topic.presence_state());
         self.channels.insert(topic.into(), channel);
@@ -270,8 +283,11 @@ pub(super) struct Join {
     memory: HeldMemory,
     access: Access,
     config: JoinConfig,
-    bindings: Bindings,
+    bindings: Arc<Bindings>,
 }
+
+/// What the join of a public topic grants.
+const PUBLIC_GRANT: JoinGrant = JoinGrant { rights: Rights::PUBLIC, replay: Vec::new(), prepared: None };
 
 impl Join {
     fn of(
@@ -282,6 +298,7 @@ impl Join {
         bindings: Bindings,
     ) -> Self {
         let (join_ref, reference) = (message.join_ref.clone(), message.reference.clone());
+        let bindings = Arc::new(bindings);
         Self { join_ref, reference, memory, access, config, bindings }
     }
 }
@@ -317,7 +334,7 @@ async fn join_private(
         }
         _ => Vec::new(),
     };
-    Ok(Box::new(JoinGrant { rights, replay }))
+    Ok(Box::new(JoinGrant { rights, replay, prepared: None }))
 }
 
 fn error_payload(refusal: &Refusal) -> String {
