@@ -42,6 +42,9 @@ pub(crate) enum Error {
     /// The body cannot be read or is too large.
     #[error("{0}")]
     Unprocessable(&'static str),
+    /// The request to store a message is invalid.
+    #[error("{0}")]
+    InvalidPersist(String),
     /// The messages of a batch are invalid; the value says why, for each message.
     #[error("invalid messages")]
     InvalidMessages(Value),
@@ -62,6 +65,7 @@ impl Error {
     fn body(&self) -> Value {
         match self {
             Self::InvalidMessages(errors) => json!({ "errors": { "messages": errors } }),
+            Self::InvalidPersist(error) => json!({ "errors": { "persist": [error] } }),
             Self::Unauthorized | Self::Forbidden | Self::Unprocessable(_) | Self::TooManyRequests(_) => {
                 json!({ "message": self.to_string() })
             }
@@ -85,7 +89,9 @@ impl Error {
             Self::KeyMissing | Self::Token(_) | Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::Forbidden => StatusCode::FORBIDDEN,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::Unprocessable(_) | Self::InvalidMessages(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Unprocessable(_) | Self::InvalidMessages(_) | Self::InvalidPersist(_) => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
             Self::TooManyUsers | Self::TooManyJoins | Self::TooManyRequests(_) => {
                 StatusCode::TOO_MANY_REQUESTS
             }

@@ -15,6 +15,7 @@ mod limits;
 mod messages;
 mod metrics;
 mod names;
+mod persistence;
 mod protocol;
 mod settings;
 mod socket;

@@ -7,6 +7,7 @@ use database::{Database, Row, Transaction, text};
 
 use crate::channel::config::Replay;
 use crate::hub::{Broadcast, Origin};
+use crate::persistence::Lifetime;
 use crate::protocol::Encoding;
 
 /// How long reading messages may take.
@@ -78,6 +79,7 @@ pub(crate) async fn stored(
              select *, coalesce(octet_length(payload::text), octet_length(binary_payload)) as size \
              from realtime.messages where topic = $1 and private and extension = 'broadcast' \
                and inserted_at >= to_timestamp($2::bigint / 1000.0) at time zone 'utc' \
+               and (expires_at is null or expires_at > now() at time zone 'utc') \
                and event is not null and (payload is not null or binary_payload is not null) \
              order by inserted_at desc, id limit $3::bigint) newest) fitting \
          where total <= $4::bigint order by inserted_at, id desc",
@@ -85,6 +87,37 @@ pub(crate) async fn stored(
     );
     let answer = database.run(&transaction).await?;
     Ok(answer.rows().iter().filter_map(StoredMessage::of).collect())
+}
+
+/// Stores a broadcast that the channels of private topic `name` have got, so that it can be replayed for `lifetime`. Returns
+/// its id; `None` if it cannot be stored, which is logged.
+pub(crate) async fn store(
+    database: &Database,
+    name: &str,
+    broadcast: &Broadcast<'_>,
+    lifetime: Lifetime,
+) -> Option<String> {
+    let Broadcast::User { event, encoding, payload, .. } = broadcast else { return None };
+    let (column, value) = match encoding {
+        Encoding::Json => ("payload", String::from_utf8_lossy(payload).into_owned()),
+        Encoding::Bytes => ("binary_payload", format!("\\x{}", HEXLOWER.encode(payload))),
+    };
+    let sql = format!(
+        "insert into realtime.messages (topic, extension, event, private, skip_broadcast, expires_at, {column}) \
+         values ($1, 'broadcast', $2, true, true, now() at time zone 'utc' + make_interval(secs => $3::int), \
+           $4::text::{}) returning id",
+        if *encoding == Encoding::Json { "jsonb" } else { "bytea" }
+    );
+    let seconds = lifetime.0.to_string();
+    let parameters = vec![text(name), text(event), text(&seconds), text(&value)];
+    let transaction = Transaction::anonymous().timeout(TIME_LIMIT).statement(sql, parameters);
+    match database.run(&transaction).await {
+        Ok(answer) => answer.row().and_then(|row| row.text(0)).map(str::to_owned),
+        Err(error) => {
+            tracing::error!(code = "UnableToPersistMessage", %error, "a broadcast cannot be stored");
+            None
+        }
+    }
 }
 
 /// Makes the partitions of the coming days and drops old ones, now and every few hours.

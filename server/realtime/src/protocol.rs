@@ -51,8 +51,8 @@ pub(crate) struct Message<'a> {
 pub(crate) enum Inbound<'a> {
     /// JSON, as it was written.
     Json(&'a RawValue),
-    /// A user's broadcast in binary form.
-    Broadcast { event: &'a str, encoding: Encoding, payload: &'a [u8] },
+    /// A user's broadcast in binary form. `metadata` is for the server alone.
+    Broadcast { event: &'a str, metadata: &'a str, encoding: Encoding, payload: &'a [u8] },
     /// Bytes of a push whose event says what they are.
     Opaque(&'a [u8]),
 }

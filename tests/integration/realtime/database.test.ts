@@ -378,11 +378,13 @@ describe.skipIf(!isOwn)('what users of the database rely on', () => {
     expect(columns.split('\n')).toEqual([
       'binary_payload bytea YES',
       'event text YES',
+      'expires_at timestamp YES',
       'extension text NO',
       'id uuid NO',
       'inserted_at timestamp NO',
       'payload jsonb YES',
       'private bool YES',
+      'skip_broadcast bool NO',
       'topic text NO',
       'updated_at timestamp NO',
     ])

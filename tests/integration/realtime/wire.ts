@@ -153,11 +153,11 @@ export class Wire {
   }
 
   /** Sends a broadcast as stock clients do, and returns its reference. */
-  binary(name: string, event: string, payload: unknown, joinRef = ''): string {
+  binary(name: string, event: string, payload: unknown, joinRef = '', metadata = ''): string {
     const ref = this.ref()
     const isBytes = payload instanceof Uint8Array
     const content = isBytes ? payload : Buffer.from(JSON.stringify(payload))
-    const strings = [joinRef, ref, `realtime:${name}`, event, '']
+    const strings = [joinRef, ref, `realtime:${name}`, event, metadata]
     this.socket.send(binaryFrame(3, strings, content, isBytes ? BYTES : JSON_TEXT))
     return ref
   }

@@ -51,6 +51,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0029_extension_members.sql",
     "0030_graphql.sql",
     "0031_settings.sql",
+    "0032_stored_broadcasts.sql",
 ];
 
 impl PlatformFile {

@@ -17,10 +17,11 @@ use crate::channel::Right;
 use crate::hub::{Broadcast, Origin, TopicName, envelope};
 use crate::protocol::Encoding;
 use crate::token::Access;
-use crate::{Error, Realtime, authorize};
+use crate::{Error, Realtime, authorize, messages, persistence};
 
 const BLANK: &str = "can't be blank";
 const INVALID: &str = "is invalid";
+const PUBLIC_PERSIST: &str = "can only be used on private channels";
 /// Bytes of a body beside those of its payloads.
 const ENVELOPE: usize = 64 << 10;
 /// Messages of one request.
@@ -105,6 +106,7 @@ pub(super) async fn single(
     let (name, event) = (decode(topic), decode(event));
     let query = request.uri().query().unwrap_or_default();
     let is_private = query.split('&').any(|parameter| parameter == "private=true");
+    let lifetime = persistence::of_query(query).map_err(|error| Error::InvalidPersist(error.to_string()));
     let kind = request.headers().get(CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or_default().to_owned());
     let kind = kind.as_deref().map(|kind| kind.split(';').next().unwrap_or_default().trim());
     let encoding = match kind.map(str::to_ascii_lowercase).as_deref() {
@@ -125,22 +127,42 @@ pub(super) async fn single(
         return Err(Error::NotFound);
     }
     let topic = TopicName { name: name.into(), is_private };
+    let mut lifetime = lifetime?;
+    if lifetime.is_some() && !is_private {
+        return Err(Error::InvalidPersist(PUBLIC_PERSIST.to_owned()));
+    }
     if is_private {
-        let may_write =
-            authorize::may_write(realtime.database(), &access, &topic.name, &headers, Right::Broadcast).await;
-        match may_write {
-            Ok(true) => {}
-            Ok(false) => return Err(Error::Forbidden),
-            Err(error) => {
-                tracing::error!(code = "RlsPolicyError", %error, "the policies of a private channel failed");
-                return Err(Error::Unprocessable("RLS policy error"));
-            }
+        let may_write = |right| may_write_to_private(realtime, &access, &topic.name, &headers, right);
+        if !may_write(Right::Broadcast).await? {
+            return Err(Error::Forbidden);
+        }
+        if lifetime.is_some() && !may_write(Right::Persistence).await? {
+            lifetime = None;
         }
     }
     realtime.rates().events.add(1);
     let broadcast = Broadcast::User { event: &event, encoding, payload: &body, origin: Origin::Client };
     realtime.publish_to(&topic, &broadcast);
+    if let Some(lifetime) = lifetime {
+        messages::store(realtime.database(), &topic.name, &broadcast, lifetime).await;
+    }
     Ok(accepted(realtime))
+}
+
+/// Reports whether the holder of `access` has a right to write to private topic `name`.
+///
+/// Errors: [`Error::Unprocessable`] if the policies fail.
+async fn may_write_to_private(
+    realtime: &Realtime,
+    access: &Access,
+    name: &str,
+    headers: &str,
+    right: Right,
+) -> Result<bool, Error> {
+    authorize::may_write(realtime.database(), access, name, headers, right).await.map_err(|error| {
+        tracing::error!(code = "RlsPolicyError", %error, "the policies of a private channel failed");
+        Error::Unprocessable("RLS policy error")
+    })
 }
 
 /// Checks the caller's token and the rate limit. Returns the access, the headers for policies, and the body.

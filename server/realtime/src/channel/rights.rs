@@ -7,6 +7,8 @@
         Broadcast = "broadcast",
         /// Presence.
         Presence = "presence",
+        /// Broadcasts that are stored, which is a right to write only.
+        Persistence = "persistence",
     }
 }
 
@@ -19,16 +21,18 @@ pub(crate) struct Rights {
     pub(crate) knows_presence: bool,
     writes_broadcasts: Option<bool>,
     writes_presence: Option<bool>,
+    stores_broadcasts: Option<bool>,
 }
 
 impl Rights {
-    /// All rights: those of a public channel.
+    /// The rights of a public channel: all, except that nothing is stored.
     pub(crate) const PUBLIC: Self = Self {
         reads_broadcasts: true,
         reads_presence: true,
         knows_presence: true,
         writes_broadcasts: Some(true),
         writes_presence: Some(true),
+        stores_broadcasts: Some(false),
     };
 
     /// Returns rights to read; `presence` is `None` if it has not been found out.
@@ -39,6 +43,7 @@ impl Rights {
             knows_presence: presence.is_some(),
             writes_broadcasts: None,
             writes_presence: None,
+            stores_broadcasts: None,
         }
     }
 
@@ -47,6 +52,7 @@ impl Rights {
         match right {
             Right::Broadcast => self.writes_broadcasts,
             Right::Presence => self.writes_presence,
+            Right::Persistence => self.stores_broadcasts,
         }
     }
 
@@ -55,6 +61,7 @@ impl Rights {
         match right {
             Right::Broadcast => self.writes_broadcasts = Some(may_write),
             Right::Presence => self.writes_presence = Some(may_write),
+            Right::Persistence => self.stores_broadcasts = Some(may_write),
         }
     }
 }

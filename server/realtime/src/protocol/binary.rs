@@ -41,8 +41,8 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Message<'_>> {
                 0 => Encoding::Bytes,
                 _ => Encoding::Json,
             };
-            let ([join_ref, reference, topic, event, _metadata], payload) = strings(rest, 1)?;
-            let payload = Inbound::Broadcast { event, encoding, payload };
+            let ([join_ref, reference, topic, event, metadata], payload) = strings(rest, 1)?;
+            let payload = Inbound::Broadcast { event, metadata, encoding, payload };
             Some(message(join_ref, reference, topic, "broadcast", payload))
         }
         _ => None,
@@ -129,8 +129,9 @@ mod tests {
         let message = parse(&bytes).unwrap();
         assert_eq!((&*message.topic, &*message.event), ("realtime:x", "broadcast"));
         assert_eq!((message.join_ref.as_json(), message.reference.as_json()), ("\"1\"", "\"12\""));
-        let Inbound::Broadcast { event, encoding, payload } = message.payload else { panic!() };
-        assert_eq!((event, encoding, payload), ("move", Encoding::Json, &b"{\"a\":1}"[..]));
+        let Inbound::Broadcast { event, metadata, encoding, payload } = message.payload else { panic!() };
+        assert_eq!((event, metadata), ("move", "{}"));
+        assert_eq!((encoding, payload), (Encoding::Json, &b"{\"a\":1}"[..]));
     }
 
     #[test]

@@ -11,7 +11,9 @@ use super::frame::Close;
 use crate::authorize;
 use crate::channel::{Notice, Refusal, Right, Rights};
 use crate::hub::{Broadcast, Origin, TopicFull};
+use crate::persistence::Lifetime;
 use crate::protocol::{Encoding, Inbound, Message, Outbound, Reference};
+use crate::{messages, persistence};
 
 /// The topic of the socket itself.
 const SOCKET_TOPIC: &str = "phoenix";
@@ -20,6 +22,7 @@ const SOCKET_TOPIC: &str = "phoenix";
 const OK: &str = "{\"status\":\"ok\",\"response\":{}}";
 const ERROR: &str = "{\"status\":\"error\",\"response\":{}}";
 pub(super) const UNMATCHED: &str = "{\"status\":\"error\",\"response\":{\"reason\":\"unmatched topic\"}}";
+const INVALID_LIFETIME: &str = "{\"status\":\"error\",\"response\":{\"error\":\"invalid_persist_ttl\"}}";
 const TOO_LARGE: &str = "Track message size exceeded";
 const NO_OBJECT: &str =
     "{\"status\":\"error\",\"response\":{\"reason\":\"Presence track payload must be a map\"}}";
@@ -98,15 +101,20 @@ impl Socket {
 
     async fn broadcast(&mut self, message: &Message<'_>) {
         let topic = &*message.topic;
+        let Some(lifetime) = self.lifetime(message) else { return };
         if !self.may_write(topic, Right::Broadcast).await {
             return;
         }
+        let lifetime = match lifetime {
+            Some(lifetime) if self.may_write(topic, Right::Persistence).await => Some(lifetime),
+            _ => None,
+        };
         let Some(channel) = self.channels.get(topic) else { return };
         let (broadcast, size) = match &message.payload {
             Inbound::Json(payload) => (Broadcast::Plain(payload.get()), payload.get().len()),
             // Invalid JSON would break receivers.
             Inbound::Broadcast { encoding: Encoding::Json, payload, .. } if !is_json(payload) => return,
-            Inbound::Broadcast { event, encoding, payload } => {
+            Inbound::Broadcast { event, encoding, payload, .. } => {
                 let (encoding, origin) = (*encoding, Origin::Client);
                 (Broadcast::User { event, encoding, payload, origin }, payload.len())
             }
@@ -117,9 +125,41 @@ impl Socket {
             let except = (!channel.config.hears_itself).then_some(channel.id);
             self.realtime.publish(&channel.topic, &broadcast, except);
         }
+        // The client's next messages wait, so that it cannot send faster than messages are stored.
+        let stored = match lifetime {
+            Some(lifetime) if is_small_enough => {
+                messages::store(self.realtime.database(), &channel.topic.name().name, &broadcast, lifetime)
+                    .await
+            }
+            _ => None,
+        };
         if channel.config.acknowledges {
-            self.reply(message, if is_small_enough { OK } else { ERROR });
+            match stored {
+                Some(id) => {
+                    let reply = serde_json::json!({ "status": "ok", "response": { "id": id } });
+                    self.reply(message, &reply.to_string());
+                }
+                None => self.reply(message, if is_small_enough { OK } else { ERROR }),
+            }
         }
+    }
+
+    /// Returns how long the sender of a broadcast to a private channel wants to have it stored; `Some(None)` if not at all,
+    /// and `None` if that is malformed: then the broadcast has been refused.
+    fn lifetime(&self, message: &Message<'_>) -> Option<Option<Lifetime>> {
+        let channel = self.channels.get(&*message.topic)?;
+        let Inbound::Broadcast { metadata, .. } = message.payload else { return Some(None) };
+        if !channel.config.is_private {
+            return Some(None);
+        }
+        let lifetime = persistence::of_metadata(metadata);
+        if let Err(error) = lifetime {
+            tracing::warn!(code = "InvalidPersistTtl", "{error}");
+            if channel.config.acknowledges {
+                self.reply(message, INVALID_LIFETIME);
+            }
+        }
+        lifetime.ok()
     }
 
     /// Reports whether the channel on `topic` may write. Asks the policies if that is not known yet.

@@ -70,12 +70,16 @@ impl Feed {
     }
 }
 
-/// Returns the topic and the message of a row of `realtime.messages`; `None` if the row is not a broadcast.
+/// Returns the topic and the message of a row of `realtime.messages`; `None` if the row is not a broadcast, or one that was
+/// stored after the topic's channels had got it.
 fn message(relation: &Relation, row: &Tuple) -> Option<(TopicName, StoredMessage)> {
     let value = |name: &str| {
         let index = relation.columns.iter().position(|column| column.name == name)?;
         row.get(index)?.text()
     };
+    if value("skip_broadcast") == Some("t") {
+        return None;
+    }
     let topic = TopicName { name: value("topic")?.into(), is_private: value("private")? == "t" };
     let message =
         StoredMessage::new(value("id")?, value("event")?, value("payload"), value("binary_payload"))?;
