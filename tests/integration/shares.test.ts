@@ -49,9 +49,9 @@ describe.skipIf(inject('own') === null)('a server', () => {
 
   test('answers while a function or another program holds all connections that it can get', async () => {
     const held: Client[] = []
-    const { DB_URL: url } = await server.status()
+    const { DB_URL: connectionString = '' } = await server.status()
     const hold = async () => {
-      const client = new Client({ connectionString: url })
+      const client = new Client({ connectionString })
       client.on('error', () => undefined)
       held.push(client)
       await client.connect()
