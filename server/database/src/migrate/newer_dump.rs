@@ -12,10 +12,12 @@ const MISSING: [&str; 3] = ["42P01", "42703", "3F000"];
 pub(super) fn target(statement: &Statement<'_>) -> Option<&'static str> {
     let text = statement.text.get(statement.first_token.checked_sub(statement.offset)?..)?;
     let mut words = text.split_whitespace();
-    let is_copy = words.next()?.eq_ignore_ascii_case("copy");
-    if !is_copy
-        && !(text.get(..6)?.eq_ignore_ascii_case("insert") && words.next()?.eq_ignore_ascii_case("into"))
-    {
+    let writes = match words.next()?.to_ascii_lowercase().as_str() {
+        "copy" => true,
+        "insert" => words.next()?.eq_ignore_ascii_case("into"),
+        _ => false,
+    };
+    if !writes {
         return None;
     }
     let (schema, _) = words.next()?.split_once('.')?;
