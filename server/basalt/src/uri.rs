@@ -1,5 +1,7 @@
 //! Helpers for connection parameters of databases that are not embedded.
 
+use std::net::IpAddr;
+
 use database::cluster::DEFAULT_PASSWORD;
 use database::conninfo::Conninfo;
 
@@ -43,6 +45,20 @@ pub(crate) fn is_local_default(server: &Conninfo, ports: &[u16]) -> bool {
         && is("host", &["127.0.0.1", "localhost", "::1"])
         && is("dbname", &["postgres"])
         && server.get("port").and_then(|port| port.parse().ok()).is_some_and(|port| ports.contains(&port))
+}
+
+/// Reports whether all hosts of `server` are this machine's own.
+pub(crate) fn is_of_this_machine(server: &Conninfo) -> bool {
+    let hosts = ["host", "hostaddr"].into_iter().filter_map(|name| server.get(name));
+    hosts.flat_map(|hosts| hosts.split(',')).all(|host| host.starts_with('/') || is_local_host(host))
+}
+
+/// Reports whether the host of a URL, which may have a port, is this machine's own.
+pub(crate) fn is_local_host(host: &str) -> bool {
+    let port = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
+    let is_loopback = |name: &str| name.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    let name = port.map_or(host, |(name, _)| name);
+    name == "localhost" || is_loopback(name.trim_matches(['[', ']'])) || is_loopback(host)
 }
 
 /// Returns `server` without the parameters that object-relational mappers add and that libpq does not know.

@@ -183,7 +183,8 @@ impl Inner {
     ) -> Result<Response, Error> {
         let incoming = IncomingCall::receive(request).await;
         let size = incoming.size();
-        let slot = processes.for_body(size);
+        // A socket has no body, whatever its handshake announces.
+        let slot = processes.for_body(if incoming.is_socket() { Some(0) } else { size });
         let call = slot.admit(incoming.is_socket(), size).await?;
         relay::relay(incoming, origin, call, slot).await
     }

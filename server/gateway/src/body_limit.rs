@@ -174,8 +174,9 @@ impl WatchedBody {
     /// Takes memory for what has been received; reports whether there was as much.
     fn take_memory(&mut self) -> bool {
         match &self.memory {
+            // The first unit of each is not counted, also if it is full.
             Some(memory) if self.received > UNIT => {
-                memory.hold(self.received, &mut self.outcome.memory.lock())
+                memory.hold(self.received - 1, &mut self.outcome.memory.lock())
             }
             _ => true,
         }

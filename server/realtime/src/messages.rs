@@ -63,7 +63,8 @@ impl StoredMessage {
     }
 }
 
-/// Returns the newest broadcasts of private topic `name` that `replay` asks for, as far as they fit; the oldest first.
+/// Returns the newest broadcasts of private topic `name` that `replay` asks for, as far as they fit; the oldest first. Where
+/// the table of another server has no column `expires_at`, that of `without_end` is meant.
 ///
 /// Errors: those of the database.
 pub(crate) async fn stored(
@@ -75,7 +76,8 @@ pub(crate) async fn stored(
         (replay.since.to_string(), replay.limit.to_string(), MAX_REPLAY_SIZE.to_string());
     let transaction = Transaction::anonymous().read_only().on_primary().timeout(TIME_LIMIT).statement(
         "select id, event, payload, binary_payload from ( \
-           select *, sum(size) over (order by inserted_at desc, id) as total from ( \
+           select newest.*, sum(size) over (order by inserted_at desc, id) as total \
+           from (select null::timestamp as expires_at) without_end cross join lateral ( \
              select *, coalesce(octet_length(payload::text), octet_length(binary_payload)) as size \
              from realtime.messages where topic = $1 and private and extension = 'broadcast' \
                and inserted_at >= to_timestamp($2::bigint / 1000.0) at time zone 'utc' \

@@ -57,7 +57,7 @@ describe.skipIf(!isOwn)('slow filters', () => {
 
     await sql(`insert into public.letters values (3, true, ${LONG})`)
     expect((await change(wire, room)).record).toMatchObject({ id: 3 })
-    await vi.waitFor(() => expect(log).toContain(FAILED))
+    await vi.waitFor(() => expect(log).toContain(FAILED), 10_000)
   }, 60_000)
 
   test('of one network leave the trial of filters to others', async () => {
@@ -84,12 +84,11 @@ describe.skipIf(!isOwn)('slow filters', () => {
     const [wire, room] = [await open('192.0.2.3'), unique('room')]
     await wire.mustJoin(room, all('moods'))
     await confirmed(wire, room)
-    expect(busy.received.filter(({ event }) => event === 'system')).toEqual([])
+    expect(await count('granted')).toBe('1')
 
     await sql(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'holder'`,
     )
     await held
-    for (const room of rooms) await confirmed(busy, room)
   }, 90_000)
 })

@@ -144,7 +144,9 @@ describe.skipIf(!isOwn)('a broadcast', () => {
     const room = client.channel(name, { config: PRIVATE })
     try {
       await new Promise<void>((resolve) => {
-        room.subscribe(() => resolve())
+        room.subscribe((status) => {
+          if (status === 'SUBSCRIBED') resolve()
+        })
       })
       const message = { type: 'broadcast', event: 'one', payload: { n: 1 } } as const
       expect(await room.send({ ...message, persist: { ttl: 60 } })).toBe('ok')

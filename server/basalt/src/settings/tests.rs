@@ -139,6 +139,11 @@ fn enabling_a_missing_feature_causes_a_warning() {
 fn the_clis_keys_are_for_servers_that_only_this_machine_can_reach() {
     let keys = |config: &str| read(config, &[("BASALT_CLI_KEYS", "true"), ("JWT_SECRET", "x")]).keys;
     let used = "sb_publishable_ACJWlzQHlZjBrEguHvfOxg_3BJgxAaH";
+    let own = [("BASALT_CLI_KEYS", "true"), ("DATABASE_URL", "postgres://a:b@127.0.0.1:1,[::1]/d")];
+    assert_eq!(read("", &own).keys.publishable_key.as_deref(), Some(used));
+    let remote =
+        refusal("", &[("BASALT_CLI_KEYS", "true"), ("DATABASE_URL", "postgres://a:b@localhost,db/d")]);
+    assert!(remote.contains("a DATABASE_URL of another machine"), "{remote}");
     for config in ["", "[basalt]\nhost = '::1'\n[api]\nexternal_url = 'http://localhost:54321'"] {
         assert_eq!(keys(config).publishable_key.as_deref(), Some(used));
     }

@@ -328,3 +328,32 @@ async fn rows_for_what_a_newer_release_has_are_skipped_only_if_there_are_none() 
     let error = statement_error(Migrator::new(&mut client).seed(folder.path(), &files).await);
     assert_eq!(error.hint, None, "a table of the project must be there");
 }
+
+/// On hosted Supabase, the partitions of `realtime.messages` do not belong to the owner of the table.
+#[tokio::test]
+async fn columns_that_may_not_be_added_are_left_to_the_server_that_owns_the_table() {
+    let database = Database::create().await;
+    let admin = database.client().await;
+    let (owner, other) = ("supabase_realtime_admin", "supabase_storage_admin");
+    admin
+        .batch_execute(&format!(
+            "alter table realtime.messages drop column skip_broadcast, drop column expires_at;
+             create table realtime.messages_elsewhere partition of realtime.messages
+               for values from ('2001-01-01') to ('2001-01-02');
+             alter table realtime.messages owner to {owner};
+             alter table realtime.messages_elsewhere owner to {other};"
+        ))
+        .await
+        .unwrap();
+    let file = include_str!("../../../../schema/platform/0032_stored_broadcasts.sql");
+    let added = "select count(*) from pg_attribute where attrelid = 'realtime.messages'::regclass
+        and attname in ('skip_broadcast', 'expires_at') and not attisdropped";
+    admin
+        .batch_execute(&format!("begin; set local session authorization postgres; {file}; commit"))
+        .await
+        .unwrap();
+    assert_eq!(count(&admin, added).await, 0);
+    admin.batch_execute(&format!("alter table realtime.messages_elsewhere owner to {owner}")).await.unwrap();
+    admin.batch_execute(&format!("begin; {file}; commit")).await.unwrap();
+    assert_eq!(count(&admin, added).await, 2);
+}

@@ -67,7 +67,7 @@ async fn calls_that_a_failing_process_has_not_begun_get_the_next_one() {
                 };
                 timeout(PATIENCE, arrived).await.expect("the calls of all");
                 // They are on their way to the process.
-                tokio::time::sleep(Duration::from_millis(100)).await;
+                tokio::time::sleep(Duration::from_millis(500)).await;
                 project.write(&format!("failing/{way}"), "");
             };
             let begun = stream::iter([Ok::<_, io::Error>(Bytes::from_static(b"he"))]);

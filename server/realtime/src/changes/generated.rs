@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use database::replication::{OldTuple, Relation, RelationColumn, ReplicaIdentity, Tuple, Value};
 use database::{Database, Error, Row, Transaction, push_identifier, text};
@@ -13,6 +14,11 @@ use super::Changes;
 use super::batch::{RowChange, new_row, old_row};
 use super::queries::{self, NumberedRow, SharedColumn, gives_up};
 use super::table::{TIME_LIMIT, Table};
+
+/// How long the columns of one batch may take: everybody else's changes wait for it. What is left then is tried for a
+/// moment, and left out if it takes longer.
+const TIME_OF_BATCH: Duration = Duration::from_secs(2);
+const LEAST_TIME: Duration = Duration::from_millis(20);
 
 /// The columns of a relation that are computed.
 #[derive(Debug)]
@@ -191,8 +197,10 @@ impl Generated {
         };
         let known: Vec<NumberedRow<'_>> = numbers.iter().flat_map(|number| known(*number)).collect();
         let (mut texts, mut left) = (Texts::new(), vec![&known[..]]);
+        let begun = Instant::now();
         while let Some(part) = left.pop().filter(|part| !part.is_empty()) {
-            match self.compute(&changes.database, part).await {
+            let limit = TIME_OF_BATCH.saturating_sub(begun.elapsed()).max(LEAST_TIME);
+            match self.compute(&changes.database, part, limit).await {
                 Ok(found) => texts.extend(found),
                 Err(error) if !gives_up(&error, is_last_attempt) => return Err(error),
                 Err(_) if part.len() > 1 => {
@@ -211,10 +219,15 @@ impl Generated {
         Ok(numbers.iter().map(|number| self.extended(&rows[*number], *number, &texts)).collect())
     }
 
-    /// Computes the columns of `rows`.
-    async fn compute(&self, database: &Database, rows: &[NumberedRow<'_>]) -> Result<Texts, Error> {
+    /// Computes the columns of `rows` within `limit`.
+    async fn compute(
+        &self,
+        database: &Database,
+        rows: &[NumberedRow<'_>],
+        limit: Duration,
+    ) -> Result<Texts, Error> {
         let json = queries::rows_as_json(rows, &self.sources);
-        let query = queries::query(self.sql.clone(), vec![text(&json)], queries::TIME_LIMIT);
+        let query = queries::query(self.sql.clone(), vec![text(&json)], limit);
         let answer = database.run(&query).await?;
         let read = |row: &Row| {
             let values = (1..=self.columns.len()).map(|index| row.text(index).map(Box::from)).collect();

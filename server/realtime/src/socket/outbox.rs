@@ -96,7 +96,7 @@ impl Outbox {
             return false;
         }
         let bytes = queue.bytes + length;
-        let lacks_memory = bytes > MAX_BYTES_WITHOUT_MEMORY && !self.memory.has_room();
+        let lacks_memory = queue.bytes > MAX_BYTES_WITHOUT_MEMORY && !self.memory.has_room();
         if queue.items.len() >= MAX_ITEMS || bytes > MAX_BYTES || lacks_memory {
             self.overflow(queue);
             return false;
