@@ -145,7 +145,7 @@ describe.skipIf(!isOwn)('a broadcast', () => {
     try {
       await new Promise<void>((resolve) => {
         room.subscribe((status) => {
-          if (status === 'SUBSCRIBED') resolve()
+          if (String(status) === 'SUBSCRIBED') resolve()
         })
       })
       const message = { type: 'broadcast', event: 'one', payload: { n: 1 } } as const
