@@ -1,4 +1,5 @@
 /** Broadcasts that their senders have stored: `persist` of realtime-js. */
+import { REALTIME_SUBSCRIBE_STATES } from '@supabase/supabase-js'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { connect } from '../../support/client.ts'
@@ -145,7 +146,7 @@ describe.skipIf(!isOwn)('a broadcast', () => {
     try {
       await new Promise<void>((resolve) => {
         room.subscribe((status) => {
-          if (String(status) === 'SUBSCRIBED') resolve()
+          if (status === REALTIME_SUBSCRIBE_STATES.SUBSCRIBED) resolve()
         })
       })
       const message = { type: 'broadcast', event: 'one', payload: { n: 1 } } as const
