@@ -28,13 +28,15 @@ describe.skipIf(inject('own') === null)('as on hosted Supabase', () => {
   test('services name the releases whose interfaces they have', async () => {
     const { url, serviceKey: apikey } = inject('access')
     const ask = (path: string) => fetch(url + path, { headers: { apikey } })
-    const health = (await (await ask('/auth/v1/health')).json()) as { version: string }
+    const auth = await ask('/auth/v1/health')
+    const health = (await auth.json()) as { version: string }
     expect(health.version).toMatch(/^v2\.\d+\.\d+$/)
     const storage = await ask('/storage/v1/version')
     expect(await storage.text()).toMatch(/^1\.\d+\.\d+$/)
     const { info } = (await (await ask('/rest/v1/')).json()) as { info: Record<string, string> }
     expect(info.version).toMatch(/^16\.\d+$/)
-    expect(info['x-basalt-version']).toBe(storage.headers.get('x-basalt-version'))
+    for (const { headers } of [auth, storage])
+      expect(headers.get('x-basalt-version')).toMatch(/^\d+\.\d+\.\d+/)
   })
 
   test('GraphQL says that its extension is not there', async () => {

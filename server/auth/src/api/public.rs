@@ -48,7 +48,6 @@ pub(super) struct PublicApi {
 struct Health {
     /// The release of Supabase Auth whose interface this is.
     version: String,
-    basalt_version: String,
     /// Always `GoTrue`: the name of the interface, which clients know.
     name: String,
     description: String,
@@ -78,13 +77,13 @@ pub(super) const KEYLESS: &[&str] = &["/.well-known/jwks.json"];
 impl PublicApi {
     /// Returns the name and the version of the service, which shows that it runs.
     #[oai(path = "/health", method = "get")]
-    async fn health(&self) -> Json<Health> {
-        Json(Health {
+    async fn health(&self) -> Response<Json<Health>> {
+        let health = Json(Health {
             version: EQUALS.to_owned(),
-            basalt_version: env!("CARGO_PKG_VERSION").to_owned(),
             name: "GoTrue".to_owned(),
             description: "GoTrue is a user registration and authentication API".to_owned(),
-        })
+        });
+        Response::new(health).header("x-basalt-version", env!("CARGO_PKG_VERSION"))
     }
 
     /// Returns which ways of signing in are enabled.
