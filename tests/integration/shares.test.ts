@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 
+import { CreateBucketCommand, DeleteObjectsCommand, S3Client } from '@aws-sdk/client-s3'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
@@ -71,6 +72,47 @@ describe.skipIf(inject('own') === null)('a server', () => {
       await Promise.all(held.map((client) => client.end().catch(() => undefined)))
     }
   }, 60_000)
+})
+
+describe.skipIf(inject('own') === null)('a server with little memory for bodies', () => {
+  let server: Server
+  beforeAll(async () => {
+    server = await Server.start({ only: ['storage'], env: { BASALT_BODY_MEMORY: '65536' } })
+  }, 240_000)
+  afterAll(() => server.stop())
+
+  test('refuses long JSON of storage, and goes on', async () => {
+    const { url, serviceKey } = server.access
+    const list = (prefix: string) =>
+      fetch(`${url}/storage/v1/object/list/none`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${serviceKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ prefix }),
+      })
+    const refused = await list('x'.repeat(200_000))
+    expect(await refused.json()).toMatchObject({ code: 'SlowDown' })
+    expect(refused.status).toBe(503)
+    expect(await (await list('')).json()).toEqual([])
+  })
+
+  test('refuses long documents of S3, and goes on', async () => {
+    const { S3_PROTOCOL_ACCESS_KEY_ID: id = '', S3_PROTOCOL_ACCESS_KEY_SECRET: secret = '' } =
+      await server.status()
+    const s3 = new S3Client({
+      endpoint: `${server.access.url}/storage/v1/s3`,
+      region: 'local',
+      forcePathStyle: true,
+      maxAttempts: 1,
+      credentials: { accessKeyId: id, secretAccessKey: secret },
+    })
+    const remove = (length: number) => {
+      const Objects = Array.from({ length }, (_, n) => ({ Key: `${'x'.repeat(300)}${String(n)}` }))
+      return s3.send(new DeleteObjectsCommand({ Bucket: 'papers', Delete: { Objects } }))
+    }
+    await s3.send(new CreateBucketCommand({ Bucket: 'papers' }))
+    await expect(remove(900)).rejects.toMatchObject({ name: 'SlowDown' })
+    expect((await remove(3)).Deleted).toHaveLength(3)
+  })
 })
 
 /** A network of its own, with addresses that are for documentation (RFC 5737). */
