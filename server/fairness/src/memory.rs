@@ -28,13 +28,19 @@ impl Memory {
         Self { network, ..self.clone() }
     }
 
+    /// Reports whether `size` bytes are counted: those of a unit and more.
+    pub const fn counts(&self, size: usize) -> bool {
+        size >= self.unit
+    }
+
     /// Holds memory for `size` bytes in place of what is `held`; reports whether there was as much. Otherwise `held` is
     /// unchanged.
     pub fn hold(&self, size: usize, held: &mut HeldMemory) -> bool {
         let (units, had) = (size / self.unit, held.0.as_ref().map_or(0, Permit::number));
         match &mut held.0 {
             _ if units == 0 => held.0 = None,
-            Some(permit) if units <= had => permit.shrink(had - units),
+            Some(_) if units == had => {}
+            Some(permit) if units < had => permit.shrink(had - units),
             Some(permit) => return permit.grow(units - had),
             None => {
                 held.0 = self.semaphore.try_acquire_many(self.network, units);
@@ -73,6 +79,7 @@ mod tests {
         let of = |last| memory.of(Network::of([192, 0, 2, last].into()));
         let mut held = HeldMemory::default();
         assert!(of(1).hold(4095, &mut held) && held.is_empty());
+        assert!(!memory.counts(4095) && memory.counts(4096));
         assert!(of(1).hold(4096 * 192, &mut held) && !held.is_empty());
         assert!(!of(1).hold(4096 * 193, &mut held), "three quarters are the share of one");
         assert_eq!(memory.semaphore.held(), 192);

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use fairness::Memory;
 use futures_util::task::AtomicWaker;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use super::frame::{self, Frame};
 use crate::channel::Notice;
@@ -72,6 +72,9 @@ impl Outbox {
     /// have got it: as memory of the network for which this task works, or else of the client's own. If neither has any
     /// left, it is not counted.
     pub(crate) fn count(&self, frame: Frame) -> Frame {
+        if !self.memory.counts(frame.len()) {
+            return frame;
+        }
         let memory = self.memory.of(fairness::caller()).take(frame.len());
         match memory.or_else(|| self.memory.take(frame.len())) {
             Some(memory) => frame::holding(frame, memory),
@@ -98,7 +101,9 @@ impl Outbox {
         let bytes = queue.bytes + length;
         let lacks_memory = queue.bytes > MAX_BYTES_WITHOUT_MEMORY && !self.memory.has_room();
         if queue.items.len() >= MAX_ITEMS || bytes > MAX_BYTES || lacks_memory {
-            self.overflow(queue);
+            *queue = Queue { state: State::Overflowed, ..Queue::default() };
+            drop(queue);
+            self.task.wake();
             return false;
         }
         let was_empty = queue.items.is_empty();
@@ -109,12 +114,6 @@ impl Outbox {
             self.task.wake();
         }
         true
-    }
-
-    fn overflow(&self, mut queue: MutexGuard<'_, Queue>) {
-        *queue = Queue { state: State::Overflowed, ..Queue::default() };
-        drop(queue);
-        self.task.wake();
     }
 
     /// Takes all items; waits while there are none.
