@@ -309,3 +309,38 @@ fn signals_that_reload_do_not_stop_the_server() {
     served.stop();
     assert_eq!(said(), 1);
 }
+
+#[test]
+fn a_start_creates_what_was_dropped_of_the_platform() {
+    let project = project();
+    let served = Server::start(project.path());
+    let drop = "drop schema auth, storage, realtime, basalt, supabase_functions, storage_vectors, graphql_public cascade";
+    let dropped =
+        basalt(project.path()).args(["psql", "-U", "supabase_admin", "-qc", drop]).output().unwrap();
+    assert!(dropped.status.success(), "{}", text(&dropped));
+    served.stop();
+
+    let served = Server::start(project.path());
+    let headers = format!("apikey: {}\r\nContent-Type: application/json\r\n", served.key);
+    let ada = r#"{"email":"ada@example.com","password":"a long password"}"#;
+    let (head, body) = served.request("POST /auth/v1/signup", &headers, ada);
+    assert!(head.starts_with("HTTP/1.1 200"), "{head} {body}");
+    let psql = |sql: &str| {
+        basalt(project.path()).args(["psql", "-U", "supabase_admin", "-Atqc", sql]).output().unwrap()
+    };
+    assert_eq!(
+        text(&psql("select count(*) from storage.buckets")).trim(),
+        "1",
+        "buckets of config.toml are created"
+    );
+    assert!(psql("drop schema realtime cascade").status.success());
+    let doctor = text(&basalt(project.path()).arg("doctor").output().unwrap());
+    assert!(doctor.contains("are missing: ") && doctor.contains("table realtime.messages"), "{doctor}");
+    served.stop();
+
+    let served = Server::start(project.path());
+    let doctor = text(&basalt(project.path()).arg("doctor").output().unwrap());
+    assert!(doctor.contains("no migration is pending"), "{doctor}");
+    assert_eq!(text(&psql("select count(*) from auth.users")).trim(), "1", "the rest keeps its rows");
+    served.stop();
+}

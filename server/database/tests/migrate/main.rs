@@ -7,6 +7,7 @@ mod extensions;
 mod hosted;
 mod platform;
 mod privileges;
+mod repair;
 mod storage;
 mod support;
 mod transactions;
@@ -39,7 +40,10 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
     let mut client = database.client().await;
     Migrator::new(&mut client).platform().await.unwrap();
     client
-        .batch_execute("drop schema basalt cascade; comment on table auth.users is 'theirs'")
+        .batch_execute(
+            "drop schema basalt cascade; drop function extensions.publication_watch, extensions.rights_watch cascade; \
+             comment on table auth.users is 'theirs'",
+        )
         .await
         .unwrap();
 

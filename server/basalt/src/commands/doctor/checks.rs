@@ -255,20 +255,28 @@ async fn realtime(settings: &Settings, running: Option<&RunningPostgres>) -> Ver
 }
 
 async fn pending(settings: &Settings, project: &Database) -> Verdict {
-    let status: Result<migrate::Status, String> = async {
+    let read: Result<(migrate::Status, Vec<&str>), String> = async {
         let mut client = project.client().await.map_err(|error| error.to_string())?;
         let mut migrator = Migrator::new(&mut client);
         if let Some(obstacle) = migrator.obstacle().await.map_err(|error| error.to_string())? {
             return Err(obstacle);
         }
+        let missing = migrator.missing_parts().await.map_err(|error| error.to_string())?;
         let status = migrator.status(&settings.migrations.path).await;
-        status.map_err(|error| error.to_string())
+        Ok((status.map_err(|error| error.to_string())?, missing))
     }
     .await;
-    let status = match status {
-        Ok(status) => status,
+    let (status, missing) = match read {
+        Ok(read) => read,
         Err(error) => return Verdict::Broken(error),
     };
+    if !missing.is_empty() {
+        return Verdict::Note(format!(
+            "answers, but parts of what Basalt has created there are missing: {}.\n\
+             The next start of `basalt serve` creates them again, without the rows that they had",
+            missing.join(", ")
+        ));
+    }
     let changed = |entries: &[migrate::Entry]| -> String {
         let changed = entries.iter().filter(|entry| entry.state == State::Changed);
         changed.map(|entry| entry.version.as_str()).collect::<Vec<_>>().join(", ")
@@ -347,7 +355,7 @@ fn buckets(settings: &Settings) -> Verdict {
 fn edge(functions: &EdgeFunctions) -> Verdict {
     match (functions.problem(), &functions.deno) {
         (Some(problem), _) => Verdict::Note(problem),
-        (None, Some(deno)) if functions.count > 0 => {
+        (None, Ok(deno)) if functions.count > 0 => {
             Verdict::Fine(format!("{}, run by {}", functions.count_text(), display_path(deno)))
         }
         _ => Verdict::Fine("there is none".to_owned()),
