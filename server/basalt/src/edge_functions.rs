@@ -8,8 +8,8 @@ use crate::settings::Settings;
 pub(crate) struct EdgeFunctions {
     /// The number of functions that can be called.
     pub(crate) count: usize,
-    /// The Deno that runs them, if it was found.
-    pub(crate) deno: Option<PathBuf>,
+    /// The Deno that runs them, if there is one.
+    pub(crate) deno: Result<PathBuf, functions::NoDeno>,
     watched: bool,
 }
 
@@ -26,8 +26,8 @@ impl EdgeFunctions {
 
     /// Says why none of them can be called, and what to do; `None` if they can, or if there are none.
     pub(crate) fn problem(&self) -> Option<String> {
-        let is_missing = self.count > 0 && self.deno.is_none();
-        is_missing.then(|| format!("{} cannot be called. {}", self.count_text(), functions::Error::NoDeno))
+        let missing = self.deno.as_ref().err().filter(|_| self.count > 0)?;
+        Some(format!("{} cannot be called. {missing}", self.count_text()))
     }
 
     /// Describes their URL, and when changed files take effect.

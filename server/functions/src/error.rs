@@ -12,6 +12,8 @@ use http::{HeaderName, StatusCode};
 use poem::Response;
 use serde_json::json;
 
+use crate::deno::NoDeno;
+
 /// The header with the code of a failure.
 pub(crate) const SB_ERROR_CODE: HeaderName = HeaderName::from_static("sb-error-code");
 const X_RELAY_ERROR: HeaderName = HeaderName::from_static("x-relay-error");
@@ -44,11 +46,8 @@ pub enum Error {
     #[error("Request body is malformed or incomplete")]
     Body,
     /// There is no Deno to run functions with.
-    #[error(
-        "Edge functions run on Deno, and none was found. Install it with `npm install deno` in the project's folder, \
-         put `deno` on the PATH, or set DENO to where it is"
-    )]
-    NoDeno,
+    #[error("{0}")]
+    NoDeno(#[from] NoDeno),
     /// The function did not become ready. Holds the time until it may be started again.
     #[error("Function failed to start (please check logs)")]
     Boot(Duration),
@@ -81,7 +80,7 @@ impl Error {
             Self::LegacyToken => "UNAUTHORIZED_LEGACY_JWT",
             Self::AsymmetricToken => "UNAUTHORIZED_ASYMMETRIC_JWT",
             Self::Body => "BAD_REQUEST",
-            Self::NoDeno | Self::Boot(_) | Self::Stopping => "BOOT_ERROR",
+            Self::NoDeno(_) | Self::Boot(_) | Self::Stopping => "BOOT_ERROR",
             Self::Worker => "WORKER_ERROR",
             Self::Resources => "WORKER_RESOURCE_LIMIT",
             Self::Busy => "WORKER_LIMIT",
@@ -95,7 +94,7 @@ impl Error {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::Body => StatusCode::BAD_REQUEST,
-            Self::NoDeno | Self::Boot(_) | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoDeno(_) | Self::Boot(_) | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Self::Worker => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Idle(_) => StatusCode::GATEWAY_TIMEOUT,
             // A status of the hosted platform, which no standard defines.

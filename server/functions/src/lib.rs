@@ -33,6 +33,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use deno::NoDeno;
 pub use error::Error;
 pub use names::names;
 pub use schedule::TakeCall;
@@ -237,8 +238,8 @@ fn name(path: &str) -> &str {
     path.trim_start_matches('/').split('/').next().unwrap_or_default()
 }
 
-/// Returns the path of the Deno that functions run on, if there is one.
-pub fn find_deno(settings: &Settings) -> Option<PathBuf> {
+/// Returns the path of the Deno that functions run on. Errors: [`NoDeno`].
+pub fn find_deno(settings: &Settings) -> Result<PathBuf, NoDeno> {
     let path = std::env::var("PATH").unwrap_or_default();
     deno::find(settings.deno.as_deref(), &settings.projects, &path)
 }

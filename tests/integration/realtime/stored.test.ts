@@ -52,6 +52,22 @@ describe.skipIf(!isOwn)('a broadcast', () => {
       drop policy st_store on realtime.messages`),
   )
 
+  test('is replayed to nobody who may only see who is present', async () => {
+    const [name, { token }] = [unique('presence'), await somebody()]
+    const replay = { private: true, presence: { enabled: true }, broadcast: { replay: { since: 0 } } }
+    await sql(`create policy st_presence on realtime.messages for select to authenticated
+      using (extension = 'presence' and realtime.topic() = '${name}')`)
+    const wire = await wires.add()
+    expect(await wire.join(name, replay, { token })).toEqual({
+      status: 'error',
+      response: {
+        reason: `Unauthorized: You do not have permissions to read from this Channel topic: ${name}`,
+      },
+    })
+    await wire.mustJoin(name, { private: true, presence: { enabled: true } }, { token })
+    await sql('drop policy st_presence on realtime.messages')
+  })
+
   test('is stored if its sender wants it, comes once, and is replayed', async () => {
     const [name, { token }] = [kept(), await somebody()]
     const [wire, other] = [await wires.add(), await wires.add()]

@@ -131,7 +131,7 @@ fn list(settings: &functions::Settings) {
         };
         console::print(format_args!("{:<32} {:<14} {}", found.name, state, display_path(&found.entry_point)));
     }
-    if functions::find_deno(settings).is_none() {
-        console::note(functions::Error::NoDeno);
+    if let Err(missing) = functions::find_deno(settings) {
+        console::note(missing);
     }
 }

@@ -168,7 +168,7 @@ fn a_new_function_can_be_called_from_other_origins() {
 #[test]
 fn a_missing_deno_is_reported_at_the_start() {
     let project = project();
-    let remedy = "1 function cannot be called. Edge functions run on Deno, and none was found. Install it";
+    let remedy = "1 function cannot be called. Edge functions run on Deno, and the file that the variable DENO names is not there";
     let log = project.path().join("log");
     let mut command = basalt(project.path());
     command.args(["serve", "--port", "0"]).env("DENO", "/nowhere/deno").env("BASALT_LOG_FORMAT", "text");

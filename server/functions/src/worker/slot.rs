@@ -19,6 +19,7 @@ use super::process::Launch;
 use super::room::{Room, UNIT};
 use super::{BootedProcess, END_LIMIT, End, Worker, boot, import_map, imports, supervise};
 use crate::Error;
+use crate::deno::NoDeno;
 use crate::metrics::Metrics;
 use crate::session::Overrides;
 use crate::settings::{DeployedFunction, Settings};
@@ -32,8 +33,8 @@ pub(crate) struct Host {
     pub(crate) settings: Settings,
     /// The environment that every function gets.
     pub(crate) environment: BTreeMap<String, String>,
-    /// The program; `None` if none was found.
-    pub(crate) deno: Option<PathBuf>,
+    /// The program, if there is one.
+    pub(crate) deno: Result<PathBuf, NoDeno>,
     /// Our script.
     pub(crate) script: PathBuf,
     /// A folder for the sockets, which no other user can enter.
@@ -297,7 +298,7 @@ impl Slot {
     }
 
     async fn launch(self: &Arc<Self>) -> Result<(), Error> {
-        let Some(deno) = &self.host.deno else { return Err(Error::NoDeno) };
+        let deno = self.host.deno.as_ref().map_err(|missing| *missing)?;
         let (begun, version) = (Instant::now(), self.version.load(Ordering::Acquire));
         let folder = self.host.sockets.join(uuid::Uuid::new_v4().simple().to_string());
         let name = &self.deployed.name;

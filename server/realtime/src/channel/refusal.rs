@@ -35,7 +35,7 @@ pub(crate) enum Refusal {
     /// The token is invalid.
     #[error("{code}: {0}", code = .0.code())]
     Token(#[from] TokenError),
-    /// No policy lets the caller read.
+    /// No policy lets the caller read, or not the broadcasts whose replay it asks for.
     #[error("Unauthorized: You do not have permissions to read from this Channel topic: {0}")]
     Unauthorized(String),
     /// The database cannot be reached.

@@ -199,7 +199,7 @@ impl Socket {
         self.reply_to(&join_ref, &reference, topic, &response.to_string());
 
         let JoinGrant { rights, replay, prepared } = joined;
-        let replays = rights.reads_broadcasts && matches!(config.replay, Some(Ok(_)));
+        let replays = matches!(config.replay, Some(Ok(_)));
         let member = Member {
             outbox: Arc::clone(&self.outbox),
             version: self.version,
@@ -324,8 +324,11 @@ async fn join_private(
     if !rights.reads_broadcasts && !rights.reads_presence {
         return Err(Refusal::Unauthorized(name.to_owned()));
     }
+    if config.replay.is_some() && !rights.reads_broadcasts {
+        return Err(Refusal::Unauthorized(name.to_owned()));
+    }
     let replay = match config.replay {
-        Some(Ok(replay)) if rights.reads_broadcasts => {
+        Some(Ok(replay)) => {
             let stored = messages::stored(realtime.database(), name, replay).await;
             stored.map_err(|error| {
                 tracing::error!(code = "UnableToReplayMessages", %error, "earlier messages cannot be read");
