@@ -139,28 +139,24 @@ impl Connection {
         }
     }
 
-    /// Runs `transaction` and returns the results of its statements. If it fails because of something that an earlier
-    /// batch left on the connection, it is repeated: the failure has rolled all of it back.
+    /// Runs `transaction` and returns the results of its statements.
     ///
     /// If the future is dropped before the answer is complete, the connection is not [ready](Self::is_ready).
     pub(crate) async fn execute(&mut self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
-        let mut answer = self.attempt(transaction).await;
-        while let Err(error) = &answer
-            && self.prepares_retry(error, transaction)
-        {
-            if self.is_resetting {
-                self.finish_reset().await?;
-            }
-            answer = self.attempt(transaction).await;
+        // Of the transaction that failed before on this connection.
+        if self.is_resetting {
+            self.finish_reset().await?;
         }
+        let answer = self.attempt(transaction).await;
         if self.needs_reset && self.is_ready() && self.begin_reset().await.is_err() {
             self.is_altered = true;
         }
         answer
     }
 
-    /// Reports whether another attempt may succeed, and changes the connection's state for it.
-    fn prepares_retry(&mut self, error: &Error, transaction: &Transaction<'_>) -> bool {
+    /// Reports whether `transaction` failed with `error` because of something that an earlier one had left on the
+    /// connection, so that another attempt may succeed, and changes the connection's state for it.
+    pub(crate) fn prepares_retry(&mut self, error: &Error, transaction: &Transaction<'_>) -> bool {
         let Some(error) = error.server().filter(|_| self.is_ready()) else { return false };
         match self.failure_point {
             // The session's defaults differ from what the settings statement sets.
@@ -176,7 +172,7 @@ impl Connection {
         }
     }
 
-    /// Runs `transaction` once.
+    /// Writes `transaction` and reads the answer.
     async fn attempt(&mut self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
         let is_in_block = transaction.needs_block() || self.opens_blocks;
         let settings = self.settings.get(transaction, is_in_block);

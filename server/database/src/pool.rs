@@ -15,8 +15,8 @@ use crate::{Answer, Error, Renewal, Settings, Transaction, metrics};
 /// The maximum number of callers that wait for a connection; the next one is refused at once.
 pub(crate) const MAX_WAITING: usize = 4096;
 
-/// The maximum number of attempts if prepared statements are missing on the connection, or exist already.
-const MAX_ATTEMPTS: u32 = 3;
+/// The maximum number of connections on which a transaction is tried.
+const MAX_CONNECTIONS: u32 = 3;
 
 /// How long a cancelled statement may take to end before its connection is closed.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -86,35 +86,56 @@ impl Pool {
     }
 
     pub(crate) async fn run(self: &Arc<Self>, transaction: &Transaction<'_>) -> Result<Answer, Error> {
-        let mut attempts = 0;
+        let mut connections = 1;
+        let mut lease = self.acquire(true).await?;
+        let mut had_run_user_code = lease.has_run_user_code();
         loop {
-            attempts += 1;
-            // The last attempt uses a new connection, on which nothing else has run.
-            let mut lease = self.acquire(attempts < MAX_ATTEMPTS).await?;
-            let had_run_user_code = lease.has_run_user_code();
             let error = match lease.execute(transaction, self.transaction_timeout).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            let is_mismatch = is_statement_mismatch(&error);
-            // The transaction's own code may have deallocated the statements that follow. It cannot have prepared any.
-            let is_self_inflicted = transaction.may_change_session() && is_statement_missing(&error);
-            if is_mismatch && !had_run_user_code && !is_self_inflicted {
-                self.disable_statement_reuse();
-            }
-            if is_mismatch || !matches!(error, Error::Postgres(_) | Error::Timeout(_)) {
-                lease.discard();
-            }
-            let died_idle = error.is_unavailable() && lease.reused;
-            if died_idle {
-                // The cause, such as a restart of the server, has ended the other idle connections, too.
-                self.idle.lock().clear();
-            }
-            let may_retry = is_mismatch || (died_idle && transaction.is_read_only());
-            if attempts == MAX_ATTEMPTS || !may_retry {
-                return Err(error);
+            match self.retry(&mut lease, transaction, &error, had_run_user_code) {
+                Some(Retry::OnSameConnection) => {}
+                Some(Retry::OnAnother) if connections < MAX_CONNECTIONS => {
+                    // Its permit may be the last one.
+                    drop(lease);
+                    connections += 1;
+                    // Nothing else has run on the last one, which is new.
+                    lease = self.acquire(connections < MAX_CONNECTIONS).await?;
+                    had_run_user_code = lease.has_run_user_code();
+                }
+                _ => return Err(error),
             }
         }
+    }
+
+    /// Returns how `transaction`, which has failed with `error` on `lease` and has changed nothing, may succeed; `None` if
+    /// the error is its own. `had_run_user_code` is what [`Lease::has_run_user_code`] was before it.
+    fn retry(
+        &self,
+        lease: &mut Lease,
+        transaction: &Transaction<'_>,
+        error: &Error,
+        had_run_user_code: bool,
+    ) -> Option<Retry> {
+        if lease.prepares_retry(error, transaction) {
+            return Some(Retry::OnSameConnection);
+        }
+        let is_mismatch = is_statement_mismatch(error);
+        // The transaction's own code may have deallocated the statements that follow. It cannot have prepared any.
+        let is_self_inflicted = transaction.may_change_session() && is_statement_missing(error);
+        if is_mismatch && !had_run_user_code && !is_self_inflicted {
+            self.disable_statement_reuse();
+        }
+        if is_mismatch || !matches!(error, Error::Postgres(_) | Error::Timeout(_)) {
+            lease.discard();
+        }
+        let died_idle = error.is_unavailable() && lease.reused;
+        if died_idle {
+            // The cause, such as a restart of the server, has ended the other idle connections, too.
+            self.idle.lock().clear();
+        }
+        (is_mismatch || (died_idle && transaction.is_read_only())).then_some(Retry::OnAnother)
     }
 
     /// Lends a connection: an idle one if `may_be_reused` and there is one, else a new one.
@@ -227,6 +248,14 @@ impl Pool {
     }
 }
 
+/// Where a transaction that has failed because of the state of its connection is run again.
+enum Retry {
+    /// The connection's state has been changed for it.
+    OnSameConnection,
+    /// The connection is not to be used any more.
+    OnAnother,
+}
+
 /// Reports whether one of our prepared statements is missing (26000) or exists already (42P05). Nothing has been run
 /// then. The cause is a connection pooler that shares one server connection among clients, or code of the database's
 /// users that has run on the same connection. The same codes raised by a function have a context.
@@ -258,6 +287,11 @@ impl Lease {
         let answer = timer.limit(limit, connection.execute(transaction)).await;
         connection.timer = timer;
         answer.unwrap_or(Err(Error::Timeout(limit)))
+    }
+
+    /// Calls [`Connection::prepares_retry`].
+    fn prepares_retry(&mut self, error: &Error, transaction: &Transaction<'_>) -> bool {
+        self.connection.as_mut().is_some_and(|connection| connection.prepares_retry(error, transaction))
     }
 
     /// Reports whether code of the database's users has run on the connection.

@@ -2,12 +2,11 @@
 //! [`response`].
 //!
 //! [`PendingRequest::answer_in_full`] takes these steps one after the other. [`PendingRequest::answer_by_template`] takes
-//! the last two for a request that differs from an earlier one only in its values. Both run a second time, with more
-//! left to Postgres, where the server turns out not to be able to do a part of the plan ([`Attempt::LeftToPostgres`]).
+//! the last two for a request that differs from an earlier one only in its values. [`PendingRequest::answer`] says when
+//! there is another attempt.
 
 mod lifecycle;
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -27,7 +26,7 @@ use crate::freshness::{POSITION, WritePositions};
 use crate::legacy;
 use crate::openapi;
 use crate::plan::{Plan, ServerTask};
-use crate::plan_cache::{Generation, PlanCache, RequestShape, Template};
+use crate::plan_cache::{PlanCache, RequestShape, Template};
 use crate::request::{Action, Incoming, Request};
 use crate::response;
 use crate::schema_cache::SchemaCache;
@@ -146,7 +145,7 @@ impl Rest {
             body,
         };
         let shape = RequestShape::of(&incoming);
-        let mut pending = PendingRequest {
+        let pending = PendingRequest {
             inner,
             configuration: Arc::clone(configuration),
             cache,
@@ -155,18 +154,7 @@ impl Rest {
             shape: shape.as_ref(),
             timing,
         };
-        let mut reloads = 0;
-        loop {
-            let error = match pending.answer().await {
-                Ok(response) => return Ok(response),
-                Err(error) => error,
-            };
-            // Nothing has been changed: an error undoes all of its transaction.
-            if reloads == MOST_RELOADS || !Box::pin(pending.take_newer_catalog(&error)).await {
-                return Err(error);
-            }
-            reloads += 1;
-        }
+        pending.answer().await
     }
 }
 
@@ -182,82 +170,95 @@ struct PendingRequest<'a> {
     timing: Timing,
 }
 
+/// How an attempt to answer a request ended without an error.
+enum Attempted {
+    /// With its response.
+    Answered(Response),
+    /// The template was not right for it, or the server could not do a part of the plan. Nothing has been changed, and all
+    /// steps are to be taken, with the task left to Postgres.
+    InFull(Option<ServerTask>),
+}
+
 impl PendingRequest<'_> {
-    /// Answers the request by the template of its shape, else by taking all steps.
-    async fn answer(&mut self) -> Result<Response, Error> {
-        let plans = self.inner.plans.of(&self.configuration, &self.cache);
-        let mut left_to_postgres = None;
-        let found = self.shape.and_then(|shape| Some((shape, plans.find(shape)?)));
-        self.inner.plans.count(found.is_some());
-        if let Some((shape, template)) = found {
-            match self.answer_by_template(&template, shape).await? {
-                ControlFlow::Break(response) => return Ok(response),
-                ControlFlow::Continue(task) => left_to_postgres = task,
-            }
-            if left_to_postgres == Some(ServerTask::WriteRows) {
-                // There are rows that only Postgres can write; the next request of this shape will have them, too.
-                plans.forget(shape);
+    /// Answers the request: by the template of its shape, if there is one; else, or if that turns out not to be possible, by
+    /// taking all steps; and from the beginning, as long as a change of the catalog may explain an error.
+    ///
+    /// This is the uppermost of three places that try again, and each only after an attempt that has changed nothing. The
+    /// other ones are [`Database::run`], which chooses a server, and the pool of connections below it.
+    async fn answer(mut self) -> Result<Response, Error> {
+        let mut attempted = self.answer_by_template().await;
+        let mut reloads = 0;
+        loop {
+            attempted = match attempted {
+                Ok(Attempted::Answered(response)) => return Ok(response),
+                // Boxed since it is large and seldom needed.
+                Ok(Attempted::InFull(task)) => Box::pin(self.answer_in_full(task)).await,
+                Err(error) if reloads == MOST_RELOADS => return Err(error),
+                Err(error) => {
+                    if !Box::pin(self.take_newer_catalog(&error)).await {
+                        return Err(error);
+                    }
+                    reloads += 1;
+                    Ok(Attempted::InFull(None))
+                }
             }
         }
-        // Boxed since it is large and seldom needed.
-        Box::pin(self.answer_in_full(&plans, left_to_postgres)).await
     }
 
     /// Takes the steps that are left where the plan and the statements of an earlier request of the same shape are known:
-    /// transaction → response. Continues with what is to be left to Postgres where they are not right for this request,
-    /// and nothing has been changed.
-    async fn answer_by_template(
-        &mut self,
-        template: &Template,
-        shape: &RequestShape<'_>,
-    ) -> Result<ControlFlow<Response, Option<ServerTask>>, Error> {
+    /// transaction → response.
+    async fn answer_by_template(&mut self) -> Result<Attempted, Error> {
+        let plans = self.inner.plans.of(&self.configuration, &self.cache);
+        let found = self.shape.and_then(|shape| Some((shape, plans.find(shape)?)));
+        self.inner.plans.count(found.is_some());
+        let Some((shape, template)) = found else { return Ok(Attempted::InFull(None)) };
         self.timing.lap("parse");
         let (request, plan) = (template.request(), template.plan());
-        let Some(values) = template.values(shape) else { return Ok(ControlFlow::Continue(None)) };
-        let Some(statements) = template.statements(&values) else { return Ok(ControlFlow::Continue(None)) };
+        let Some(values) = template.values(shape) else { return Ok(Attempted::InFull(None)) };
+        let Some(statements) = template.statements(&values) else { return Ok(Attempted::InFull(None)) };
         self.timing.lap("plan");
         let outcome = match self.run(request, plan, &statements).await? {
             Attempt::Done(outcome) => outcome,
-            Attempt::LeftToPostgres(task) => return Ok(ControlFlow::Continue(Some(task))),
+            Attempt::LeftToPostgres(task) => {
+                if task == ServerTask::WriteRows {
+                    // There are rows that only Postgres can write; the next request of this shape will have them, too.
+                    plans.forget(shape);
+                }
+                return Ok(Attempted::InFull(Some(task)));
+            }
         };
         self.timing.lap("transaction");
-        self.respond(request, &template.canonical(shape), plan, outcome).map(ControlFlow::Break)
+        self.respond(request, &template.canonical(shape), plan, outcome).map(Attempted::Answered)
     }
 
     /// Takes all steps: request → plan → statements → transaction → response. `left_to_postgres` is what has already
     /// turned out to be more than the server can do.
-    async fn answer_in_full(
-        &mut self,
-        plans: &Generation,
-        mut left_to_postgres: Option<ServerTask>,
-    ) -> Result<Response, Error> {
+    async fn answer_in_full(&mut self, left_to_postgres: Option<ServerTask>) -> Result<Attempted, Error> {
         let (cache, configuration) = (Arc::clone(&self.cache), Arc::clone(&self.configuration));
         let settings = &configuration.settings;
         let request = Request::parse(self.incoming, settings)?;
         self.timing.lap("parse");
         let mut plan = Plan::new(&request, &cache, settings)?;
+        if let Some(task) = left_to_postgres {
+            plan.leave_to_postgres(task);
+        }
         self.timing.lap("plan");
-        let outcome = loop {
-            if let Some(task) = left_to_postgres {
-                plan.leave_to_postgres(task);
-            }
-            let Some(statements) = Statements::new(&plan, &request, settings)? else {
-                break Outcome::default();
-            };
-            match self.run(&request, &plan, &statements).await? {
-                Attempt::Done(outcome) => break outcome,
-                Attempt::LeftToPostgres(task) => left_to_postgres = Some(task),
-            }
+        let outcome = match Statements::new(&plan, &request, settings)? {
+            None => Outcome::default(),
+            Some(statements) => match self.run(&request, &plan, &statements).await? {
+                Attempt::Done(outcome) => outcome,
+                Attempt::LeftToPostgres(task) => return Ok(Attempted::InFull(Some(task))),
+            },
         };
         self.timing.lap("transaction");
         if left_to_postgres.is_none() {
-            self.keep_template(plans, &request);
+            self.keep_template(&request);
         }
         let outcome = match &plan {
             Plan::Describe(_) if !request.headers_only => with_document(&request, &cache, settings, outcome)?,
             _ => outcome,
         };
-        self.respond(&request, &request.query.canonical, &plan, outcome)
+        self.respond(&request, &request.query.canonical, &plan, outcome).map(Attempted::Answered)
     }
 
     /// Runs `statements` in a transaction.
@@ -305,7 +306,8 @@ impl PendingRequest<'_> {
     }
 
     /// Keeps what requests of this shape have in common, if it is not the first one.
-    fn keep_template(&self, plans: &Generation, request: &Request) {
+    fn keep_template(&self, request: &Request) {
+        let plans = self.inner.plans.of(&self.configuration, &self.cache);
         if let Some(shape) = self.shape.filter(|shape| plans.expects(shape))
             && let Some(template) =
                 Template::new(self.incoming, shape, request, &self.cache, &self.configuration.settings)
