@@ -1,7 +1,7 @@
--- skip if: exists (select from basalt.platform_migrations where version = '0022' and adopted)
+-- skip if: exists (select from basalt.platform_migrations where version in ('0007', '0022') and adopted)
 
--- If somebody has dropped realtime.messages, the publication from which realtime reads broadcasts is still there, but empty
--- (0022_message_publication.sql). When this platform is repaired, the new table joins it.
+-- If somebody has dropped schema realtime, the publication from which realtime reads broadcasts is still there, but empty
+-- (0022_message_publication.sql). When the schema is created again, the new table joins it, and gets its partitions.
 do $$
 begin
   if not exists (
@@ -10,4 +10,5 @@ begin
   ) then
     alter publication supabase_realtime_messages_publication add table realtime.messages;
   end if;
+  perform basalt.keep_message_partitions();
 end $$;

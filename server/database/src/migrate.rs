@@ -67,7 +67,7 @@ pub struct Report {
     pub changed: Vec<String>,
     /// Names of the applied files whose version is older than one that the database had before.
     pub out_of_order: Vec<String>,
-    /// Objects of the platform that were missing in a database that Basalt had set up, and have been created again.
+    /// Schemas of the platform that were missing in a database that Basalt had set up, and have been created again.
     pub repaired: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Migrator<'a> {
     }
 
     /// Applies the files of `schema/platform`, which are part of this binary. They create what hosted Supabase has. If a
-    /// part of what they had created is missing, it is created again, empty.
+    /// schema that they had created is missing, it is created again, empty.
     ///
     /// Errors: [`Error::OutdatedSchemas`] if there is an [`Self::obstacle`]; [`Error::PlatformChanged`] if this
     /// binary's files differ from those that were applied to the database; all errors of running a file.
@@ -107,13 +107,10 @@ impl<'a> Migrator<'a> {
         if let Some(obstacle) = self.obstacle().await? {
             return Err(Error::OutdatedSchemas(obstacle));
         }
-        let has_lost_records = repair::has_lost_records(&*self.client).await?;
+        let repaired = self.repair().await?;
         self.ensure_ledger().await?;
-        if has_lost_records {
-            self.restore_records().await?;
-        }
         let records = ledger::platform(&*self.client).await?;
-        let mut report = Report { unknown: unknown(&records, is_platform), ..Report::default() };
+        let mut report = Report { unknown: unknown(&records, is_platform), repaired, ..Report::default() };
         for file in platform::FILES {
             if let Some(record) = records.get(file.version()) {
                 check_unchanged(file, record)?;
@@ -122,67 +119,33 @@ impl<'a> Migrator<'a> {
             let outcome = apply_platform(self.client, &self.limits, file);
             report.add(file.file, apply::bounded(file.file, &self.limits, outcome).await?);
         }
-        self.repair(&mut report).await?;
         self.share_with_postgres().await?;
         report.log("platform");
         Ok(report)
     }
 
-    /// Creates what is missing of a platform whose files are all applied.
-    async fn repair(&mut self, report: &mut Report) -> Result<(), Error> {
-        let missing = repair::missing(&*self.client).await?;
-        if missing.is_empty() {
-            return Ok(());
-        }
-        self.apply_again().await?;
-        let remaining = repair::missing(&*self.client).await?;
-        if !remaining.is_empty() {
-            tracing::warn!(
-                objects = remaining.join(", "),
-                "parts of the platform are missing and could not be created"
-            );
-        }
-        let repaired = missing.iter().filter(|object| !remaining.contains(object));
-        report.repaired = repaired.map(|object| (*object).to_owned()).collect();
-        Ok(())
-    }
-
-    /// Creates the platform of a database whose records of it were dropped again, with all that was dropped with them. If
-    /// the schemas that are there are not those that Basalt creates, only what Basalt had added is removed, and they are
-    /// adopted as another server's.
-    async fn restore_records(&mut self) -> Result<(), Error> {
-        let refused = match self.apply_again().await {
-            Err(Error::Statement(refused)) => refused,
-            done => return done,
-        };
-        tracing::warn!(
-            "the records of what Basalt has created in this database were dropped, and it is not as Basalt left it: {refused}"
-        );
-        repair::remove_watches(&*self.client).await
-    }
-
-    /// Runs all files of the platform, except what is there.
-    async fn apply_again(&mut self) -> Result<(), Error> {
-        let limits = self.limits;
-        for file in platform::FILES {
-            let outcome = repair::apply_again(self.client, &limits, file);
-            apply::bounded(file.file, &limits, outcome).await?;
-        }
-        Ok(())
-    }
-
-    /// Returns descriptions of the objects in the platform's schemas, of which `schema/platform/objects.txt` lists those of a
-    /// complete platform.
-    pub async fn objects(&self) -> Result<Vec<String>, Error> {
-        repair::objects(&*self.client).await
-    }
-
-    /// Returns what is missing of the platform that Basalt has set up in this database, such as `table auth.users`; the
-    /// next [`Self::platform`] creates it again. Nothing is written. Empty for a database that Basalt has not set up.
-    pub async fn missing_parts(&self) -> Result<Vec<&'static str>, Error> {
-        if !self.is_own().await? {
+    /// Creates schemas of the platform again that somebody has dropped, and returns their names.
+    async fn repair(&mut self) -> Result<Vec<String>, Error> {
+        if repair::missing(&*self.client).await?.is_empty() {
             return Ok(Vec::new());
         }
+        let limits = self.limits;
+        match apply::bounded("the platform's schemas", &limits, repair::run(self.client, &limits)).await? {
+            repair::Repair::Done(schemas) => Ok(schemas.into_iter().map(str::to_owned).collect()),
+            repair::Repair::Foreign(refused) => {
+                tracing::warn!(
+                    "the records of what Basalt has created in this database were dropped, and it is not as Basalt left it: \
+                     {refused}"
+                );
+                repair::remove_watches(&*self.client).await?;
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// Returns the schemas of the platform that are missing, though Basalt has set up this database; the next
+    /// [`Self::platform`] creates them again. Nothing is written.
+    pub async fn missing_schemas(&self) -> Result<Vec<&'static str>, Error> {
         repair::missing(&*self.client).await
     }
 
@@ -328,10 +291,10 @@ impl Report {
         for extension in &self.missing_extensions {
             tracing::warn!(extension, "skipped: this Postgres does not have the extension");
         }
-        if !self.repaired.is_empty() {
+        for schema in &self.repaired {
             tracing::warn!(
-                objects = self.repaired.join(", "),
-                "these parts of the {what} were missing, were created again and are empty: somebody has dropped them"
+                schema,
+                "the schema was missing and has been created again, empty: somebody has dropped it"
             );
         }
         for version in &self.unknown {

@@ -1,103 +1,102 @@
-//! Creates what is missing of the platform again: after a tool has dropped its schemas, or after somebody has.
+//! Creates schemas of the platform again that somebody has dropped: a tool, or an administrator.
 //!
-//! Which objects a complete platform has is recorded in `schema/platform/objects.txt`. What the missing objects held is
-//! lost; the files create them empty. A single column or constraint of a table that is there is not created again, since its
-//! rows may contradict it, but reported.
+//! What they held is lost; they are created empty. Of the files that the database has already had, only the statements that
+//! name such a schema are run, so that what is there keeps its rights and rows. Only a superuser, or who owns the platform,
+//! can drop these schemas: nobody else can cause a repair.
 
-use std::collections::BTreeSet;
-
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, GenericClient, Transaction};
 
 use super::apply::{self, Limits};
 use super::error::Error;
 use super::file::File;
-use super::holds;
 use super::ledger::{self, Record};
 use super::platform::{FILES, PlatformFile};
 use super::split::Statement;
+use super::{check_unchanged, holds};
 
-/// The objects of a complete platform: one description a line, as [`OBJECTS`] returns them.
-const COMPLETE: &str = include_str!("../../../../schema/platform/objects.txt");
+/// The schemas that the files create.
+const SCHEMAS: [&str; 9] = [
+    "auth",
+    "basalt",
+    "extensions",
+    "graphql",
+    "graphql_public",
+    "realtime",
+    "storage",
+    "storage_vectors",
+    "supabase_functions",
+];
 
-/// The beginning of the descriptions that only a superuser's objects have.
-const OF_SUPERUSERS: &str = "event trigger ";
+/// The extension that goes with schema `extensions`, since it needs pgcrypto.
+const VAULT: &str = "supabase_vault";
 
-/// Returns the descriptions of the objects of the platform that a database has: those of its schemas and its event
-/// triggers, without what belongs to an extension, another table or another column, and without the daily partitions.
-const OBJECTS: &str = "
-with of_platform as (
-  select oid, nspname from pg_catalog.pg_namespace
-   where nspname in ('auth', 'basalt', 'extensions', 'graphql', 'graphql_public', 'realtime', 'storage', 'storage_vectors',
-                     'supabase_functions')
-), dependent as (
-  select classid, objid from pg_catalog.pg_depend
-   where deptype in ('e', 'a', 'i') and refclassid <> 'pg_namespace'::regclass and refobjid <> objid
-)
-select 'schema ' || nspname from of_platform
-union all
-select case c.relkind when 'v' then 'view ' when 'S' then 'sequence ' else 'table ' end || n.nspname || '.' || c.relname
-  from pg_catalog.pg_class c join of_platform n on n.oid = c.relnamespace
- where c.relkind in ('r', 'p', 'v', 'S') and not c.relispartition
-   and not exists (select from dependent d where d.classid = 'pg_class'::regclass and d.objid = c.oid)
-union all
-select 'column ' || n.nspname || '.' || c.relname || '.' || a.attname
-  from pg_catalog.pg_class c
-  join of_platform n on n.oid = c.relnamespace
-  join pg_catalog.pg_attribute a on a.attrelid = c.oid
- where c.relkind in ('r', 'p') and not c.relispartition and a.attnum > 0 and not a.attisdropped
-   and not exists (select from dependent d where d.classid = 'pg_class'::regclass and d.objid = c.oid)
-union all
-select 'constraint ' || o.conname || ' on ' || n.nspname || '.' || c.relname
-  from pg_catalog.pg_constraint o
-  join pg_catalog.pg_class c on c.oid = o.conrelid
-  join of_platform n on n.oid = c.relnamespace
- where o.contype in ('c', 'f', 'p', 'u') and not c.relispartition
-union all
-select 'function ' || n.nspname || '.' || p.proname || '(' || pg_catalog.pg_get_function_identity_arguments(p.oid) || ')'
-  from pg_catalog.pg_proc p join of_platform n on n.oid = p.pronamespace
- where not exists (select from dependent d where d.classid = 'pg_proc'::regclass and d.objid = p.oid)
-union all
-select 'type ' || n.nspname || '.' || t.typname
-  from pg_catalog.pg_type t join of_platform n on n.oid = t.typnamespace
- where t.typtype in ('e', 'd')
-    or t.typtype = 'c' and (select relkind = 'c' from pg_catalog.pg_class where oid = t.typrelid)
-union all
-select 'trigger ' || g.tgname || ' on ' || n.nspname || '.' || c.relname
-  from pg_catalog.pg_trigger g
-  join pg_catalog.pg_class c on c.oid = g.tgrelid
-  join of_platform n on n.oid = c.relnamespace
- where not g.tgisinternal and not c.relispartition
-union all
-select 'event trigger ' || evtname from pg_catalog.pg_event_trigger
-union all
-select 'publication ' || pubname from pg_catalog.pg_publication
-union all
-select 'table ' || n.nspname || '.' || c.relname || ' in publication ' || p.pubname
-  from pg_catalog.pg_publication_rel r
-  join pg_catalog.pg_publication p on p.oid = r.prpubid
-  join pg_catalog.pg_class c on c.oid = r.prrelid
-  join of_platform n on n.oid = c.relnamespace";
+/// Whether function `rights_watch` exists in a database without records. Only Basalt creates it.
+const LOST_RECORDS: &str =
+    "to_regclass('basalt.platform_migrations') is null and to_regproc('extensions.rights_watch') is not null";
+
+/// The version of the file that creates `rights_watch`. A database that has it has had all files up to this one.
+const NEWEST_KNOWN: &str = "0023";
 
 /// SQLSTATEs of a statement that creates what is there: schema, table, object, function, column, a primary key, a function
 /// with another result, and a row; and of the exception by which a file refuses tables that it has not created.
 const EXISTS_ALREADY: [&str; 9] =
     ["42P06", "42P07", "42710", "42723", "42701", "42P16", "42P13", "23505", "P0001"];
 
-/// Returns the [descriptions](OBJECTS) of the database's objects.
-pub(super) async fn objects(client: &impl GenericClient) -> Result<Vec<String>, Error> {
-    let rows = client.query_typed(OBJECTS, &[]).await;
-    let rows = rows.map_err(Error::database("list the objects of the platform"))?;
-    Ok(rows.iter().map(|row| row.get(0)).collect())
+/// The result of a repair.
+pub(super) enum Repair {
+    /// The schemas that have been created again. None, if there was nothing to do.
+    Done(Vec<&'static str>),
+    /// The records had been dropped, and the schemas that are there are not those that Basalt creates. Nothing has been
+    /// changed.
+    Foreign(Error),
 }
 
-/// Reports whether Basalt has set up the database, but its records of this have been dropped. They were in schema `basalt`;
-/// functions of these names are in `extensions`, which tools leave alone, and are only Basalt's.
-pub(super) async fn has_lost_records(client: &impl GenericClient) -> Result<bool, Error> {
-    if ledger::has_platform_table(client).await? {
-        return Ok(false);
+/// Returns the schemas of the platform that are missing in a database that Basalt has set up. A database that has parts of
+/// hosted Supabase's platform is not known to lack anything.
+pub(super) async fn missing(client: &impl GenericClient) -> Result<Vec<&'static str>, Error> {
+    let doing = "look for the schemas of the platform";
+    let has_lost_records = holds(client, LOST_RECORDS, &[], doing).await?;
+    if !has_lost_records {
+        if !ledger::has_platform_table(client).await? {
+            return Ok(Vec::new());
+        }
+        let records = ledger::platform(client).await?;
+        if records.is_empty() || records.values().any(|record| record.adopted) {
+            return Ok(Vec::new());
+        }
     }
-    let condition = "to_regproc('extensions.publication_watch') is not null or to_regproc('extensions.rights_watch') is not null";
-    holds(client, condition, &[], "look for what Basalt has created").await
+    let sql = "select nspname::text from pg_catalog.pg_namespace where nspname = any ($1)";
+    let rows = client.query_typed(sql, &[(&SCHEMAS.as_slice(), Type::TEXT_ARRAY)]).await;
+    let rows = rows.map_err(Error::database(doing))?;
+    let present: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    // Where the file has not been applied yet, it is not missing.
+    let is_of_newer_file = |schema: &str| schema == "graphql" && has_lost_records;
+    let missing = SCHEMAS.into_iter().filter(|schema| !present.iter().any(|name| name == schema));
+    Ok(missing.filter(|schema| !is_of_newer_file(schema)).collect())
+}
+
+/// Creates what is [`missing`], in one transaction, which also records the files if their records were dropped.
+///
+/// Errors: [`Error::PlatformChanged`]; [`Error::Statement`] if the records are there, and all errors of the database.
+pub(super) async fn run(client: &mut Client, limits: &Limits) -> Result<Repair, Error> {
+    let transaction = apply::begin(client, limits).await?;
+    let missing = missing(&transaction).await?;
+    if missing.is_empty() {
+        return Ok(Repair::Done(missing));
+    }
+    let has_lost_records = missing.contains(&"basalt");
+    if has_lost_records {
+        ledger::create(&transaction).await?;
+    }
+    for file in FILES {
+        match apply_again(&transaction, file, &missing, has_lost_records).await {
+            Err(refused @ Error::Statement(_)) if has_lost_records => return Ok(Repair::Foreign(refused)),
+            done => done?,
+        }
+    }
+    transaction.commit().await.map_err(Error::database("commit a migration"))?;
+    Ok(Repair::Done(missing))
 }
 
 /// Drops what tells Basalt of changes to the catalog, so that the files create it again.
@@ -107,74 +106,57 @@ pub(super) async fn remove_watches(client: &impl GenericClient) -> Result<(), Er
     client.batch_execute(sql).await.map_err(Error::database("drop what Basalt had created"))
 }
 
-/// Returns the descriptions of the objects of the platform that are missing in the database. Of a database that has the
-/// platform of hosted Supabase, in parts or as a whole, nothing is known to be missing.
-pub(super) async fn missing(client: &impl GenericClient) -> Result<Vec<&'static str>, Error> {
-    let doing = "look for what is missing of the platform";
-    let records = ledger::platform(client).await?;
-    let is_own = FILES.iter().all(|file| records.get(file.version()).is_some_and(|record| !record.adopted));
-    if !is_own {
-        return Ok(Vec::new());
-    }
-    let is_superuser = "(select rolsuper from pg_catalog.pg_roles where rolname = current_user)";
-    let is_superuser = holds(client, is_superuser, &[], doing).await?;
-    let present: BTreeSet<String> = objects(client).await?.into_iter().collect();
-    let lines = COMPLETE.lines().filter(|line| is_superuser || !line.starts_with(OF_SUPERUSERS));
-    let missing: Vec<&str> = lines.filter(|line| !present.contains(*line)).collect();
-    let tables: BTreeSet<&str> = missing.iter().filter_map(|object| object.strip_prefix("table ")).collect();
-    Ok(missing
-        .iter()
-        .copied()
-        .filter(|object| table_of(object).is_none_or(|table| !tables.contains(table)))
-        .collect())
-}
-
-/// Returns the table whose column, constraint or trigger `object` describes.
-fn table_of(object: &str) -> Option<&str> {
-    match object.strip_prefix("column ") {
-        Some(column) => column.rsplit_once('.').map(|(table, _)| table),
-        None => object.split_once(" on ").map(|(_, table)| table),
-    }
-}
-
-/// Runs all statements of `file`, which the database may have recorded, except those that create what is there.
-///
-/// A condition under which the file is skipped is not considered: it mostly says that one of several objects is there.
-/// Only what the database had before Basalt came, and still has, is left as it is.
-pub(super) async fn apply_again(
-    client: &mut Client,
-    limits: &Limits,
+/// Runs the statements of `file` that concern the schemas that are `missing`, or all of a file that the database may not
+/// have had, except those that create what is there.
+async fn apply_again(
+    transaction: &Transaction<'_>,
     file: &PlatformFile,
+    missing: &[&str],
+    has_lost_records: bool,
 ) -> Result<(), Error> {
+    let was_applied = match ledger::platform(transaction).await?.get(file.version()) {
+        Some(record) => {
+            check_unchanged(file, record)?;
+            true
+        }
+        None if has_lost_records => file.version() <= NEWEST_KNOWN,
+        // It is applied afterwards, as a new file.
+        None => return Ok(()),
+    };
     let parsed = File::parse(file.file, file.sql)?;
-    let transaction = apply::begin(client, limits).await?;
-    let records = ledger::platform(&transaction).await?;
-    let record = records.get(file.version());
-    if let Some(condition) = file.skip_condition().filter(|_| record.is_some_and(|record| record.adopted))
-        && holds(
-            &transaction,
-            condition,
-            &[],
-            "check whether the database has a part of the platform already",
-        )
-        .await?
-    {
-        return Ok(());
-    }
     let mut found_something = false;
     for statement in &parsed.statements {
+        if was_applied && !concerns(statement, missing) {
+            continue;
+        }
         // It has no name by which Postgres could find it.
         if found_something && is_unnamed_index(statement) {
             continue;
         }
-        found_something |= !is_created(&transaction, &parsed, statement).await?;
+        found_something |= !is_created(transaction, &parsed, statement).await?;
     }
-    apply::restore_session(&transaction).await?;
-    if record.is_none() {
+    apply::restore_session(transaction).await?;
+    if has_lost_records {
         let record = Record { name: file.name().to_owned(), checksum: Some(file.checksum()), adopted: false };
-        ledger::record_platform(&transaction, file.version(), &record).await?;
+        ledger::record_platform(transaction, file.version(), &record).await?;
     }
-    transaction.commit().await.map_err(Error::database("commit a migration"))
+    Ok(())
+}
+
+/// Reports whether a statement has to be run because the schemas are `missing`: it names one of them, or is a setting of the
+/// statements after it. What it says about schema `public` is the project's matter by now.
+fn concerns(statement: &Statement<'_>, missing: &[&str]) -> bool {
+    let first = statement.words.first().map(String::as_str);
+    if matches!(first, Some("SET" | "RESET")) {
+        return true;
+    }
+    let names = |name: &str| {
+        let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        statement.text.split(|character| !is_part(character)).any(|word| word == name)
+    };
+    let is_vault = || missing.contains(&"extensions") && names(VAULT);
+    let is_of_new_projects = names("citext") || names("pg_trgm") || statement.text.contains("schema public");
+    !is_of_new_projects && (missing.iter().any(|schema| names(schema)) || is_vault())
 }
 
 /// Runs a statement of `file`. Reports whether what it creates was not there already.
@@ -207,12 +189,24 @@ fn is_unnamed_index(statement: &Statement<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::split::split;
     use super::*;
 
     #[test]
     fn indexes_without_a_name_are_recognized() {
-        let is_unnamed = |sql| is_unnamed_index(&super::super::split::split(sql).unwrap()[0]);
+        let is_unnamed = |sql| is_unnamed_index(&split(sql).unwrap()[0]);
         assert!(is_unnamed("create index on a (b)") && is_unnamed("create unique index on a (b)"));
         assert!(!is_unnamed("create index a_b on a (b)") && !is_unnamed("create table a (b int)"));
+    }
+
+    #[test]
+    fn statements_concern_the_schemas_that_they_name() {
+        let concerns = |sql, missing: &[&str]| concerns(&split(sql).unwrap()[0], missing);
+        assert!(concerns("create table auth.users (id uuid)", &["auth"]));
+        assert!(!concerns("grant usage on schema auth to supabase_storage_admin", &["storage"]));
+        assert!(concerns("set local role supabase_auth_admin", &["storage"]));
+        assert!(!concerns("grant all on all tables in schema public to anon", &["auth", "public"]));
+        assert!(concerns("create extension supabase_vault cascade", &["extensions"]));
+        assert!(!concerns("create extension citext with schema extensions", &["extensions"]));
     }
 }

@@ -261,7 +261,7 @@ async fn pending(settings: &Settings, project: &Database) -> Verdict {
         if let Some(obstacle) = migrator.obstacle().await.map_err(|error| error.to_string())? {
             return Err(obstacle);
         }
-        let missing = migrator.missing_parts().await.map_err(|error| error.to_string())?;
+        let missing = migrator.missing_schemas().await.map_err(|error| error.to_string())?;
         let status = migrator.status(&settings.migrations.path).await;
         Ok((status.map_err(|error| error.to_string())?, missing))
     }
@@ -272,7 +272,7 @@ async fn pending(settings: &Settings, project: &Database) -> Verdict {
     };
     if !missing.is_empty() {
         return Verdict::Note(format!(
-            "answers, but parts of what Basalt has created there are missing: {}.\n\
+            "answers, but schemas that Basalt has created there are missing: {}.\n\
              The next start of `basalt serve` creates them again, without the rows that they had",
             missing.join(", ")
         ));
