@@ -127,6 +127,12 @@ impl Backend {
         Ok(database::client_uri(embedded.as_ref().unwrap_or(&self.project))?)
     }
 
+    /// Returns the parameters with which the project's administrator logs in. They contain a password and must not be
+    /// logged.
+    pub(crate) fn project_login(&self) -> &Conninfo {
+        &self.project
+    }
+
     /// Returns the role that the project's migrations run as, which owns what they create.
     fn creator(&self) -> &str {
         self.project.get("user").unwrap_or(POSTGRES)

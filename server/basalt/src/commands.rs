@@ -12,6 +12,7 @@ mod migrate;
 mod migration;
 mod psql;
 mod serve;
+mod source;
 mod status;
 mod stop;
 mod storage;

@@ -33,7 +33,7 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub use binaries::{Binaries, MINIMUM_MAJOR, Search, Version, find_psql};
+pub use binaries::{Binaries, MINIMUM_MAJOR, Search, Version, find_client, find_psql};
 pub use error::{Error, SearchReport};
 pub use preload::{MissingLibrary, missing_libraries};
 pub use supervisor::State;

@@ -40,6 +40,7 @@ pub use error::{Error, StatementError};
 pub use exposure::{expose_new_tables, exposes_new_tables};
 pub use passwords::set_role_passwords;
 pub use platform::platform_checksum;
+pub use split::{SplitError, Statement, split};
 pub use status::{Entry, State, Status};
 
 use file::File;

@@ -1,9 +1,15 @@
-//! `basalt db`: resets, upgrades and hardens the project's database.
+//! `basalt db`: what the Supabase CLI does with a database, and upgrades and hardens the project's.
+
+mod dump;
+mod program;
+mod schemas;
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use database::cluster::{Cluster, Hardening, Upgrade};
+
+pub(super) use program::CLIENT_PACKAGES;
 
 use super::serve;
 use crate::backend::{self, Backend, reset};
@@ -20,6 +26,10 @@ pub(super) enum Arguments {
     /// running. With DATABASE_URL this works for a database that Basalt has set up, if its user may drop and create
     /// databases.
     Reset(ResetArguments),
+    /// Write schema, rows or roles of a database as SQL that another project can run
+    ///
+    /// With the flags of `supabase db dump`, without Docker. Needs pg_dump of the server's major version or a newer one.
+    Dump(dump::Arguments),
     /// Upgrade the embedded Postgres' database to a newer major version
     ///
     /// For a data folder of an older Postgres than the one that `serve` would start. Needs the programs of both versions,
@@ -56,6 +66,7 @@ pub(super) struct UpgradeArguments {
 pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), Error> {
     match arguments {
         Arguments::Reset(arguments) => reset(settings, arguments).await,
+        Arguments::Dump(arguments) => dump::run(settings, arguments).await,
         Arguments::Upgrade(arguments) => upgrade(&settings, arguments).await,
         Arguments::Harden => harden(&settings).await,
     }

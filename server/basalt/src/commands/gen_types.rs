@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::source::Source;
 use crate::backend::{self, Backend};
 use crate::console;
 use crate::error::Error;
@@ -34,27 +35,6 @@ pub(super) struct Arguments {
     /// Who can use the types for Swift
     #[arg(long, value_enum, default_value = "internal", value_name = "ACCESS")]
     swift_access_control: SwiftAccessControl,
-}
-
-/// The database to describe.
-#[derive(Debug, Args)]
-#[group(multiple = false)]
-struct Source {
-    /// Describe the project's database, which is the default
-    #[arg(long)]
-    local: bool,
-    /// Describe the project's database: there are no linked projects
-    #[arg(long)]
-    linked: bool,
-    /// Describe the project's database: there are no other projects
-    #[arg(long, value_name = "ID")]
-    project_id: Option<String>,
-    /// Describe the database at this URL
-    #[arg(long, value_name = "URL")]
-    db_url: Option<String>,
-    /// The same; without a URL of a database, describe the project's database
-    #[arg(long, value_name = "URL", num_args = 0..=1, require_equals = true)]
-    remote: Option<Option<String>>,
 }
 
 /// A language that the Supabase CLI generates types for.
@@ -106,24 +86,6 @@ pub(super) async fn run(mut settings: Settings, arguments: Arguments) -> Result<
     });
     console::print(types.await?.trim_end());
     Ok(())
-}
-
-impl Source {
-    /// Returns the URL of the database; `None` for the project's.
-    fn url(&self) -> Option<&str> {
-        let remote = self.remote.as_ref().and_then(|remote| remote.as_deref());
-        self.db_url.as_deref().or(remote.filter(|remote| remote.contains("://")))
-    }
-
-    /// Returns the flag that asks for a hosted project's database.
-    fn hosted(&self) -> Option<&'static str> {
-        let flags = [
-            ("--linked", self.linked),
-            ("--project-id", self.project_id.is_some()),
-            ("--remote", self.remote.is_some() && self.url().is_none()),
-        ];
-        flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
-    }
 }
 
 /// Returns the requested language, or what to do if it is not supported.
@@ -204,24 +166,6 @@ mod tests {
         assert!(parsed("--lang cobol").is_err());
         assert!(parsed("--query-timeout soon").is_err());
         assert!(parsed("--swift-access-control private").is_err());
-    }
-
-    #[test]
-    fn a_url_names_another_database() {
-        let source = |line: &str| parsed(line).unwrap().source;
-        for line in ["--db-url postgresql://h/d", "--remote=postgresql://h/d"] {
-            let source = source(line);
-            assert_eq!((source.url(), source.hosted()), (Some("postgresql://h/d"), None), "{line}");
-        }
-        for (line, flag) in [
-            ("--remote", "--remote"),
-            ("--remote=abcdefghijklmnopqrst", "--remote"),
-            ("--linked", "--linked"),
-        ] {
-            let source = source(line);
-            assert_eq!((source.url(), source.hosted()), (None, Some(flag)), "{line}");
-        }
-        assert_eq!(source("").hosted(), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::process::Command;
 use clap::Args;
 use database::cluster;
 
+use super::db::CLIENT_PACKAGES;
 use crate::backend::RunningPostgres;
 use crate::error::Error;
 use crate::settings::Settings;
@@ -24,12 +25,9 @@ pub(super) struct Arguments {
 /// list of processes.
 pub(super) fn run(settings: &Settings, arguments: Arguments) -> Result<(), Error> {
     let program = cluster::find_psql(None).ok_or_else(|| {
-        Error::Advice(
-            "psql was not found on PATH or in the system's usual folders. It is in the packages postgresql-client \
-             (Debian, Ubuntu), postgresql (Fedora), libpq (Homebrew: `brew install libpq`, then add its bin folder \
-             to PATH)"
-                .to_owned(),
-        )
+        Error::Advice(format!(
+            "psql was not found on PATH or in the system's usual folders. {CLIENT_PACKAGES}"
+        ))
     })?;
     let mut command = Command::new(&program);
     match &settings.database.url {

@@ -16,22 +16,22 @@ const MAX_WORDS: usize = 24;
 
 /// One statement of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Statement<'a> {
+pub struct Statement<'a> {
     /// The text without the closing semicolon and surrounding blanks. It includes comments before the statement.
-    pub(super) text: &'a str,
+    pub text: &'a str,
     /// The byte offset of `text` in the file.
-    pub(super) offset: usize,
+    pub offset: usize,
     /// The byte offset in the file of the first token that is not a comment.
-    pub(super) first_token: usize,
+    pub first_token: usize,
     /// The first words outside of quotes and parentheses, in upper case.
-    pub(super) words: Vec<String>,
+    pub words: Vec<String>,
     /// The rows that follow `copy … from stdin` in the file.
-    pub(super) data: Option<&'a str>,
+    pub data: Option<&'a str>,
 }
 
 impl Statement<'_> {
     /// Reports whether there are only comments, as after the last semicolon of a file.
-    pub(super) fn is_comment(&self) -> bool {
+    pub fn is_comment(&self) -> bool {
         self.first_token == self.offset && (self.text.starts_with("--") || self.text.starts_with("/*"))
     }
 
@@ -46,19 +46,19 @@ impl Statement<'_> {
 
 /// The error that a file cannot be split into statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SplitError {
+pub struct SplitError {
     /// The byte offset of the problem in the file.
-    pub(super) offset: usize,
+    pub offset: usize,
     /// The problem, such as `a NUL byte`.
-    pub(super) problem: String,
+    pub problem: String,
     /// The advice.
-    pub(super) hint: &'static str,
+    pub hint: &'static str,
 }
 
 /// Splits `sql` into statements, without empty ones.
 ///
 /// Errors: [`SplitError`].
-pub(super) fn split(sql: &str) -> Result<Vec<Statement<'_>>, SplitError> {
+pub fn split(sql: &str) -> Result<Vec<Statement<'_>>, SplitError> {
     let mut scanner = Scanner::new(sql);
     while scanner.at < scanner.bytes.len() {
         scanner.step()?;
