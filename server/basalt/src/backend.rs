@@ -1,6 +1,6 @@
 //! The database and the keys of a project, which most commands need.
 
-mod consent;
+pub(crate) mod consent;
 pub(crate) mod reset;
 
 use std::path::Path;

@@ -79,12 +79,22 @@ pub struct Report {
 pub struct Migrator<'a> {
     client: &'a mut Client,
     limits: Limits,
+    /// Whether only the Supabase CLI's tables are created where they are missing.
+    history_only: bool,
 }
 
 impl<'a> Migrator<'a> {
     /// Returns a migrator with the default [`Limits`].
     pub fn new(client: &'a mut Client) -> Self {
-        Self { client, limits: Limits::default() }
+        Self { client, limits: Limits::default(), history_only: false }
+    }
+
+    /// Keeps the project's history as the Supabase CLI does: Basalt's own tables are written where they exist, and not
+    /// created. For databases that belong to another server, such as a project of hosted Supabase.
+    #[must_use]
+    pub fn history_only(mut self) -> Self {
+        self.history_only = true;
+        self
     }
 
     /// Sets other limits.
@@ -224,6 +234,15 @@ impl<'a> Migrator<'a> {
         Ok(report)
     }
 
+    /// Returns those of `files` that have not been run on this database; see [`Self::seed`]. Nothing is written.
+    ///
+    /// Errors: [`Error::Database`].
+    pub async fn pending_seed(&mut self, root: &Path, files: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+        let recorded = ledger::seeds(&*self.client).await?;
+        let is_pending = |file: &&PathBuf| !recorded.contains_key(&seed_path(root, file));
+        Ok(files.iter().filter(is_pending).cloned().collect())
+    }
+
     /// Says why [`Self::platform`] cannot update the schemas `auth` and `storage` of Supabase's own services, and what
     /// to do; `None` if it can. Nothing is written.
     pub async fn obstacle(&mut self) -> Result<Option<String>, Error> {
@@ -251,13 +270,20 @@ impl<'a> Migrator<'a> {
     }
 
     async fn ensure_ledger(&mut self) -> Result<(), Error> {
-        if ledger::exists(&*self.client).await? {
+        let exists = match self.history_only {
+            true => ledger::has_history(&*self.client).await?,
+            false => ledger::exists(&*self.client).await?,
+        };
+        if exists {
             return Ok(());
         }
-        let limits = self.limits;
+        let (limits, history_only) = (self.limits, self.history_only);
         apply::bounded("the tables that record migrations", &limits, async {
             let transaction = apply::begin(self.client, &limits).await?;
-            ledger::create(&transaction).await?;
+            match history_only {
+                true => ledger::create_history(&transaction).await?,
+                false => ledger::create(&transaction).await?,
+            }
             transaction.commit().await.map_err(Error::database("create the tables that record migrations"))
         })
         .await

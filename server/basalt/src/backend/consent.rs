@@ -39,7 +39,7 @@ fn describe_adoption(url: &Conninfo, file: Option<&Path>) -> String {
 /// Shows `what` will be done and asks `question` on the terminal.
 ///
 /// Errors: [`Error::Advice`] with `what` and `advice` for any answer except yes, and if there is no terminal.
-pub(super) async fn confirm(what: &str, question: &str, advice: &str) -> Result<(), Error> {
+pub(crate) async fn confirm(what: &str, question: &str, advice: &str) -> Result<(), Error> {
     let refused = || Err(Error::Advice(format!("{what} {advice}")));
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return refused();

@@ -2,6 +2,7 @@
 
 mod dump;
 mod program;
+mod push;
 mod schemas;
 
 use std::path::PathBuf;
@@ -30,6 +31,10 @@ pub(super) enum Arguments {
     ///
     /// With the flags of `supabase db dump`, without Docker. Needs pg_dump of the server's major version or a newer one.
     Dump(dump::Arguments),
+    /// Apply the project's pending migrations to a database
+    ///
+    /// With the flags of `supabase db push`, and the same history.
+    Push(push::Arguments),
     /// Upgrade the embedded Postgres' database to a newer major version
     ///
     /// For a data folder of an older Postgres than the one that `serve` would start. Needs the programs of both versions,
@@ -67,6 +72,7 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
     match arguments {
         Arguments::Reset(arguments) => reset(settings, arguments).await,
         Arguments::Dump(arguments) => dump::run(settings, arguments).await,
+        Arguments::Push(arguments) => push::run(settings, arguments).await,
         Arguments::Upgrade(arguments) => upgrade(&settings, arguments).await,
         Arguments::Harden => harden(&settings).await,
     }

@@ -13,9 +13,8 @@ use super::error::Error;
 use super::holds;
 use crate::extensions::PRIVILEGED;
 
-/// The statements of [`create`], each of which does nothing if its object exists. The second half is what the Supabase
-/// CLI runs before its first migration.
-const TABLES: &str = "
+/// The statements that create the tables of schema `basalt`, each of which does nothing if its object exists.
+const OWN_TABLES: &str = "
 create schema if not exists basalt;
 comment on schema basalt is 'This server''s own records';
 create table if not exists basalt.platform_migrations (
@@ -35,12 +34,19 @@ create table if not exists basalt.project_migrations (
 );
 comment on table basalt.project_migrations is 'Checksums of supabase_migrations.schema_migrations';
 comment on column basalt.project_migrations.checksum is 'SHA-256 of the file''s text, hexadecimal';
+";
+
+/// The same for the tables of the Supabase CLI, which runs these statements before its first migration.
+const HISTORY: &str = "
 create schema if not exists supabase_migrations;
 create table if not exists supabase_migrations.schema_migrations (version text not null primary key);
 alter table supabase_migrations.schema_migrations add column if not exists statements text[];
 alter table supabase_migrations.schema_migrations add column if not exists name text;
 create table if not exists supabase_migrations.seed_files (path text not null primary key, hash text not null);
 ";
+
+/// The operation in errors of questions about the tables.
+const LOOKING: &str = "look for the records of migrations";
 
 /// The record of an applied file.
 #[derive(Debug, Clone)]
@@ -56,10 +62,18 @@ pub(super) type Records = HashMap<String, Record>;
 
 /// Creates the tables that are missing. The caller holds the migrations' lock.
 pub(super) async fn create(transaction: &Transaction<'_>) -> Result<(), Error> {
-    transaction
-        .batch_execute(TABLES)
-        .await
-        .map_err(Error::database("create the tables that record migrations"))
+    run(transaction, OWN_TABLES).await?;
+    run(transaction, HISTORY).await
+}
+
+/// Creates the missing tables of the Supabase CLI, and none of Basalt's own. The caller holds the migrations' lock.
+pub(super) async fn create_history(transaction: &Transaction<'_>) -> Result<(), Error> {
+    run(transaction, HISTORY).await
+}
+
+async fn run(transaction: &Transaction<'_>, statements: &str) -> Result<(), Error> {
+    let result = transaction.batch_execute(statements).await;
+    result.map_err(Error::database("create the tables that record migrations"))
 }
 
 /// Reports whether the database has Basalt's table of platform files, even if the table is empty.
@@ -72,12 +86,22 @@ pub(super) async fn has_platform_table(client: &impl GenericClient) -> Result<bo
 /// Reports whether all the tables exist.
 pub(super) async fn exists(client: &impl GenericClient) -> Result<bool, Error> {
     let condition = "to_regclass('basalt.platform_migrations') is not null \
-                     and to_regclass('basalt.project_migrations') is not null \
-                     and to_regclass('supabase_migrations.seed_files') is not null \
+                     and to_regclass('basalt.project_migrations') is not null";
+    Ok(holds(client, condition, &[], LOOKING).await? && has_history(client).await?)
+}
+
+/// Reports whether the tables of the Supabase CLI exist.
+pub(super) async fn has_history(client: &impl GenericClient) -> Result<bool, Error> {
+    let condition = "to_regclass('supabase_migrations.seed_files') is not null \
                      and exists (select from pg_catalog.pg_attribute \
                                   where attrelid = to_regclass('supabase_migrations.schema_migrations') \
                                     and attname = 'name')";
-    holds(client, condition, &[], "look for the records of migrations").await
+    holds(client, condition, &[], LOOKING).await
+}
+
+/// Reports whether the database keeps checksums of a project's files, which the Supabase CLI does not.
+async fn has_checksums(client: &impl GenericClient) -> Result<bool, Error> {
+    holds(client, "to_regclass('basalt.project_migrations') is not null", &[], LOOKING).await
 }
 
 /// Reports whether the session is one of a superuser that is not `postgres`, in a database whose functions do for
@@ -116,10 +140,23 @@ pub(super) async fn platform(client: &impl GenericClient) -> Result<Records, Err
     read(client, sql).await
 }
 
-/// Returns the records of the project's files, including those that the Supabase CLI applied.
+/// Returns the records of the project's files, including those that the Supabase CLI applied. A database without the
+/// CLI's table has none.
 pub(super) async fn project(client: &impl GenericClient) -> Result<Records, Error> {
-    let sql = "select m.version, coalesce(m.name, ''), p.checksum, false \
-                 from supabase_migrations.schema_migrations m left join basalt.project_migrations p using (version)";
+    let has_names = "exists (select from pg_catalog.pg_attribute \
+                      where attrelid = to_regclass('supabase_migrations.schema_migrations') and attname = 'name')";
+    if !holds(client, has_names, &[], LOOKING).await? {
+        return Ok(Records::new());
+    }
+    let sql = match has_checksums(client).await? {
+        true => {
+            "select m.version, coalesce(m.name, ''), p.checksum, false \
+               from supabase_migrations.schema_migrations m left join basalt.project_migrations p using (version)"
+        }
+        false => {
+            "select version, coalesce(name, ''), null::text, false from supabase_migrations.schema_migrations"
+        }
+    };
     read(client, sql).await
 }
 
@@ -131,8 +168,12 @@ async fn read(client: &impl GenericClient, sql: &str) -> Result<Records, Error> 
     Ok(rows.iter().map(|row| (row.get(0), record(row))).collect())
 }
 
-/// Returns the hashes of the seed files that were run, by path.
+/// Returns the hashes of the seed files that were run, by path. A database without the CLI's table has none.
 pub(super) async fn seeds(client: &impl GenericClient) -> Result<HashMap<String, String>, Error> {
+    let has_table = "to_regclass('supabase_migrations.seed_files') is not null";
+    if !holds(client, has_table, &[], LOOKING).await? {
+        return Ok(HashMap::new());
+    }
     let sql = "select path, hash from supabase_migrations.seed_files";
     let rows =
         client.query_typed(sql, &[]).await.map_err(Error::database("read the records of seed files"))?;
@@ -161,7 +202,7 @@ pub(super) async fn record_platform(
     .await
 }
 
-/// Records a file of the project as the Supabase CLI does, and its checksum in Basalt's table.
+/// Records a file of the project as the Supabase CLI does, and its checksum in Basalt's table, if there is one.
 pub(super) async fn record_project(
     transaction: &Transaction<'_>,
     version: &str,
@@ -177,6 +218,9 @@ pub(super) async fn record_project(
         &[(&version, Type::TEXT), (&name, Type::TEXT), (&statements, Type::TEXT_ARRAY)],
     )
     .await?;
+    if !has_checksums(transaction).await? {
+        return Ok(());
+    }
     // There may be an old row of a version that was removed from the history (supabase migration repair).
     let checksum_sql = "insert into basalt.project_migrations (version, checksum) values ($1, $2) \
                   on conflict (version) do update set checksum = excluded.checksum, applied_at = now()";

@@ -70,10 +70,11 @@ impl fmt::Display for State {
 }
 
 pub(super) async fn read(client: &Client, folder: &Folder) -> Result<Status, Error> {
-    let (platform, project) = match ledger::exists(client).await? {
-        true => (ledger::platform(client).await?, ledger::project(client).await?),
-        false => (Records::new(), Records::new()),
+    let platform = match ledger::has_platform_table(client).await? {
+        true => ledger::platform(client).await?,
+        false => Records::new(),
     };
+    let project = ledger::project(client).await?;
     let platform_files = platform::FILES.iter().map(|file| (file.version(), file.name(), file.checksum()));
     let project_files =
         folder.migrations.iter().map(|file| (file.version.as_str(), file.name.as_str(), checksum(&file.sql)));
