@@ -330,6 +330,15 @@ impl Report {
     }
 }
 
+/// Runs `sql` as one file of a project that is not recorded: what the role `postgres` may not do itself, such as
+/// creating an extension, is done for it. `name` is the file's in errors.
+///
+/// Errors: [`Error::Unsuitable`] and those of running a file.
+pub async fn run_as_project(client: &Client, name: &str, sql: &str) -> Result<(), Error> {
+    let file = File { is_project: true, ..File::parse(name, sql)? };
+    file.run(client, &file.statements, &mut Vec::new()).await
+}
+
 enum Outcome {
     Applied {
         missing_extensions: Vec<String>,

@@ -1,6 +1,7 @@
 //! `basalt db`: what the Supabase CLI does with a database, and upgrades and hardens the project's.
 
 mod dump;
+mod lint;
 mod program;
 mod push;
 mod schemas;
@@ -35,6 +36,10 @@ pub(super) enum Arguments {
     ///
     /// With the flags of `supabase db push`, and the same history.
     Push(push::Arguments),
+    /// Check functions in PL/pgSQL
+    ///
+    /// With the flags and the JSON of `supabase db lint`. Needs the extension plpgsql_check.
+    Lint(lint::Arguments),
     /// Upgrade the embedded Postgres' database to a newer major version
     ///
     /// For a data folder of an older Postgres than the one that `serve` would start. Needs the programs of both versions,
@@ -73,6 +78,7 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
         Arguments::Reset(arguments) => reset(settings, arguments).await,
         Arguments::Dump(arguments) => dump::run(settings, arguments).await,
         Arguments::Push(arguments) => push::run(settings, arguments).await,
+        Arguments::Lint(arguments) => lint::run(settings, arguments).await,
         Arguments::Upgrade(arguments) => upgrade(&settings, arguments).await,
         Arguments::Harden => harden(&settings).await,
     }
@@ -143,4 +149,12 @@ fn check_embedded(settings: &Settings, action: &str) -> Result<(), Error> {
         "DATABASE_URL names a server that Basalt does not run, and cannot {action}. For the database in the data folder, \
          unset DATABASE_URL"
     )))
+}
+
+/// Returns the error that the database does not have the extension `name`; `need` says what it is for.
+fn missing_extension(name: &str, need: &str) -> Error {
+    Error::Advice(format!(
+        "{need} the extension {name}, which this Postgres does not have. {}",
+        database::extensions::remedy(name)
+    ))
 }
