@@ -129,6 +129,15 @@ enum Command {
     /// Generate code from the database
     #[command(subcommand)]
     Gen(GenCommand),
+    /// Run tests
+    #[command(subcommand)]
+    Test(TestCommand),
+}
+
+#[derive(Debug, Subcommand)]
+enum TestCommand {
+    /// Run the tests of supabase/tests, which are written with pgTAP, as `basalt db test` does
+    Db(db::test::Arguments),
 }
 
 #[derive(Debug, Subcommand)]
@@ -227,6 +236,9 @@ impl Arguments {
                 block_on(migrate::run(load(&invocation)?, arguments))
             }
             Command::Db(arguments) => block_on(db::run(load(&invocation)?, arguments)),
+            Command::Test(TestCommand::Db(arguments)) => {
+                block_on(db::test::run(load(&invocation)?, arguments))
+            }
             Command::Keys(arguments) => keys::run(&load(&invocation)?, &arguments),
             Command::Status(arguments) => block_on(status::run(Settings::load(&invocation)?, arguments)),
             Command::Stop => block_on(stop::run(Settings::load(&invocation)?)),

@@ -5,6 +5,7 @@ mod lint;
 mod program;
 mod push;
 mod schemas;
+pub(super) mod test;
 
 use std::path::PathBuf;
 
@@ -40,6 +41,10 @@ pub(super) enum Arguments {
     ///
     /// With the flags and the JSON of `supabase db lint`. Needs the extension plpgsql_check.
     Lint(lint::Arguments),
+    /// Run the tests of supabase/tests, which are written with pgTAP
+    ///
+    /// As `supabase test db` does. Needs psql and the extension pgtap.
+    Test(test::Arguments),
     /// Upgrade the embedded Postgres' database to a newer major version
     ///
     /// For a data folder of an older Postgres than the one that `serve` would start. Needs the programs of both versions,
@@ -79,6 +84,7 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
         Arguments::Dump(arguments) => dump::run(settings, arguments).await,
         Arguments::Push(arguments) => push::run(settings, arguments).await,
         Arguments::Lint(arguments) => lint::run(settings, arguments).await,
+        Arguments::Test(arguments) => test::run(settings, arguments).await,
         Arguments::Upgrade(arguments) => upgrade(&settings, arguments).await,
         Arguments::Harden => harden(&settings).await,
     }
