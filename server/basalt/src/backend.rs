@@ -2,6 +2,7 @@
 
 pub(crate) mod consent;
 pub(crate) mod reset;
+pub(crate) mod shadow;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use database::{Client, Database};
 use tokens::{KeyOverrides, Keys};
 
 use crate::console;
+use crate::declared;
 use crate::error::Error;
 use crate::logging;
 use crate::settings::{DATA_FOLDER, Settings, display_path};
@@ -332,6 +334,7 @@ async fn migrate_project(
         report_applied("seed", &migrator.seed(&settings.project.root, &settings.seed.files).await?);
     }
     let status = migrator.status(&settings.migrations.path).await?;
+    declared::note_changes(settings);
     console::step(match migrate::exposes_new_tables(&client, creator).await? {
         true => "new tables of public: open to the API at once",
         false => "new tables of public: closed to the API until a migration grants something",

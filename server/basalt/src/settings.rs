@@ -209,6 +209,14 @@ settings::settings! {
         /// Their folder, seen from that of `config.toml`.
         #[setting(variables = [], key = "basalt.migrations_path")]
         pub(crate) path: PathBuf = PathBuf::from("migrations"),
+        /// Files of declared schemas in order, seen from the folder of `config.toml`; patterns may have `*` and `?`. Where it
+        /// is not set, they are those in `schemas`. `basalt db diff` makes migrations of them.
+        #[setting(variables = [], key = "db.migrations.schema_paths")]
+        pub(crate) schema_paths: Vec<String> = Vec::new(),
+        /// The program of the Supabase CLI, from version 3, whose engine compares databases for `basalt db diff` and
+        /// `basalt db pull`; where it is not set, the one in the project's `node_modules` or on `PATH`.
+        #[setting(variables = ["BASALT_SUPABASE_CLI"], key = "basalt.supabase_cli")]
+        pub(crate) supabase_cli: Option<PathBuf> = None,
     }
 }
 
@@ -432,6 +440,12 @@ fn database(reader: &mut Reader<'_>) -> Result<DatabaseSettings, Invalid> {
 fn migrations(reader: &mut Reader<'_>, project: &Project) -> Result<Migrations, Invalid> {
     let mut migrations: Migrations = reader.read()?;
     migrations.path = project.resolve(&migrations.path);
+    migrations.supabase_cli = migrations.supabase_cli.map(|path| project.resolve(path));
+    for pattern in &migrations.schema_paths {
+        if project.glob(std::slice::from_ref(pattern)).is_empty() {
+            reader.warn(format!("db.migrations.schema_paths: no file matches {pattern:?}"));
+        }
+    }
     Ok(migrations)
 }
 

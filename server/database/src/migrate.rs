@@ -38,8 +38,10 @@ use tokio_postgres::{Client, GenericClient};
 pub use apply::Limits;
 pub use error::{Error, StatementError};
 pub use exposure::{expose_new_tables, exposes_new_tables};
+pub use file::creates_own_trigger;
 pub use passwords::set_role_passwords;
 pub use platform::platform_checksum;
+pub use source::digest;
 pub use split::{SplitError, Statement, split};
 pub use status::{Entry, State, Status};
 
@@ -234,6 +236,15 @@ impl<'a> Migrator<'a> {
         Ok(report)
     }
 
+    /// Runs a file of a declared schema, in one transaction, and does not record it. An extension that it creates may exist.
+    ///
+    /// Errors: [`Error::Unreadable`], and all errors of running a file.
+    pub async fn declare(&mut self, root: &Path, file: &Path) -> Result<(), Error> {
+        let sql = source::read_text(&root.join(file)).await?;
+        let (path, limits) = (seed_path(root, file), self.limits);
+        apply::bounded(&path, &limits, project::declare(self.client, &limits, &path, &sql)).await
+    }
+
     /// Returns those of `files` that have not been run on this database; see [`Self::seed`]. Nothing is written.
     ///
     /// Errors: [`Error::Database`].
@@ -241,6 +252,21 @@ impl<'a> Migrator<'a> {
         let recorded = ledger::seeds(&*self.client).await?;
         let is_pending = |file: &&PathBuf| !recorded.contains_key(&seed_path(root, file));
         Ok(files.iter().filter(is_pending).cloned().collect())
+    }
+
+    /// Records the files of `folder` that have one of `versions` as applied, without running them.
+    ///
+    /// Errors: [`Error::SameVersion`], [`Error::Unreadable`], [`Error::Unsuitable`] for a file that cannot be run here,
+    /// [`Error::Busy`], [`Error::Database`], [`Error::TooSlow`].
+    pub async fn record(&mut self, folder: &Path, versions: &[String]) -> Result<(), Error> {
+        let folder = Folder::read(folder).await?;
+        self.ensure_ledger().await?;
+        let limits = self.limits;
+        for file in folder.migrations.iter().filter(|file| versions.contains(&file.version)) {
+            let recorded = project::record(self.client, &limits, Target::Migration(file));
+            apply::bounded(&file.file, &limits, recorded).await?;
+        }
+        Ok(())
     }
 
     /// Says why [`Self::platform`] cannot update the schemas `auth` and `storage` of Supabase's own services, and what

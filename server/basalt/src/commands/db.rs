@@ -1,8 +1,12 @@
 //! `basalt db`: what the Supabase CLI does with a database, and upgrades and hardens the project's.
 
+mod diff;
+mod difference;
 mod dump;
+mod engine;
 mod lint;
 mod program;
+mod pull;
 mod push;
 mod schemas;
 pub(super) mod test;
@@ -33,6 +37,15 @@ pub(super) enum Arguments {
     ///
     /// With the flags of `supabase db dump`, without Docker. Needs pg_dump of the server's major version or a newer one.
     Dump(dump::Arguments),
+    /// Show what a database, or the declared schemas, have beyond the project's migrations, or write it as a migration
+    ///
+    /// With the flags of `supabase db diff`, without Docker. With files in supabase/schemas, their difference from the
+    /// migrations; else that of the project's database. Needs the Supabase CLI 3, whose engine compares.
+    Diff(diff::Arguments),
+    /// Write what a database has beyond the project's migrations as a migration, and record it there
+    ///
+    /// With the flags of `supabase db pull`, without Docker. Needs the Supabase CLI 3, whose engine compares.
+    Pull(pull::Arguments),
     /// Apply the project's pending migrations to a database
     ///
     /// With the flags of `supabase db push`, and the same history.
@@ -82,6 +95,8 @@ pub(super) async fn run(settings: Settings, arguments: Arguments) -> Result<(), 
     match arguments {
         Arguments::Reset(arguments) => reset(settings, arguments).await,
         Arguments::Dump(arguments) => dump::run(settings, arguments).await,
+        Arguments::Diff(arguments) => diff::run(settings, arguments).await,
+        Arguments::Pull(arguments) => pull::run(settings, arguments).await,
         Arguments::Push(arguments) => push::run(settings, arguments).await,
         Arguments::Lint(arguments) => lint::run(settings, arguments).await,
         Arguments::Test(arguments) => test::run(settings, arguments).await,

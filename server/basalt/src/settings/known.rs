@@ -54,11 +54,6 @@ const SILENT: &[&str] = &[
 /// reason why any other value has no effect.
 const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[
     ("api.tls.enabled", "false", "let a proxy in front of the server take HTTPS"),
-    (
-        "db.migrations.schema_paths",
-        "[]",
-        "migrations alone are applied; `supabase db diff` makes them of declared schemas",
-    ),
     ("db.network_restrictions.enabled", "false", "firewalls decide who reaches the database"),
     ("db.pooler.enabled", "false", "there is no pooler: connect to the database itself"),
     ("db.root_key", "", "the vault makes a key of its own, which lies in the data folder"),

@@ -39,6 +39,8 @@ pub(super) struct File<'a> {
     pub(super) statements: Vec<Statement<'a>>,
     /// Whether this is a file of a project, whose extensions belong to [`EXTENSION_OWNER`].
     pub(super) is_project: bool,
+    /// Whether this file declares what there should be: an extension that exists is as good as one that is created.
+    pub(super) is_declared: bool,
 }
 
 /// Statements that are run in one transaction, or one that Postgres does not run in a transaction.
@@ -80,7 +82,7 @@ impl<'a> File<'a> {
                 ));
             }
         }
-        Ok(Self { name, sql, statements, is_project: false })
+        Ok(Self { name, sql, statements, is_project: false, is_declared: false })
     }
 
     /// Returns the steps before the last, and the statements of the last, in whose transaction the file is recorded.
@@ -138,6 +140,9 @@ impl<'a> File<'a> {
                     role,
                     "the role exists already, since roles belong to the whole server"
                 );
+                continue;
+            }
+            if self.is_declared && is_there(client, statement).await? {
                 continue;
             }
             if let Some(check) = newer_dump::check_of_empty_copy(statement) {
@@ -268,6 +273,23 @@ fn hosted_extension(statement: &Statement<'_>) -> Option<&'static str> {
 async fn is_available(client: &impl GenericClient, extension: &str) -> Result<bool, Error> {
     let condition = "exists (select from pg_catalog.pg_available_extensions where name = $1)";
     holds(client, condition, &[(&extension, Type::TEXT)], "look for an extension").await
+}
+
+/// Reports whether the statement creates something that the platform has, as exports of schemas do: an extension that
+/// exists, or a trigger of this server.
+async fn is_there(client: &impl GenericClient, statement: &Statement<'_>) -> Result<bool, Error> {
+    let Some(Privileged::CreateExtension { name, .. }) = Privileged::recognize(statement) else {
+        return Ok(creates_own_trigger(statement));
+    };
+    let condition = "exists (select from pg_catalog.pg_extension where extname = $1::text)";
+    holds(client, condition, &[(&name, Type::TEXT)], "look for an extension").await
+}
+
+/// Reports whether the statement creates a trigger with a function of schema `basalt`: one that this server has on tables
+/// of the platform.
+pub fn creates_own_trigger(statement: &Statement<'_>) -> bool {
+    matches!(words(statement).as_slice(), ["CREATE", "TRIGGER", ..])
+        && statement.text.contains("EXECUTE FUNCTION basalt.")
 }
 
 /// Returns the role that the statement creates. It may exist already: created by another database of the server, or by

@@ -67,6 +67,30 @@ pub(super) async fn apply(
     outcome
 }
 
+/// Runs a file that declares what there should be, in one transaction, and does not record it.
+pub(super) async fn declare(
+    client: &mut Client,
+    limits: &Limits,
+    name: &str,
+    sql: &str,
+) -> Result<(), Error> {
+    let file = File { is_project: true, is_declared: true, ..File::parse(name, sql)? };
+    let transaction = apply::begin(client, limits).await?;
+    file.run(&transaction, &file.statements, &mut Vec::new()).await?;
+    apply::restore_session(&transaction).await?;
+    file.commit(transaction, &file.statements).await
+}
+
+/// Records the file as applied without running it, unless it is recorded already.
+pub(super) async fn record(client: &mut Client, limits: &Limits, target: Target<'_>) -> Result<(), Error> {
+    let file = target.file()?;
+    let transaction = apply::begin(client, limits).await?;
+    if !target.is_recorded(&transaction).await? {
+        target.record(&transaction, &file.statements).await?;
+    }
+    transaction.commit().await.map_err(Error::database("record a migration"))
+}
+
 /// Runs the steps of a file one after another. If one fails, the steps before it stay applied, and the file is not
 /// recorded.
 async fn apply_in_steps(

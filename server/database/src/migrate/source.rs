@@ -61,7 +61,7 @@ pub(super) fn checksum(sql: &str) -> String {
 }
 
 /// Returns the SHA-256 of bytes in hexadecimal, as the Supabase CLI records it for seed files.
-pub(super) fn digest(bytes: &[u8]) -> String {
+pub fn digest(bytes: &[u8]) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
