@@ -2,7 +2,7 @@
 // changes, also where it drops all that is not the platform's.
 
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { connect } from '../support/client.ts'
+import { runsTestsOf } from '../support/extensions.mjs'
 import { Server } from '../support/server.mjs'
 
 const run = promisify(execFile)
@@ -120,15 +121,72 @@ describe('the CLI', () => {
     expect(await platform()).toEqual(before)
   })
 
+  test('pushes a migration, which Basalt then has, too', async () => {
+    const before = await platform()
+    const file = path.join(folder, 'supabase/migrations/20300101000000_shelves.sql')
+    await writeFile(file, 'create table public.shelves (id int primary key, wide text);')
+    expect(await supabase('db', 'push', remote(), '--dry-run')).toContain('20300101000000_shelves')
+    expect(await server.psql("select to_regclass('shelves') is null")).toBe('t')
+    expect(await supabase('db', 'push', remote(), '--include-seed')).toContain('Finished')
+    expect(await server.psql("select to_regclass('shelves')")).toBe('shelves')
+    expect(await supabase('db', 'push', remote())).toContain('up to date')
+    const { binary, dataDir, project } = server.instance
+    const flags = ['migrate', '--status', '--project', project, '--data-dir', dataDir]
+    expect((await run(binary, flags)).stdout).toContain('Nothing is pending')
+    expect(await platform()).toEqual(before)
+  })
+
   test('describes the database', async () => {
     const before = await platform()
     expect(await supabase('gen', 'types', remote())).toMatch(/goods\W+Row/)
     expect(await supabase('inspect', 'db', 'table-stats', remote())).toContain('public.goods')
     await supabase('db', 'advisors', remote())
+    expect(await supabase('db', 'dump', '--dry-run', remote())).toContain('pg_dump')
     await supabase('db', 'pull', '--declarative', remote())
     expect(
       await readdir(path.join(folder, 'supabase/schemas'), { recursive: true }),
     ).not.toHaveLength(0)
+    // What is declared there would be compared by the commands that follow.
+    await rm(path.join(folder, 'supabase/schemas'), { recursive: true })
+    expect(await platform()).toEqual(before)
+  })
+
+  test.each([
+    'bloat',
+    'blocking',
+    'index-stats',
+    'locks',
+    'long-running-queries',
+    'replication-slots',
+    'role-stats',
+    'table-stats',
+    'traffic-profile',
+    'vacuum-stats',
+  ])('inspects %s', async (what) => {
+    const before = await platform()
+    expect(await supabase('inspect', 'db', what, remote())).toContain('|')
+    expect(await platform()).toEqual(before)
+  })
+
+  test.skipIf(!runsTestsOf('plpgsql_check'))('lints functions', async () => {
+    const before = await platform()
+    await server.psql(
+      `create function public.wrong() returns int language plpgsql as
+         $$ begin return nothing from goods; end $$`,
+    )
+    expect(await supabase('db', 'lint', remote(), '--schema', 'public')).toContain('public.wrong')
+    await server.psql('drop function public.wrong()')
+    expect(await platform()).toEqual(before)
+  })
+
+  test('compares two databases by their URLs', async () => {
+    const before = await platform()
+    await server.psql('create database empty')
+    const empty = database.replace(/postgres$/, 'empty')
+    const diff = await supabase('db', 'diff', '--from', empty, '--to', database)
+    expect(diff).toMatch(/CREATE TABLE "public"."goods"/)
+    expect(diff).not.toMatch(/CREATE TABLE "(auth|storage|realtime|basalt)"/)
+    await server.psql('drop database empty')
     expect(await platform()).toEqual(before)
   })
 
