@@ -54,7 +54,11 @@ describe.skipIf(!isOwn)('a broadcast', () => {
 
   test('is replayed to nobody who may only see who is present', async () => {
     const [name, { token }] = [unique('presence'), await somebody()]
-    const replay = { private: true, presence: { enabled: true }, broadcast: { replay: { since: 0 } } }
+    const replay = {
+      private: true,
+      presence: { enabled: true },
+      broadcast: { replay: { since: 0 } },
+    }
     await sql(`create policy st_presence on realtime.messages for select to authenticated
       using (extension = 'presence' and realtime.topic() = '${name}')`)
     const wire = await wires.add()
