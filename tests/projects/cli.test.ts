@@ -190,6 +190,22 @@ describe('the CLI', () => {
     expect(await platform()).toEqual(before)
   })
 
+  test('inspects what the database does', async () => {
+    const before = await platform()
+    await server.psql('select extensions.pg_stat_statements_reset()')
+    await server.psql(`select pg_sleep(0.5) as slow;${'select 1 as often;'.repeat(500)}`)
+    expect(await supabase('inspect', 'db', 'outliers', remote())).toMatch(/pg_sleep.* as slow/)
+    expect(await supabase('inspect', 'db', 'calls', remote())).toMatch(/select \S+ as often/)
+    for (const command of ['db-stats', 'cache-hit']) {
+      expect(await supabase('inspect', 'db', command, remote())).toMatch(/hit rate/i)
+    }
+    await supabase('inspect', 'report', remote(), '--output-dir', 'report')
+    const files = await readdir(path.join(folder, 'report'), { recursive: true })
+    expect(files.filter((file) => file.endsWith('.csv')).length).toBeGreaterThan(10)
+    expect(files.join(' ')).toMatch(/outliers.csv/)
+    expect(await platform()).toEqual(before)
+  })
+
   test.each([
     ['a reset', ['db', 'reset']],
     ['a migration that is taken back', ['migration', 'down', '--last', '1']],

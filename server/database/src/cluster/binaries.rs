@@ -145,6 +145,16 @@ impl Binaries {
         names.filter_map(|name| name.strip_suffix(".control").map(str::to_owned)).collect()
     }
 
+    /// Reports whether this server has the library `name`. Only the common folder layouts are known; for a server with
+    /// another layout, the answer is no.
+    pub(super) fn has_library(&self, name: &str) -> bool {
+        // As Postgres does, which may be a link elsewhere.
+        let Ok(program) = self.program("postgres").canonicalize() else { return false };
+        let folders = ["../lib", "../lib/postgresql", "../lib64/pgsql"];
+        let mut folders = folders.iter().filter_map(|folder| Some(program.parent()?.join(folder)));
+        folders.any(|folder| ["so", "dylib"].iter().any(|end| folder.join(format!("{name}.{end}")).is_file()))
+    }
+
     /// Returns the folder that contains `postgres` and `initdb`.
     pub fn folder(&self) -> &Path {
         &self.folder

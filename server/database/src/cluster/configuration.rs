@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::account::{self, Account};
+use super::binaries::Binaries;
 use super::data_dir::write_atomically;
 use super::error::Error;
 
@@ -32,15 +33,31 @@ const SETTINGS: &[(&str, &str)] = &[
     ("lc_messages", "C"),
 ];
 
+/// The library of the extension that counts statements, as on hosted Supabase.
+const STATISTICS: &str = "pg_stat_statements";
+
+/// What it counts. Statements that are no queries are left out: each transaction has several of them, and they may contain
+/// passwords. Source: PostgreSQL documentation, section F.32.4.
+const STATISTICS_SETTINGS: &str = "pg_stat_statements.track = top\npg_stat_statements.track_utility = off\n";
+
 const INCLUDE: &str = "include_if_exists 'basalt.conf'";
 
-/// Writes `basalt.conf` into `cluster`; `throwaway` trades durability for speed.
-pub(super) fn write(cluster: &Path, throwaway: bool, account: Option<&Account>) -> Result<(), Error> {
+/// Writes `basalt.conf` into `cluster` for the server of `binaries`; `throwaway` trades durability for speed.
+pub(super) fn write(
+    cluster: &Path,
+    binaries: &Binaries,
+    throwaway: bool,
+    account: Option<&Account>,
+) -> Result<(), Error> {
     let mut text = String::from(
         "# Written by Basalt at each start. Put your own settings into postgresql.conf: they override these.\n",
     );
     for (name, value) in SETTINGS {
         text.push_str(&format!("{name} = {value}\n"));
+    }
+    // Postgres does not start if it lacks a library that it preloads.
+    if binaries.has_library(STATISTICS) {
+        text.push_str(&format!("shared_preload_libraries = '{STATISTICS}'\n{STATISTICS_SETTINGS}"));
     }
     if throwaway {
         text.push_str("fsync = off\nfull_page_writes = off\nsynchronous_commit = off\n");

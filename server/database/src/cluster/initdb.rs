@@ -60,7 +60,7 @@ pub(super) async fn create_in(
             Ok(()) => {
                 superuser.record(&cluster, account)?;
                 configuration::include(&cluster, account)?;
-                return configuration::write(&cluster, throwaway, account);
+                return configuration::write(&cluster, binaries, throwaway, account);
             }
             Err(error @ Error::Failed { .. }) if error.to_string().contains("locale") => {
                 failure = Some(error)

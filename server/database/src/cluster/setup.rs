@@ -186,7 +186,7 @@ pub(super) async fn prepare(
     }
     data.fix_permissions(account)?;
     orphan::clear(&data.cluster(), |pid| report(Progress::StoppingOrphan { pid })).await?;
-    configuration::write(&data.cluster(), throwaway, account)?;
+    configuration::write(&data.cluster(), binaries, throwaway, account)?;
     if stored.is_none() {
         // In this order, so that a stored password is always one that is set in the cluster.
         data.remove_passwords()?;

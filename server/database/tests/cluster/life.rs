@@ -142,6 +142,26 @@ async fn the_administrators_settings_override_basalts() {
 }
 
 #[tokio::test]
+async fn statements_are_counted_unless_the_administrator_preloads_something_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let preloaded = async |expected: &str| {
+        let cluster = start(folder.path()).await.unwrap();
+        let uri = cluster.login().to_uri();
+        let library = query(&uri, "show shared_preload_libraries").await.unwrap();
+        assert_eq!(library.as_deref(), Some(expected));
+        cluster.stop().await;
+    };
+    preloaded("pg_stat_statements").await;
+    // That of an older release.
+    fs::write(folder.path().join("postgres/basalt.conf"), "shared_preload_libraries = ''\n").unwrap();
+    preloaded("pg_stat_statements").await;
+    let settings = folder.path().join("postgres/postgresql.conf");
+    let mut file = fs::OpenOptions::new().append(true).open(&settings).unwrap();
+    writeln!(file, "shared_preload_libraries = 'auto_explain'").unwrap();
+    preloaded("auto_explain").await;
+}
+
+#[tokio::test]
 async fn nothing_runs_after_stop() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = start(folder.path()).await.unwrap();

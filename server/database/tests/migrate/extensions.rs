@@ -168,6 +168,38 @@ async fn the_error_about_a_missing_extension_has_its_line_and_a_remedy() {
     }
 }
 
+/// The Supabase CLI's `inspect` reads it in schema `extensions`.
+#[tokio::test]
+async fn new_databases_count_statements() {
+    if !testkit::has_extension("pg_stat_statements").await {
+        return;
+    }
+    let database = Database::create().await;
+    let client = database.client().await;
+    client.batch_execute("set role postgres").await.unwrap();
+    let marker = format!("select 'seen by {}' as marked_statement", database.name());
+    for _ in 0..2 {
+        client.query(&marker, &[]).await.unwrap();
+    }
+    client
+        .batch_execute("create role r_of_statistics password 'unseen'; drop role r_of_statistics")
+        .await
+        .unwrap();
+    let calls = "select coalesce(max(calls), 0) from extensions.pg_stat_statements s
+        join pg_database d on d.oid = s.dbid and d.datname = current_database()
+        where query like '%as marked_statement'";
+    assert_eq!(count(&client, calls).await, 2);
+    let secrets = "select count(*) from extensions.pg_stat_statements where query like '%r_of_statistics%'
+        and query not like '%pg_stat_statements%'";
+    assert_eq!(count(&client, secrets).await, 0, "statements that may contain passwords are not kept");
+
+    let reset = "select extensions.pg_stat_statements_reset(dbid => oid) from pg_database
+        where datname = current_database()";
+    client.batch_execute(&format!("set role anon; {reset}")).await.unwrap_err();
+    client.batch_execute(&format!("set role postgres; {reset}")).await.unwrap();
+    assert_eq!(count(&client, calls).await, 0);
+}
+
 #[tokio::test]
 async fn pgjwt_signs_and_verifies() {
     if !testkit::has_extension("pgjwt").await {
