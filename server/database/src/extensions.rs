@@ -34,7 +34,7 @@ pub const HOSTED: &[HostedExtension] = &[
     hosted("pg_cron", Source::Basalt),
     hosted("pg_graphql", Source::Basalt),
     hosted("pg_hashids", Source::Unpackaged),
-    hosted("pg_jsonschema", Source::Unpackaged),
+    hosted("pg_jsonschema", Source::Basalt),
     hosted("pg_net", Source::Basalt),
     hosted("pg_repack", Source::Package("repack")),
     hosted("pgaudit", Source::Make(Some("pgaudit"))),

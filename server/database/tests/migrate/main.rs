@@ -5,6 +5,7 @@
 mod age;
 mod extensions;
 mod hosted;
+mod jsonschema;
 mod platform;
 mod privileges;
 mod repair;
