@@ -40,6 +40,9 @@ pub(crate) struct Outcome {
 const GATEWAY_HOSTS: [&str; 2] = ["kong", "api.supabase.internal"];
 const GATEWAY_PORT: u16 = 8000;
 
+/// What the gateway's container is called before the project's id, on the same port.
+const GATEWAY_CONTAINER: &str = "supabase_kong_";
+
 /// The host name by which containers reach their machine.
 const CONTAINERS_HOST: &str = "host.docker.internal";
 
@@ -83,7 +86,8 @@ impl Sender {
     async fn reachable(&self, url: &str) -> Result<Url, String> {
         let mut url = Url::parse(url).map_err(|error| format!("not a URL: {error}"))?;
         let host = url.host_str().unwrap_or_default();
-        let port = if GATEWAY_HOSTS.contains(&host) && url.port() == Some(GATEWAY_PORT) {
+        let is_gateway = GATEWAY_HOSTS.contains(&host) || host.starts_with(GATEWAY_CONTAINER);
+        let port = if is_gateway && url.port() == Some(GATEWAY_PORT) {
             self.api.port()
         } else if host == CONTAINERS_HOST && lookup_host((CONTAINERS_HOST, 0)).await.is_err() {
             url.port()

@@ -228,6 +228,7 @@ async fn hosts_that_only_containers_know_lead_here() {
     for url in [
         "http://kong:8000/functions/v1/a".to_owned(),
         "http://api.supabase.internal:8000/functions/v1/a".to_owned(),
+        "http://supabase_kong_My-Project:8000/functions/v1/a".to_owned(),
         format!("http://host.docker.internal:{port}/functions/v1/a"),
     ] {
         let id = number(&client, &format!("select net.http_get('{url}')")).await;
