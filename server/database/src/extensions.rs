@@ -37,6 +37,7 @@ pub const HOSTED: &[HostedExtension] = &[
     hosted("pg_jsonschema", Source::Basalt),
     hosted("pg_net", Source::Basalt),
     hosted("pg_repack", Source::Package("repack")),
+    hosted("pg_tle", Source::Basalt),
     hosted("pgaudit", Source::Make(Some("pgaudit"))),
     hosted("pgjwt", Source::Basalt),
     hosted("pgmq", Source::Make(None)),

@@ -19,6 +19,7 @@ mod auth_only;
 mod error;
 mod exposure;
 mod file;
+mod kept_extension;
 mod ledger;
 mod newer_dump;
 mod passwords;

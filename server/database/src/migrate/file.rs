@@ -8,7 +8,7 @@ use tokio_postgres::{CopyInSink, GenericClient, Transaction};
 use super::error::{Error, StatementError};
 use super::privileged::Privileged;
 use super::split::{Statement, line_at, split};
-use super::{holds, newer_dump};
+use super::{holds, kept_extension, newer_dump};
 
 /// Extensions that hosted Supabase creates in every project, so that every schema pulled from there contains statements
 /// that create them, and that stock Postgres does not have.
@@ -149,8 +149,13 @@ impl<'a> File<'a> {
                 self.warn_if_refused(client, statement, &check).await?;
                 continue;
             }
-            if self.is_project
-                && let Some(privileged) = Privileged::recognize(statement)
+            let privileged = if self.is_project { Privileged::recognize(statement) } else { None };
+            if let Some(privileged) = &privileged
+                && kept_extension::is_kept(client, privileged).await?
+            {
+                let result = kept_extension::run(client, privileged).await;
+                result.map_err(|error| self.error(statement, RUNNING, error))?;
+            } else if let Some(privileged) = &privileged
                 && privileged.is_needed(client).await?
             {
                 let result = privileged.run(client).await;

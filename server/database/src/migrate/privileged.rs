@@ -20,6 +20,8 @@ pub(super) enum Privileged {
         schema: Option<String>,
         version: Option<String>,
         cascade: bool,
+        /// Whether it is no error if there is one already.
+        if_not_exists: bool,
     },
     ChangeExtension {
         names: Vec<String>,
@@ -102,7 +104,7 @@ impl Privileged {
     /// Has the statement carried out.
     pub(super) async fn run(&self, client: &impl GenericClient) -> Result<(), tokio_postgres::Error> {
         match self {
-            Self::CreateExtension { name, schema, version, cascade } => {
+            Self::CreateExtension { name, schema, version, cascade, .. } => {
                 // Without a schema it is the first of the file's search path, unless the extension has one of its own.
                 let sql = "select basalt.create_extension($1, coalesce($2, case when not exists ( \
                        select from pg_catalog.pg_available_extension_versions \
@@ -262,7 +264,7 @@ impl Tokens {
 
 fn create_extension(tokens: &mut Tokens) -> Option<Privileged> {
     tokens.skip("create extension");
-    tokens.skip("if not exists");
+    let if_not_exists = tokens.skip("if not exists");
     let name = tokens.name()?;
     tokens.skip("with");
     let (mut schema, mut version, mut cascade) = (None, None, false);
@@ -274,7 +276,7 @@ fn create_extension(tokens: &mut Tokens) -> Option<Privileged> {
         } else if tokens.skip("cascade") {
             cascade = true;
         } else {
-            return Some(Privileged::CreateExtension { name, schema, version, cascade });
+            return Some(Privileged::CreateExtension { name, schema, version, cascade, if_not_exists });
         }
     }
 }
@@ -397,19 +399,20 @@ mod tests {
 
     #[test]
     fn extensions_are_recognized_in_each_form() {
-        let extension = |name: &str, schema: Option<&str>, version: Option<&str>, cascade| {
+        let extension = |name: &str, schema: Option<&str>, version: Option<&str>, cascade, if_not_exists| {
             let [schema, version] = [schema, version].map(|part| part.map(str::to_owned));
-            Some(Privileged::CreateExtension { name: name.to_owned(), schema, version, cascade })
+            let name = name.to_owned();
+            Some(Privileged::CreateExtension { name, schema, version, cascade, if_not_exists })
         };
         for (sql, expected) in [
-            ("create extension postgis", extension("postgis", None, None, false)),
+            ("create extension postgis", extension("postgis", None, None, false, false)),
             (
                 "-- maps\nCREATE EXTENSION IF NOT EXISTS \"uuid-ossp\" WITH SCHEMA \"extensions\"",
-                extension("uuid-ossp", Some("extensions"), None, false),
+                extension("uuid-ossp", Some("extensions"), None, false, true),
             ),
             (
                 "create extension Dblink version '1.2' schema a /* there */ cascade",
-                extension("dblink", Some("a"), Some("1.2"), true),
+                extension("dblink", Some("a"), Some("1.2"), true, false),
             ),
             ("create extension postgis from unpackaged", None),
         ] {

@@ -6,6 +6,7 @@ mod age;
 mod extensions;
 mod hosted;
 mod jsonschema;
+mod kept_extensions;
 mod platform;
 mod privileges;
 mod repair;
