@@ -145,6 +145,11 @@ impl Backend {
         admin_of(self.admin.clone()).await
     }
 
+    /// Returns the settings of a pool as [`Self::admin`] returns it.
+    pub(crate) fn admin_settings(&self) -> database::Settings {
+        settings_of(self.admin.clone())
+    }
+
     /// Runs `work` on a pool that [`Self::admin`] returns, and then closes the pool.
     pub(crate) async fn with_admin<T>(
         &self,
@@ -218,13 +223,16 @@ pub(crate) fn search(settings: &Settings) -> Search {
 
 /// Returns a pool of one connection to `server`.
 async fn admin_of(server: Conninfo) -> Result<Database, Error> {
-    let settings = database::Settings {
+    Ok(Database::connect(settings_of(server)).await?)
+}
+
+fn settings_of(server: Conninfo) -> database::Settings {
+    database::Settings {
         client_pool_size: 1,
         pool_size: 1,
         application_name: "basalt-admin".to_owned(),
         ..database::Settings::new(server)
-    };
-    Ok(Database::connect(settings).await?)
+    }
 }
 
 /// Runs `work` on `pool`, and then closes it.

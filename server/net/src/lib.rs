@@ -1,10 +1,11 @@
 //! The worker of the extension pg_net: sends the HTTP requests that SQL queues, once their transactions have committed,
-//! and records the answers.
+//! and records the answers. That of the extension http is in [`http`].
 //!
 //! The extension's tables and functions are Basalt's own (`schema/extensions`). If a server has the original pg_net,
 //! whose worker is part of Postgres, this worker does nothing. Several nodes may work on one queue: each request is
 //! taken once. A request that a node has taken is lost if the node ends before the answer, as with the original.
 
+pub mod http;
 mod queue;
 mod request;
 

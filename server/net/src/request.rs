@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Url};
+use reqwest::{Client, Response, Url};
 use serde_json::{Map, Value};
 use tokio::net::lookup_host;
 
 /// The maximum time limit of a request.
-const MAX_TIMEOUT: Duration = Duration::from_secs(300);
+pub(crate) const MAX_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The maximum number of bytes of an answer.
 const CONTENT_LIMIT: usize = 10 << 20;
@@ -83,7 +83,7 @@ impl Sender {
 
     /// Returns `url` with the address of this server or machine in place of a host that only the CLI's containers can
     /// resolve.
-    async fn reachable(&self, url: &str) -> Result<Url, String> {
+    pub(crate) async fn reachable(&self, url: &str) -> Result<Url, String> {
         let mut url = Url::parse(url).map_err(|error| format!("not a URL: {error}"))?;
         let host = url.host_str().unwrap_or_default();
         let is_gateway = GATEWAY_HOSTS.contains(&host) || host.starts_with(GATEWAY_CONTAINER);
@@ -108,13 +108,7 @@ impl Sender {
             sent = sent.body(body.clone());
         }
         let mut answer = sent.send().await.map_err(tls::describe)?;
-        let mut content = BytesMut::new();
-        while let Some(chunk) = answer.chunk().await.map_err(tls::describe)? {
-            if content.len() + chunk.len() > CONTENT_LIMIT {
-                return Err(format!("the answer is longer than {CONTENT_LIMIT} bytes"));
-            }
-            content.extend_from_slice(&chunk);
-        }
+        let content = content_of(&mut answer).await?;
         let text = |value: &HeaderValue| clean(&String::from_utf8_lossy(value.as_bytes()));
         let named =
             answer.headers().iter().map(|(name, value)| (name.to_string(), Value::String(text(value))));
@@ -127,6 +121,18 @@ impl Sender {
             error: None,
         })
     }
+}
+
+/// Reads the content of `answer`, which has a maximum length.
+pub(crate) async fn content_of(answer: &mut Response) -> Result<BytesMut, String> {
+    let mut content = BytesMut::new();
+    while let Some(chunk) = answer.chunk().await.map_err(tls::describe)? {
+        if content.len() + chunk.len() > CONTENT_LIMIT {
+            return Err(format!("the answer is longer than {CONTENT_LIMIT} bytes"));
+        }
+        content.extend_from_slice(&chunk);
+    }
+    Ok(content)
 }
 
 /// Removes null characters, which Postgres' text cannot hold.

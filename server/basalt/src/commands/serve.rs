@@ -2,6 +2,7 @@
 
 pub(super) mod auth_drop_in;
 mod banner;
+mod calls;
 pub(super) mod drop_in;
 mod edge;
 mod hand_over;
@@ -29,6 +30,7 @@ use crate::error::Error;
 use crate::instance::{Announcement, Instance};
 use crate::ports::{self, Connections};
 use crate::settings::{Service, Settings};
+use calls::CallWorker;
 use reload::Reloads;
 use services::RunningServices;
 
@@ -127,6 +129,7 @@ async fn with_backend(
     start: Start,
 ) -> Result<Option<Announcement>, Error> {
     let keys = backend::keys(settings)?;
+    let calls = CallWorker::start(backend, start.public.address()).await?;
     let prepared = async {
         let logins = backend::migrate(settings, &keys, backend).await?;
         let (renewal, slow) = (Renewal::default(), SlowStatements::new(settings.server.slow_statement));
@@ -139,6 +142,9 @@ async fn with_backend(
     };
     let result = listen(settings, backend, &keys, &running, signals, start).await;
     running.stop().await;
+    if let Some(calls) = calls {
+        calls.stop().await;
+    }
     result
 }
 

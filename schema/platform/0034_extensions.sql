@@ -28,3 +28,34 @@ begin
 exception when others then
   raise warning 'the extension pg_stat_statements is not made: %', sqlerrm;
 end $$;
+
+-- The worker of the extension http looks into "basalt_http" as the superuser: as with "cron" and "net", nobody else makes
+-- such a schema. Only a superuser can see to this.
+
+do $platform$
+begin
+  if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
+    or pg_catalog.to_regprocedure('basalt.reserve_schemas()') is null
+  then
+    return;
+  end if;
+  create or replace function basalt.reserve_schemas() returns event_trigger
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  as $$
+  declare
+    reserved text;
+  begin
+    select c.object_identity into reserved
+    from pg_catalog.pg_event_trigger_ddl_commands() c
+    join pg_catalog.pg_namespace n on n.oid = c.objid
+    join pg_catalog.pg_roles r on r.oid = n.nspowner
+    where c.object_type = 'schema' and not c.in_extension and not r.rolsuper
+      and n.nspname in ('basalt', 'basalt_http', 'cron', 'net', 'vault');
+    if found then
+      raise insufficient_privilege using
+        message = pg_catalog.format('schema %s is reserved for an extension', reserved);
+    end if;
+  end
+  $$;
+end
+$platform$;

@@ -1,66 +1,13 @@
-//! Requests that SQL queues are sent, and their answers are recorded.
-
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
+//! The extension pg_net.
 
 use std::time::Duration;
 
 use database::{Database, Settings};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
 use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
-/// The maximum time that any step may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// The URL of an API that no test calls.
-const UNREACHABLE: &str = "http://127.0.0.1:1";
-
-/// Starts a server that returns the requests that it has received, and answers each with 201 and a header; `/slow` is
-/// never answered.
-async fn listen() -> (String, mpsc::UnboundedReceiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let origin = format!("http://{}", listener.local_addr().unwrap());
-    let (sender, requests) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        while let Ok((mut socket, _)) = listener.accept().await {
-            let sender = sender.clone();
-            tokio::spawn(async move {
-                let mut text = Vec::new();
-                let length = loop {
-                    let mut part = [0; 4096];
-                    let read = socket.read(&mut part).await.unwrap();
-                    text.extend_from_slice(&part[..read]);
-                    let Some(head) = text.windows(4).position(|end| end == b"\r\n\r\n") else { continue };
-                    let head_text = String::from_utf8_lossy(&text[..head]).to_ascii_lowercase();
-                    let length = head_text.lines().find_map(|line| line.strip_prefix("content-length: "));
-                    let length: usize = length.map_or(0, |length| length.parse().unwrap());
-                    if text.len() >= head + 4 + length {
-                        break length;
-                    }
-                };
-                let text = String::from_utf8(text).unwrap();
-                let is_slow = text.starts_with("GET /slow");
-                sender.send(text).unwrap();
-                if is_slow {
-                    std::future::pending::<()>().await;
-                }
-                let answer = format!("got {length}");
-                let head =
-                    "HTTP/1.1 201 Created\r\ncontent-type: text/plain\r\nx-made: yes\r\nconnection: close";
-                let answer = format!("{head}\r\ncontent-length: {}\r\n\r\n{answer}", answer.len());
-                socket.write_all(answer.as_bytes()).await.unwrap();
-            });
-        }
-    });
-    (origin, requests)
-}
-
-/// Returns the next request that the server has received.
-async fn next(requests: &mut mpsc::UnboundedReceiver<String>) -> String {
-    tokio::time::timeout(PATIENCE, requests.recv()).await.unwrap().unwrap()
-}
+use crate::support::{PATIENCE, UNREACHABLE, listen, next, number};
 
 /// Returns a database with the extension and a worker of the server `api`, and its administrator's connection; `None`
 /// if the environment says that there is no such extension.
@@ -93,10 +40,6 @@ async fn response(client: &Client, id: i64) -> tokio_postgres::Row {
         }
     };
     tokio::time::timeout(PATIENCE, wait).await.unwrap()
-}
-
-async fn number(client: &Client, sql: &str) -> i64 {
-    client.query_one(sql, &[]).await.unwrap().get(0)
 }
 
 #[tokio::test]

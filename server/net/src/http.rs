@@ -1,0 +1,113 @@
+//! The worker of the extension http: sends the requests of calls that wait, and hands them the answers.
+//!
+//! A call puts its request into a queue by a second session and is notified of nothing: it looks for the answer
+//! (`schema/extensions`). Several nodes may work on one queue: each request is taken once.
+
+mod exchange;
+mod queue;
+
+use std::time::Duration;
+
+use database::{Database, Error, Settings};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use exchange::Client;
+
+/// The channel in which calls notify of new requests.
+const CHANNEL: &str = "basalt_http";
+
+/// The maximum number of concurrent requests; the login that queues them may have 20 sessions.
+const MAX_CONCURRENT: usize = 20;
+
+/// The pause between checks whether the extension exists, and after a failure.
+const CHECK_PAUSE: Duration = Duration::from_secs(1);
+
+/// How often requests and answers that nobody waits for are removed.
+const EXPIRY_PAUSE: Duration = Duration::from_secs(60);
+
+/// Answers the calls of the database of `admin`, whose login must be a superuser's, until `stop`. `settings` are those of a
+/// pool with the same login, which exists while the extension does. `api` is the URL of this server, which replaces the
+/// gateway of the Supabase CLI's containers.
+///
+/// Errors: a sentence when TLS cannot be set up.
+pub async fn work(
+    admin: Database,
+    settings: Settings,
+    api: &str,
+    stop: CancellationToken,
+) -> Result<(), String> {
+    let client = Client::new(api)?;
+    let settings = Settings { channel: Some(CHANNEL.to_owned()), ..settings };
+    let mut failed = false;
+    while !stop.is_cancelled() {
+        let round = match queue::is_ours(&admin).await {
+            Ok(true) => serve(&admin, settings.clone(), &client, &stop).await,
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = &round
+            && !failed
+        {
+            // Logged once: a database that cannot be reached fails every round.
+            tracing::warn!(%error, "calls of the extension http cannot be answered; trying on");
+        }
+        failed = round.is_err();
+        stop.run_until_cancelled(sleep(CHECK_PAUSE)).await;
+    }
+    Ok(())
+}
+
+/// Answers calls until the extension is dropped, or `stop`.
+async fn serve(
+    admin: &Database,
+    settings: Settings,
+    client: &Client,
+    stop: &CancellationToken,
+) -> Result<(), Error> {
+    queue::prepare(admin).await?;
+    let database = Database::connect(settings).await?;
+    let served = answer_calls(admin, &database, client, stop).await;
+    database.close().await;
+    served
+}
+
+async fn answer_calls(
+    admin: &Database,
+    database: &Database,
+    client: &Client,
+    stop: &CancellationToken,
+) -> Result<(), Error> {
+    let mut notifications = database.notifications();
+    let mut under_way = JoinSet::new();
+    let mut expired = Instant::now();
+    while !stop.is_cancelled() {
+        // Before the read, so that a request that arrives during it is noticed.
+        notifications.mark_unchanged();
+        let room = MAX_CONCURRENT.saturating_sub(under_way.len());
+        for call in queue::take(database, room).await? {
+            let (database, client) = (database.clone(), client.clone());
+            under_way.spawn(async move {
+                let answer = client.answer(&call.request, call.timeout_milliseconds).await;
+                if let Err(error) = queue::record(&database, &call.id, &answer).await {
+                    tracing::warn!(%error, "the answer to a call of the extension http was not written down");
+                }
+            });
+        }
+        let has_changed = tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            changed = notifications.changed() => changed.is_ok(),
+            Some(_) = under_way.join_next() => true,
+            () = sleep(CHECK_PAUSE) => false,
+        };
+        if !has_changed && !queue::is_ours(admin).await? {
+            return Ok(());
+        }
+        if expired.elapsed() >= EXPIRY_PAUSE {
+            queue::expire(database).await?;
+            expired = Instant::now();
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! HTTP requests of SQL are sent, and their answers come back.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
+
+mod calls;
+mod requests;
+mod support;
