@@ -2,22 +2,32 @@
 --
 -- A call waits for its answer within its transaction, whose writes nobody else sees. So the request goes to Basalt, which
 -- serves this database, by a second session: that of the login basalt_http_<number of the database>, which may do nothing
--- but put a request into the queue and take its answer. Only functions of the superuser open it.
+-- but put a request into the queue and take its answer. Only basalt_http.send(), which runs as the superuser, opens it.
+--
+-- Whoever owns the extension's schema can rename it and put something else in its place. So what runs as the superuser is in
+-- schema "basalt_http", which nobody may use, and takes and returns only types of Postgres itself. The others run as
+-- their callers; where they name anything of that schema, their bodies are in SQL's own form, so that it is resolved here.
 
 \echo Use "create extension http" to load this file. \quit
 
-create domain http_method as text;
-create domain content_type as text check (value ~ '^\S+\/\S+');
-create type http_header as (field varchar, value varchar);
-create type http_response as (status integer, content_type varchar, headers http_header[], content varchar);
-create type http_request as (
-  method http_method, uri varchar, headers http_header[], content_type varchar, content varchar
+-- Names mean what Postgres itself has, whatever the extension's schema contains.
+set local search_path = pg_catalog, pg_temp;
+
+create schema basalt_http;
+comment on schema basalt_http is 'Parts of the extension http, not for use';
+
+create domain @extschema@.http_method as text;
+create domain @extschema@.content_type as text check (value ~ '^\S+\/\S+');
+create type @extschema@.http_header as (field varchar, value varchar);
+create type @extschema@.http_response as (status integer, content_type varchar, headers @extschema@.http_header[], content varchar);
+create type @extschema@.http_request as (
+  method @extschema@.http_method, uri varchar, headers @extschema@.http_header[], content_type varchar, content varchar
 );
 
 ------------------------------------------------------------------------------------------------------------------------
 -- Texts
 
-create function urlencode(string bytea) returns text
+create function @extschema@.urlencode(string bytea) returns text
 language sql immutable strict
 set search_path = pg_catalog, pg_temp
 return (
@@ -37,42 +47,52 @@ return (
   from (select get_byte(string, place) as byte, place from generate_series(0, length(string) - 1) as place) as part
 );
 
-create function urlencode(string varchar) returns text
+create function @extschema@.urlencode(string varchar) returns text
 language sql immutable strict
 set search_path = pg_catalog, pg_temp
 return @extschema@.urlencode(convert_to(string, 'utf8'));
 
-create function urlencode(data jsonb) returns text
+-- The value, which must be an object.
+create function basalt_http.object(value jsonb) returns jsonb
 language plpgsql immutable strict
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if jsonb_typeof(data) <> 'object' then
+  if jsonb_typeof(value) <> 'object' then
     raise invalid_parameter_value using message = 'cannot call urlencode_jsonb on a non-object';
   end if;
-  return (
-    select string_agg(
-      @extschema@.urlencode(m.key::varchar) || '='
-        || @extschema@.urlencode(case jsonb_typeof(m.value) when 'number' then trim_scale(m.value::numeric)::varchar else coalesce(m.value #>> '{}', '')::varchar end),
-      '&' order by m.place
-    )
-    from jsonb_each(data) with ordinality as m (key, value, place)
-    where m.key <> '' and jsonb_typeof(m.value) not in ('array', 'object')
-  );
+  return value;
 end
 $$;
 
-create function text_to_bytea(data text) returns bytea
+create function @extschema@.urlencode(data jsonb) returns text
+language sql immutable strict
+set search_path = pg_catalog, pg_temp
+return (
+  select string_agg(
+    @extschema@.urlencode(m.key::varchar) || '=' || @extschema@.urlencode(
+      case jsonb_typeof(m.value)
+        when 'number' then trim_scale(m.value::numeric)::varchar
+        else coalesce(m.value #>> '{}', '')::varchar
+      end
+    ),
+    '&' order by m.place
+  )
+  from jsonb_each(basalt_http.object(data)) with ordinality as m (key, value, place)
+  where m.key <> '' and jsonb_typeof(m.value) not in ('array', 'object')
+);
+
+create function @extschema@.text_to_bytea(data text) returns bytea
 language sql immutable strict
 set search_path = pg_catalog, pg_temp
 return convert_to(data, 'utf8');
 
-create function bytea_to_text(data bytea) returns text
+create function @extschema@.bytea_to_text(data bytea) returns text
 language sql immutable strict
 set search_path = pg_catalog, pg_temp
 return convert_from(data, 'utf8');
 
-create function http_header(field varchar, value varchar) returns http_header
+create function @extschema@.http_header(field varchar, value varchar) returns @extschema@.http_header
 language sql
 set search_path = pg_catalog, pg_temp
 return row(field, value)::@extschema@.http_header;
@@ -80,14 +100,14 @@ return row(field, value)::@extschema@.http_header;
 ------------------------------------------------------------------------------------------------------------------------
 -- Options of the session, as JSON in a setting
 
-create function http_list_curlopt() returns table (curlopt text, value text)
+create function @extschema@.http_list_curlopt() returns table (curlopt text, value text)
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
   select o.key, o.value from jsonb_each_text(nullif(current_setting('basalt_http.options', true), '')::jsonb) o order by 1;
 end;
 
-create function http_set_curlopt(curlopt varchar, value varchar) returns boolean
+create function @extschema@.http_set_curlopt(curlopt varchar, value varchar) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -114,7 +134,7 @@ begin
 end
 $$;
 
-create function http_reset_curlopt() returns boolean
+create function @extschema@.http_reset_curlopt() returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -126,9 +146,6 @@ $$;
 
 ------------------------------------------------------------------------------------------------------------------------
 -- The queue
-
-create schema basalt_http;
-comment on schema basalt_http is 'Parts of the extension http, not for use';
 
 create unlogged table basalt_http.requests (
   id uuid primary key default gen_random_uuid(),
@@ -291,7 +308,6 @@ begin
 end
 $$;
 
-revoke all on all functions in schema basalt_http from public;
 
 ------------------------------------------------------------------------------------------------------------------------
 -- Requests
@@ -309,39 +325,41 @@ return (
   )
   from (select nullif(current_setting('basalt_http.options', true), '')::jsonb as options) as o
 );
-revoke all on function basalt_http.timeout() from public;
-
-create function http(request http_request) returns http_response
+-- Sends the request of http(), and returns the answer.
+create function basalt_http.send(request jsonb) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  method constant text := upper(request.method);
+  method constant text := upper(request ->> 'method');
+  uri constant text := request ->> 'uri';
+  content constant text := request ->> 'content';
+  content_type constant text := request ->> 'content_type';
   options constant jsonb := nullif(current_setting('basalt_http.options', true), '')::jsonb;
   headers jsonb;
   answer jsonb;
 begin
-  if request.uri is null then
+  if uri is null then
     raise null_value_not_allowed using message = 'http_request.uri is NULL';
   elsif method is null then
     raise null_value_not_allowed using message = 'http_request.method is NULL';
-  elsif request.content is not null and request.content_type is null then
+  elsif content is not null and content_type is null then
     raise null_value_not_allowed using message = 'http_request.content_type is NULL';
-  elsif request.content is null and method in ('POST', 'PUT') then
+  elsif content is null and method in ('POST', 'PUT') then
     raise null_value_not_allowed using message = 'http_request.content is NULL';
-  elsif request.uri !~* '^https?://' then
-    raise invalid_parameter_value using message = format('Protocol "%s" not supported', split_part(request.uri, ':', 1));
+  elsif uri !~* '^https?://' then
+    raise invalid_parameter_value using message = format('Protocol "%s" not supported', split_part(uri, ':', 1));
   end if;
-  if exists (select from unnest(request.headers) as h where h.field ilike 'content-type%') then
+  if exists (select from jsonb_array_elements(request -> 'headers') as h where h ->> 0 ilike 'content-type%') then
     raise notice '''Content-Type'' is not supported as an optional header';
   end if;
-  select jsonb_agg(jsonb_build_array(h.field, coalesce(h.value, '')) order by h.place) into headers
-  from unnest(request.headers) with ordinality as h (field, value, place)
-  where h.field <> '' and h.field not ilike 'content-type%';
+  select jsonb_agg(jsonb_build_array(h ->> 0, coalesce(h ->> 1, '')) order by place) into headers
+  from jsonb_array_elements(request -> 'headers') with ordinality as e (h, place)
+  where h ->> 0 <> '' and h ->> 0 not ilike 'content-type%';
   answer := basalt_http.exchange(
     jsonb_build_object(
-      'method', method, 'url', request.uri, 'headers', coalesce(headers, '[]'),
-      'content_type', case when request.content is not null then request.content_type end, 'content', request.content,
+      'method', method, 'url', uri, 'headers', coalesce(headers, '[]'),
+      'content_type', case when content is not null then content_type end, 'content', content,
       'user_agent', options -> 'CURLOPT_USERAGENT',
       'connect_timeout_seconds', coalesce((options ->> 'CURLOPT_CONNECTTIMEOUT')::int, 1)
     ),
@@ -350,64 +368,87 @@ begin
   if answer ? 'error' then
     raise exception '%', answer ->> 'error';
   end if;
-  return (
-    (answer ->> 'status')::int, answer ->> 'content_type',
+  return answer;
+end
+$$;
+
+create function @extschema@.http(request @extschema@.http_request) returns @extschema@.http_response
+language sql
+begin atomic
+  select row(
+    (answer ->> 'status')::int, (answer ->> 'content_type')::varchar,
     array(
-      select row(h ->> 0, h ->> 1)::@extschema@.http_header
+      select row((h ->> 0)::varchar, (h ->> 1)::varchar)::@extschema@.http_header
       from jsonb_array_elements(answer -> 'headers') with ordinality as e (h, place)
       order by place
     ),
-    nullif(answer ->> 'content', '')
-  )::@extschema@.http_response;
-end
-$$;
-comment on function http(http_request) is 'Sends a request and waits for the answer';
+    nullif(answer ->> 'content', '')::varchar
+  )::@extschema@.http_response
+  from basalt_http.send(
+    jsonb_build_object(
+      'method', request.method, 'uri', request.uri, 'content_type', request.content_type, 'content', request.content,
+      'headers', (
+        select coalesce(jsonb_agg(jsonb_build_array(h.field, h.value) order by h.place), '[]')
+        from unnest(request.headers) with ordinality as h (field, value, place)
+      )
+    )
+  ) as answer;
+end;
+comment on function @extschema@.http(@extschema@.http_request) is 'Sends a request and waits for the answer';
 
-create function http_get(uri varchar) returns http_response
+create function @extschema@.http_get(uri varchar) returns @extschema@.http_response
 language sql
 set search_path = pg_catalog, pg_temp
 return @extschema@.http(('GET', uri, null, null, null)::@extschema@.http_request);
 
-create function http_get(uri varchar, data jsonb) returns http_response
+create function @extschema@.http_get(uri varchar, data jsonb) returns @extschema@.http_response
 language sql
 set search_path = pg_catalog, pg_temp
 return @extschema@.http(('GET', uri || '?' || @extschema@.urlencode(data), null, null, null)::@extschema@.http_request);
 
-create function http_post(uri varchar, content varchar, content_type varchar) returns http_response
+create function @extschema@.http_post(uri varchar, content varchar, content_type varchar) returns @extschema@.http_response
 language sql
 set search_path = pg_catalog, pg_temp
 return @extschema@.http(('POST', uri, null, content_type, content)::@extschema@.http_request);
 
-create function http_post(uri varchar, data jsonb) returns http_response
+create function @extschema@.http_post(uri varchar, data jsonb) returns @extschema@.http_response
 language sql
 set search_path = pg_catalog, pg_temp
 return @extschema@.http(
   ('POST', uri, null, 'application/x-www-form-urlencoded', @extschema@.urlencode(data))::@extschema@.http_request
 );
 
-create function http_put(uri varchar, content varchar, content_type varchar) returns http_response
+create function @extschema@.http_put(uri varchar, content varchar, content_type varchar) returns @extschema@.http_response
 language sql
 set search_path = pg_catalog, pg_temp
 return @extschema@.http(('PUT', uri, null, content_type, content)::@extschema@.http_request);
 
-create function http_patch(uri varchar, content varchar, content_type varchar) returns http_response
+create function @extschema@.http_patch(uri varchar, content varchar, content_type varchar) returns @extschema@.http_response
 language sql
 set search_path = pg_catalog, pg_temp
 return @extschema@.http(('PATCH', uri, null, content_type, content)::@extschema@.http_request);
 
-create function http_delete(uri varchar) returns http_response
+create function @extschema@.http_delete(uri varchar) returns @extschema@.http_response
 language sql
 set search_path = pg_catalog, pg_temp
 return @extschema@.http(('DELETE', uri, null, null, null)::@extschema@.http_request);
 
-create function http_delete(uri varchar, content varchar, content_type varchar) returns http_response
+create function @extschema@.http_delete(uri varchar, content varchar, content_type varchar) returns @extschema@.http_response
 language sql
 set search_path = pg_catalog, pg_temp
 return @extschema@.http(('DELETE', uri, null, content_type, content)::@extschema@.http_request);
 
-create function http_head(uri varchar) returns http_response
+create function @extschema@.http_head(uri varchar) returns @extschema@.http_response
 language sql
 set search_path = pg_catalog, pg_temp
 return @extschema@.http(('HEAD', uri, null, null, null)::@extschema@.http_request);
+
+------------------------------------------------------------------------------------------------------------------------
+-- Rights
+
+-- The functions that everybody may execute are those that the functions above name. Without the right to use the schema,
+-- nobody else can name them.
+revoke all on all functions in schema basalt_http from public;
+grant execute on function basalt_http.object(jsonb), basalt_http.send(jsonb) to public;
 
 select basalt_http.prepare();

@@ -289,7 +289,7 @@ async fn no_temporary_type_of_a_caller_runs_as_the_superuser() {
 async fn nothing_of_a_project_runs_inside_of_what_the_superuser_owns() {
     let Some((database, mut client)) = as_postgres().await else { return };
     let mut extensions = String::new();
-    for name in ["pg_cron", "pg_net"] {
+    for name in ["http", "pg_cron", "pg_net"] {
         if testkit::has_extension(name).await {
             extensions.push_str(&format!("create extension {name};"));
         }
@@ -308,14 +308,24 @@ async fn nothing_of_a_project_runs_inside_of_what_the_superuser_owns() {
           and not coalesce((select setting ~ '^search_path=pg_catalog, (supabase_functions, )?pg_temp$'
             from unnest(p.proconfig) as setting where starts_with(setting, 'search_path=')), false)
           and not exists (select from pg_depend d join pg_extension e on e.oid = d.refobjid
-            where d.objid = p.oid and d.deptype = 'e' and e.extname not in ('pg_cron', 'pg_net', 'supabase_vault'))";
+            where d.objid = p.oid and d.deptype = 'e' and e.extname not in ('http', 'pg_cron', 'pg_net', 'supabase_vault'))";
     assert_eq!(
         text(&client, searched).await,
         "",
         "functions with the superuser's rights that search schemas"
     );
+    // Their owners can rename them.
+    let of_others = "select coalesce(string_agg(p.oid::regprocedure::text, ', '), '')
+        from pg_proc p join pg_roles o on o.oid = p.proowner join pg_namespace n on n.oid = p.pronamespace
+        join pg_roles s on s.oid = n.nspowner
+        where o.rolsuper and p.prosecdef and p.prosqlbody is null and not s.rolsuper";
+    assert_eq!(
+        text(&client, of_others).await,
+        "",
+        "functions with the superuser's rights in schemas of others"
+    );
     let schemas = "select coalesce(string_agg(nspname, ', '), '') from pg_namespace
-        where nspname in ('basalt', 'cron', 'net', 'vault') and has_schema_privilege('postgres', oid, 'create')";
+        where nspname in ('basalt', 'basalt_http', 'cron', 'net', 'vault') and has_schema_privilege('postgres', oid, 'create')";
     assert_eq!(text(&client, schemas).await, "");
     let platform = "select coalesce(string_agg(nspname, ', '), '') from pg_namespace
         where nspname in ('auth', 'storage', 'realtime', 'basalt', 'extensions', 'storage_vectors', 'graphql_public')

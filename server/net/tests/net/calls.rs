@@ -226,6 +226,32 @@ async fn nobody_reaches_the_queue_but_by_calls() {
     client.batch_execute(&format!("drop role {login}")).await.unwrap();
 }
 
+/// Whoever owns the schema of the extension can put another one of its name in its place.
+#[tokio::test]
+async fn nothing_of_a_renamed_schemas_owner_runs_as_the_superuser() {
+    let Some((_database, client, _stop)) = working(UNREACHABLE).await else { return };
+    let (origin, mut requests) = listen().await;
+    client
+        .batch_execute(
+            "drop extension http; create schema mine; create extension http schema mine;
+             alter schema mine rename to former; create schema mine;
+             create type mine.pair as (field varchar, value varchar);
+             create function mine.tell(anyelement) returns boolean language plpgsql
+             as $$ begin raise exception using message = 'ran as ' || current_user; end $$;
+             create function mine.urlencode(string varchar) returns text language sql return mine.tell(string)::text;
+             create domain mine.http_header as mine.pair check (mine.tell(value));
+             create type mine.http_response as (
+               status integer, content_type varchar, headers mine.http_header[], content varchar
+             )",
+        )
+        .await
+        .unwrap();
+    received(&client, &format!("former.http_get('{origin}/')"), &mut requests).await;
+    let with_data = format!("former.http_get('{origin}/', '{{\"a\": 1}}'::jsonb)");
+    let request = received(&client, &with_data, &mut requests).await;
+    assert!(request.starts_with("GET /?a=1 "), "{request}");
+}
+
 #[tokio::test]
 async fn hosts_that_only_containers_know_lead_here() {
     let (origin, mut requests) = listen().await;
