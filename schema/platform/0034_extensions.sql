@@ -57,5 +57,52 @@ begin
     end if;
   end
   $$;
+
+  -- As that of 0029_extension_members.sql, and also for the calls of http, which reach whatever the server reaches: outside of
+  -- schema "extensions", which no API has unless a setting says so, they are for the project's own code. What "postgres"
+  -- grants stays.
+  create or replace function basalt.withhold_extension_members() returns void
+  language plpgsql set search_path = pg_catalog, pg_temp
+  as $$
+  declare
+    statement text;
+  begin
+    for statement in
+      select format('revoke all on routine %s from anon, authenticated, service_role%s', p.oid::regprocedure,
+        case when p.proowner <> 'postgres'::regrole then ', postgres' else '' end)
+      from pg_proc p
+      join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
+      join pg_extension e on d.refclassid = 'pg_extension'::regclass and d.refobjid = e.oid and e.extname <> 'http'
+      where p.pronamespace = 'public'::regnamespace and p.proacl is not null
+        and not exists (select from aclexplode(p.proacl) as a where a.grantee = 0)
+      union all
+      select format('revoke all on %s from anon, authenticated', c.oid::regclass)
+      from pg_class c
+      join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e'
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relacl is not null
+        and not exists (select from aclexplode(c.relacl) as a where a.grantee = 0)
+      union all
+      select format('%s on routine %s %s', change.verb, p.oid::regprocedure, change.roles)
+      from pg_extension e
+      join pg_depend d on d.refclassid = 'pg_extension'::regclass and d.refobjid = e.oid and d.deptype = 'e'
+      join pg_proc p on d.classid = 'pg_proc'::regclass and d.objid = p.oid
+      join pg_namespace n on n.oid = p.pronamespace
+      join (values
+        ('dblink', 'revoke all', 'from public, anon, authenticated'),
+        ('dblink', 'grant execute', 'to postgres, service_role'),
+        ('http', 'revoke all', 'from public, anon, authenticated'),
+        ('http', 'grant execute', 'to service_role'),
+        ('http', 'grant execute', 'to postgres with grant option')
+      ) as change (extension, verb, roles) on change.extension = e.extname
+      where case e.extname
+          when 'dblink' then p.proname <> 'dblink_connect_u'
+          else n.nspname <> 'extensions' and p.proname ~ '^http(_(get|post|put|patch|delete|head))?$'
+        end
+    loop
+      execute statement;
+    end loop;
+  end
+  $$;
+  perform basalt.withhold_extension_members();
 end
 $platform$;

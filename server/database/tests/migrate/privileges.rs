@@ -207,6 +207,36 @@ async fn what_an_extension_withholds_is_not_for_the_roles_of_the_api() {
     assert_eq!(error, "42501");
 }
 
+/// They reach the operator's machine, and the functions of an exposed schema are part of the API.
+#[tokio::test]
+async fn calls_of_http_are_not_for_the_roles_of_the_api_unless_granted() {
+    let Some((_database, mut client)) = as_postgres().await else { return };
+    if !testkit::has_extension("http").await {
+        return;
+    }
+    for (schema, of_api) in [("public", "f"), ("own", "f"), ("extensions", "t")] {
+        let sql = format!(
+            "drop extension if exists http; create schema if not exists {schema}; create extension http schema {schema};"
+        );
+        migrate(&mut client, &sql).await.unwrap();
+        for function in ["http_get(varchar)", "http_post(varchar, jsonb)"] {
+            for (role, expected) in
+                [("anon", of_api), ("authenticated", of_api), ("service_role", "t"), ("postgres", "t")]
+            {
+                let sql = format!(
+                    "select left(has_function_privilege('{role}', '{schema}.{function}', 'execute')::text, 1)"
+                );
+                assert_eq!(text(&client, &sql).await, expected, "{role}, {schema}.{function}");
+            }
+        }
+    }
+    let granted = "drop extension http; create extension http schema public;
+        grant execute on function public.http_get(varchar) to authenticated; create extension citext schema public;";
+    migrate(&mut client, granted).await.unwrap();
+    let may = "select has_function_privilege('authenticated', 'public.http_get(varchar)', 'execute')::text";
+    assert_eq!(text(&client, may).await, "true");
+}
+
 /// Scripts of extensions and the functions that do for `postgres` what it may not do run as the superuser.
 #[tokio::test]
 async fn no_event_trigger_of_a_project_runs_as_the_superuser() {
