@@ -238,7 +238,7 @@ begin
   if exists (select from pg_roles where rolname = login) then
     execute format('drop owned by %I; drop role %I', login, login);
   end if;
-  execute format('create role %I login noinherit connection limit 20 password %L', login, basalt_http.password());
+  execute format('create role %I login noinherit connection limit 8 password %L', login, basalt_http.password());
   execute format('comment on role %I is %L', login, 'Login by which the extension http reaches Basalt');
   execute format('alter role %I set statement_timeout = %L', login, '5s');
   -- Its statements contain requests, with their headers.
@@ -263,24 +263,38 @@ declare
   -- Basalt itself ends a request that takes too long; this is for one that nobody takes.
   latest constant timestamptz := clock_timestamp() + timeout_milliseconds * interval '1 millisecond' + interval '2 seconds';
   pause float := 0.002;
+  problem text;
   number uuid;
   answer jsonb;
 begin
-  begin
-    perform basalt_http.connect(
-      session,
-      format(
-        'host=''%s'' port=%s dbname=''%s'' user=%s password=%s connect_timeout=5 application_name=basalt-http',
-        regexp_replace(split_part(current_setting('unix_socket_directories'), ',', 1), '([\\''])', '\\\1', 'g'),
-        current_setting('port'), regexp_replace(current_database(), '([\\''])', '\\\1', 'g'), basalt_http.login(),
-        basalt_http.password()
-      )
-    );
-  exception when sqlclient_unable_to_establish_sqlconnection then
-    raise exception using
-      message = 'Basalt cannot be reached', detail = sqlerrm,
-      hint = 'A transaction that creates the extension http cannot call it before its commit.';
-  end;
+  loop
+    begin
+      perform basalt_http.connect(
+        session,
+        format(
+          'host=''%s'' port=%s dbname=''%s'' user=%s password=%s connect_timeout=5 application_name=basalt-http',
+          regexp_replace(split_part(current_setting('unix_socket_directories'), ',', 1), '([\\''])', '\\\1', 'g'),
+          current_setting('port'), regexp_replace(current_database(), '([\\''])', '\\\1', 'g'), basalt_http.login(),
+          basalt_http.password()
+        )
+      );
+      exit;
+    exception when sqlclient_unable_to_establish_sqlconnection then
+      get stacked diagnostics problem = pg_exception_detail;
+      if problem not like '%too many connections for role%' then
+        raise exception using
+          message = 'Basalt cannot be reached', detail = problem,
+          hint = 'A transaction that creates the extension http cannot call it before its commit.';
+      elsif clock_timestamp() > latest then
+        raise exception using
+          message = format('Operation timed out after %s milliseconds', timeout_milliseconds),
+          hint = 'At most 8 calls of the extension http are under way at a time; the others wait.';
+      end if;
+    end;
+    perform pg_sleep(pause);
+    pause := least(pause * 1.5, 0.5);
+  end loop;
+  pause := 0.002;
   begin
     select id into number
     from basalt_http.fetch(session, format('select basalt_http.ask(%L, %s)', request, timeout_milliseconds)) as f (id uuid);

@@ -18,8 +18,8 @@ use exchange::Client;
 /// The channel in which calls notify of new requests.
 const CHANNEL: &str = "basalt_http";
 
-/// The maximum number of concurrent requests; the login that queues them may have 20 sessions.
-const MAX_CONCURRENT: usize = 20;
+/// The maximum number of concurrent requests; the login that queues them may have as many sessions.
+const MAX_CONCURRENT: usize = 8;
 
 /// The pause between checks whether the extension exists, and after a failure.
 const CHECK_PAUSE: Duration = Duration::from_secs(1);

@@ -151,7 +151,7 @@ pub(super) async fn set_up_postgres(
 }
 
 /// Returns how many of `max_connections` connections the role `postgres` may have. The pools of the services that log in as
-/// other roles have about 70 together.
+/// other roles have about 70 together, and the login of the extension http 8.
 fn connections_of_postgres(max_connections: i32) -> i32 {
     const FOR_SERVICES: i32 = 80;
     (max_connections - FOR_SERVICES).max(max_connections / 3)

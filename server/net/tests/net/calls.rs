@@ -226,6 +226,27 @@ async fn nobody_reaches_the_queue_but_by_calls() {
     client.batch_execute(&format!("drop role {login}")).await.unwrap();
 }
 
+#[tokio::test]
+async fn a_call_waits_while_as_many_as_may_be_are_under_way() {
+    let Some((database, client, _stop)) = working(UNREACHABLE).await else { return };
+    let (origin, _requests) = listen().await;
+    let limit = "select sum(rolconnlimit) from pg_roles
+        where rolname = 'basalt_http_' || (select oid from pg_database where datname = current_database())";
+    let limit = number(&client, limit).await;
+    assert!(
+        (1..=10).contains(&limit),
+        "what the role postgres may not have is for the services, too: {limit}"
+    );
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..=limit {
+        let (client, sql) = (database.client().await, format!("extensions.http_get('{origin}/later')"));
+        calls.spawn(async move { call(&client, &sql).await.map(|answer| answer.0) });
+    }
+    while let Some(answer) = calls.join_next().await {
+        assert_eq!(answer.unwrap(), Ok(201));
+    }
+}
+
 /// Whoever owns the schema of the extension can put another one of its name in its place.
 #[tokio::test]
 async fn nothing_of_a_renamed_schemas_owner_runs_as_the_superuser() {

@@ -14,7 +14,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const UNREACHABLE: &str = "http://127.0.0.1:1";
 
 /// Starts a server that returns the requests that it has received, and answers each with 201 and a header; `/slow` is
-/// never answered, `/elsewhere` leads to `/get`, `/latin` is in Latin-1, and `/picture` is no text.
+/// never answered, `/later` after two seconds, `/elsewhere` leads to `/get`, `/latin` is in Latin-1, and `/picture` is no text.
 pub(crate) async fn listen() -> (String, mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -42,6 +42,9 @@ pub(crate) async fn listen() -> (String, mpsc::UnboundedReceiver<String>) {
                 sender.send(text).unwrap();
                 if path == "/slow" {
                     std::future::pending::<()>().await;
+                }
+                if path == "/later" {
+                    tokio::time::sleep(Duration::from_secs(2)).await;
                 }
                 let content = match path.as_str() {
                     "/latin" | "/picture" => vec![b'\xe9'],
