@@ -40,47 +40,69 @@ pub async fn work(
 ) -> Result<(), String> {
     let client = Client::new(api)?;
     let settings = Settings { channel: Some(CHANNEL.to_owned()), ..settings };
-    let mut failed = false;
+    let mut failures = Failures::default();
     while !stop.is_cancelled() {
         let round = match queue::is_ours(&admin).await {
-            Ok(true) => serve(&admin, settings.clone(), &client, &stop).await,
+            Ok(true) => serve(&admin, settings.clone(), &client, &mut failures, &stop).await,
             Ok(false) => Ok(()),
             Err(error) => Err(error),
         };
-        if let Err(error) = &round
-            && !failed
-        {
-            // Logged once: a database that cannot be reached fails every round.
-            tracing::warn!(%error, "calls of the extension http cannot be answered; trying on");
-        }
-        failed = round.is_err();
+        failures.note(&round);
         stop.run_until_cancelled(sleep(CHECK_PAUSE)).await;
     }
     Ok(())
 }
 
-/// Answers calls until the extension is dropped, or `stop`.
+/// Logs a failure once: a database that cannot be reached fails every attempt.
+#[derive(Default)]
+struct Failures {
+    has_failed: bool,
+}
+
+impl Failures {
+    fn note<T>(&mut self, attempt: &Result<T, Error>) {
+        if let Err(error) = attempt
+            && !self.has_failed
+        {
+            tracing::warn!(%error, "calls of the extension http cannot be answered; trying on");
+        }
+        self.has_failed = attempt.is_err();
+    }
+}
+
+/// Answers calls until the extension is dropped, or `stop`. Requests that are under way outlive failures of the database.
 async fn serve(
     admin: &Database,
     settings: Settings,
     client: &Client,
+    failures: &mut Failures,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
     queue::prepare(admin).await?;
     let database = Database::connect(settings).await?;
-    let served = answer_calls(admin, &database, client, stop).await;
+    let mut under_way = JoinSet::new();
+    while !stop.is_cancelled() {
+        let answered = answer_calls(admin, &database, client, &mut under_way, stop).await;
+        failures.note(&answered);
+        if answered.is_ok() {
+            break;
+        }
+        stop.run_until_cancelled(sleep(CHECK_PAUSE)).await;
+    }
+    under_way.shutdown().await;
     database.close().await;
-    served
+    Ok(())
 }
 
+/// Answers calls until the extension is dropped, `stop`, or a statement fails. `under_way` are the requests that are sent.
 async fn answer_calls(
     admin: &Database,
     database: &Database,
     client: &Client,
+    under_way: &mut JoinSet<()>,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
     let mut notifications = database.notifications();
-    let mut under_way = JoinSet::new();
     let mut expired = Instant::now();
     while !stop.is_cancelled() {
         // Before the read, so that a request that arrives during it is noticed.

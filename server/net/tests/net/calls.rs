@@ -247,6 +247,26 @@ async fn a_call_waits_while_as_many_as_may_be_are_under_way() {
     }
 }
 
+#[tokio::test]
+async fn requests_under_way_outlive_failures_of_the_database() {
+    let Some((database, client, _stop)) = working(UNREACHABLE).await else { return };
+    let (origin, mut requests) = listen().await;
+    let caller = database.client().await;
+    let sql = format!("extensions.http_get('{origin}/later')");
+    let calling = tokio::spawn(async move { call(&caller, &sql).await });
+    assert!(next(&mut requests).await.starts_with("GET /later "));
+    let fail = "reset role; create function public.fail() returns trigger language plpgsql
+          as $$ begin raise exception 'failing'; end $$;
+        create trigger fail before delete on basalt_http.requests for each statement execute function public.fail();
+        notify basalt_http";
+    client.batch_execute(fail).await.unwrap();
+    // The worker takes requests at each notification, and once a second at least.
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    client.batch_execute("drop trigger fail on basalt_http.requests").await.unwrap();
+    assert_eq!(calling.await.unwrap(), Ok((201, "got 0".to_owned(), "yes".to_owned())));
+    call(&client, &format!("extensions.http_get('{origin}/')")).await.unwrap();
+}
+
 /// Whoever owns the schema of the extension can put another one of its name in its place.
 #[tokio::test]
 async fn nothing_of_a_renamed_schemas_owner_runs_as_the_superuser() {
