@@ -70,6 +70,8 @@ declare
   atom int := 1;
   groups int[] := '{}';
   in_class boolean := false;
+  -- The token before, within a class.
+  previous text;
   counts int[];
 begin
   if pattern !~ '[\\.{\[(]' then
@@ -88,6 +90,13 @@ begin
       if token = ']' then
         in_class := false;
       end if;
+      -- Beside a set of characters, such as "\w", a hyphen is no range.
+      if token = '-' and previous ~ '^\\[dDwWsSpP]' then
+        token := '\-';
+      elsif token ~ '^\\[dDwWsSpP]' and previous = '-' then
+        result := pg_catalog.substr(result, 1, pg_catalog.length(result) - 1) || '\-';
+      end if;
+      previous := token;
       result := result || basalt_jsonschema.regex_token(token, true);
     elsif token ~ '^\{[0-9]' then
       counts := pg_catalog.string_to_array(pg_catalog.btrim(token, '{}'), ',', '')::int[];
@@ -106,6 +115,7 @@ begin
         groups := groups || atom;
       end if;
       in_class := token in ('[', '[^');
+      previous := token;
       result := result || basalt_jsonschema.regex_token(token, false);
     end if;
   end loop;
