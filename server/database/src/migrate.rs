@@ -29,6 +29,7 @@ mod project;
 mod repair;
 mod source;
 mod split;
+mod statement_statistics;
 mod status;
 
 use std::path::{Path, PathBuf};
@@ -133,6 +134,9 @@ impl<'a> Migrator<'a> {
             let outcome = apply_platform(self.client, &self.limits, file);
             report.add(file.file, apply::bounded(file.file, &self.limits, outcome).await?);
         }
+        let limits = self.limits;
+        let statistics = statement_statistics::ensure(self.client, &limits);
+        apply::bounded("the extension pg_stat_statements", &limits, statistics).await?;
         self.share_with_postgres().await?;
         report.log("platform");
         Ok(report)

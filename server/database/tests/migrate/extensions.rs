@@ -175,7 +175,7 @@ async fn new_databases_count_statements() {
         return;
     }
     let database = Database::create().await;
-    let client = database.client().await;
+    let mut client = database.client().await;
     client.batch_execute("set role postgres").await.unwrap();
     let marker = format!("select 'seen by {}' as marked_statement", database.name());
     for _ in 0..2 {
@@ -198,6 +198,11 @@ async fn new_databases_count_statements() {
     client.batch_execute(&format!("set role anon; {reset}")).await.unwrap_err();
     client.batch_execute(&format!("set role postgres; {reset}")).await.unwrap();
     assert_eq!(count(&client, calls).await, 0);
+
+    // As where the library has not been preloaded at the start before.
+    client.batch_execute("reset role; drop extension pg_stat_statements").await.unwrap();
+    Migrator::new(&mut client).platform().await.unwrap();
+    client.batch_execute(&format!("set role postgres; {reset}")).await.unwrap();
 }
 
 #[tokio::test]

@@ -1,0 +1,57 @@
+//! The extension pg_stat_statements, which every hosted project has from its beginning: the Supabase CLI's `inspect`, for
+//! example, reads it.
+//!
+//! It is looked for at each start: whether the server preloads its library is a matter of its settings, which change. Without
+//! the library, whatever reads the extension would fail, so that it is not created there.
+
+use tokio_postgres::Client;
+
+use super::apply::{self, Limits};
+use super::error::Error;
+use super::holds;
+
+/// Whether the extension can be created here, is missing, and the database is not one of hosted Supabase.
+const IS_WANTED: &str = r"
+    (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
+    and pg_catalog.to_regnamespace('extensions') is not null
+    and exists (
+      select from pg_catalog.pg_available_extensions where name = 'pg_stat_statements' and installed_version is null
+    )
+    and exists (
+      select from pg_catalog.pg_settings where name = 'shared_preload_libraries' and setting ~ '\mpg_stat_statements\M'
+    )
+    and not exists (select from basalt.platform_migrations where version = '0002' and adopted)";
+
+/// Creates it. As on hosted Supabase, `postgres` may reset the counts.
+const CREATE: &str = "
+    create extension if not exists pg_stat_statements schema extensions;
+    do $$
+    declare
+      statement text;
+    begin
+      for statement in
+        select pg_catalog.format('grant execute on function %s to postgres', p.oid::pg_catalog.regprocedure)
+        from pg_catalog.pg_proc p
+        join pg_catalog.pg_depend d
+          on d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and d.objid = p.oid and d.deptype = 'e'
+        join pg_catalog.pg_extension e
+          on d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass and d.refobjid = e.oid
+        where e.extname = 'pg_stat_statements'
+          and exists (select from pg_catalog.pg_roles where rolname = 'postgres')
+      loop
+        execute statement;
+      end loop;
+    end $$";
+
+/// Creates the extension if the server preloads its library. That Postgres refuses is only logged.
+pub(super) async fn ensure(client: &mut Client, limits: &Limits) -> Result<(), Error> {
+    if !holds(&*client, IS_WANTED, &[], "look for the extension pg_stat_statements").await? {
+        return Ok(());
+    }
+    let transaction = apply::begin(client, limits).await?;
+    match transaction.batch_execute(CREATE).await {
+        Ok(()) => transaction.commit().await.map_err(Error::database("create an extension"))?,
+        Err(error) => tracing::warn!(%error, "the extension pg_stat_statements cannot be created"),
+    }
+    Ok(())
+}
