@@ -334,7 +334,8 @@ return (
   select coalesce(
     nullif(nullif(current_setting('http.timeout_msec', true), '')::int, 0),
     (o.options ->> 'CURLOPT_TIMEOUT_MS')::int,
-    least((o.options ->> 'CURLOPT_TIMEOUT')::bigint * 1000, 2147483647)::int,
+    -- least() alone would ignore that there is none.
+    case when o.options ? 'CURLOPT_TIMEOUT' then least((o.options ->> 'CURLOPT_TIMEOUT')::bigint * 1000, 2147483647)::int end,
     5000
   )
   from (select nullif(current_setting('basalt_http.options', true), '')::jsonb as options) as o

@@ -248,6 +248,18 @@ async fn a_call_waits_while_as_many_as_may_be_are_under_way() {
 }
 
 #[tokio::test]
+async fn calls_take_five_seconds_unless_an_option_says_otherwise() {
+    let Some((_database, client, _stop)) = working(UNREACHABLE).await else { return };
+    client.batch_execute("reset role").await.unwrap();
+    let limit = "select basalt_http.timeout()::bigint";
+    assert_eq!(number(&client, limit).await, 5000);
+    for (option, milliseconds) in [("CURLOPT_TIMEOUT', '2", 2000), ("CURLOPT_TIMEOUT_MS', '300", 300)] {
+        client.batch_execute(&format!("select extensions.http_set_curlopt('{option}')")).await.unwrap();
+        assert_eq!(number(&client, limit).await, milliseconds);
+    }
+}
+
+#[tokio::test]
 async fn requests_under_way_outlive_failures_of_the_database() {
     let Some((database, client, _stop)) = working(UNREACHABLE).await else { return };
     let (origin, mut requests) = listen().await;
