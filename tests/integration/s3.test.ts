@@ -135,7 +135,10 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
     expect(Versions).toMatchObject([{ Key: 'versions/a b', VersionId: 'null', IsLatest: true }])
     expect(CommonPrefixes).toEqual([{ Prefix: 'versions/c/' }])
     const page = await s3.send(new ListObjectVersionsCommand({ Bucket, MaxKeys: 1 }))
-    expect(page).toMatchObject({ IsTruncated: true, NextVersionIdMarker: 'null' })
+    expect(page).toMatchObject({
+      IsTruncated: true,
+      NextVersionIdMarker: expect.any(String) as string,
+    })
     const rest = await s3.send(
       new ListObjectVersionsCommand({
         Bucket,
@@ -146,7 +149,7 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
     expect(rest.Versions?.[0]?.Key).not.toBe(page.Versions?.[0]?.Key)
     const Objects = (Versions ?? []).map(({ Key, VersionId }) => ({ Key, VersionId }))
     const removed = await s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }))
-    expect(removed.Deleted).toEqual([{ Key: 'versions/a b' }])
+    expect(removed.Deleted).toEqual([{ Key: 'versions/a b', VersionId: 'null' }])
   })
 
   test('a request may ask for other headers', async () => {

@@ -213,27 +213,6 @@ describe('a bucket of one’s own', () => {
     expect(upper.error).toBeNull()
   })
 
-  test('refuses to promise versions', async () => {
-    const { storage } = service()
-    const refused = { statusCode: '409', message: expect.stringContaining('not enabled') as string }
-    const created = await storage.createBucket(`${name} 2`, {
-      public: false,
-      versioningStatus: 'ENABLED',
-    })
-    expect(created.error).toMatchObject(refused)
-    const updated = await storage.updateBucket(name, {
-      public: false,
-      versioningStatus: 'ENABLED',
-    })
-    expect(updated.error).toMatchObject(refused)
-    expect((await storage.getBucketLifecycle(name)).error).toMatchObject(refused)
-    const { data: info } = await bucket().info('kinds/text.txt')
-    const { error } = await bucket().download('kinds/text.txt', { versionId: info?.version ?? '' })
-    expect(error).toBeNull()
-    const other = await bucket().download('kinds/text.txt', { versionId: randomUUID() })
-    expect(other.error).not.toBeNull()
-  })
-
   test('has no analytics buckets', async () => {
     const { error } = await service().storage.analytics.listBuckets()
     expect(error).toMatchObject({ status: 404 })

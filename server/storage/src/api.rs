@@ -24,9 +24,6 @@ use poem::{Endpoint, EndpointExt, Request, Response, endpoint};
 use crate::s3::{self, S3Service};
 use crate::{Error, Storage};
 
-/// What the keeping of replaced objects is called in refusals: objects have one version.
-const VERSIONING: &str = "object versioning";
-
 /// The release of Supabase Storage whose interface this is: tools read it to know what they may ask for.
 const EQUALS: &str = "1.69.2";
 
@@ -82,28 +79,6 @@ async fn route(storage: &Storage, s3: &S3Service, request: Request) -> Result<Re
 /// Reports whether `path` is `name` or below it.
 fn is_below(path: &str, name: &str) -> bool {
     path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Refuses a request that names a version of an object in `field`: what is done with another one than is meant cannot
-/// be undone.
-///
-/// Errors: [`Error::FeatureNotEnabled`].
-fn refuse_version(fields: &body::Fields<'_>, field: &str) -> Result<(), Error> {
-    let is_named = fields.value(field).is_some_and(|version| !version.is_null());
-    if is_named { Err(Error::FeatureNotEnabled(VERSIONING)) } else { Ok(()) }
-}
-
-/// Refuses a list of nothing but replaced objects or of marks of removed ones: a client that removes what it lists would
-/// remove the others.
-///
-/// Errors: [`Error::FeatureNotEnabled`]; [`Error::InvalidRequest`].
-fn refuse_list_of_versions(fields: &body::Fields<'_>) -> Result<(), Error> {
-    for name in ["noncurrentVersions", "deleteMarkers"] {
-        if fields.one_of(name, &["exclude", "include", "only"])? == Some("only") {
-            return Err(Error::FeatureNotEnabled(VERSIONING));
-        }
-    }
-    Ok(())
 }
 
 /// Answers `cdn`, `cdn/:bucket` and `cdn/:bucket/*`, which purge objects from caches. There is no cache between this

@@ -1,6 +1,7 @@
 //! Buckets: their rows, under row-level security, and the objects that they accept.
 
 mod definition;
+pub(crate) mod lifecycle;
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -84,12 +85,34 @@ pub(crate) async fn find(storage: &Storage, id: &str) -> Result<Bucket, Error> {
     })
 }
 
+::settings::words! {
+    /// Whether a bucket keeps what is replaced and removed.
+    #[derive(Default)]
+    pub(crate) enum Versioning {
+        /// It never has.
+        #[default]
+        Disabled = "DISABLED",
+        Enabled = "ENABLED",
+        /// It no longer does.
+        Suspended = "SUSPENDED",
+    }
+}
+
 /// A bucket that is to be created.
 #[derive(Debug)]
 pub(crate) struct NewBucket<'a> {
     pub(crate) id: &'a str,
     pub(crate) name: &'a str,
     pub(crate) is_public: bool,
+    pub(crate) versioning: Versioning,
+    pub(crate) limits: Limits<'a>,
+}
+
+/// What is to be changed of a bucket; `None` leaves it as it is.
+#[derive(Debug, Default)]
+pub(crate) struct Changes<'a> {
+    pub(crate) is_public: Option<bool>,
+    pub(crate) versioning: Option<Versioning>,
     pub(crate) limits: Limits<'a>,
 }
 
@@ -121,10 +144,10 @@ impl Limits<'_> {
 }
 
 const INSERT: &str = "insert into storage.buckets \
-     (id, name, owner, owner_id, public, file_size_limit, allowed_mime_types) \
+     (id, name, owner, owner_id, public, file_size_limit, allowed_mime_types, versioning_status) \
      values ($1, $2, $3::uuid, $4, $5::boolean, $6::bigint, \
        case when $7::jsonb is not null then \
-         (select coalesce(array_agg(t), '{}') from jsonb_array_elements_text($7::jsonb) t) end)";
+         (select coalesce(array_agg(t), '{}') from jsonb_array_elements_text($7::jsonb) t) end, $8)";
 
 /// Creates a bucket as `caller`. `operation` is what `storage.operation()` tells policies, here and below.
 ///
@@ -148,12 +171,21 @@ pub(crate) async fn create(
         display(new.is_public),
         bytes,
         types,
+        text(new.versioning.name()),
     ];
     let insert = caller.transaction(operation).statement(INSERT, parameters);
     storage.database().run(&insert).await.map(drop).map_err(|error| match error.server() {
         Some(server) if server.code == "23505" => Error::BucketAlreadyExists,
-        _ => caller.refusal(error),
+        _ => versioning_refusal(caller, error),
     })
+}
+
+/// Returns the refusal of a change of a bucket. A database whose schema another server made may not be ready for versions.
+fn versioning_refusal(caller: &Caller, error: database::Error) -> Error {
+    match error.server() {
+        Some(server) if server.code == "23514" => Error::FeatureNotEnabled("object versioning"),
+        _ => caller.refusal(error),
+    }
 }
 
 const COLUMNS: &str = concat!(
@@ -161,7 +193,7 @@ const COLUMNS: &str = concat!(
     iso!("b.created_at"),
     " as created_at, ",
     iso!("b.updated_at"),
-    " as updated_at"
+    " as updated_at, b.versioning_status"
 );
 
 /// Returns bucket `id` as a JSON document, if `caller` may see it.
@@ -218,15 +250,16 @@ pub(crate) async fn list(
     Ok(json_array(answer.rows()))
 }
 
-/// Changes what `is_public` and `limits` name of bucket `id`, as `caller`.
+/// Changes bucket `id` as `caller`.
 ///
-/// Errors: [`Error::NoSuchBucket`] also for a bucket that the caller may not change.
+/// Errors: [`Error::NoSuchBucket`] also for a bucket that the caller may not change; [`Error::InvalidValue`] for a bucket
+/// that is no longer to keep versions and never has.
 pub(crate) async fn update(
     storage: &Storage,
     caller: &Caller,
     id: &str,
-    is_public: Option<bool>,
-    limits: &Limits<'_>,
+    Changes { is_public, versioning, limits }: &Changes<'_>,
+    operation: &'static str,
 ) -> Result<(), Error> {
     key::check_bucket(id)?;
     let [bytes, types] = limits.parameters(storage)?;
@@ -237,17 +270,44 @@ pub(crate) async fn update(
         bytes,
         display(limits.allowed_mime_types.is_some()),
         types,
+        versioning.map(Versioning::name).and_then(text),
     ];
-    let update = caller.transaction("storage.bucket.update").statement(
+    let update = caller.transaction(operation).statement(
         "update storage.buckets set public = coalesce($2::boolean, public), \
          file_size_limit = case when $3::boolean then $4::bigint else file_size_limit end, \
          allowed_mime_types = case when not $5::boolean then allowed_mime_types when $6::jsonb is not null then \
-           (select coalesce(array_agg(t), '{}') from jsonb_array_elements_text($6::jsonb) t) end \
-         where id = $1 returning id",
+           (select coalesce(array_agg(t), '{}') from jsonb_array_elements_text($6::jsonb) t) end, \
+         versioning_status = coalesce($7, versioning_status) \
+         where id = $1 and not ($7 is not distinct from 'SUSPENDED' and versioning_status = 'DISABLED') returning id",
         parameters,
     );
-    let answer = storage.change(&update).await.map_err(|error| caller.refusal(error))?;
-    if answer.row().is_some() { Ok(()) } else { Err(Error::NoSuchBucket) }
+    let answer = storage.change(&update).await.map_err(|error| versioning_refusal(caller, error))?;
+    if answer.row().is_some() {
+        return Ok(());
+    }
+    if *versioning == Some(Versioning::Suspended)
+        && status(storage, caller, id, operation).await? == Versioning::Disabled
+    {
+        return Err(Error::InvalidValue(
+            "A bucket that has never kept versions cannot stop keeping them".to_owned(),
+        ));
+    }
+    Err(Error::NoSuchBucket)
+}
+
+/// Returns whether bucket `id` keeps versions, if `caller` may see it.
+///
+/// Errors: [`Error::NoSuchBucket`].
+pub(crate) async fn status(
+    storage: &Storage,
+    caller: &Caller,
+    id: &str,
+    operation: &'static str,
+) -> Result<Versioning, Error> {
+    let sql = "select versioning_status from storage.buckets where id = $1";
+    let answer = storage.look_up_as(caller, operation, sql, vec![text(id)]).await?;
+    let row = answer.row().ok_or(Error::NoSuchBucket)?;
+    Ok(row.text(0).and_then(Versioning::of_name).unwrap_or_default())
 }
 
 /// Deletes the empty bucket `id` as `caller`.

@@ -18,7 +18,7 @@ pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(30);
 const SEARCH_PATH: &str = "storage, public, extensions";
 
 /// The role that the service itself acts as.
-const SERVICE_ROLE: &str = "service_role";
+pub(crate) const SERVICE_ROLE: &str = "service_role";
 const ANONYMOUS_ROLE: &str = "anon";
 const ANONYMOUS_CLAIMS: &str = "{\"role\":\"anon\"}";
 const SERVICE_CLAIMS: &str = "{\"role\":\"service_role\"}";

@@ -18,6 +18,12 @@ pub enum Error {
     /// No such object, or none that this caller may read.
     #[error("Object not found")]
     NoSuchKey,
+    /// A version of an object that is a delete marker, which has no content.
+    #[error("The specified method is not allowed against this version of the resource")]
+    MethodNotAllowed,
+    /// A bucket without rules by which objects expire.
+    #[error("The lifecycle configuration does not exist")]
+    NoSuchLifecycle,
     /// A name that no object can have; holds the name.
     #[error("Invalid key: {0}")]
     InvalidKey(String),
@@ -158,6 +164,8 @@ impl Error {
         match self {
             Self::NoSuchBucket => bad_request("404", "Bucket not found", "NoSuchBucket"),
             Self::NoSuchKey => bad_request("404", "not_found", "NoSuchKey"),
+            Self::MethodNotAllowed => bad_request("405", "method_not_allowed", "MethodNotAllowed"),
+            Self::NoSuchLifecycle => coded("404", "NoSuchLifecycleConfiguration"),
             Self::InvalidKey(_) => coded("400", "InvalidKey"),
             Self::InvalidBucketName => bad_request("400", "Invalid Input", "InvalidBucketName"),
             Self::InvalidRequest(_) => bad_request("400", "Error", "InvalidRequest"),

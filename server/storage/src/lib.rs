@@ -11,6 +11,7 @@ mod buckets;
 mod caller;
 mod coding;
 mod error;
+mod expiry;
 mod key;
 mod lenient_base64;
 mod metrics;
@@ -43,6 +44,7 @@ use tokens::{Keys, Verifier};
 
 pub use buckets::BucketDefinition;
 pub use error::Error;
+pub use expiry::Expiry;
 pub use names::names;
 pub use public_objects::CHANNEL;
 pub use render::Refusal;

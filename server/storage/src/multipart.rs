@@ -11,7 +11,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::caller::{Caller, service_transaction};
-use crate::objects;
+use crate::objects::{self, Written};
 use crate::row::{self, display, optional, text, timestamp};
 use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes, Target};
 use crate::{Error, Storage};
@@ -221,16 +221,17 @@ pub(crate) async fn complete(
     upload: &Multipart,
     target: &Target<'_>,
     whole: &StoredBytes,
-) -> Result<(), Error> {
+) -> Result<Written, Error> {
     let every = parts(storage, &upload.id, 0, MAX_PARTS).await;
     let ending = caller
         .service_transaction(target.operation)
         .statement("select basalt.complete_multipart_upload($1)", vec![text(&upload.id)]);
-    target.complete_with(storage, ending, &upload.description(), whole).await.map_err(upload_error)?;
+    let written =
+        target.complete_with(storage, ending, &upload.description(), whole).await.map_err(upload_error)?;
     // The sweeper removes a part that comes between these two.
     let versions: Vec<Uuid> = every.unwrap_or_default().iter().map(|part| part.version).collect();
     objects::discard(storage, &versions).await;
-    Ok(())
+    Ok(written)
 }
 
 /// Returns the error for `error` of the transaction that ends an upload.

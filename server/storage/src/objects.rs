@@ -1,20 +1,24 @@
 //! Objects: their rows, under row-level security.
 
 pub(crate) mod list;
+pub(crate) mod list_versions;
 pub(crate) mod relocate;
 pub(crate) mod remove;
+pub(crate) mod versions;
 
 use std::sync::Arc;
 
-use database::{Parameter, Row, Transaction};
+use database::{Answer, Parameter, Row, Transaction};
 use serde::Deserialize;
 use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use crate::caller::{Caller, owner_uuid};
+use crate::caller::{Caller, SERVICE_ROLE, owner_uuid};
 use crate::row::{self, optional, text, timestamp};
 use crate::{Error, Storage};
+
+use versions::{IS_CURRENT, IS_NAMED, VersionId};
 
 /// `storage.objects.metadata`, as upstream writes it. Rows that users' SQL made may lack any of it.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -43,10 +47,22 @@ pub(crate) struct Object {
     pub(crate) user_metadata: Option<Value>,
     pub(crate) created_at: Option<OffsetDateTime>,
     pub(crate) updated_at: Option<OffsetDateTime>,
+    /// When this version stopped being the current one.
+    pub(crate) archived_at: Option<OffsetDateTime>,
+    /// Whether it was written while its bucket kept versions.
+    pub(crate) is_versioned: bool,
+}
+
+impl Object {
+    /// Returns the id of this version.
+    pub(crate) const fn version_id(&self) -> VersionId {
+        VersionId::of(self.version, self.is_versioned)
+    }
 }
 
 /// The columns of an [`Object`].
-const COLUMNS: &str = "o.version, o.metadata, o.updated_at, o.created_at, o.id, o.user_metadata";
+const COLUMNS: &str = "o.version, o.metadata, o.updated_at, o.created_at, o.id, o.user_metadata, \
+     o.archived_at, o.is_versioned, o.is_delete_marker";
 
 /// Whether the triggers are in place and on that notify changes of public objects: their owner may have switched them off.
 const ARE_CHANGES_NOTIFIED: &str = "(select count(*) = 4 from pg_catalog.pg_trigger \
@@ -64,32 +80,36 @@ pub(crate) enum Access {
     Signature,
 }
 
-/// Finds object `key` of `bucket`. `operation` is what `storage.operation()` tells policies.
+/// Finds object `key` of `bucket`, in its current version unless one is named. `operation` is what `storage.operation()` tells policies.
 ///
 /// Whether a bucket is public is not a secret that row-level security keeps, so the service looks at it.
 ///
 /// Errors: [`Error::NoSuchBucket`] for a missing bucket and for a private one with [`Access::Public`];
-/// [`Error::NoSuchKey`] for a missing object and for one that row-level security hides.
+/// [`Error::NoSuchKey`] for a missing object and for one that row-level security hides; [`Error::MethodNotAllowed`] for
+/// a version that is a delete marker.
 pub(crate) async fn find(
     storage: &Storage,
     caller: &Caller,
     (bucket, key): (&str, &str),
+    version: Option<VersionId>,
     access: Access,
     operation: &'static str,
 ) -> Result<Arc<Object>, Error> {
     let before = storage.public_objects().revision();
+    let (condition, parameters) = selection((bucket, key), version);
     let sql = format!(
         "select b.public, {COLUMNS}, {ARE_CHANGES_NOTIFIED} from storage.buckets b \
-         left join storage.objects o on o.bucket_id = b.id and o.name = $2 where b.id = $1"
+         left join storage.objects o on o.bucket_id = b.id and o.name collate \"C\" = $2 and {condition} \
+         where b.id = $1"
     );
-    let answer = storage.look_up(sql, vec![text(bucket), text(key)]).await?;
+    let answer = storage.look_up(sql, parameters).await?;
     let row = answer.row();
     let is_public = row.is_some_and(|row| row.get(0) == Some(b"t"));
     match row {
         Some(row) if is_public || access == Access::Signature => {
             let object = Arc::new(object(storage, row).await?);
-            let are_notified = row.get(7) == Some(b"t");
-            if let Some(before) = before.filter(|_| is_public && are_notified) {
+            let are_notified = row.get(10) == Some(b"t");
+            if let Some(before) = before.filter(|_| is_public && are_notified && version.is_none()) {
                 storage.public_objects().keep(bucket, key, &object, before);
             }
             Ok(object)
@@ -97,21 +117,36 @@ pub(crate) async fn find(
         None if access == Access::Signature => Err(Error::NoSuchKey),
         None => Err(Error::NoSuchBucket),
         Some(_) if access == Access::Public || !caller.is_authenticated() => Err(Error::NoSuchBucket),
-        Some(_) => find_visible(storage, caller, (bucket, key), operation).await,
+        Some(_) => find_visible(storage, caller, (bucket, key), version, operation).await,
     }
 }
 
-/// Finds object `key` of `bucket` if row-level security lets `caller` see it.
+/// Returns the condition of the version of an object that is asked for, and the parameters of a statement with it.
+fn selection<'a>(
+    (bucket, key): (&'a str, &'a str),
+    version: Option<VersionId>,
+) -> (&'static str, Vec<Parameter<'a>>) {
+    let mut parameters = vec![text(bucket), text(key)];
+    parameters.extend(version.map(row::display));
+    (if version.is_some() { IS_NAMED } else { IS_CURRENT }, parameters)
+}
+
+/// Finds object `key` of `bucket` if row-level security lets `caller` see it, in its current version unless one is named.
 ///
-/// Errors: [`Error::NoSuchKey`].
+/// Errors: [`Error::NoSuchKey`]; [`Error::MethodNotAllowed`] for a version that is a delete marker.
 pub(crate) async fn find_visible(
     storage: &Storage,
     caller: &Caller,
     (bucket, key): (&str, &str),
+    version: Option<VersionId>,
     operation: &'static str,
 ) -> Result<Arc<Object>, Error> {
-    let sql = format!("select true, {COLUMNS} from storage.objects o where o.bucket_id = $1 and o.name = $2");
-    let answer = storage.look_up_as(caller, operation, sql, vec![text(bucket), text(key)]).await?;
+    let (condition, parameters) = selection((bucket, key), version);
+    let sql = format!(
+        "select true, {COLUMNS} from storage.objects o \
+         where o.bucket_id = $1 and o.name collate \"C\" = $2 and {condition}"
+    );
+    let answer = storage.look_up_as(caller, operation, sql, parameters).await?;
     let row = answer.row().ok_or(Error::NoSuchKey)?;
     Ok(Arc::new(object(storage, row).await?))
 }
@@ -119,6 +154,9 @@ pub(crate) async fn find_visible(
 async fn object(storage: &Storage, row: &Row) -> Result<Object, Error> {
     // Users' SQL may have written any version, but only a UUID is one of stored bytes.
     let version = row::uuid(row, 1).ok_or(Error::NoSuchKey)?;
+    if row.get(9) == Some(b"t") {
+        return Err(Error::MethodNotAllowed);
+    }
     let mut metadata: Metadata =
         row.get(2).and_then(|json| serde_json::from_slice(json).ok()).unwrap_or_default();
     let updated_at = row.text(3).and_then(timestamp);
@@ -135,6 +173,8 @@ async fn object(storage: &Storage, row: &Row) -> Result<Object, Error> {
         user_metadata: row.get(6).and_then(|json| serde_json::from_slice(json).ok()),
         created_at: row.text(4).and_then(timestamp),
         updated_at,
+        archived_at: row.text(7).and_then(timestamp),
+        is_versioned: row.get(8) == Some(b"t"),
     })
 }
 
@@ -151,27 +191,35 @@ pub(crate) struct NewRow<'a> {
     pub(crate) replaces: bool,
 }
 
-impl NewRow<'_> {
-    /// Serializes writers of one name, also those that replace nothing. The lock is a separate statement, so that the
-    /// snapshot of the next one sees what another writer has committed.
-    const LOCK: &'static str = "select pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))";
+/// Serializes writers of one name, also those that replace nothing. The lock is a separate statement, so that the snapshot
+/// of the next one sees what another writer has committed.
+const LOCK: &str = "select pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))";
 
-    const REPLACED: &'static str =
-        "with replaced as (select version from storage.objects where bucket_id = $1 and name = $2) ";
+/// A row that has been written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Written {
+    pub(crate) id: Uuid,
+    /// The id of the version, if the bucket keeps versions or has kept them.
+    pub(crate) version: Option<VersionId>,
+}
+
+impl NewRow<'_> {
+    const REPLACED: &'static str = "with replaced as (select version from storage.objects \
+         where bucket_id = $1 and name collate \"C\" = $2 and archived_at is null) ";
 
     const INSERT: &'static str = "insert into storage.objects \
          (bucket_id, name, owner, owner_id, version, metadata, user_metadata) \
-         values ($1, $2, $3::uuid, $4, $5, $6::jsonb, $7::jsonb)";
+         select $1, $2, $3::uuid, $4, $5, $6::jsonb, $7::jsonb";
 
     /// The service has no subject, and leaves an object its owner.
-    const REPLACE: &'static str = " on conflict (bucket_id, name) do update \
+    const REPLACE: &'static str = " on conflict (bucket_id, name) where archived_at is null do update \
          set owner = coalesce(excluded.owner, objects.owner), \
          owner_id = coalesce(excluded.owner_id, objects.owner_id), version = excluded.version, metadata = excluded.metadata, \
          user_metadata = excluded.user_metadata, updated_at = now()";
 
-    /// Returns the statement that writes the row.
-    fn insert(&self) -> String {
-        format!("{}{}", Self::INSERT, if self.replaces { Self::REPLACE } else { "" })
+    /// Returns the statement that writes the row, which `condition` may follow.
+    fn insert(&self, condition: &str) -> String {
+        format!("{}{condition}{}", Self::INSERT, if self.replaces { Self::REPLACE } else { "" })
     }
 
     /// Returns the parameters of every statement of the row.
@@ -196,19 +244,57 @@ impl NewRow<'_> {
         caller: &Caller,
         operation: &'static str,
     ) -> Result<(), Error> {
-        let trial = caller.transaction(operation).statement(self.insert(), self.parameters()).rollback();
+        let trial = caller.transaction(operation).statement(self.insert(""), self.parameters()).rollback();
+        match storage.database().run(&trial).await.map_err(|error| conflict(caller.refusal(error))) {
+            Err(Error::KeyAlreadyExists) => self.rehearse_after_removal(storage, caller, operation).await,
+            outcome => outcome.map(drop),
+        }
+    }
+
+    /// Does what [`Self::rehearse`] does for a name that a row has, if that is a delete marker: it is put aside first,
+    /// as the service.
+    ///
+    /// Errors: [`Error::KeyAlreadyExists`], the refusal of a policy.
+    async fn rehearse_after_removal(
+        &self,
+        storage: &Storage,
+        caller: &Caller,
+        operation: &'static str,
+    ) -> Result<(), Error> {
+        const BECOME: &str = "select set_config('role', $1, true)";
+        const PUT_ASIDE: &str = "update storage.objects set is_versioned = true, \
+             archived_at = case when is_delete_marker then coalesce(archived_at, now()) else archived_at end \
+             where bucket_id = $1 and name collate \"C\" = $2 \
+               and (is_delete_marker and archived_at is null or not is_versioned)";
+        let trial = caller
+            .transaction(operation)
+            .statement(BECOME, vec![text(SERVICE_ROLE)])
+            .statement(PUT_ASIDE, vec![text(self.bucket), text(self.key)])
+            .statement(BECOME, vec![text(caller.role())])
+            .statement(self.insert(""), self.parameters())
+            .rollback();
         storage.database().run(&trial).await.map(drop).map_err(|error| conflict(caller.refusal(error)))
     }
 
-    /// Writes the row in `transaction`, one of the service, and returns the object's id. Removes the bytes that it
-    /// replaces; those of the object itself if the row cannot be written.
+    /// Writes the row in `transaction`, one of the service. Removes the bytes that it replaces, unless the bucket keeps
+    /// them; those of the object itself if the row cannot be written.
     ///
     /// Errors: [`Error::KeyAlreadyExists`], [`Error::RelatedResource`], what a trigger raises.
-    pub(crate) async fn write(&self, storage: &Storage, transaction: Transaction<'_>) -> Result<Uuid, Error> {
-        match self.run_insert(storage, transaction).await {
-            Ok((id, replaced)) => {
-                discard(storage, replaced.as_slice()).await;
-                Ok(id)
+    pub(crate) async fn write(
+        &self,
+        storage: &Storage,
+        transaction: Transaction<'_>,
+    ) -> Result<Written, Error> {
+        let lock = vec![text(self.bucket), text(self.key)];
+        let transaction = transaction.statement(LOCK, lock);
+        let outcome = match self.run_insert(storage, transaction.clone()).await {
+            Err(error) if versions::is_versioned(&error) => self.run_versioned(storage, transaction).await,
+            outcome => outcome,
+        };
+        match outcome.map_err(|error| conflict(error.into())).and_then(|answer| self.written(&answer)) {
+            Ok((written, freed)) => {
+                discard(storage, &freed).await;
+                Ok(written)
             }
             Err(error) => {
                 discard_after(storage, &error, self.version).await;
@@ -217,28 +303,48 @@ impl NewRow<'_> {
         }
     }
 
-    /// Writes the row, and returns the object's id and the version that it replaces.
+    /// Writes the row if the bucket keeps no versions, and returns the object's id and the versions that it replaces.
     async fn run_insert(
         &self,
         storage: &Storage,
         transaction: Transaction<'_>,
-    ) -> Result<(Uuid, Option<Uuid>), Error> {
-        let transaction = transaction.statement(Self::LOCK, vec![text(self.bucket), text(self.key)]);
-        let answer = if self.replaces {
-            let insert = self.insert();
-            let sql = format!("{}{insert} returning id, (select version from replaced)", Self::REPLACED);
+    ) -> Result<Answer, database::Error> {
+        let insert = self.insert(" where (select storage.refuse_versioned($1))");
+        if self.replaces {
+            let sql =
+                format!("{}{insert} returning id, (select json_agg(version) from replaced)", Self::REPLACED);
             storage.change(&transaction.statement(sql, self.parameters())).await
         } else {
-            let sql = format!("{} returning id", self.insert());
+            let sql = format!("{insert} returning id");
             storage.database().run(&transaction.statement(sql, self.parameters())).await
-        };
-        let answer = answer.map_err(|error| conflict(error.into()))?;
+        }
+    }
+
+    /// Writes the row as a version of the object, and returns the object's id, the versions that are not kept, and what
+    /// the version is called.
+    async fn run_versioned(
+        &self,
+        storage: &Storage,
+        transaction: Transaction<'_>,
+    ) -> Result<Answer, database::Error> {
+        let replace = if self.replaces { versions::REPLACE } else { "" };
+        let sql = format!("{}{replace}{}", versions::WRITE, versions::WRITTEN);
+        let mut parameters = self.parameters();
+        parameters.push(row::display(self.replaces));
+        storage.change(&transaction.statement(sql, parameters)).await
+    }
+
+    /// Returns what was written, and the versions whose bytes nothing needs any more.
+    fn written(&self, answer: &Answer) -> Result<(Written, Vec<Uuid>), Error> {
         let row = answer.row();
-        let id = row.and_then(|row| row::uuid(row, 0));
         // A trigger of the users may have suppressed the row.
-        let id = id
+        let (row, id) = row
+            .and_then(|row| Some((row, row::uuid(row, 0)?)))
             .ok_or_else(|| Error::Backend("a trigger kept the object's row from being written".to_owned()))?;
-        Ok((id, row.and_then(|row| row::uuid(row, 1))))
+        let freed: Vec<Option<Uuid>> =
+            row.get(1).and_then(|json| serde_json::from_slice(json).ok()).unwrap_or_default();
+        let version = row.get(2).map(|is_versioned| VersionId::of(self.version, is_versioned == b"t"));
+        Ok((Written { id, version }, freed.into_iter().flatten().collect()))
     }
 }
 

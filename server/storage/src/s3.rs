@@ -13,6 +13,7 @@ mod credentials;
 mod error;
 mod form;
 mod keys;
+mod lifecycle;
 mod list;
 mod multipart;
 mod objects;

@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::caller::service_transaction;
 use crate::objects::NewRow;
+use crate::objects::versions::IS_CURRENT;
 use crate::row::{self, names, text, timestamp};
 use crate::upload::{self, Description};
 use crate::{BucketDefinition, Error, Storage, buckets, key};
@@ -87,8 +88,11 @@ impl Storage {
         files: &[File],
     ) -> Result<HashMap<String, ExistingObject>, Error> {
         let keys = names(files.iter().map(|file| &*file.key));
-        let sql = "select name, version, updated_at, metadata->>'eTag' from storage.objects \
-             where bucket_id = $1 and name in (select jsonb_array_elements_text($2::jsonb))";
+        let sql = format!(
+            "select o.name, o.version, o.updated_at, o.metadata->>'eTag' from storage.objects o \
+             where o.bucket_id = $1 and o.name collate \"C\" in (select jsonb_array_elements_text($2::jsonb)) \
+               and {IS_CURRENT}"
+        );
         let answer = self.look_up(sql, vec![text(bucket), keys]).await?;
         let rows = answer.rows().iter();
         Ok(rows

@@ -6,6 +6,7 @@ use time::OffsetDateTime;
 use tokens::{Keys, Verified};
 
 use crate::Error;
+use crate::objects::versions::VersionId;
 
 /// The longest life of a token in seconds: JavaScript's dates end there, and upstream refuses more.
 const MAX_LIFE: u64 = 100_000_000 * 86_400;
@@ -19,13 +20,15 @@ pub(crate) enum Scope {
     Upload,
 }
 
-/// Returns the token that lets its holder read `object` (`bucket/key`) for `life` seconds. `transform` is how an image is
+/// Returns the token that lets its holder read `object` (`bucket/key`) for `life` seconds: the version that is current then,
+/// unless one is named. `transform` is how an image is
 /// rendered, as the token of upstream's renderer has it.
 ///
 /// Errors: [`Error::InvalidParameter`] for a life that no clock can measure; [`Error::Backend`].
 pub(crate) fn sign_download(
     keys: &Keys,
     object: &str,
+    version: Option<VersionId>,
     life: u64,
     transform: Option<(&str, &str)>,
 ) -> Result<String, Error> {
@@ -38,6 +41,9 @@ pub(crate) fn sign_download(
     }
     claims.insert("url".to_owned(), object.into());
     claims.insert("scope".to_owned(), "download".into());
+    if let Some(version) = version {
+        claims.insert("versionId".to_owned(), version.to_string().into());
+    }
     sign(keys, claims, life)
 }
 
@@ -96,6 +102,13 @@ pub(crate) fn verify(
         Some(url) if url == object => Ok(verified),
         _ => Err(Error::InvalidSignature("Invalid signature")),
     }
+}
+
+/// Returns the version that a token is for, if it names one.
+///
+/// Errors: [`Error::NoSuchKey`].
+pub(crate) fn version(token: &Verified) -> Result<Option<VersionId>, Error> {
+    token.claims.get("versionId").and_then(Value::as_str).map(VersionId::parse).transpose()
 }
 
 /// Returns what a token is for. Older ones do not name it; those for uploads are recognized by the claim that says

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use crate::backend::Writer;
 use crate::buckets::Bucket;
 use crate::caller::Caller;
-use crate::objects::NewRow;
+use crate::objects::{NewRow, Written};
 use crate::row::iso_milliseconds;
 use crate::{Error, Storage, coding, key, robots};
 
@@ -119,8 +119,8 @@ impl Target<'_> {
         store(storage, chunks, limit).await
     }
 
-    /// Writes the row of the object whose bytes are stored, as the service, and returns the object's id. Removes the bytes
-    /// that it replaces; those of the object itself if the row cannot be written.
+    /// Writes the row of the object whose bytes are stored, as the service. Removes the bytes that it replaces, unless the
+    /// bucket keeps them; those of the object itself if the row cannot be written.
     ///
     /// Errors: [`Error::KeyAlreadyExists`], [`Error::RelatedResource`], what a trigger raises.
     pub(crate) async fn complete(
@@ -129,7 +129,7 @@ impl Target<'_> {
         caller: &Caller,
         about: &Description,
         stored: &StoredBytes,
-    ) -> Result<Uuid, Error> {
+    ) -> Result<Written, Error> {
         let transaction = caller.service_transaction(self.operation);
         self.complete_with(storage, transaction, about, stored).await
     }
@@ -143,7 +143,7 @@ impl Target<'_> {
         transaction: Transaction<'_>,
         about: &Description,
         stored: &StoredBytes,
-    ) -> Result<Uuid, Error> {
+    ) -> Result<Written, Error> {
         let metadata = stored.metadata(about);
         let user_metadata = about.user_metadata.clone().unwrap_or_else(|| json!({}));
         self.row(stored.version, &metadata, &user_metadata).write(storage, transaction).await

@@ -52,6 +52,7 @@ pub(super) const FILES: &[PlatformFile] = embed![
     "0030_graphql.sql",
     "0031_settings.sql",
     "0032_stored_broadcasts.sql",
+    "0033_object_versions.sql",
     "0034_extensions.sql",
     "0035_published_messages.sql",
 ];

@@ -62,6 +62,7 @@ async fn a_database_that_has_the_platform_is_adopted_untouched() {
         "0027_project_administrator.sql",
         "0029_extension_members.sql",
         "0031_settings.sql",
+        "0033_object_versions.sql",
     ];
     assert_eq!(
         report.applied, expected,

@@ -49,7 +49,10 @@ const FACTS: &str = "select string_agg(line, E'\\n' order by line collate \"C\")
 
 /// The file was compared with a database that Supabase Storage 1.11.2 alone had set up (see
 /// `tests/differential/storage.md`). The differences: triggers that notify Basalt's nodes are left out, functions
-/// `list_level` and `prefix_successor` are Basalt's own, `list_multipart_uploads_with_delimiter` is declared stable.
+/// `list_level` and `prefix_successor` are Basalt's own, `list_multipart_uploads_with_delimiter` is declared stable. What
+/// versions of objects need is that of later releases: the columns of lifecycles, the indexes of current versions and of
+/// those without an id, no constraint against versions. `refuse_versioned`, `allow_versions` and the index of versions that
+/// are no longer current are Basalt's own.
 #[tokio::test]
 async fn the_schema_is_that_of_supabase_storage() {
     let database = Database::create().await;
@@ -101,4 +104,62 @@ async fn listings_name_folders_as_supabase_storage_expects() {
         );
         assert_eq!(text(&client, &query).await, expected, "{call}");
     }
+}
+
+/// A bucket that keeps versions ends the index that allows each name only once; until then it is there for statements of
+/// users.
+#[tokio::test]
+async fn names_are_unique_until_a_bucket_keeps_versions() {
+    let database = Database::create().await;
+    let client = database.client().await;
+    let insert = "insert into storage.objects (bucket_id, name) values ('b', 'a') on conflict (bucket_id, name) do nothing";
+    client.batch_execute("insert into storage.buckets (id, name) values ('b', 'b')").await.unwrap();
+    client.batch_execute(&format!("{insert}; {insert}")).await.unwrap();
+    let index = "select coalesce(to_regclass('storage.bucketid_objname')::text, 'none')";
+    assert_ne!(text(&client, index).await, "none");
+    client
+        .batch_execute(
+            "set role supabase_storage_admin;
+             insert into storage.buckets (id, name, versioning_status) values ('v', 'v', 'ENABLED');
+             update storage.buckets set versioning_status = 'SUSPENDED' where id = 'v'",
+        )
+        .await
+        .unwrap();
+    assert_eq!(text(&client, index).await, "none");
+    let archived = "insert into storage.objects (bucket_id, name, is_versioned, archived_at) values ('b', 'a', true, now())";
+    client.batch_execute(&format!("{archived}; {archived}")).await.unwrap();
+    let current = "insert into storage.objects (bucket_id, name, is_versioned) values ('b', 'a', true)";
+    assert!(client.batch_execute(current).await.is_err(), "one version is the current one");
+}
+
+/// Where another server has made the schema, it decides when buckets may keep versions.
+#[tokio::test]
+async fn a_schema_of_another_server_stays_closed_for_versions() {
+    let database = Database::create().await;
+    let client = database.client().await;
+    client
+        .batch_execute(
+            "drop function storage.list_level;
+             drop table basalt.lifecycle_turns;
+             drop trigger basalt_allow_versions on storage.buckets;
+             drop function storage.allow_versions();
+             drop index storage.idx_objects_current_version, storage.idx_objects_null_version, storage.idx_objects_archived;
+             alter table storage.objects drop column archived_at, drop column is_delete_marker, drop column is_versioned;
+             alter table storage.buckets drop column versioning_status, drop column lifecycle_configuration,
+               drop column lifecycle_configuration_generation",
+        )
+        .await
+        .unwrap();
+    let file = include_str!("../../../../schema/platform/0033_object_versions.sql");
+    client.batch_execute(&format!("begin; {file}; commit")).await.unwrap();
+    let columns = "select count(*)::text from pg_attribute where attrelid = 'storage.objects'::regclass
+        and attname in ('archived_at', 'is_delete_marker', 'is_versioned') and not attisdropped";
+    assert_eq!(text(&client, columns).await, "3", "what statements name is there");
+    let enabled = "insert into storage.buckets (id, name, versioning_status) values ('v', 'v', 'ENABLED')";
+    let refused = client.batch_execute(enabled).await.unwrap_err();
+    assert_eq!(refused.code().map(|code| code.code()), Some("23514"));
+    assert_eq!(
+        text(&client, "select to_regclass('storage.bucketid_objname')::text").await,
+        "storage.bucketid_objname"
+    );
 }

@@ -5,14 +5,15 @@ use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use super::body::{self, Fields};
-use super::{VERSIONING, answer, credentials, message, unknown};
-use crate::buckets::{self, Limits, Listing, NewBucket};
+use super::{answer, credentials, message, unknown};
+use crate::buckets::lifecycle::{self, Configuration};
+use crate::buckets::{self, Changes, Limits, Listing, NewBucket, Versioning};
 use crate::{Error, Storage, key};
 
 /// Columns by which buckets may be listed. `public` and others are not among upstream's.
 const COLUMNS: [&str; 4] = ["id", "name", "created_at", "updated_at"];
 
-/// Answers `bucket`, `bucket/:id`, `bucket/:id/empty` and, with a refusal, `bucket/:id/lifecycle`.
+/// Answers `bucket`, `bucket/:id`, `bucket/:id/empty` and `bucket/:id/lifecycle`.
 pub(super) async fn route(storage: &Storage, mut request: Request, rest: &str) -> Result<Response, Error> {
     let (id, action) = rest.split_once('/').unwrap_or((rest, ""));
     let id = key::decode(id)?;
@@ -31,9 +32,8 @@ pub(super) async fn route(storage: &Storage, mut request: Request, rest: &str) -
             buckets::delete(storage, &caller, id, "storage.bucket.delete").await?;
             Ok(message("Successfully deleted"))
         }
-        (Method::GET | Method::PUT | Method::DELETE, _, "lifecycle") => {
-            credentials::required(storage, &request)?;
-            Err(Error::FeatureNotEnabled("bucket lifecycle"))
+        (Method::GET | Method::HEAD | Method::PUT | Method::DELETE, id, "lifecycle") => {
+            lifecycle(storage, &mut request, id).await
         }
         (Method::POST, id, "empty") => {
             let caller = credentials::required(storage, &request)?;
@@ -83,11 +83,14 @@ async fn create(storage: &Storage, request: &mut Request) -> Result<Response, Er
     if fields.one_of("type", &["STANDARD", "ANALYTICS"])? == Some("ANALYTICS") {
         return Err(Error::FeatureNotEnabled("Iceberg buckets are not enabled for this tenant"));
     }
-    if fields.one_of("versioning_status", &["DISABLED", "ENABLED"])? == Some("ENABLED") {
-        return Err(Error::FeatureNotEnabled(VERSIONING));
-    }
-    let new =
-        NewBucket { id: id.as_deref().unwrap_or(&name), name: &name, is_public, limits: limits(&fields)? };
+    let versioning = fields.one_of("versioning_status", &["DISABLED", "ENABLED"])?;
+    let new = NewBucket {
+        id: id.as_deref().unwrap_or(&name),
+        name: &name,
+        is_public,
+        versioning: versioning.and_then(Versioning::of_name).unwrap_or_default(),
+        limits: limits(&fields)?,
+    };
     buckets::create(storage, &caller, &new, "storage.bucket.create").await?;
     Ok(answer(json!({ "name": name }).to_string()))
 }
@@ -99,17 +102,38 @@ async fn update(storage: &Storage, request: &mut Request, id: &str) -> Result<Re
     let is_public = fields.boolean("public")?;
     let limits = limits(&fields)?;
     let versioning = fields.one_of("versioning_status", &["ENABLED", "SUSPENDED"])?;
-    // Nobody is to believe that what an upload replaces is kept. A bucket where it never was is as good as suspended.
-    if versioning == Some("ENABLED") {
-        return Err(Error::FeatureNotEnabled(VERSIONING));
-    }
     let is_unchanged =
         is_public.is_none() && limits.file_size_limit.is_none() && limits.allowed_mime_types.is_none();
     if is_unchanged && versioning.is_none() {
         return Err(Error::InvalidContent("No content provided".to_owned()));
     }
-    buckets::update(storage, &caller, id, is_public, &limits).await?;
+    let changes = Changes { is_public, versioning: versioning.and_then(Versioning::of_name), limits };
+    buckets::update(storage, &caller, id, &changes, "storage.bucket.update").await?;
     Ok(message("Successfully updated"))
+}
+
+/// Answers `bucket/:id/lifecycle`.
+async fn lifecycle(storage: &Storage, request: &mut Request, id: &str) -> Result<Response, Error> {
+    let caller = credentials::required(storage, request)?;
+    match *request.method() {
+        Method::PUT => {
+            let body = body::json(request, false).await?;
+            let configuration =
+                Configuration::of_json(&body).map_err(|refused| Error::InvalidValue(refused.words))?;
+            let json =
+                lifecycle::put(storage, &caller, id, &configuration, "storage.bucket.put_lifecycle").await?;
+            Ok(answer(json))
+        }
+        Method::DELETE => {
+            body::json(request, true).await?;
+            lifecycle::delete(storage, &caller, id, "storage.bucket.delete_lifecycle").await?;
+            Ok(message("Successfully deleted"))
+        }
+        _ => {
+            let configuration = lifecycle::get(storage, &caller, id, "storage.bucket.get_lifecycle").await?;
+            Ok(answer(configuration.to_json().to_string()))
+        }
+    }
 }
 
 fn limits<'a>(fields: &Fields<'a>) -> Result<Limits<'a>, Error> {

@@ -2,14 +2,16 @@
 
 use poem::http::Method;
 use poem::{Request, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::body::{self, Fields};
 use super::read::{self, Visibility};
-use super::{answer, credentials, message, refuse_list_of_versions, refuse_version, sign, unknown, upload};
+use super::{answer, credentials, response, sign, unknown, upload};
 use crate::objects::list::{self, Column, FolderListing, PrefixListing};
+use crate::objects::list_versions::{Filter, Inclusion};
 use crate::objects::relocate::{self, CopyChanges, CopyOptions};
-use crate::objects::remove;
+use crate::objects::remove::{self, Entry};
+use crate::objects::versions::{self, VersionId};
 use crate::{Error, Storage, coding, key};
 
 /// Names that one request may remove. Source: upstream's `MAX_OBJECTS_PER_REQUEST`.
@@ -40,40 +42,85 @@ pub(super) async fn route(storage: &Storage, request: Request, rest: &str) -> Re
         }
         (Method::POST | Method::PUT, _) => upload::object(storage, request, rest).await,
         (Method::DELETE, _) if after.is_empty() => remove_many(storage, request, first).await,
-        (Method::DELETE, _) => {
-            let (bucket, key) = key::split_path(rest)?;
-            let caller = credentials::required(storage, &request)?;
-            remove::one(storage, &caller, (&bucket, &key), "storage.object.delete").await?;
-            Ok(message("Successfully deleted"))
-        }
+        (Method::DELETE, _) => remove_one(storage, &request, rest).await,
         _ => Err(unknown(&request)),
     }
+}
+
+async fn remove_one(storage: &Storage, request: &Request, path: &str) -> Result<Response, Error> {
+    const OPERATION: &str = "storage.object.delete";
+    let (bucket, key) = key::split_path(path)?;
+    let caller = credentials::required(storage, request)?;
+    let name = (&*bucket, &*key);
+    let removed = match response::version(request)? {
+        Some(version) => Some(versions::remove(storage, &caller, name, version, OPERATION).await?),
+        None => remove::one(storage, &caller, name, OPERATION).await?,
+    };
+    let mut json = json!({ "message": "Successfully deleted" });
+    if let Some(removed) = removed {
+        json["VersionId"] = removed.id.map(|id| id.to_string()).into();
+        if removed.is_delete_marker {
+            json["DeleteMarker"] = true.into();
+        }
+    }
+    Ok(answer(json.to_string()))
+}
+
+/// Returns what a request to remove many names: objects by their names, and versions by name and id.
+///
+/// Errors: [`Error::InvalidRequest`].
+fn entries(fields: &Fields<'_>) -> Result<Vec<Entry>, Error> {
+    let Some(Value::Array(values)) = fields.value("prefixes") else {
+        let keys = fields.texts("prefixes", 1..=MAX_REMOVED)?;
+        return Ok(keys.into_iter().map(|key| Entry { key, version: None }).collect());
+    };
+    let names: Vec<Value> =
+        values.iter().map(|value| if value.is_object() { Value::from("") } else { value.clone() }).collect();
+    let checked = json!({ "prefixes": names });
+    let keys = Fields::of(&checked, "body")?.texts("prefixes", 1..=MAX_REMOVED)?;
+    let mut entries = Vec::with_capacity(keys.len());
+    for (value, key) in values.iter().zip(keys) {
+        if value.is_object() {
+            let entry = Fields::of(value, "body/prefixes")?;
+            // The clients send `path`; upstream's first release with versions called it `name`.
+            let key = entry.text("name")?.map_or_else(|| entry.required_text("path"), Ok)?;
+            // A version that none can have removes nothing.
+            if let Ok(version) = VersionId::parse(&entry.required_text("versionId")?) {
+                entries.push(Entry { key, version: Some(version) });
+            }
+        } else {
+            entries.push(Entry { key, version: None });
+        }
+    }
+    Ok(entries)
 }
 
 async fn remove_many(storage: &Storage, mut request: Request, bucket: &str) -> Result<Response, Error> {
     let bucket = key::decode(bucket)?;
     let caller = credentials::required(storage, &request)?;
     let body = body::json(&mut request, false).await?;
-    let keys = Fields::of(&body, "body")?.texts("prefixes", 1..=MAX_REMOVED)?;
-    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-    let removed = remove::many(storage, &caller, &bucket, &keys, "storage.object.delete_many").await?;
-    Ok(answer(removed))
+    let entries = entries(&Fields::of(&body, "body")?)?;
+    let rows = remove::entries(storage, &caller, &bucket, &entries, "storage.object.delete_many").await?;
+    Ok(answer(format!("[{}]", rows.join(","))))
 }
 
 /// The names in the body of a move or a copy.
 struct Names {
     source: (String, String),
+    /// The version of the source; `None` for the current one.
+    version: Option<VersionId>,
     target: (String, String),
 }
 
 impl Names {
     fn of(fields: &Fields<'_>) -> Result<Self, Error> {
-        refuse_version(fields, "sourceVersionId")?;
+        let version = fields.text("sourceVersionId")?.filter(|version| !version.is_empty());
         let bucket = fields.required_text("bucketId")?;
         let target = fields.text("destinationBucket")?.filter(|bucket| !bucket.is_empty());
         Ok(Self {
             target: (target.unwrap_or_else(|| bucket.clone()), fields.required_text("destinationKey")?),
             source: (bucket, fields.required_text("sourceKey")?),
+            version: version.map(|version| VersionId::parse(&version)).transpose()?,
         })
     }
 
@@ -86,7 +133,10 @@ async fn move_object(storage: &Storage, mut request: Request) -> Result<Response
     let caller = credentials::required(storage, &request)?;
     let body = body::json(&mut request, false).await?;
     let names = Names::of(&Fields::of(&body, "body")?)?;
-    let id = relocate::move_object(storage, &caller, names.route()).await?;
+    let id = match names.version {
+        None => relocate::move_object(storage, &caller, names.route()).await?,
+        version => relocate::move_version(storage, &caller, names.route(), version).await?,
+    };
     Ok(answer(json!({ "message": "Successfully moved", "Id": id, "Key": names.target.1 }).to_string()))
 }
 
@@ -102,6 +152,7 @@ async fn copy_object(storage: &Storage, mut request: Request) -> Result<Response
     let content_encoding = text("contentEncoding")?.map(|header| coding::stored(&header).unwrap_or_default());
     let keeps_all = fields.boolean("copyMetadata")?.unwrap_or(true);
     let options = CopyOptions {
+        version: names.version,
         replaces: upload::replaces(&request),
         changes: (!keeps_all).then(|| CopyChanges {
             cache_control: cache_control.as_deref(),
@@ -112,7 +163,8 @@ async fn copy_object(storage: &Storage, mut request: Request) -> Result<Response
         }),
     };
     let operation = "storage.object.copy";
-    Ok(answer(relocate::copy_object(storage, &caller, names.route(), options, operation).await?))
+    let (copy, _) = relocate::copy_object(storage, &caller, names.route(), options, operation).await?;
+    Ok(answer(copy))
 }
 
 /// Returns the order that `sortBy` asks for: the column, and whether it descends.
@@ -126,14 +178,27 @@ fn order(fields: &Fields<'_>, columns: &[&'static str]) -> Result<(Column, bool)
     Ok((column, order.one_of("order", &["asc", "desc"])? == Some("desc")))
 }
 
+/// Returns which versions a list is to show.
+fn filter(fields: &Fields<'_>) -> Result<Filter, Error> {
+    let inclusion = |name| {
+        let word = fields.one_of(name, &Inclusion::ALL.map(Inclusion::name));
+        word.map(|word| word.and_then(Inclusion::of_name).unwrap_or_default())
+    };
+    Ok(Filter {
+        noncurrent: inclusion("noncurrentVersions")?,
+        delete_markers: inclusion("deleteMarkers")?,
+        is_exact: fields.boolean("exactMatch")?.unwrap_or(false),
+    })
+}
+
 async fn list_folder(storage: &Storage, mut request: Request, bucket: &str) -> Result<Response, Error> {
     let bucket = key::decode(bucket)?;
     let caller = credentials::required(storage, &request)?;
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
-    refuse_list_of_versions(&fields)?;
+    let filter = filter(&fields)?;
     let mut folder = fields.required_text("prefix")?;
-    if !folder.is_empty() && !folder.ends_with('/') {
+    if !filter.is_exact && !folder.is_empty() && !folder.ends_with('/') {
         folder.push('/');
     }
     let search = fields.text("search")?.unwrap_or_default();
@@ -145,6 +210,7 @@ async fn list_folder(storage: &Storage, mut request: Request, bucket: &str) -> R
         offset: fields.integer("offset", 0)?.unwrap_or(0),
         column,
         descending,
+        filter,
     };
     Ok(answer(list::folder(storage, &caller, &bucket, &listing).await?))
 }
@@ -154,7 +220,6 @@ async fn list_prefix(storage: &Storage, mut request: Request, bucket: &str) -> R
     let caller = credentials::required(storage, &request)?;
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
-    refuse_list_of_versions(&fields)?;
     let prefix = fields.text("prefix")?.unwrap_or_default();
     let (mut column, mut descending) = order(&fields, &["name", "updated_at", "created_at"])?;
     let mut start = list::Cursor::default();
@@ -167,6 +232,7 @@ async fn list_prefix(storage: &Storage, mut request: Request, bucket: &str) -> R
         limit: fields.integer("limit", 1)?.unwrap_or(list::MAX_KEYS),
         column,
         descending,
+        filter: filter(&fields)?,
         start,
     };
     let page = list::page(storage, &caller, &bucket, &listing, "storage.object.list_v2").await?;

@@ -170,6 +170,8 @@ mod tests {
             user_metadata: None,
             created_at: None,
             updated_at: None,
+            archived_at: None,
+            is_versioned: false,
         }
     }
 

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{answer, credentials, range, response};
 use crate::caller::Caller;
+use crate::objects::versions::VersionId;
 use crate::objects::{self, Access, Object};
 use crate::row::iso_milliseconds;
 use crate::{Error, Storage, coding, key};
@@ -47,7 +48,9 @@ pub(super) async fn object(
     visibility: Visibility,
 ) -> Result<Response, Error> {
     let (bucket, key) = key::split_url_path(path)?;
+    let version = response::version(request)?;
     if visibility != Visibility::Authenticated
+        && version.is_none()
         && let Some(object) = storage.public_objects().get(&bucket, &key)
     {
         match response::object(storage, request, &object, visibility.access()).await {
@@ -63,25 +66,23 @@ pub(super) async fn object(
         _ => "storage.object.get_authenticated",
     };
     let access = visibility.access();
-    deliver(storage, request, &caller, (&bucket, &key), access, operation).await
+    deliver(storage, request, &caller, (&bucket, &key, version), access, operation).await
 }
 
-/// Answers with the object's bytes.
+/// Answers with the bytes of an object, in its current version unless one is named.
 pub(super) async fn deliver(
     storage: &Storage,
     request: &Request,
     caller: &Caller,
-    name: (&str, &str),
+    (bucket, key, version): (&str, &str, Option<VersionId>),
     access: Access,
     operation: &'static str,
 ) -> Result<Response, Error> {
-    let object = objects::find(storage, caller, name, access, operation).await?;
+    let find = || objects::find(storage, caller, (bucket, key), version, access, operation);
+    let object = find().await?;
     match response::object(storage, request, &object, access).await {
         // The object may have been replaced, and its old bytes removed, since its row was read.
-        Err(Error::NoSuchKey) => {
-            let current = objects::find(storage, caller, name, access, operation).await?;
-            response::object(storage, request, &current, access).await
-        }
+        Err(Error::NoSuchKey) => response::object(storage, request, &*find().await?, access).await,
         answer => answer,
     }
 }
@@ -99,8 +100,8 @@ pub(super) async fn info(storage: &Storage, request: &Request, path: &str) -> Re
         Visibility::Public => "storage.object.info_public",
         _ => "object.get_authenticated_info",
     };
-    let object = objects::find(storage, &caller, (&bucket, &key), visibility.access(), operation).await?;
-    response::check_version(request, &object)?;
+    let (version, access) = (response::version(request)?, visibility.access());
+    let object = objects::find(storage, &caller, (&bucket, &key), version, access, operation).await?;
     Ok(info_response(&bucket, &key, &object))
 }
 
@@ -119,8 +120,12 @@ fn info_response(bucket: &str, key: &str, object: &Object) -> Response {
             "cache_control": metadata.cache_control,
             "etag": metadata.etag,
             "metadata": object.user_metadata.clone().unwrap_or_else(|| json!({})),
-            "last_modified": time(object.updated_at),
+            // The row of a version that is no longer current was changed when another took its place.
+            "last_modified": time(object.archived_at.map_or(object.updated_at, |_| metadata.last_modified)),
             "created_at": time(object.created_at),
+            "archived_at": time(object.archived_at),
+            "is_delete_marker": false,
+            "is_versioned": object.is_versioned,
         })
         .to_string(),
     );

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::body::{self, Fields};
 use super::{credentials, range, response, sign, unknown};
 use crate::caller::Caller;
+use crate::objects::versions::VersionId;
 use crate::objects::{self, Access, Object};
 use crate::render::{Anchor, FormatChoice, Gravity, ListForm, Options, QUALITIES, Renderer, Resize};
 use crate::signature::{self, Scope};
@@ -53,7 +54,8 @@ async fn by_name(
 ) -> Result<Response, Error> {
     let options = query_options(renderer, request)?;
     let (bucket, key) = key::split_url_path(path)?;
-    let lookup = Lookup { caller, name: (&bucket, &key), access, operation };
+    let version = response::version(request)?;
+    let lookup = Lookup { caller, name: (&bucket, &key), version, access, operation };
     deliver(storage, renderer, request, &lookup, options).await
 }
 
@@ -73,6 +75,7 @@ async fn signed(
     let lookup = Lookup {
         caller: credentials::anonymous(request),
         name: (&bucket, &key),
+        version: signature::version(&verified)?,
         access: Some(Access::Signature),
         operation: "storage.render.image_sign",
     };
@@ -85,6 +88,8 @@ async fn signed(
 struct Lookup<'a> {
     caller: Caller,
     name: (&'a str, &'a str),
+    /// The version; `None` for the current one.
+    version: Option<VersionId>,
     /// Whose rights decide; `None` is row-level security alone.
     access: Option<Access>,
     operation: &'static str,
@@ -92,9 +97,10 @@ struct Lookup<'a> {
 
 impl Lookup<'_> {
     async fn find(&self, storage: &Storage) -> Result<Arc<Object>, Error> {
+        let Self { caller, name, version, operation, .. } = self;
         match self.access {
-            Some(access) => objects::find(storage, &self.caller, self.name, access, self.operation).await,
-            None => objects::find_visible(storage, &self.caller, self.name, self.operation).await,
+            Some(access) => objects::find(storage, caller, *name, *version, access, operation).await,
+            None => objects::find_visible(storage, caller, *name, *version, operation).await,
         }
     }
 }
@@ -123,7 +129,6 @@ async fn picture_response(
     object: &Object,
     options: Options,
 ) -> Result<Response, Error> {
-    response::check_version(request, object)?;
     let target = options.format.target(request.headers());
     let mut response = Response::default();
     let headers = response.headers_mut();

@@ -11,6 +11,7 @@ use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use poem::{Body, Request, Response};
 
 use super::range;
+use crate::objects::versions::VersionId;
 use crate::objects::{Access, Object};
 use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE};
 use crate::{Error, Storage, coding, mime};
@@ -41,7 +42,6 @@ pub(super) async fn object(
     access: Access,
 ) -> Result<Response, Error> {
     let mut response = Response::default();
-    check_version(request, object)?;
     describe(response.headers_mut(), request, object);
     if let Some(codings) = coding::served(object.metadata.content_encoding.as_deref()) {
         insert(response.headers_mut(), CONTENT_ENCODING, codings);
@@ -83,16 +83,14 @@ pub(crate) fn select(
     Ok((status, part))
 }
 
-/// Checks that `object` is of the version that the query of `request` asks for, if it does: an object has only one.
+/// Returns the version that the query of `request` asks for, if it does.
 ///
 /// Errors: [`Error::NoSuchKey`].
-pub(super) fn check_version(request: &Request, object: &Object) -> Result<(), Error> {
+pub(super) fn version(request: &Request) -> Result<Option<VersionId>, Error> {
     let query = request.uri().query().unwrap_or_default();
     let version = url::form_urlencoded::parse(query.as_bytes())
         .find(|(name, version)| name == "versionId" && !version.is_empty());
-    let is_other =
-        version.is_some_and(|(_, version)| version.parse::<uuid::Uuid>().ok() != Some(object.version));
-    if is_other { Err(Error::NoSuchKey) } else { Ok(()) }
+    version.map(|(_, version)| VersionId::parse(&version)).transpose()
 }
 
 /// Writes the headers that all answers about `object` have.

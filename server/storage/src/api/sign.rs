@@ -9,8 +9,9 @@ use tokens::Verified;
 
 use super::body::{self, Fields};
 use super::upload::{content_length, metadata_header, replaces};
-use super::{answer, credentials, range, read, refuse_version, render, response, unknown};
+use super::{answer, credentials, range, read, render, response, unknown};
 use crate::caller::Caller;
+use crate::objects::versions::{IS_CURRENT, VersionId};
 use crate::objects::{self, Access};
 use crate::row::{names, text};
 use crate::signature::{self, Scope};
@@ -26,11 +27,12 @@ pub(super) async fn download(storage: &Storage, mut request: Request, path: &str
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
     let life = fields.required_integer("expiresIn", 1)?;
-    refuse_version(&fields, "versionId")?;
     let signed = match path.split_once('/').filter(|(_, key)| !key.is_empty()) {
         Some(_) => {
             let transform = render::token_claims(storage, &fields)?;
-            json!({ "signedURL": one(storage, &caller, path, life, transform).await? })
+            let version = fields.text("versionId")?.filter(|version| !version.is_empty());
+            let version = version.map(|version| VersionId::parse(&version)).transpose()?;
+            json!({ "signedURL": one(storage, &caller, (path, version), life, transform).await? })
         }
         None => {
             let keys = fields.texts("paths", 1..=MAX_SIGNED)?;
@@ -43,15 +45,15 @@ pub(super) async fn download(storage: &Storage, mut request: Request, path: &str
 async fn one(
     storage: &Storage,
     caller: &Caller,
-    path: &str,
+    (path, version): (&str, Option<VersionId>),
     life: u64,
     transform: Option<(String, &'static str)>,
 ) -> Result<String, Error> {
     let (bucket, key) = key::split_path(path)?;
-    objects::find_visible(storage, caller, (&bucket, &key), "storage.object.sign").await?;
+    objects::find_visible(storage, caller, (&bucket, &key), version, "storage.object.sign").await?;
     let object = format!("{bucket}/{key}");
     let transform = transform.as_ref().map(|(list, format)| (&**list, *format));
-    let token = signature::sign_download(storage.keys(), &object, life, transform)?;
+    let token = signature::sign_download(storage.keys(), &object, version, life, transform)?;
     let family = if transform.is_some() { "render/image" } else { "object" };
     // Clients encode the rest of the path themselves.
     Ok(format!("/{family}/sign/{}?token={token}", key::url_path(&object)))
@@ -64,8 +66,10 @@ async fn many(
     keys: &[String],
     life: u64,
 ) -> Result<Value, Error> {
-    let sql = "select name from storage.objects where bucket_id = $1 \
-         and name in (select jsonb_array_elements_text($2::jsonb))";
+    let sql = format!(
+        "select o.name from storage.objects o where o.bucket_id = $1 and {IS_CURRENT} \
+         and o.name collate \"C\" in (select jsonb_array_elements_text($2::jsonb))"
+    );
     let answer = storage
         .look_up_as(
             caller,
@@ -83,7 +87,7 @@ async fn many(
                 return Ok(json!({ "error": error, "path": key, "signedURL": null }));
             }
             let object = format!("{bucket}/{key}");
-            let token = signature::sign_download(storage.keys(), &object, life, None)?;
+            let token = signature::sign_download(storage.keys(), &object, None, life, None)?;
             let url = format!("/object/sign/{}?token={token}", key::url_path(&object));
             Ok(json!({ "error": null, "path": key, "signedURL": url }))
         })
@@ -97,7 +101,7 @@ pub(super) async fn read(storage: &Storage, request: &Request, path: &str) -> Re
     let (bucket, key) = key::split_url_path(path)?;
     let verified = signature::verify(storage.keys(), &token, &format!("{bucket}/{key}"), Scope::Download)?;
     let caller = credentials::anonymous(request);
-    let name = (&*bucket, &*key);
+    let name = (&*bucket, &*key, signature::version(&verified)?);
     let operation = "storage.object.get_signed";
     let mut answer = read::deliver(storage, request, &caller, name, Access::Signature, operation).await?;
     expire(&mut answer, &verified);

@@ -15,6 +15,7 @@ use super::response::X_ROBOTS_TAG;
 use super::{answer, credentials};
 use crate::buckets::{self, Bucket};
 use crate::caller::Caller;
+use crate::objects::Written;
 use crate::signature::{self, Scope};
 use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes, Target};
 use crate::{Error, Storage, coding, key, lenient_base64, mime, objects};
@@ -38,8 +39,12 @@ pub(super) async fn object(storage: &Storage, request: Request, path: &str) -> R
         replaces: is_update || replaces(&request),
         operation: if is_update { "storage.object.upload_update" } else { "storage.object.upload" },
     };
-    let id = receive(storage, &caller, request, &target).await?;
-    Ok(answer(json!({ "Id": id, "Key": format!("{bucket}/{key}") }).to_string()))
+    let written = receive(storage, &caller, request, &target).await?;
+    let mut json = json!({ "Id": written.id, "Key": format!("{bucket}/{key}") });
+    if let Some(version) = written.version {
+        json["VersionId"] = version.to_string().into();
+    }
+    Ok(answer(json.to_string()))
 }
 
 /// Answers `PUT object/upload/sign/:bucket/*?token=`: the token says who owns the object and whether it may replace
@@ -78,13 +83,13 @@ pub(super) fn content_length(request: &Request) -> Option<u64> {
     request.header(CONTENT_LENGTH).and_then(|length| length.parse().ok())
 }
 
-/// Stores the object that the body of `request` holds and returns its id.
+/// Stores the object that the body of `request` holds.
 async fn receive(
     storage: &Storage,
     caller: &Caller,
     request: Request,
     target: &Target<'_>,
-) -> Result<uuid::Uuid, Error> {
+) -> Result<Written, Error> {
     let content_type = request.header(CONTENT_TYPE).unwrap_or(DEFAULT_TYPE).to_owned();
     if !mime::is_media_type(&content_type) {
         return Err(Error::InvalidContentType);

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::list_versions::{self, Filter};
 use crate::caller::Caller;
 use crate::row::{self, display, json_array, optional, text, times};
 use crate::{Error, Storage, lenient_base64};
@@ -36,6 +37,7 @@ pub(crate) struct FolderListing<'a> {
     pub(crate) offset: u64,
     pub(crate) column: Column,
     pub(crate) descending: bool,
+    pub(crate) filter: Filter,
 }
 
 /// Returns the objects and folders that `caller` may see as a JSON array.
@@ -51,6 +53,9 @@ pub(crate) async fn folder(
         ", metadata \
           from storage.search($1, $2, $3::integer, $4::integer, $5::integer, $6, $7, $8)) r"
     );
+    if !listing.filter.is_plain() {
+        return list_versions::folder(storage, caller, bucket, listing).await;
+    }
     let parameters = vec![
         text(listing.folder),
         text(bucket),
@@ -77,6 +82,7 @@ pub(crate) struct PrefixListing<'a> {
     pub(crate) limit: u64,
     pub(crate) column: Column,
     pub(crate) descending: bool,
+    pub(crate) filter: Filter,
     /// Where the list goes on.
     pub(crate) start: Cursor,
 }
@@ -88,6 +94,8 @@ pub(crate) struct Cursor {
     pub(crate) after: String,
     /// The entry's time in the column that orders the list, if that is not the name.
     pub(crate) after_time: Option<String>,
+    /// When the entry was made, to the microsecond, and its version; in lists of versions.
+    pub(crate) after_version: Option<(String, String)>,
 }
 
 /// A page of a list.
@@ -107,6 +115,9 @@ pub(crate) async fn page(
     listing: &PrefixListing<'_>,
     operation: &'static str,
 ) -> Result<Page, Error> {
+    if !listing.filter.is_plain() {
+        return list_versions::page(storage, caller, bucket, listing, operation).await;
+    }
     let limit = listing.limit.min(MAX_KEYS);
     let common = "name, id, metadata, updated_at, created_at, last_accessed_at";
     let (source, order_by) = match listing.delimiter {
@@ -167,8 +178,8 @@ fn delimited_list(columns: &str) -> String {
 /// Returns the query of a list without folders, and its order: a range of the index over names, or all of the prefix by time.
 fn plain_list(listing: &PrefixListing<'_>, columns: &str) -> (String, String) {
     let (direction, beyond) = if listing.descending { ("desc", "<") } else { ("asc", ">") };
-    let range =
-        "bucket_id = $2 and name collate \"C\" >= $1 and ($9::text is null or name collate \"C\" < $9)";
+    let range = "bucket_id = $2 and archived_at is null and not is_delete_marker \
+         and name collate \"C\" >= $1 and ($9::text is null or name collate \"C\" < $9)";
     let (after, order_by) = match listing.column {
         Column::Name => (
             format!("($5 = '' or name collate \"C\" {beyond} $5) and ($8::text is null or true)"),
@@ -192,7 +203,7 @@ fn plain_list(listing: &PrefixListing<'_>, columns: &str) -> (String, String) {
 }
 
 /// Appends the delimiter to the name of a folder, which the database's functions leave out.
-fn name_folder(entry: &mut Value, delimiter: &str) {
+pub(super) fn name_folder(entry: &mut Value, delimiter: &str) {
     if entry["id"].is_null()
         && let Some(name) = entry["name"].as_str().filter(|name| !name.ends_with(delimiter))
     {
@@ -200,10 +211,11 @@ fn name_folder(entry: &mut Value, delimiter: &str) {
     }
 }
 
-fn cursor_at(entry: &Value, listing: &PrefixListing<'_>) -> Cursor {
+/// Returns the cursor behind `entry`.
+pub(super) fn cursor_at(entry: &Value, listing: &PrefixListing<'_>) -> Cursor {
     let text = |name: &str| entry.get(name).and_then(Value::as_str).map(str::to_owned);
     let after_time = if listing.column == Column::Name { None } else { text(listing.column.name()) };
-    Cursor { after: text("name").unwrap_or_default(), after_time }
+    Cursor { after: text("name").unwrap_or_default(), after_time, after_version: None }
 }
 
 /// Returns the name and the time after which the database's functions are to go on with a list with folders. They take a
@@ -231,24 +243,27 @@ fn start_of(listing: &PrefixListing<'_>) -> (String, Option<String>) {
 }
 
 /// Returns the first text, byte by byte, that comes after all that begin with `prefix`; `None` if there is none.
-fn successor(prefix: &str) -> Option<String> {
+pub(super) fn successor(prefix: &str) -> Option<String> {
     let last = prefix.chars().next_back()?;
     // The range leaves out the surrogates, which are no characters.
     let next = (last..=char::MAX).nth(1)?;
     Some(format!("{}{next}", &prefix[..prefix.len() - last.len_utf8()]))
 }
 
-const fn order(descending: bool) -> &'static str {
+pub(super) const fn order(descending: bool) -> &'static str {
     if descending { "desc" } else { "asc" }
 }
 
 /// Returns the opaque text by which a client asks for the page behind `cursor`. Its form is upstream's: lines `l:` (last
-/// name), `o:` (order), `c:` (column) and `a:` (time), as base64.
+/// name), `o:` (order), `c:` (column), `a:` (time) and `v:` (version), as base64.
 pub(crate) fn encode_cursor(cursor: &Cursor, column: Column, descending: bool) -> String {
     let mut lines = format!("l:{}\no:{}\nc:{}", cursor.after, order(descending), column.name());
     if let Some(time) = &cursor.after_time {
         lines.push_str("\na:");
         lines.push_str(time);
+    }
+    if let Some((creation, version)) = &cursor.after_version {
+        lines.push_str(&format!("\nv:{version}.{creation}"));
     }
     STANDARD.encode(lines)
 }
@@ -267,6 +282,10 @@ pub(crate) fn decode_cursor(token: &str) -> Result<(Cursor, Column, bool), Error
             ("o", order) => descending = order.eq_ignore_ascii_case("desc"),
             ("c", name) => column = Column::of_name(name).ok_or_else(refused)?,
             ("a", time) => cursor.after_time = Some(time.to_owned()),
+            ("v", place) => {
+                let (version, creation) = place.split_once('.').ok_or_else(refused)?;
+                cursor.after_version = Some((creation.to_owned(), version.to_owned()));
+            }
             _ => return Err(refused()),
         }
     }
@@ -300,7 +319,7 @@ mod tests {
     #[test]
     fn lists_go_on_after_folders_and_after_objects_of_the_same_name() {
         let start = |after: &str, column, descending| {
-            let start = Cursor { after: after.to_owned(), after_time: None };
+            let start = Cursor { after: after.to_owned(), ..Cursor::default() };
             start_of(&PrefixListing { prefix: "p/", column, descending, start, ..PrefixListing::default() }).0
         };
         assert_eq!(start("", Column::Name, false), "");
@@ -313,8 +332,12 @@ mod tests {
 
     #[test]
     fn cursors_survive_the_way_to_the_client_and_back() {
-        let cursor =
-            Cursor { after: "a/b:c".to_owned(), after_time: Some("2026-01-31T12:00:00.000Z".to_owned()) };
+        let version = ("2026-01-31T12:00:00.000001Z".to_owned(), "version".to_owned());
+        let cursor = Cursor {
+            after: "a/b:c".to_owned(),
+            after_time: Some("2026-01-31T12:00:00.000Z".to_owned()),
+            after_version: Some(version),
+        };
         let token = encode_cursor(&cursor, Column::CreatedAt, true);
         assert_eq!(decode_cursor(&token).unwrap(), (cursor, Column::CreatedAt, true));
         let upstreams = STANDARD.encode("l:name\no:asc");

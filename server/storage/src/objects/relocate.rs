@@ -10,7 +10,8 @@ use crate::row::{self, optional, text, times};
 use crate::upload::DEFAULT_TYPE;
 use crate::{Error, Storage, buckets, coding, key};
 
-use super::{NewRow, conflict, discard, discard_after};
+use super::versions::{self, IS_CURRENT, IS_NAMED, VersionId};
+use super::{LOCK, NewRow, Written, conflict, discard, discard_after};
 
 /// Where an object is, and where it is to be.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +34,10 @@ pub(crate) async fn move_object(storage: &Storage, caller: &Caller, route: Route
     for _ in 0..ATTEMPTS {
         let version = Uuid::new_v4();
         let update = route.update(caller, version, None).rollback();
-        let (id, original, metadata) = moved_object(caller, storage.database().run(&update).await)?;
+        let (id, original, metadata) = match moved_object(caller, storage.database().run(&update).await) {
+            Err(error) if is_versioned(&error) => return move_version(storage, caller, route, None).await,
+            moved => moved?,
+        };
         if route.source.0 != route.target.0 {
             admit(storage, route.target, original, &metadata).await?;
         }
@@ -57,13 +61,20 @@ pub(crate) async fn move_object(storage: &Storage, caller: &Caller, route: Route
     Err(Error::NoSuchKey)
 }
 
+/// Reports whether a move was refused because one of the buckets keeps versions.
+fn is_versioned(error: &Error) -> bool {
+    matches!(error, Error::Database(error) if versions::is_versioned(error))
+}
+
 impl Route<'_> {
     /// Returns the transaction that moves the row of the object, whose version has to be `original` if it is known, and
     /// that returns the object's id, the version that it had, and its metadata.
     fn update<'a>(&'a self, caller: &'a Caller, version: Uuid, original: Option<Uuid>) -> Transaction<'a> {
         let owner = caller.subject();
         caller.transaction("storage.object.move").statement(
-            "with original as (select id, version from storage.objects where bucket_id = $1 and name = $2 \
+            "with original as (select id, version from storage.objects \
+               where bucket_id = $1 and name collate \"C\" = $2 and archived_at is null and not is_delete_marker \
+               and (select storage.refuse_versioned($1)) and (select storage.refuse_versioned($3)) \
                and ($8::text is null or version = $8)) \
              update storage.objects o set bucket_id = $3, name = $4, version = $7, \
                owner = coalesce($5::uuid, o.owner), owner_id = coalesce($6, o.owner_id) \
@@ -80,6 +91,93 @@ impl Route<'_> {
                 original.and_then(|original| row::display(original.hyphenated())),
             ],
         )
+    }
+}
+
+/// Moves a version of an object where a bucket keeps versions, as `caller`, and returns the id of the object that it becomes
+/// the current version of. The current version leaves a delete marker behind; another one is removed, and replaces the
+/// target's object.
+///
+/// Errors: as [`move_object`].
+pub(crate) async fn move_version(
+    storage: &Storage,
+    caller: &Caller,
+    route: Route<'_>,
+    id: Option<VersionId>,
+) -> Result<Uuid, Error> {
+    const OPERATION: &str = "storage.object.move";
+    key::check_key(route.target.1)?;
+    let version = Uuid::new_v4();
+    let trial = route.trial(caller, version, id);
+    let answer = storage.database().run(&trial).await.map_err(|error| conflict(caller.refusal(error)))?;
+    let row = answer.row().ok_or(Error::NoSuchKey)?;
+    let (object, original) = row::uuid(row, 0).zip(row::uuid(row, 1)).ok_or(Error::NoSuchKey)?;
+    let (metadata, user_metadata, is_current) =
+        (document(row, 2), document(row, 3), row.get(4) == Some(b"t"));
+    if route.source.0 != route.target.0 {
+        admit(storage, route.target, original, &metadata).await?;
+    }
+    if is_current && route.source == route.target {
+        return Ok(object);
+    }
+    storage.backend().copy(original, version).await?;
+    let moved = NewRow {
+        bucket: route.target.0,
+        key: route.target.1,
+        owner: caller.subject(),
+        version,
+        metadata: &metadata,
+        user_metadata: &user_metadata,
+        replaces: !is_current,
+    };
+    let mut names = [route.source, route.target];
+    names.sort_unstable();
+    let mut transaction = caller.service_transaction(OPERATION);
+    for (bucket, key) in names {
+        transaction = transaction.statement(LOCK, vec![text(bucket), text(key)]);
+    }
+    let transaction = versions::leave(transaction, caller, route.source, original, is_current);
+    let written = moved.write(storage, transaction).await.map_err(|error| match error {
+        Error::KeyAlreadyExists => Error::ResourceAlreadyExists,
+        error => error,
+    })?;
+    let (bucket, key) = route.source;
+    let sql = "select from storage.objects where bucket_id = $1 and name collate \"C\" = $2 and version = $3";
+    let named = vec![text(bucket), text(key), row::display(original.hyphenated())];
+    if storage.look_up(sql, named).await?.row().is_none() {
+        discard(storage, &[original]).await;
+    }
+    Ok(written.id)
+}
+
+impl Route<'_> {
+    /// Returns the transaction that finds out whether `caller` may move the version with this `id`, the current one if it
+    /// is `None`, and returns its id, its version, its metadata, and whether it is the current one. The row that is tried
+    /// collides with no other.
+    fn trial<'a>(&'a self, caller: &'a Caller, version: Uuid, id: Option<VersionId>) -> Transaction<'a> {
+        let owner = caller.subject();
+        let named = id.map_or(IS_CURRENT, |_| IS_NAMED);
+        let sql = format!(
+            "with original as (select o.* from storage.objects o where o.bucket_id = $1 \
+               and o.name collate \"C\" = $2 and not o.is_delete_marker and ($3::text is null or true) and {named}) \
+             update storage.objects o set bucket_id = $4, name = $5, version = $6, \
+               owner = coalesce($7::uuid, o.owner), owner_id = coalesce($8, o.owner_id), \
+               archived_at = now(), is_versioned = true \
+             from original p where o.id = p.id \
+             returning p.id, p.version, coalesce(p.metadata, '{{}}'), coalesce(p.user_metadata, '{{}}'), \
+               p.archived_at is null"
+        );
+        let parameters = vec![
+            text(self.source.0),
+            text(self.source.1),
+            id.and_then(row::display),
+            text(self.target.0),
+            text(self.target.1),
+            row::display(version.hyphenated()),
+            optional(owner_uuid(owner)),
+            optional(owner),
+        ];
+        caller.transaction("storage.object.move").statement(sql, parameters).rollback()
     }
 }
 
@@ -128,6 +226,8 @@ async fn admit(
 /// The differences between a copy and its original.
 #[derive(Debug, Default)]
 pub(crate) struct CopyOptions<'a> {
+    /// The version that is copied; `None` for the current one.
+    pub(crate) version: Option<VersionId>,
     /// Whether an object of the target's name is replaced.
     pub(crate) replaces: bool,
     /// What replaces the original's metadata; `None` keeps all of it.
@@ -153,7 +253,8 @@ impl CopyChanges<'_> {
     }
 }
 
-/// Copies an object as `caller`, who becomes the copy's owner, and returns the copy's row as a JSON document.
+/// Copies an object as `caller`, who becomes the copy's owner. Returns the copy's row as a JSON document, and what was
+/// written.
 ///
 /// Errors: as [`move_object`], but [`Error::KeyAlreadyExists`].
 pub(crate) async fn copy_object(
@@ -162,11 +263,14 @@ pub(crate) async fn copy_object(
     Route { source, target }: Route<'_>,
     options: CopyOptions<'_>,
     operation: &'static str,
-) -> Result<String, Error> {
+) -> Result<(String, Written), Error> {
     key::check_key(target.1)?;
-    let sql = "select version, coalesce(metadata, '{}'), coalesce(user_metadata, '{}') from storage.objects \
-         where bucket_id = $1 and name = $2";
-    let answer = storage.look_up_as(caller, operation, sql, vec![text(source.0), text(source.1)]).await?;
+    let (condition, parameters) = super::selection(source, options.version);
+    let sql = format!(
+        "select o.version, coalesce(o.metadata, '{{}}'), coalesce(o.user_metadata, '{{}}') from storage.objects o \
+         where o.bucket_id = $1 and o.name collate \"C\" = $2 and not o.is_delete_marker and {condition}"
+    );
+    let answer = storage.look_up_as(caller, operation, sql, parameters).await?;
     let row = answer.row().ok_or(Error::NoSuchKey)?;
     let original = row::uuid(row, 0).ok_or(Error::NoSuchKey)?;
     let mut metadata = document(row, 1);
@@ -209,8 +313,8 @@ pub(crate) async fn copy_object(
     };
     copy.rehearse(storage, caller, operation).await?;
     storage.backend().copy(original, version).await?;
-    let id = copy.write(storage, caller.service_transaction(operation)).await?;
-    document_of(storage, id).await
+    let written = copy.write(storage, caller.service_transaction(operation)).await?;
+    Ok((document_of(storage, written.id).await?, written))
 }
 
 /// Returns the row of the object with this `id` as a JSON document.

@@ -1,15 +1,16 @@
 //! Operations on buckets.
 
-use poem::http::HeaderValue;
 use poem::http::header::LOCATION;
+use poem::http::{HeaderValue, StatusCode};
 use s3s::dto::*;
 use s3s::{S3Response, S3Result};
 use serde::Deserialize;
 use time::OffsetDateTime;
 
+use super::error::{not_implemented, refusal};
 use super::request::Call;
 use super::signature::encode_key;
-use crate::buckets::{self, Limits, Listing, NewBucket};
+use crate::buckets::{self, Changes, Limits, Listing, NewBucket, Versioning};
 use crate::{Error, Storage};
 
 /// A bucket as the list of buckets has it.
@@ -64,6 +65,7 @@ pub(super) async fn create(
         id: &input.bucket,
         name: &input.bucket,
         is_public: call.header("x-amz-acl") == Some("public-read"),
+        versioning: Versioning::default(),
         limits: Limits::default(),
     };
     buckets::create(storage, &call.caller, &new, "storage.s3.bucket.create").await?;
@@ -103,16 +105,50 @@ pub(super) async fn location(
     Ok(S3Response::new(GetBucketLocationOutput { location_constraint: Some(region) }))
 }
 
-/// Answers that versioning is suspended, which is S3's term for objects with one version.
+/// Answers whether the bucket keeps versions. As upstream, one that never has is said to be suspended.
 pub(super) async fn versioning(
     storage: &Storage,
     call: &Call,
     input: GetBucketVersioningInput,
 ) -> S3Result<S3Response<GetBucketVersioningOutput>> {
-    buckets::get(storage, &call.caller, &input.bucket, "storage.s3.bucket.get_versioning").await?;
-    let status = BucketVersioningStatus::from_static(BucketVersioningStatus::SUSPENDED);
+    let operation = "storage.s3.bucket.get_versioning";
+    let status = match buckets::status(storage, &call.caller, &input.bucket, operation).await? {
+        Versioning::Enabled => BucketVersioningStatus::ENABLED,
+        Versioning::Disabled | Versioning::Suspended => BucketVersioningStatus::SUSPENDED,
+    };
     Ok(S3Response::new(GetBucketVersioningOutput {
-        status: Some(status),
+        status: Some(BucketVersioningStatus::from_static(status)),
         ..GetBucketVersioningOutput::default()
     }))
+}
+
+/// Lets the bucket keep versions, or no longer.
+pub(super) async fn set_versioning(
+    storage: &Storage,
+    call: &Call,
+    input: PutBucketVersioningInput,
+) -> S3Result<S3Response<PutBucketVersioningOutput>> {
+    const OPERATION: &str = "storage.s3.bucket.put_versioning";
+    let wanted = input.versioning_configuration;
+    if wanted.mfa_delete.is_some_and(|delete| delete.as_str() == MFADelete::ENABLED) {
+        return Err(not_implemented("MfaDelete"));
+    }
+    let versioning = match wanted.status.as_ref().map(BucketVersioningStatus::as_str) {
+        Some(BucketVersioningStatus::ENABLED) => Versioning::Enabled,
+        Some(BucketVersioningStatus::SUSPENDED) => Versioning::Suspended,
+        _ => {
+            return Err(refusal(
+                StatusCode::BAD_REQUEST,
+                "MalformedXML",
+                "The status is Enabled or Suspended",
+            ));
+        }
+    };
+    let changes = Changes { versioning: Some(versioning), ..Changes::default() };
+    match buckets::update(storage, &call.caller, &input.bucket, &changes, OPERATION).await {
+        // What never was kept is said to be suspended, and stays so.
+        Err(Error::InvalidValue(_)) if versioning == Versioning::Suspended => {}
+        changed => changed?,
+    }
+    Ok(S3Response::new(PutBucketVersioningOutput::default()))
 }

@@ -8,32 +8,45 @@ use s3s::dto::*;
 use s3s::{S3Error, S3Response, S3Result};
 use serde_json::Value;
 
-use super::error::{invalid, not_implemented, precondition_failed};
+use super::error::{invalid, precondition_failed};
 use super::multipart as parts;
-use super::objects::{etag, find, user_metadata};
+use super::objects::{etag, find, user_metadata, version_id};
 use super::request::Call;
 use crate::api::range;
 use crate::objects::Object;
 use crate::objects::relocate::{self, CopyChanges, CopyOptions, Route};
+use crate::objects::versions::VersionId;
 use crate::{Error, Storage, buckets, coding, upload};
 
 const SOURCE: &str = "x-amz-copy-source";
 const CONDITION_PREFIX: &str = "x-amz-copy-source-";
 const SOURCE_RANGE: &str = "x-amz-copy-source-range";
 
-/// Returns the bucket and the key that are copied from: `bucket/key`, encoded, with or without a slash before it.
-fn source(call: &Call) -> Result<(String, String), S3Error> {
+/// What is copied: the bucket, the key, and the version if one is named.
+struct Source {
+    bucket: String,
+    key: String,
+    version: Option<VersionId>,
+}
+
+/// Returns what is copied: `bucket/key`, encoded, with or without a slash before it, and perhaps the id of a version.
+fn source(call: &Call) -> Result<Source, S3Error> {
     let header = call.header(SOURCE).unwrap_or_default();
     let (path, query) = header.split_once('?').map_or((header, None), |(path, query)| (path, Some(query)));
-    if query.is_some_and(|query| !matches!(query, "" | "versionId=null")) {
-        return Err(not_implemented("versionId"));
-    }
+    let version = match query.filter(|query| !query.is_empty()).map(|query| query.strip_prefix("versionId="))
+    {
+        None => None,
+        Some(Some(version)) => version_id(version)?,
+        Some(None) => {
+            return Err(invalid("The query of the copy source names something else than a version"));
+        }
+    };
     let decoded = percent_decode_str(path).decode_utf8().map_err(|_| Error::InvalidKey(path.to_owned()))?;
     let (bucket, key) = decoded.trim_start_matches('/').split_once('/').unwrap_or((&decoded, ""));
     if key.is_empty() {
         return Err(invalid("Copy Source must mention the source bucket and key: sourcebucket/sourcekey"));
     }
-    Ok((bucket.to_owned(), key.to_owned()))
+    Ok(Source { bucket: bucket.to_owned(), key: key.to_owned(), version })
 }
 
 /// Checks the conditions that a copy makes of its source.
@@ -60,9 +73,10 @@ pub(super) async fn object(
     input: CopyObjectInput,
 ) -> S3Result<S3Response<CopyObjectOutput>> {
     const OPERATION: &str = "storage.s3.object.copy";
-    let source = source(call)?;
-    let source = (&*source.0, &*source.1);
-    check(call, &*find(storage, call, source, OPERATION).await?)?;
+    let Source { bucket, key, version } = source(call)?;
+    let source = (&*bucket, &*key);
+    let original = find(storage, call, source, version, OPERATION).await?;
+    check(call, &original)?;
     let content_encoding = call.header("content-encoding").and_then(coding::stored);
     let changes = match call.header("x-amz-metadata-directive") {
         None | Some("COPY") => None,
@@ -77,8 +91,8 @@ pub(super) async fn object(
     };
     let route = Route { source, target: (&input.bucket, &input.key) };
     buckets::find(storage, &input.bucket).await?;
-    let options = CopyOptions { replaces: true, changes };
-    let row = relocate::copy_object(storage, &call.caller, route, options, OPERATION).await?;
+    let options = CopyOptions { version, replaces: true, changes };
+    let (row, written) = relocate::copy_object(storage, &call.caller, route, options, OPERATION).await?;
     let row: Value = serde_json::from_str(&row).map_err(|error| Error::Backend(error.to_string()))?;
     let metadata = &row["metadata"];
     let modified = metadata["lastModified"].as_str();
@@ -87,7 +101,12 @@ pub(super) async fn object(
         last_modified: modified.and_then(|time| Timestamp::parse(TimestampFormat::DateTime, time).ok()),
         ..CopyObjectResult::default()
     };
-    Ok(S3Response::new(CopyObjectOutput { copy_object_result: Some(result), ..CopyObjectOutput::default() }))
+    Ok(S3Response::new(CopyObjectOutput {
+        copy_object_result: Some(result),
+        copy_source_version_id: version.map(|_| original.version_id().to_string()),
+        version_id: written.version.map(|version| version.to_string()),
+        ..CopyObjectOutput::default()
+    }))
 }
 
 pub(super) async fn part(
@@ -97,7 +116,7 @@ pub(super) async fn part(
 ) -> S3Result<S3Response<UploadPartCopyOutput>> {
     const OPERATION: &str = "storage.s3.upload.part_copy";
     let source = source(call)?;
-    let object = find(storage, call, (&source.0, &source.1), OPERATION).await?;
+    let object = find(storage, call, (&source.bucket, &source.key), source.version, OPERATION).await?;
     check(call, &object)?;
     let range = match call.headers.get(SOURCE_RANGE) {
         Some(requested) => range_within(requested.to_str().unwrap_or_default(), object.size)?,
@@ -124,6 +143,7 @@ pub(super) async fn part(
     };
     Ok(S3Response::new(UploadPartCopyOutput {
         copy_part_result: Some(result),
+        copy_source_version_id: source.version.map(|_| object.version_id().to_string()),
         ..UploadPartCopyOutput::default()
     }))
 }

@@ -22,6 +22,7 @@ use time::format_description::well_known::Iso8601;
 use super::credentials::{caller, mismatch, signing_key};
 use super::error::{XML, invalid, refusal};
 use super::objects::METADATA_PREFIX;
+use super::objects::VERSION_ID;
 use super::request::{self, Target};
 use super::signature::{
     ALGORITHM, Credential, denied, encode_key, expired, malformed, parse_query, unsupported,
@@ -190,8 +191,12 @@ async fn receive(
             false => Error::EntityTooLarge.into(),
         });
     }
-    target.complete(storage, &signed.caller, &about, &stored).await?;
-    Ok(form_answer(fields, &target, &stored))
+    let written = target.complete(storage, &signed.caller, &about, &stored).await?;
+    let mut answer = form_answer(fields, &target, &stored);
+    if let Some(version) = written.version {
+        response::insert(answer.headers_mut(), VERSION_ID, &version.to_string());
+    }
+    Ok(answer)
 }
 
 /// Returns the answer that the form asks for.

@@ -1,18 +1,21 @@
 //! Lists of objects.
 
 use s3s::dto::*;
-use s3s::{S3Response, S3Result};
+use s3s::{S3Error, S3Response, S3Result};
 use serde_json::Value;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use uuid::Uuid;
 
-use super::objects::etag;
+use super::objects::{etag, version_id};
 use super::request::Call;
 use super::signature::encode_key;
 use crate::objects::list::{self, Column, Cursor, MAX_KEYS, Page, PrefixListing};
+use crate::objects::list_versions::{Filter, Inclusion};
+use crate::objects::versions::{self, VersionId};
 use crate::{Storage, buckets};
 
 const OPERATION: &str = "storage.s3.object.list";
-/// What S3 calls the version of an object that has only one.
-const ONLY_VERSION: &str = "null";
 
 /// What a request for either list asks for.
 struct ListRequest<'a> {
@@ -20,7 +23,8 @@ struct ListRequest<'a> {
     prefix: &'a str,
     delimiter: Option<&'a str>,
     limit: u64,
-    after: String,
+    start: Cursor,
+    filter: Filter,
 }
 
 async fn page(storage: &Storage, call: &Call, request: &ListRequest<'_>) -> S3Result<Page> {
@@ -32,7 +36,8 @@ async fn page(storage: &Storage, call: &Call, request: &ListRequest<'_>) -> S3Re
         prefix: request.prefix,
         delimiter: request.delimiter.filter(|delimiter| !delimiter.is_empty()),
         limit: request.limit,
-        start: Cursor { after: request.after.clone(), after_time: None },
+        start: request.start.clone(),
+        filter: request.filter,
         ..PrefixListing::default()
     };
     Ok(list::page(storage, &call.caller, request.bucket, &listing, OPERATION).await?)
@@ -69,18 +74,38 @@ fn object(key: String, entry: &Value) -> Object {
     }
 }
 
-/// Returns the one version of an object.
+/// Returns the id of the version that an entry is about, and whether it is the current one.
+fn version_of(entry: &Value) -> (Option<String>, Option<bool>) {
+    let version = entry["version"].as_str().and_then(|version| Uuid::try_parse(version).ok());
+    let is_versioned = entry["is_versioned"].as_bool().unwrap_or_default();
+    let id = VersionId::of(version.unwrap_or_default(), is_versioned);
+    (Some(id.to_string()), Some(entry["archived_at"].is_null()))
+}
+
 fn version(key: String, entry: &Value) -> ObjectVersion {
     let Object { key, e_tag, size, last_modified, .. } = object(key, entry);
+    let (version_id, is_latest) = version_of(entry);
     ObjectVersion {
         key,
         e_tag,
         size,
         last_modified,
-        version_id: Some(ONLY_VERSION.to_owned()),
-        is_latest: Some(true),
+        version_id,
+        is_latest,
         storage_class: Some(ObjectVersionStorageClass::from_static(ObjectVersionStorageClass::STANDARD)),
         ..ObjectVersion::default()
+    }
+}
+
+fn delete_marker(key: String, entry: &Value) -> DeleteMarkerEntry {
+    let (version_id, is_latest) = version_of(entry);
+    let created = entry["created_at"].as_str();
+    DeleteMarkerEntry {
+        key: Some(key),
+        last_modified: created.and_then(|time| Timestamp::parse(TimestampFormat::DateTime, time).ok()),
+        version_id,
+        is_latest,
+        ..DeleteMarkerEntry::default()
     }
 }
 
@@ -105,7 +130,15 @@ pub(super) async fn objects_v2(
     let prefix = input.prefix.clone().unwrap_or_default();
     let limit = limit(input.max_keys);
     let delimiter = input.delimiter.as_deref();
-    let request = ListRequest { bucket: &input.bucket, prefix: &prefix, delimiter, limit, after };
+    let start = Cursor { after, ..Cursor::default() };
+    let request = ListRequest {
+        bucket: &input.bucket,
+        prefix: &prefix,
+        delimiter,
+        limit,
+        start,
+        filter: Filter::default(),
+    };
     let page = page(storage, call, &request).await?;
     let is_encoded = is_url(input.encoding_type.as_ref());
     let (contents, common_prefixes) = entries(&page, is_encoded, object);
@@ -137,7 +170,15 @@ pub(super) async fn objects(
     let limit = limit(input.max_keys);
     let after = input.marker.clone().unwrap_or_default();
     let delimiter = input.delimiter.as_deref();
-    let request = ListRequest { bucket: &input.bucket, prefix: &prefix, delimiter, limit, after };
+    let start = Cursor { after, ..Cursor::default() };
+    let request = ListRequest {
+        bucket: &input.bucket,
+        prefix: &prefix,
+        delimiter,
+        limit,
+        start,
+        filter: Filter::default(),
+    };
     let page = page(storage, call, &request).await?;
     let is_encoded = is_url(input.encoding_type.as_ref());
     let (contents, common_prefixes) = entries(&page, is_encoded, object);
@@ -159,37 +200,84 @@ pub(super) async fn objects(
     Ok(S3Response::new(output))
 }
 
-/// Lists the versions of objects: each has one. Clients ask for them to remove everything from a bucket.
+/// Returns where a list of versions goes on: behind a version of the key, or behind the key.
+///
+/// A marker of a page tells when its version was made, so that the list goes on there although the version has been
+/// removed.
+///
+/// Errors: `InvalidArgument`.
+async fn start_of_versions(
+    storage: &Storage,
+    call: &Call,
+    input: &ListObjectVersionsInput,
+) -> Result<Cursor, S3Error> {
+    let after = input.key_marker.clone().unwrap_or_default();
+    let cursor = Cursor { after, ..Cursor::default() };
+    let marker = match input.version_id_marker.as_deref() {
+        None | Some("") => return Ok(cursor),
+        Some(_) if cursor.after.is_empty() => {
+            let message = "A version-id marker cannot be specified without a key marker.";
+            return Err(s3s::s3_error!(InvalidArgument, "{message}"));
+        }
+        Some(marker) => marker,
+    };
+    let after_version = match marker.split_once('.') {
+        Some((version, creation)) => {
+            version_id(version)?;
+            OffsetDateTime::parse(creation, &Rfc3339)
+                .map_err(|_| s3s::s3_error!(InvalidArgument, "Invalid version id specified"))?;
+            Some((creation.to_owned(), version.to_owned()))
+        }
+        None => match version_id(marker)? {
+            Some(version) => {
+                let name = (&*input.bucket, &*cursor.after);
+                versions::place(storage, &call.caller, name, version, OPERATION).await?
+            }
+            None => None,
+        },
+    };
+    Ok(Cursor { after_version, ..cursor })
+}
+
+/// Lists the versions of objects and their delete markers.
 pub(super) async fn versions(
     storage: &Storage,
     call: &Call,
     input: ListObjectVersionsInput,
 ) -> S3Result<S3Response<ListObjectVersionsOutput>> {
-    let after = input.key_marker.clone().unwrap_or_default();
-    match input.version_id_marker.as_deref() {
-        None | Some("") => {}
-        Some(_) if after.is_empty() => {
-            let message = "A version-id marker cannot be specified without a key marker.";
-            return Err(s3s::s3_error!(InvalidArgument, "{message}"));
-        }
-        Some(ONLY_VERSION) => {}
-        Some(_) => return Err(s3s::s3_error!(InvalidArgument, "Invalid version id specified")),
-    }
     let prefix = input.prefix.clone().unwrap_or_default();
     let limit = limit(input.max_keys);
-    let delimiter = input.delimiter.as_deref();
-    let request = ListRequest { bucket: &input.bucket, prefix: &prefix, delimiter, limit, after };
-    let page = page(storage, call, &request).await?;
+    let request = ListRequest {
+        bucket: &input.bucket,
+        prefix: &prefix,
+        delimiter: input.delimiter.as_deref(),
+        limit,
+        start: start_of_versions(storage, call, &input).await?,
+        filter: Filter {
+            noncurrent: Inclusion::Include,
+            delete_markers: Inclusion::Include,
+            ..Filter::default()
+        },
+    };
+    let mut page = page(storage, call, &request).await?;
     let is_encoded = is_url(input.encoding_type.as_ref());
-    let (versions, common_prefixes) = entries(&page, is_encoded, version);
     let encoded = |text: String| if is_encoded { encode_key(&text) } else { text };
-    let ends_with_object = page.entries.last().is_some_and(|entry| !entry["id"].is_null());
-    let is_truncated = page.next.is_some();
+    let is_marker = |entry: &Value| entry["is_delete_marker"].as_bool() == Some(true);
+    let markers: Vec<Value>;
+    (markers, page.entries) = page.entries.into_iter().partition(is_marker);
+    let (versions, common_prefixes) = entries(&page, is_encoded, version);
+    let (is_truncated, next) = (page.next.is_some(), page.next.unwrap_or_default());
+    let next_version = next.after_version.map(|(creation, version)| format!("{version}.{creation}"));
+    let markers = markers.iter().map(|entry| {
+        let key = entry["name"].as_str().unwrap_or_default().to_owned();
+        delete_marker(encoded(key), entry)
+    });
     let output = ListObjectVersionsOutput {
         is_truncated: Some(is_truncated),
-        next_key_marker: page.next.map(|next| encoded(next.after)),
-        next_version_id_marker: (is_truncated && ends_with_object).then(|| ONLY_VERSION.to_owned()),
+        next_key_marker: is_truncated.then(|| encoded(next.after)),
+        next_version_id_marker: next_version,
         max_keys: i32::try_from(limit).ok(),
+        delete_markers: Some(markers.collect()),
         versions: Some(versions),
         common_prefixes: Some(common_prefixes),
         name: Some(input.bucket),

@@ -221,12 +221,14 @@ pub(super) async fn complete(
         objects::discard(storage, &[whole.version]).await;
         return Err(invalid("The parts do not have the size of x-amz-mp-object-size"));
     }
-    multipart::complete(storage, &call.caller, &upload, &target, &whole).await.map_err(conditional_error)?;
+    let completed = multipart::complete(storage, &call.caller, &upload, &target, &whole);
+    let written = completed.await.map_err(conditional_error)?;
     let output = CompleteMultipartUploadOutput {
         location: Some(format!("{}/{}", input.bucket, input.key)),
         bucket: Some(input.bucket),
         key: Some(input.key),
         e_tag: Some(ETag::Strong(whole.md5)),
+        version_id: written.version.map(|version| version.to_string()),
         ..CompleteMultipartUploadOutput::default()
     };
     Ok(S3Response::new(output))

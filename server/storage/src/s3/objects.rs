@@ -1,6 +1,6 @@
 //! Operations on single objects, and the removal of many.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
@@ -16,10 +16,12 @@ use s3s::dto::*;
 use s3s::{S3Error, S3Response, S3Result};
 use serde_json::{Map, Value};
 
-use super::error::{not_implemented, precondition_failed};
+use super::error::{XML, not_implemented, precondition_failed, refusal};
 use super::request::Call;
 use crate::api::{range, response};
-use crate::objects::{self, Object, remove};
+use crate::objects::remove;
+use crate::objects::versions::{self, Removed, VersionId};
+use crate::objects::{self, Object};
 use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, FOLDER_MARKER, Target};
 use crate::{Error, Storage, buckets, coding, mime};
 
@@ -27,6 +29,8 @@ use crate::{Error, Storage, buckets, coding, mime};
 const MAX_REMOVED: usize = 1000;
 pub(super) const METADATA_PREFIX: &str = "x-amz-meta-";
 const MISSING_METADATA: HeaderName = HeaderName::from_static("x-amz-missing-meta");
+pub(super) const VERSION_ID: HeaderName = HeaderName::from_static("x-amz-version-id");
+const DELETE_MARKER: HeaderName = HeaderName::from_static("x-amz-delete-marker");
 
 /// Returns the tag of an object in the form of `s3s`. The row may have it with or without quotes.
 pub(super) fn etag(stored: &str) -> ETag {
@@ -98,27 +102,59 @@ pub(super) async fn put(
         .receive(storage, &call.caller, &bucket, &about, call.length, chunks)
         .await
         .map_err(conditional_error)?;
-    target.complete(storage, &call.caller, &about, &stored).await.map_err(conditional_error)?;
-    let tag = Some(ETag::Strong(stored.md5));
-    Ok(S3Response::new(PutObjectOutput { e_tag: tag, ..PutObjectOutput::default() }))
+    let written = target.complete(storage, &call.caller, &about, &stored).await.map_err(conditional_error)?;
+    Ok(S3Response::new(PutObjectOutput {
+        e_tag: Some(ETag::Strong(stored.md5)),
+        version_id: written.version.map(|version| version.to_string()),
+        ..PutObjectOutput::default()
+    }))
 }
 
-/// Finds an object that the caller may read.
+/// Reads the id of a version; an empty one is none.
 ///
-/// Errors: [`Error::NoSuchKey`], [`Error::NoSuchBucket`].
+/// Errors: `InvalidArgument` for one that no version can have.
+pub(super) fn version_id(id: &str) -> Result<Option<VersionId>, S3Error> {
+    let id = Some(id).filter(|id| !id.is_empty()).map(VersionId::parse).transpose();
+    id.map_err(|_| s3s::s3_error!(InvalidArgument, "Invalid version id specified"))
+}
+
+/// Finds an object that the caller may read, in its current version unless one is named.
+///
+/// Errors: [`Error::NoSuchKey`], [`Error::NoSuchBucket`], `NoSuchVersion`, `MethodNotAllowed` for a delete marker.
 pub(super) async fn find(
     storage: &Storage,
     call: &Call,
     (bucket, key): (&str, &str),
+    version: Option<VersionId>,
     operation: &'static str,
-) -> Result<Arc<Object>, Error> {
-    match objects::find_visible(storage, &call.caller, (bucket, key), operation).await {
+) -> Result<Arc<Object>, S3Error> {
+    match objects::find_visible(storage, &call.caller, (bucket, key), version, operation).await {
         Err(Error::NoSuchKey) => {
             buckets::find(storage, bucket).await?;
-            Err(Error::NoSuchKey)
+            Err(if version.is_some() { no_such_version() } else { Error::NoSuchKey.into() })
         }
-        found => found,
+        Err(Error::MethodNotAllowed) => Err(is_delete_marker(Error::MethodNotAllowed.into(), version)),
+        found => Ok(found?),
     }
+}
+
+/// Returns the refusal of a request that names a version which an object does not have.
+fn no_such_version() -> S3Error {
+    let words = "The specified version does not exist.";
+    refusal(StatusCode::NOT_FOUND, "NoSuchVersion", words)
+}
+
+/// Adds to a refusal that what it is about is a delete marker.
+fn is_delete_marker(mut error: S3Error, version: Option<VersionId>) -> S3Error {
+    let mut headers = HeaderMap::new();
+    headers.insert(DELETE_MARKER, HeaderValue::from_static("true"));
+    if let Some(version) = version {
+        response::insert(&mut headers, VERSION_ID, &version.to_string());
+    }
+    // `s3s` sends these in place of its own.
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(XML));
+    error.set_headers(headers);
+    error
 }
 
 /// An answer about an object: all of it, or the requested part.
@@ -144,6 +180,14 @@ impl ObjectAnswer {
         }
         let (status, part) = response::select(&mut headers, &call.headers, object)?;
         Ok(Self { status, headers, part })
+    }
+
+    /// Adds the id of the object's version, if one was asked for or the object is one of several.
+    fn with_version(mut self, object: &Object, asked: Option<VersionId>) -> Self {
+        if object.is_versioned || asked.is_some() {
+            response::insert(&mut self.headers, VERSION_ID, &object.version_id().to_string());
+        }
+        self
     }
 }
 
@@ -184,10 +228,11 @@ pub(super) async fn get(
     call: &Call,
     input: GetObjectInput,
 ) -> S3Result<S3Response<GetObjectOutput>> {
+    let version = version_id(input.version_id.as_deref().unwrap_or_default())?;
     let name = (&*input.bucket, &*input.key);
-    let (found, body) = match read(storage, call, name).await {
+    let (found, body) = match read(storage, call, name, version).await {
         // The object may have been replaced, and its old bytes removed, since its row was read.
-        Err(error) if error.code().as_str() == "NoSuchKey" => read(storage, call, name).await?,
+        Err(error) if error.code().as_str() == "NoSuchKey" => read(storage, call, name, version).await?,
         read => read?,
     };
     let ObjectAnswer { status, mut headers, part: _ } = found;
@@ -218,9 +263,10 @@ async fn read(
     storage: &Storage,
     call: &Call,
     name: (&str, &str),
+    version: Option<VersionId>,
 ) -> Result<(ObjectAnswer, Option<StreamingBlob>), S3Error> {
-    let object = find(storage, call, name, "storage.s3.object.get").await?;
-    let found = ObjectAnswer::of(call, &object)?;
+    let object = find(storage, call, name, version, "storage.s3.object.get").await?;
+    let found = ObjectAnswer::of(call, &object)?.with_version(&object, version);
     if found.part.is_empty() {
         return Ok((found, None));
     }
@@ -234,8 +280,11 @@ pub(super) async fn head(
     call: &Call,
     input: HeadObjectInput,
 ) -> S3Result<S3Response<HeadObjectOutput>> {
-    let object = find(storage, call, (&input.bucket, &input.key), "storage.s3.object.info").await?;
-    let ObjectAnswer { status, headers, part: _ } = ObjectAnswer::of(call, &object)?;
+    let version = version_id(input.version_id.as_deref().unwrap_or_default())?;
+    let name = (&*input.bucket, &*input.key);
+    let object = find(storage, call, name, version, "storage.s3.object.info").await?;
+    let found = ObjectAnswer::of(call, &object)?.with_version(&object, version);
+    let ObjectAnswer { status, headers, part: _ } = found;
     Ok(answer(HeadObjectOutput::default(), status, headers))
 }
 
@@ -245,7 +294,9 @@ pub(super) async fn tagging(
     call: &Call,
     input: GetObjectTaggingInput,
 ) -> S3Result<S3Response<GetObjectTaggingOutput>> {
-    find(storage, call, (&input.bucket, &input.key), "storage.s3.object.get_tagging").await?;
+    let version = version_id(input.version_id.as_deref().unwrap_or_default())?;
+    let name = (&*input.bucket, &*input.key);
+    find(storage, call, name, version, "storage.s3.object.get_tagging").await?;
     Ok(S3Response::new(GetObjectTaggingOutput { tag_set: Vec::new(), version_id: None }))
 }
 
@@ -254,14 +305,27 @@ pub(super) async fn delete(
     call: &Call,
     input: DeleteObjectInput,
 ) -> S3Result<S3Response<DeleteObjectOutput>> {
+    const OPERATION: &str = "storage.s3.object.delete";
     let name = (&*input.bucket, &*input.key);
-    match remove::one(storage, &call.caller, name, "storage.s3.object.delete").await {
-        Ok(()) => {}
+    let version = version_id(input.version_id.as_deref().unwrap_or_default())?;
+    let removed = match version {
+        Some(version) => versions::remove(storage, &call.caller, name, version, OPERATION).await.map(Some),
+        None => remove::one(storage, &call.caller, name, OPERATION).await,
+    };
+    let removed = match removed {
+        Ok(removed) => removed,
         // A missing object is not an error: the request was to remove it.
-        Err(Error::NoSuchKey) => drop(buckets::find(storage, &input.bucket).await?),
+        Err(Error::NoSuchKey) => {
+            buckets::find(storage, &input.bucket).await?;
+            None
+        }
         Err(error) => return Err(error.into()),
-    }
-    Ok(S3Response::new(DeleteObjectOutput::default()))
+    };
+    Ok(S3Response::new(DeleteObjectOutput {
+        delete_marker: removed.as_ref().filter(|removed| removed.is_delete_marker).map(|_| true),
+        version_id: removed.and_then(|removed| removed.id).map(|id| id.to_string()),
+        ..DeleteObjectOutput::default()
+    }))
 }
 
 pub(super) async fn delete_many(
@@ -274,30 +338,32 @@ pub(super) async fn delete_many(
     if objects.len() > MAX_REMOVED {
         return Err(s3s::s3_error!(MalformedXML, "A request may remove at most {MAX_REMOVED} objects"));
     }
-    // Objects have one version, whose id S3 calls null: no other may be taken for it.
-    let is_current = |object: &&ObjectIdentifier| {
-        object.version_id.as_deref().is_none_or(|version| matches!(version, "" | "null"))
-    };
-    let keys: Vec<&str> = objects.iter().filter(is_current).map(|object| &*object.key).collect();
-    remove::many(storage, &call.caller, &input.bucket, &keys, OPERATION).await?;
+    let has_version =
+        |object: &ObjectIdentifier| object.version_id.as_deref().is_some_and(|id| !id.is_empty());
+    let keys: Vec<&str> =
+        objects.iter().filter(|object| !has_version(object)).map(|object| &*object.key).collect();
+    let markers = remove::many(storage, &call.caller, &input.bucket, &keys, OPERATION).await?;
+    let markers: HashMap<&str, &Removed> =
+        markers.iter().filter(|one| one.is_delete_marker).map(|one| (&*one.key, one)).collect();
     let kept: HashSet<String> = remove::existing(storage, &input.bucket, &keys).await?;
     if kept.is_empty() {
         buckets::find(storage, &input.bucket).await?;
     }
     let (mut deleted, mut errors) = (Vec::new(), Vec::new());
     for object in objects {
-        let refusal = match (is_current(&object), kept.contains(&object.key)) {
-            (false, _) => Some(("NotImplemented", "Objects have no versions")),
-            (true, true) => Some(("AccessDenied", "Access Denied")),
-            (true, false) => None,
+        let outcome = if has_version(object) {
+            delete_version(storage, call, &input.bucket, object, OPERATION).await
+        } else if kept.contains(&object.key) {
+            Err(Error::AccessDenied("Access Denied".to_owned()).into())
+        } else {
+            Ok(marked(&object.key, markers.get(&*object.key).copied()))
         };
-        let key = Some(object.key.clone());
-        match refusal {
-            None => deleted.push(DeletedObject { key, ..DeletedObject::default() }),
-            Some((code, message)) => errors.push(s3s::dto::Error {
-                key,
-                code: Some(code.to_owned()),
-                message: Some(message.to_owned()),
+        match outcome {
+            Ok(one) => deleted.push(one),
+            Err(error) => errors.push(s3s::dto::Error {
+                key: Some(object.key.clone()),
+                code: Some(error.code().as_str().to_owned()),
+                message: error.message().map(str::to_owned),
                 version_id: object.version_id.clone(),
             }),
         }
@@ -309,4 +375,39 @@ pub(super) async fn delete_many(
         ..DeleteObjectsOutput::default()
     };
     Ok(S3Response::new(output))
+}
+
+/// Returns the entry of an object that was removed, by a delete marker if there is one.
+fn marked(key: &str, marker: Option<&Removed>) -> DeletedObject {
+    DeletedObject {
+        key: Some(key.to_owned()),
+        delete_marker: marker.map(|_| true),
+        delete_marker_version_id: marker.and_then(|marker| marker.id).map(|id| id.to_string()),
+        ..DeletedObject::default()
+    }
+}
+
+/// Removes the version that an entry of a request to remove many names. One that does not exist counts as removed.
+async fn delete_version(
+    storage: &Storage,
+    call: &Call,
+    bucket: &str,
+    object: &ObjectIdentifier,
+    operation: &'static str,
+) -> Result<DeletedObject, S3Error> {
+    let Some(version) = version_id(object.version_id.as_deref().unwrap_or_default())? else {
+        return Ok(marked(&object.key, None));
+    };
+    let name = (bucket, &*object.key);
+    let removed = match versions::remove(storage, &call.caller, name, version, operation).await {
+        Err(Error::NoSuchKey) => None,
+        removed => Some(removed?),
+    };
+    let was_marker = removed.is_some_and(|removed| removed.is_delete_marker);
+    Ok(DeletedObject {
+        key: Some(object.key.clone()),
+        version_id: object.version_id.clone(),
+        delete_marker: was_marker.then_some(true),
+        delete_marker_version_id: object.version_id.clone().filter(|_| was_marker),
+    })
 }

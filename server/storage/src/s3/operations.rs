@@ -9,7 +9,7 @@ use s3s::validation::NameValidation;
 use s3s::{S3, S3Error, S3Request, S3Response, S3Result};
 
 use super::request::Call;
-use super::{buckets, copy, list, multipart, objects};
+use super::{buckets, copy, lifecycle, list, multipart, objects};
 use crate::Storage;
 
 /// Bytes of an XML document in a request: ten thousand parts with their checksums have room.
@@ -64,6 +64,12 @@ operations! {
     delete_bucket: DeleteBucketInput => DeleteBucketOutput = buckets::delete;
     get_bucket_location: GetBucketLocationInput => GetBucketLocationOutput = buckets::location;
     get_bucket_versioning: GetBucketVersioningInput => GetBucketVersioningOutput = buckets::versioning;
+    put_bucket_versioning: PutBucketVersioningInput => PutBucketVersioningOutput = buckets::set_versioning;
+    get_bucket_lifecycle_configuration: GetBucketLifecycleConfigurationInput
+        => GetBucketLifecycleConfigurationOutput = lifecycle::get;
+    put_bucket_lifecycle_configuration: PutBucketLifecycleConfigurationInput
+        => PutBucketLifecycleConfigurationOutput = lifecycle::put;
+    delete_bucket_lifecycle: DeleteBucketLifecycleInput => DeleteBucketLifecycleOutput = lifecycle::delete;
     list_objects: ListObjectsInput => ListObjectsOutput = list::objects;
     list_object_versions: ListObjectVersionsInput => ListObjectVersionsOutput = list::versions;
     list_objects_v2: ListObjectsV2Input => ListObjectsV2Output = list::objects_v2;

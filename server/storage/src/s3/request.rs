@@ -180,15 +180,17 @@ pub(super) fn check(
     for (name, value) in query {
         let is_supported = match (name.as_str(), method, is_object) {
             ("delete", &Method::POST, false)
-            | ("location" | "versioning" | "versions" | "uploads", &Method::GET, false)
+            | ("location" | "versions" | "uploads", &Method::GET, false)
+            | ("versioning", &Method::GET | &Method::PUT, false)
+            | ("lifecycle", &Method::GET | &Method::PUT | &Method::DELETE, false)
             | ("tagging", &Method::GET, true)
             | ("uploads", &Method::POST, true)
             | ("uploadId", &Method::GET | &Method::PUT | &Method::POST | &Method::DELETE, true) => true,
             // An object is one part, however it was uploaded.
             ("partNumber", &Method::GET | &Method::HEAD, true) => value == "1",
             ("partNumber", method, _) => *method == Method::PUT && parameter(query, "uploadId").is_some(),
-            // Objects have one version, whose id S3 calls null.
-            ("versionId", _, _) => matches!(value.as_str(), "" | "null"),
+            ("versionId", &Method::GET | &Method::HEAD | &Method::DELETE, true) => true,
+            ("versionId", _, _) => value.is_empty(),
             (name, _, _) => !SUB_RESOURCES.contains(&name),
         };
         if !is_supported {

@@ -3,7 +3,7 @@
 use crate::s3_client::Signer;
 use crate::support::Server;
 use poem::http::{Method, StatusCode};
-use serde_json::{Value, json};
+use serde_json::json;
 
 #[tokio::test]
 async fn a_bucket_lives_from_its_creation_to_its_deletion() {
@@ -206,32 +206,6 @@ async fn a_bucket_with_pending_uploads_says_so() {
     server.sql("delete from storage.s3_multipart_uploads where key <> 'big.bin'").await;
     server.s3(&signer, Method::DELETE, &format!("/s3/files/big.bin?uploadId={id}"), &[], "").await;
     assert_eq!(server.s3(&signer, Method::DELETE, "/s3/files", &[], "").await.status, 204);
-}
-
-#[tokio::test]
-async fn nobody_is_told_that_replaced_objects_are_kept() {
-    let server = Server::start().await;
-    let create = async |status: &str| {
-        server.json(Method::POST, "/bucket", &json!({ "name": "files", "versioning_status": status })).await
-    };
-    let message = "The feature object versioning is not enabled for this resource";
-    let refused = (400, ["409", "FeatureNotEnabled", message, "FeatureNotEnabled"].map(str::to_owned));
-    assert_eq!(create("ENABLED").await.refusal(), refused);
-    assert_eq!(server.row("select count(*)::text from storage.buckets").await, ["0"]);
-    let words = "body/versioning_status must be equal to one of the allowed values";
-    assert_eq!(create("SUSPENDED").await.json()["message"], words);
-    assert_eq!(create("DISABLED").await.status, StatusCode::OK);
-    let update = async |body: Value| server.json(Method::PUT, "/bucket/files", &body).await;
-    assert_eq!(update(json!({ "public": true, "versioning_status": "ENABLED" })).await.refusal(), refused);
-    assert_eq!(server.row("select public::text from storage.buckets").await, ["false"]);
-    assert_eq!(update(json!({ "versioning_status": "SUSPENDED" })).await.status, StatusCode::OK);
-    assert_eq!(update(json!({ "versioning_status": "DISABLED" })).await.json()["message"], words);
-    for method in [Method::GET, Method::PUT, Method::DELETE] {
-        let answer = server.json(method.clone(), "/bucket/files/lifecycle", &json!({ "rules": [] })).await;
-        let message = "The feature bucket lifecycle is not enabled for this resource";
-        let refused = (400, ["409", "FeatureNotEnabled", message, "FeatureNotEnabled"].map(str::to_owned));
-        assert_eq!(answer.refusal(), refused, "{method}");
-    }
 }
 
 #[tokio::test]

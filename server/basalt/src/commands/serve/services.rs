@@ -10,7 +10,7 @@ use otlp::Export;
 use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response};
 use realtime::Realtime;
-use storage::{BucketDefinition, Storage, Sweeper};
+use storage::{BucketDefinition, Expiry, Storage, Sweeper};
 use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -123,6 +123,7 @@ impl RunningServices {
             let storage = open_storage(storage, &database, keys, &verifier, &settings.buckets).await?;
             self.gateway.register(|registry| storage.register(registry));
             self.tasks.spawn(Sweeper::new(storage.clone()).run(self.stop.clone()));
+            self.tasks.spawn(Expiry::new(storage.clone()).run(self.stop.clone()));
             self.storage = Some(storage);
         }
         if let Some(realtime) = &services.realtime {

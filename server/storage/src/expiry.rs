@@ -1,0 +1,159 @@
+//! Carries out the lifecycles of buckets: removes the versions of objects that a rule lets expire.
+//!
+//! One node at a time does it. Nothing is removed that is not due when it is removed: what has been found is looked at
+//! again while nobody can write the same objects.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::buckets::lifecycle::{self, Rule};
+use crate::caller::service_transaction;
+use crate::objects::{discard, versions::LOCK_MANY};
+use crate::row::{self, display, names, text};
+use crate::{Error, Storage};
+
+/// The time from the start to the first pass, so that starting is not slowed down.
+const FIRST_PASS: Duration = Duration::from_secs(90);
+/// The time from one pass to the next.
+const PERIOD: Duration = Duration::from_secs(3600);
+/// Versions that one transaction looks at.
+const BATCH: u64 = 500;
+
+/// The condition of a version of bucket 1 that is due: it stopped being current so many days ago (parameter 2), and so
+/// many later ones of the object (parameter 3) have, too.
+const IS_DUE: &str = "o.bucket_id = $1 and o.archived_at <= now() - make_interval(days => $2::integer) \
+     and (select count(*) from (select from storage.objects n \
+       where n.bucket_id = o.bucket_id and n.name collate \"C\" = o.name and n.archived_at is not null \
+         and (n.archived_at, n.id) > (o.archived_at, o.id) limit $3::bigint) newer) >= $3::bigint";
+
+/// Where a pass through the versions of a bucket is: the time and the id of the last one.
+type Place = Option<(String, String)>;
+
+/// Removes versions that have expired.
+#[derive(Debug)]
+pub struct Expiry {
+    storage: Storage,
+}
+
+impl Expiry {
+    /// Returns what removes expired versions of `storage`.
+    pub const fn new(storage: Storage) -> Self {
+        Self { storage }
+    }
+
+    /// Removes what has expired soon after the start and every hour, until `stop` is cancelled, unless another node does.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut pause = FIRST_PASS;
+        while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+            let pass = async { if self.takes_turn().await? { self.expire().await } else { Ok(0) } };
+            match stop.run_until_cancelled(pass).await {
+                None => return,
+                Some(Ok(0)) => {}
+                Some(Ok(removed)) => tracing::info!(removed, "versions of objects have expired"),
+                Some(Err(error)) => tracing::warn!(%error, "versions of objects could not be expired"),
+            }
+            pause = PERIOD;
+        }
+    }
+
+    /// Reports whether the turn to look is this node's: no other has looked in this period.
+    async fn takes_turn(&self) -> Result<bool, Error> {
+        let turn = service_transaction("storage.lifecycle.expire").statement(
+            "insert into basalt.lifecycle_turns (begun_at) values (now()) \
+             on conflict (is_only) do update set begun_at = now() \
+             where lifecycle_turns.begun_at <= now() - make_interval(secs => $1::integer) returning begun_at",
+            // A node that keeps the period must find its own turn over.
+            vec![display(PERIOD.as_secs() - 60)],
+        );
+        Ok(self.storage.database().run(&turn).await?.row().is_some())
+    }
+
+    /// Removes what has expired in all buckets, and returns how many versions that were.
+    ///
+    /// Errors: [`Error::Database`].
+    pub async fn expire(&self) -> Result<usize, Error> {
+        let sql = "select id, lifecycle_configuration from storage.buckets where lifecycle_configuration is not null";
+        let answer = self.storage.look_up(sql, Vec::new()).await?;
+        let mut removed = 0;
+        for row in answer.rows() {
+            let (Some(bucket), Some(json)) = (row.text(0), row.get(1)) else { continue };
+            match lifecycle::stored(json) {
+                Ok(configuration) => {
+                    for rule in configuration.rules.iter().filter(|rule| rule.is_enabled) {
+                        removed += self.apply(bucket, rule).await?;
+                    }
+                }
+                Err(error) => tracing::warn!(bucket, error, "the bucket's lifecycle cannot be read"),
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Removes what has expired in `bucket` by `rule`.
+    async fn apply(&self, bucket: &str, rule: &Rule) -> Result<usize, Error> {
+        let (mut place, mut removed) = (None, 0);
+        loop {
+            let due;
+            (due, place) = self.find(bucket, rule, place).await?;
+            if !due.is_empty() {
+                removed += self.remove(bucket, rule, &due).await?;
+            }
+            if place.is_none() {
+                return Ok(removed);
+            }
+        }
+    }
+
+    /// Looks at the versions behind `place`, and returns the ids and names of those that are due, and the next place if
+    /// there may be more.
+    async fn find(
+        &self,
+        bucket: &str,
+        rule: &Rule,
+        place: Place,
+    ) -> Result<(Vec<(String, String)>, Place), Error> {
+        let sql = format!(
+            "with looked_at as (select o.* from storage.objects o \
+               where o.bucket_id = $1 and o.archived_at <= now() - make_interval(days => $2::integer) \
+                 and ($4::timestamptz is null or (o.archived_at, o.id) > ($4, $5::uuid)) \
+               order by o.archived_at, o.id limit $6::bigint) \
+             select o.id, o.name, o.archived_at, {IS_DUE} from looked_at o order by o.archived_at, o.id"
+        );
+        let (time, id) = place.unzip();
+        let mut parameters = rule_parameters(bucket, rule);
+        parameters.extend([time.and_then(display), id.and_then(display), display(BATCH)]);
+        let answer = self.storage.look_up(sql, parameters).await?;
+        let rows = answer.rows();
+        let owned = |row: &database::Row, index| row.text(index).unwrap_or_default().to_owned();
+        let due = rows.iter().filter(|row| row.get(3) == Some(b"t"));
+        let due = due.map(|row| (owned(row, 0), owned(row, 1))).collect();
+        let is_full = rows.len() as u64 == BATCH;
+        Ok((due, rows.last().filter(|_| is_full).map(|row| (owned(row, 2), owned(row, 0)))))
+    }
+
+    /// Removes those of the versions `due`, by id and name, that are due while nobody else writes the objects.
+    async fn remove(&self, bucket: &str, rule: &Rule, due: &[(String, String)]) -> Result<usize, Error> {
+        let sql = format!(
+            "delete from storage.objects o where {IS_DUE} \
+               and o.id in (select id::uuid from jsonb_array_elements_text($4::jsonb) ids (id)) \
+             returning o.version, o.is_delete_marker"
+        );
+        let mut parameters = rule_parameters(bucket, rule);
+        parameters.push(names(due.iter().map(|(id, _)| &**id)));
+        let removal = service_transaction("storage.lifecycle.expire")
+            .statement(LOCK_MANY, vec![text(bucket), names(due.iter().map(|(_, name)| &**name))])
+            .statement(sql, parameters);
+        let answer = self.storage.change(&removal).await?;
+        let with_bytes = answer.rows().iter().filter(|row| row.get(1) != Some(b"t"));
+        let freed: Vec<Uuid> = with_bytes.filter_map(|row| row::uuid(row, 0)).collect();
+        discard(&self.storage, &freed).await;
+        Ok(answer.rows().len())
+    }
+}
+
+/// Returns the parameters of [`IS_DUE`].
+fn rule_parameters<'a>(bucket: &'a str, rule: &Rule) -> Vec<row::Parameter<'a>> {
+    vec![text(bucket), display(rule.days), display(rule.kept.unwrap_or(0))]
+}
