@@ -193,20 +193,25 @@ const COLUMNS: &str = concat!(
     iso!("b.created_at"),
     " as created_at, ",
     iso!("b.updated_at"),
-    " as updated_at, b.versioning_status"
+    " as updated_at"
 );
+/// A further column, which older clients for Python fail on.
+const VERSIONING: &str = ", b.versioning_status";
 
-/// Returns bucket `id` as a JSON document, if `caller` may see it.
+/// Returns bucket `id` as a JSON document, if `caller` may see it; with `has_versioning` also whether it keeps versions.
 ///
 /// Errors: [`Error::NoSuchBucket`].
 pub(crate) async fn get(
     storage: &Storage,
     caller: &Caller,
     id: &str,
+    has_versioning: bool,
     operation: &'static str,
 ) -> Result<String, Error> {
-    let sql =
-        format!("select row_to_json(r) from (select {COLUMNS} from storage.buckets b where b.id = $1) r");
+    let versioning = if has_versioning { VERSIONING } else { "" };
+    let sql = format!(
+        "select row_to_json(r) from (select {COLUMNS}{versioning} from storage.buckets b where b.id = $1) r"
+    );
     let answer = storage.look_up_as(caller, operation, sql, vec![text(id)]).await?;
     let document = answer.row().and_then(|row| row.text(0));
     document.map(str::to_owned).ok_or(Error::NoSuchBucket)
@@ -218,6 +223,8 @@ pub(crate) struct Listing<'a> {
     pub(crate) search: Option<&'a str>,
     /// Whether it says of what type a bucket is: Python's older clients fail on it.
     pub(crate) has_type: bool,
+    /// Whether it says if a bucket keeps versions, which more of them fail on.
+    pub(crate) has_versioning: bool,
     /// Column to order by, one that the table has; `None` for the table's own order.
     pub(crate) column: Option<&'static str>,
     pub(crate) descending: bool,
@@ -237,8 +244,9 @@ pub(crate) async fn list(
     });
     // `strpos` takes every character as itself, where a pattern would have to be escaped.
     let kind = if listing.has_type { ", b.type" } else { "" };
+    let versioning = if listing.has_versioning { VERSIONING } else { "" };
     let sql = format!(
-        "select row_to_json(r) from (select {COLUMNS}{kind} from storage.buckets b \
+        "select row_to_json(r) from (select {COLUMNS}{kind}{versioning} from storage.buckets b \
          where strpos(lower(b.name), lower($1)) > 0 or $1 = '' {order} limit $2::bigint offset $3::bigint) r"
     );
     let parameters = vec![

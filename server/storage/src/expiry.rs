@@ -47,19 +47,20 @@ impl Expiry {
     pub async fn run(self, stop: CancellationToken) {
         let mut pause = FIRST_PASS;
         while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
-            let pass = async { if self.takes_turn().await? { self.expire().await } else { Ok(0) } };
-            match stop.run_until_cancelled(pass).await {
+            match stop.run_until_cancelled(self.take_turn()).await {
                 None => return,
-                Some(Ok(0)) => {}
-                Some(Ok(removed)) => tracing::info!(removed, "versions of objects have expired"),
+                Some(Ok(None | Some(0))) => {}
+                Some(Ok(Some(removed))) => tracing::info!(removed, "versions of objects have expired"),
                 Some(Err(error)) => tracing::warn!(%error, "versions of objects could not be expired"),
             }
             pause = PERIOD;
         }
     }
 
-    /// Reports whether the turn to look is this node's: no other has looked in this period.
-    async fn takes_turn(&self) -> Result<bool, Error> {
+    /// Does what [`Self::expire`] does, unless a node has begun to do so in this period: returns `None` then.
+    ///
+    /// Errors: [`Error::Database`].
+    pub async fn take_turn(&self) -> Result<Option<usize>, Error> {
         let turn = service_transaction("storage.lifecycle.expire").statement(
             "insert into basalt.lifecycle_turns (begun_at) values (now()) \
              on conflict (is_only) do update set begun_at = now() \
@@ -67,7 +68,10 @@ impl Expiry {
             // A node that keeps the period must find its own turn over.
             vec![display(PERIOD.as_secs() - 60)],
         );
-        Ok(self.storage.database().run(&turn).await?.row().is_some())
+        match self.storage.database().run(&turn).await?.row() {
+            Some(_) => self.expire().await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Removes what has expired in all buckets, and returns how many versions that were.

@@ -23,7 +23,8 @@ pub(super) async fn route(storage: &Storage, mut request: Request, rest: &str) -
         (Method::POST, "", "") => create(storage, &mut request).await,
         (Method::GET | Method::HEAD, id, "") => {
             let caller = credentials::required(storage, &request)?;
-            Ok(answer(buckets::get(storage, &caller, id, "storage.bucket.get").await?))
+            let has_versioning = !is_python_before(&request, [2, 20, 0], [2, 20, 0]);
+            Ok(answer(buckets::get(storage, &caller, id, has_versioning, "storage.bucket.get").await?))
         }
         (Method::PUT, id, "") if !id.is_empty() => update(storage, &mut request, id).await,
         (Method::DELETE, id, "") if !id.is_empty() => {
@@ -49,13 +50,10 @@ async fn list(storage: &Storage, request: &Request) -> Result<Response, Error> {
     let query = body::query(request);
     let fields = Fields::of(&query, "querystring")?;
     let search = fields.text("search")?;
-    let is_before =
-        |header, name, version| request.header(header).is_some_and(|value| is_older(value, name, version));
-    let breaks_on_type = is_before("x-client-info", "supabase-py/", [2, 18, 0])
-        || is_before("user-agent", "supabase-py/storage3 v", [0, 12, 1]);
     let listing = Listing {
         search: search.as_deref(),
-        has_type: !breaks_on_type,
+        has_type: !is_python_before(request, [2, 18, 0], [0, 12, 1]),
+        has_versioning: !is_python_before(request, [2, 20, 0], [2, 20, 0]),
         column: fields.one_of("sortColumn", &COLUMNS)?,
         descending: fields.one_of("sortOrder", &["asc", "desc"])? == Some("desc"),
         limit: fields.integer("limit", 1)?,
@@ -63,6 +61,14 @@ async fn list(storage: &Storage, request: &Request) -> Result<Response, Error> {
     };
     let caller = credentials::required(storage, request)?;
     Ok(answer(buckets::list(storage, &caller, &listing, "storage.bucket.list").await?))
+}
+
+/// Reports whether a request is from Supabase's client for Python, or from the one for storage alone, before these versions.
+fn is_python_before(request: &Request, supabase: [u32; 3], storage3: [u32; 3]) -> bool {
+    let is_before =
+        |header, name, version| request.header(header).is_some_and(|value| is_older(value, name, version));
+    is_before("x-client-info", "supabase-py/", supabase)
+        || is_before("user-agent", "supabase-py/storage3 v", storage3)
 }
 
 /// Reports whether a client that says who it is in `header` is `name`, in a version before `version`.

@@ -126,6 +126,67 @@ pub(crate) async fn folder(
     Ok(json_array(answer.rows()))
 }
 
+/// Returns the condition of the entries behind the cursor of a page, and the order of a list.
+fn keyset(listing: &PrefixListing<'_>) -> (String, String) {
+    let (direction, beyond) = if listing.descending { ("desc", "<") } else { ("asc", ">") };
+    let unused = "($7::timestamptz is null or true) and ($8::timestamptz is null or true) and ($9::text is null or true)";
+    let (after, order_by) = match listing.column {
+        Column::Name => (
+            // The first comparison is a range of the index over names.
+            format!(
+                "name collate \"C\" {beyond}= $6 and (name collate \"C\" {beyond} $6 \
+                 or (created_at, coalesce(version, '')) < ($8::timestamptz, $9::text))"
+            ),
+            format!("name collate \"C\" {direction}, created_at desc, coalesce(version, '') desc"),
+        ),
+        column => {
+            let time = format!("date_trunc('milliseconds', {})", column.name());
+            (
+                format!(
+                    "({time}, name collate \"C\", coalesce(version, '')) {beyond} \
+                     (coalesce($7::timestamptz, 'epoch'), $6, coalesce($9::text, ''))"
+                ),
+                format!(
+                    "{time} {direction}, name collate \"C\" {direction}, coalesce(version, '') {direction}"
+                ),
+            )
+        }
+    };
+    let after = if listing.start.after.is_empty() { "$6 = ''".to_owned() } else { after };
+    (format!("{after} and {unused}"), order_by)
+}
+
+/// Returns the statement that reads a page; without `has_folders` from a range of the index over names.
+fn page_statement(listing: &PrefixListing<'_>, has_folders: bool) -> String {
+    let (after, order_by) = keyset(listing);
+    let range = if listing.filter.is_exact {
+        "o.name collate \"C\" = $2 and ($3::text is null or true)"
+    } else {
+        "o.name collate \"C\" >= $2 and ($3::text is null or o.name collate \"C\" < $3)"
+    };
+    let matching =
+        format!("storage.objects o where o.bucket_id = $1 and {range} {}", listing.filter.condition());
+    let entries = if has_folders {
+        format!(
+            "matching as (select o.*, left(o.name, length($2) + length($5) - 1 \
+               + nullif(position($5 in substr(o.name, length($2) + 1)), 0)) as folder from {matching}), \
+             entries as (select folder as name, {FOLDER}, min(updated_at) as updated_at, \
+                 min(created_at) as created_at from matching where folder is not null group by folder \
+               union all select name, {OBJECT}, updated_at, created_at from matching where folder is null)"
+        )
+    } else {
+        format!(
+            "entries as (select name, {OBJECT}, updated_at, created_at from {matching} and $5::text = '')"
+        )
+    };
+    format!(
+        "with {entries} select (select row_to_json(r) from (select {shown}) r), \
+           to_char(created_at at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') \
+         from entries where {after} order by {order_by} limit $4::bigint",
+        shown = shown!(),
+    )
+}
+
 /// Returns a page of the versions that `caller` may see, those of one object one after the other from the current one on,
 /// unless the list is ordered by time. They are ordered by their creation, which stays as it is when others are removed:
 /// clients that remove what a page shows find the rest on the next.
@@ -137,49 +198,7 @@ pub(crate) async fn page(
     operation: &'static str,
 ) -> Result<Page, Error> {
     let limit = listing.limit.min(MAX_KEYS);
-    let (direction, beyond) = if listing.descending { ("desc", "<") } else { ("asc", ">") };
     let delimiter = listing.delimiter.filter(|_| !listing.filter.is_exact).unwrap_or_default();
-    let range = if listing.filter.is_exact {
-        "o.name collate \"C\" = $2 and ($3::text is null or true)"
-    } else {
-        "o.name collate \"C\" >= $2 and ($3::text is null or o.name collate \"C\" < $3)"
-    };
-    let (after, order_by) = match listing.column {
-        Column::Name => (
-            format!(
-                "(name collate \"C\" {beyond} $6 or (name collate \"C\" = $6 \
-                 and (created_at, coalesce(version, '')) < ($8::timestamptz, $9::text))) \
-                 and ($7::timestamptz is null or true)"
-            ),
-            format!("name collate \"C\" {direction}, created_at desc, coalesce(version, '') desc"),
-        ),
-        column => {
-            let time = format!("date_trunc('milliseconds', {})", column.name());
-            (
-                format!(
-                    "({time}, name collate \"C\", coalesce(version, '')) {beyond} \
-                     (coalesce($7::timestamptz, 'epoch'), $6, coalesce($9::text, '')) \
-                     and ($8::timestamptz is null or true)"
-                ),
-                format!(
-                    "{time} {direction}, name collate \"C\" {direction}, coalesce(version, '') {direction}"
-                ),
-            )
-        }
-    };
-    let sql = format!(
-        "with matching as (select o.*, case when $5 <> '' then left(o.name, length($2) + length($5) - 1 \
-             + nullif(position($5 in substr(o.name, length($2) + 1)), 0)) end as folder \
-           from storage.objects o where o.bucket_id = $1 and {range} {condition}), \
-         entries as (select folder as name, {FOLDER}, min(updated_at) as updated_at, min(created_at) as created_at \
-             from matching where folder is not null group by folder \
-           union all select name, {OBJECT}, updated_at, created_at from matching where folder is null) \
-         select (select row_to_json(r) from (select {shown}) r), \
-           to_char(created_at at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') \
-         from entries where $6 = '' or {after} order by {order_by} limit $4::bigint",
-        condition = listing.filter.condition(),
-        shown = shown!(),
-    );
     let (creation, version) = listing.start.after_version.as_ref().map(|(time, id)| (&**time, &**id)).unzip();
     let end = successor(listing.prefix);
     let parameters = vec![
@@ -193,6 +212,7 @@ pub(crate) async fn page(
         optional(creation),
         optional(version),
     ];
+    let sql = page_statement(listing, !delimiter.is_empty());
     let answer = storage.look_up_as(caller, operation, sql, parameters).await?;
     let mut entries: Vec<(Value, Option<String>)> = answer
         .rows()

@@ -81,7 +81,7 @@ pub(super) async fn head(
     call: &Call,
     input: HeadBucketInput,
 ) -> S3Result<S3Response<HeadBucketOutput>> {
-    buckets::get(storage, &call.caller, &input.bucket, "storage.s3.bucket.head").await?;
+    buckets::get(storage, &call.caller, &input.bucket, false, "storage.s3.bucket.head").await?;
     let region = storage.access_keys().region.clone();
     Ok(S3Response::new(HeadBucketOutput { bucket_region: Some(region), ..HeadBucketOutput::default() }))
 }
@@ -100,7 +100,7 @@ pub(super) async fn location(
     call: &Call,
     input: GetBucketLocationInput,
 ) -> S3Result<S3Response<GetBucketLocationOutput>> {
-    buckets::get(storage, &call.caller, &input.bucket, "storage.s3.bucket.get_location").await?;
+    buckets::get(storage, &call.caller, &input.bucket, false, "storage.s3.bucket.get_location").await?;
     let region = BucketLocationConstraint::from(storage.access_keys().region.clone());
     Ok(S3Response::new(GetBucketLocationOutput { location_constraint: Some(region) }))
 }

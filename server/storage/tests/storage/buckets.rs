@@ -69,16 +69,21 @@ async fn lists_are_searched_sorted_and_cut() {
     assert_eq!(listed[0]["type"], "STANDARD");
     // Python's older clients fail on a type.
     let service = format!("Bearer {}", server.service_role());
-    for (header, client, has_type) in [
-        ("x-client-info", "supabase-py/2.17.3", false),
-        ("x-client-info", "supabase-py/2.18.0", true),
-        ("x-client-info", "supabase-js/2.1.0", true),
-        ("user-agent", "supabase-py/storage3 v0.12.0", false),
-        ("user-agent", "supabase-py/storage3 v0.12.1", true),
+    for (header, client, has_type, has_versioning) in [
+        ("x-client-info", "supabase-py/2.17.3", false, false),
+        ("x-client-info", "supabase-py/2.18.0", true, false),
+        ("x-client-info", "supabase-py/2.20.0", true, true),
+        ("x-client-info", "supabase-js/2.1.0", true, true),
+        ("user-agent", "supabase-py/storage3 v0.12.0", false, false),
+        ("user-agent", "supabase-py/storage3 v0.12.1", true, false),
     ] {
         let headers = [("authorization", &*service), (header, client)];
         let listed = server.ask(Method::GET, "/bucket", &headers).await.json();
         assert_eq!(listed[0].get("type").is_some(), has_type, "{client}");
+        let found = server.ask(Method::GET, "/bucket/alpha", &headers).await.json();
+        for bucket in [&listed[0], &found] {
+            assert_eq!(bucket.get("versioning_status").is_some(), has_versioning, "{client}: {bucket}");
+        }
     }
 }
 

@@ -181,3 +181,18 @@ async fn rules_that_nobody_could_have_sent_are_left_alone() {
     assert_eq!(expire(&server).await, 0);
     assert_eq!(kept(&server, "a").await, 2);
 }
+
+#[tokio::test]
+async fn one_node_an_hour_looks_for_what_is_due() {
+    let server = versioned().await;
+    age(&server, "a", &[10]).await;
+    set(&server, json!([rule(1, None)])).await;
+    let nodes = [Expiry::new(server.storage.clone()), Expiry::new(server.storage.clone())];
+    let turns = futures_util::future::join_all(nodes.iter().map(Expiry::take_turn)).await;
+    let mut removed: Vec<_> = turns.into_iter().map(Result::unwrap).collect();
+    removed.sort();
+    assert_eq!(removed, [None, Some(1)]);
+    assert_eq!(nodes[0].take_turn().await.unwrap(), None);
+    server.sql("update basalt.lifecycle_turns set begun_at = begun_at - interval '1 hour'").await;
+    assert_eq!(nodes[1].take_turn().await.unwrap(), Some(0));
+}

@@ -329,3 +329,16 @@ async fn a_bucket_is_emptied_of_all_versions() {
     assert_eq!(server.stored_files(), 0);
     assert_eq!(delete().await.status, StatusCode::OK);
 }
+
+#[tokio::test]
+async fn a_database_that_is_not_ready_for_versions_says_so() {
+    let server = Server::start().await;
+    server.bucket("files", true).await;
+    let check = "alter table storage.buckets add constraint buckets_versioning_dark_check \
+         check (versioning_status = 'DISABLED')";
+    server.sql(check).await;
+    assert_eq!(code(&server.keep_versions("ENABLED").await), "FeatureNotEnabled");
+    let body = json!({ "name": "other", "versioning_status": "ENABLED" });
+    assert_eq!(code(&server.json(Method::POST, "/bucket", &body).await), "FeatureNotEnabled");
+    assert_eq!(server.write("a", "one").await, Value::Null);
+}

@@ -47,11 +47,13 @@ bucket.case(
   async (t) => {
     const name = ownBucket(t)
     await t.post('bucket', { name }, { as: 'service' }).is(200, { name })
-    await t.get(`bucket/${name}`, { as: 'service' }).is(200, {
+    // Releases that have versions of objects also say whether the bucket keeps them.
+    const expected = partly({
       ...{ id: name, name, owner: /^/, public: false },
       ...{ file_size_limit: null, allowed_mime_types: null },
       ...{ created_at: some.time, updated_at: some.time },
     })
+    await t.get(`bucket/${name}`, { as: 'service' }).is(200, expected)
   },
 )
 
@@ -270,11 +272,11 @@ bucket.case(
   async (t) => {
     const id = await t.bucket()
     await t.get(`bucket?search=${id}`, { as: 'service' }).is(200, [
-      {
+      partly({
         ...{ id, name: id, owner: /^/, public: false, type: 'STANDARD' },
         ...{ file_size_limit: null, allowed_mime_types: null },
         ...{ created_at: some.time, updated_at: some.time },
-      },
+      }),
     ])
   },
 )
