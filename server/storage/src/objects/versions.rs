@@ -122,7 +122,7 @@ pub(super) const WRITTEN: &str =
 
 /// Makes writers of the names in parameter 2, a JSON array, take turns, as single writers do.
 pub(crate) const LOCK_MANY: &str = "select pg_advisory_xact_lock(hashtextextended($1 || '/' || name, 0)) \
-     from (select distinct name from jsonb_array_elements_text($2::jsonb) n (name) order by name) names";
+     from (select distinct name collate \"C\" as name from jsonb_array_elements_text($2::jsonb) n (name) order by name) names";
 
 /// Puts delete markers over the current versions of the objects that parameter 2 names, if they have version parameter 5 or
 /// it is null, and returns their rows, and the versions whose bytes nothing needs. Does nothing in a bucket without versions.
