@@ -21,12 +21,24 @@ const PERIOD: Duration = Duration::from_secs(3600);
 /// Versions that one transaction looks at.
 const BATCH: u64 = 500;
 
+/// The condition that the rules of bucket 1 are still those that were read (parameter 4).
+const IS_RULED: &str = "exists (select from storage.buckets b \
+     where b.id = $1 and b.lifecycle_configuration_generation = $4::uuid)";
+
 /// The condition of a version of bucket 1 that is due: it stopped being current so many days ago (parameter 2), and so
 /// many later ones of the object (parameter 3) have, too.
 const IS_DUE: &str = "o.bucket_id = $1 and o.archived_at <= now() - make_interval(days => $2::integer) \
      and (select count(*) from (select from storage.objects n \
        where n.bucket_id = o.bucket_id and n.name collate \"C\" = o.name and n.archived_at is not null \
          and (n.archived_at, n.id) > (o.archived_at, o.id) limit $3::bigint) newer) >= $3::bigint";
+
+/// The rules of a bucket as they were read.
+#[derive(Debug)]
+struct Ruled<'a> {
+    bucket: &'a str,
+    generation: &'a str,
+    rules: Vec<Rule>,
+}
 
 /// Where a pass through the versions of a bucket is: the time and the id of the last one.
 type Place = Option<(String, String)>;
@@ -74,59 +86,72 @@ impl Expiry {
         }
     }
 
-    /// Removes what has expired in all buckets, and returns how many versions that were.
+    /// Removes what has expired in all buckets, and returns how many versions that were. What fails in one bucket, as by a
+    /// trigger of the users, is logged, and the others are looked at all the same.
     ///
-    /// Errors: [`Error::Database`].
+    /// Errors: [`Error::Database`] if there is no connection.
     pub async fn expire(&self) -> Result<usize, Error> {
-        let sql = "select id, lifecycle_configuration from storage.buckets where lifecycle_configuration is not null";
+        let sql = "select id, lifecycle_configuration_generation, lifecycle_configuration from storage.buckets \
+             where lifecycle_configuration is not null order by id";
         let answer = self.storage.look_up(sql, Vec::new()).await?;
         let mut removed = 0;
         for row in answer.rows() {
-            let (Some(bucket), Some(json)) = (row.text(0), row.get(1)) else { continue };
-            match lifecycle::stored(json) {
-                Ok(configuration) => {
-                    for rule in configuration.rules.iter().filter(|rule| rule.is_enabled) {
-                        removed += self.apply(bucket, rule).await?;
-                    }
+            let (Some(bucket), Some(generation), Some(json)) = (row.text(0), row.text(1), row.get(2)) else {
+                continue;
+            };
+            let rules = match lifecycle::stored(json) {
+                Ok(configuration) => configuration.rules,
+                Err(error) => {
+                    tracing::warn!(bucket, error, "the bucket's lifecycle cannot be read");
+                    continue;
                 }
-                Err(error) => tracing::warn!(bucket, error, "the bucket's lifecycle cannot be read"),
+            };
+            match self.expire_bucket(&Ruled { bucket, generation, rules }, &mut removed).await {
+                Err(Error::Database(error)) if !is_of_bucket(&error) => return Err(error.into()),
+                Err(error) => {
+                    tracing::warn!(bucket, %error, "versions of the bucket's objects could not be expired")
+                }
+                Ok(()) => {}
             }
         }
         Ok(removed)
     }
 
-    /// Removes what has expired in `bucket` by `rule`.
-    async fn apply(&self, bucket: &str, rule: &Rule) -> Result<usize, Error> {
-        let (mut place, mut removed) = (None, 0);
-        loop {
-            let due;
-            (due, place) = self.find(bucket, rule, place).await?;
-            if !due.is_empty() {
-                removed += self.remove(bucket, rule, &due).await?;
-            }
-            if place.is_none() {
-                return Ok(removed);
+    /// Removes what has expired in a bucket, and adds how many versions that were.
+    async fn expire_bucket(&self, ruled: &Ruled<'_>, removed: &mut usize) -> Result<(), Error> {
+        for rule in ruled.rules.iter().filter(|rule| rule.is_enabled) {
+            let mut place = None;
+            loop {
+                let due;
+                (due, place) = self.find(ruled, rule, place).await?;
+                if !due.is_empty() {
+                    *removed += self.remove(ruled, rule, &due).await?;
+                }
+                if place.is_none() {
+                    break;
+                }
             }
         }
+        Ok(())
     }
 
     /// Looks at the versions behind `place`, and returns the ids and names of those that are due, and the next place if
     /// there may be more.
     async fn find(
         &self,
-        bucket: &str,
+        ruled: &Ruled<'_>,
         rule: &Rule,
         place: Place,
     ) -> Result<(Vec<(String, String)>, Place), Error> {
         let sql = format!(
             "with looked_at as (select o.* from storage.objects o \
-               where o.bucket_id = $1 and o.archived_at <= now() - make_interval(days => $2::integer) \
-                 and ($4::timestamptz is null or (o.archived_at, o.id) > ($4, $5::uuid)) \
-               order by o.archived_at, o.id limit $6::bigint) \
+               where o.bucket_id = $1 and o.archived_at <= now() - make_interval(days => $2::integer) and {IS_RULED} \
+                 and ($5::timestamptz is null or (o.archived_at, o.id) > ($5, $6::uuid)) \
+               order by o.archived_at, o.id limit $7::bigint) \
              select o.id, o.name, o.archived_at, {IS_DUE} from looked_at o order by o.archived_at, o.id"
         );
         let (time, id) = place.unzip();
-        let mut parameters = rule_parameters(bucket, rule);
+        let mut parameters = rule_parameters(ruled, rule);
         parameters.extend([time.and_then(display), id.and_then(display), display(BATCH)]);
         let answer = self.storage.look_up(sql, parameters).await?;
         let rows = answer.rows();
@@ -138,16 +163,16 @@ impl Expiry {
     }
 
     /// Removes those of the versions `due`, by id and name, that are due while nobody else writes the objects.
-    async fn remove(&self, bucket: &str, rule: &Rule, due: &[(String, String)]) -> Result<usize, Error> {
+    async fn remove(&self, ruled: &Ruled<'_>, rule: &Rule, due: &[(String, String)]) -> Result<usize, Error> {
         let sql = format!(
-            "delete from storage.objects o where {IS_DUE} \
-               and o.id in (select id::uuid from jsonb_array_elements_text($4::jsonb) ids (id)) \
+            "delete from storage.objects o where {IS_DUE} and {IS_RULED} \
+               and o.id in (select id::uuid from jsonb_array_elements_text($5::jsonb) ids (id)) \
              returning o.version, o.is_delete_marker"
         );
-        let mut parameters = rule_parameters(bucket, rule);
+        let mut parameters = rule_parameters(ruled, rule);
         parameters.push(names(due.iter().map(|(id, _)| &**id)));
         let removal = service_transaction("storage.lifecycle.expire")
-            .statement(LOCK_MANY, vec![text(bucket), names(due.iter().map(|(_, name)| &**name))])
+            .statement(LOCK_MANY, vec![text(ruled.bucket), names(due.iter().map(|(_, name)| &**name))])
             .statement(sql, parameters);
         let answer = self.storage.change(&removal).await?;
         let with_bytes = answer.rows().iter().filter(|row| row.get(1) != Some(b"t"));
@@ -157,7 +182,12 @@ impl Expiry {
     }
 }
 
-/// Returns the parameters of [`IS_DUE`].
-fn rule_parameters<'a>(bucket: &'a str, rule: &Rule) -> Vec<row::Parameter<'a>> {
-    vec![text(bucket), display(rule.days), display(rule.kept.unwrap_or(0))]
+/// Reports whether an error may be due to what a bucket has, and not to the connection.
+const fn is_of_bucket(error: &database::Error) -> bool {
+    matches!(error, database::Error::Postgres(_) | database::Error::Timeout(_))
+}
+
+/// Returns the parameters of [`IS_DUE`] and [`IS_RULED`].
+fn rule_parameters<'a>(ruled: &Ruled<'a>, rule: &Rule) -> Vec<row::Parameter<'a>> {
+    vec![text(ruled.bucket), display(rule.days), display(rule.kept.unwrap_or(0)), text(ruled.generation)]
 }

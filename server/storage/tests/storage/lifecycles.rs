@@ -196,3 +196,45 @@ async fn one_node_an_hour_looks_for_what_is_due() {
     server.sql("update basalt.lifecycle_turns set begun_at = begun_at - interval '1 hour'").await;
     assert_eq!(nodes[1].take_turn().await.unwrap(), Some(0));
 }
+
+#[tokio::test]
+async fn rules_that_are_removed_or_changed_meanwhile_remove_nothing() {
+    let server = versioned().await;
+    age(&server, "a", &[20, 10]).await;
+    for change in [Value::Null, json!([rule(15, None)])] {
+        set(&server, json!([rule(5, None)])).await;
+        server.sql("select pg_advisory_lock(hashtextextended('files/a', 0))").await;
+        let other = async {
+            tokio::time::sleep(std::time::Duration::from_millis(700)).await;
+            if change.is_null() {
+                server.json(Method::DELETE, PATH, &json!({})).await;
+            } else {
+                set(&server, change).await;
+            }
+            server.sql("select pg_advisory_unlock(hashtextextended('files/a', 0))").await;
+        };
+        assert_eq!(tokio::join!(expire(&server), other).0, 0);
+        assert_eq!(kept(&server, "a").await, 3);
+    }
+    assert_eq!(expire(&server).await, 1, "the new rule");
+}
+
+#[tokio::test]
+async fn a_trigger_that_fails_keeps_only_its_bucket() {
+    let server = versioned().await;
+    age(&server, "a", &[10]).await;
+    set(&server, json!([rule(5, None)])).await;
+    server
+        .sql(
+            "insert into storage.buckets (id, name, versioning_status, lifecycle_configuration, lifecycle_configuration_generation) \
+             select 'broken', 'broken', 'ENABLED', lifecycle_configuration, gen_random_uuid() from storage.buckets; \
+             insert into storage.objects (bucket_id, name, version, is_versioned, archived_at) \
+             values ('broken', 'b', gen_random_uuid()::text, true, now() - interval '9 days'); \
+             create function public.refuse() returns trigger language plpgsql as $$ begin raise exception 'never'; end $$; \
+             create trigger refuse before delete on storage.objects for each row \
+             when (old.bucket_id = 'broken') execute function public.refuse()",
+        )
+        .await;
+    assert_eq!(expire(&server).await, 1);
+    assert_eq!((kept(&server, "a").await, kept(&server, "b").await), (1, 1));
+}
