@@ -50,6 +50,29 @@ begin
   $function$;
   comment on function storage.refuse_versioned(text) is 'True; SQLSTATE BV001 for a bucket that keeps versions of its objects, or has kept them';
 
+  -- A move writes a row where it has not looked: it must not do so if the version has gone meanwhile.
+  create or replace function storage.require_version(bucket text, object text, version_name text, is_current boolean)
+  returns void
+  language plpgsql
+  set search_path = ''
+  as $function$
+  begin
+    perform from storage.objects o
+      where o.bucket_id = bucket and o.name collate "C" = object and o.version = version_name
+        and (o.archived_at is null) = is_current
+      for update;
+    if not found then
+      raise exception 'The version has been replaced or removed' using errcode = 'BV002';
+    end if;
+  end
+  $function$;
+  comment on function storage.require_version(text, text, text, boolean) is 'Locks the row of a version that is the current one or is not; SQLSTATE BV002 if there is none';
+
+  -- Older releases of Supabase Storage had no index for names in the order of their bytes, by which versions are found.
+  if pg_catalog.has_schema_privilege('storage', 'create') then
+    create index if not exists idx_objects_bucket_id_name on storage.objects (bucket_id, name collate "C");
+  end if;
+
   if not is_foreign and to_regclass('storage.migrations') is not null then
     -- The Supabase Storage service has gone on from what 0018_storage_migrations.sql told it.
     execute 'select exists (select from storage.migrations where id > 63)' into is_foreign;
@@ -87,6 +110,30 @@ begin
   revoke execute on function storage.allow_versions() from public;
   create or replace trigger basalt_allow_versions after insert or update of versioning_status on storage.buckets
     for each row when (new.versioning_status <> 'DISABLED') execute function storage.allow_versions();
+  -- Dumps of data are loaded as a replica, for which other triggers do not fire.
+  alter table storage.buckets enable always trigger basalt_allow_versions;
+  if exists (select from storage.buckets where versioning_status <> 'DISABLED') then
+    drop index if exists storage.bucketid_objname;
+  end if;
+
+  -- Statements for buckets that keep no versions know of no delete markers.
+  create or replace function storage.enforce_versioning_status_transition() returns trigger
+  language plpgsql
+  set search_path = ''
+  as $function$
+  begin
+    if new.versioning_status <> old.versioning_status and (
+      new.versioning_status = 'DISABLED' or old.versioning_status = 'DISABLED' and new.versioning_status <> 'ENABLED'
+    ) then
+      raise exception 'versioning_status of a bucket cannot change from % to %', old.versioning_status, new.versioning_status
+        using errcode = 'check_violation', constraint = 'enforce_versioning_status_transition';
+    end if;
+    return new;
+  end
+  $function$;
+  comment on function storage.enforce_versioning_status_transition() is 'Trigger: a bucket that has kept versions can only suspend that';
+  create or replace trigger enforce_versioning_status_transition before update of versioning_status on storage.buckets
+    for each row execute function storage.enforce_versioning_status_transition();
 
   -- Lists show current versions. Apart from that the functions are as they were.
   create or replace function storage.list_level(

@@ -3,9 +3,10 @@
 
 use std::path::PathBuf;
 
+use database::migrate::Migrator;
 use testkit::Database;
 
-use crate::support::text;
+use crate::support::{Folder, text};
 
 /// The objects in schema "storage", one on each line, without the bodies of functions.
 const FACTS: &str = "select string_agg(line, E'\\n' order by line collate \"C\") from (
@@ -51,8 +52,8 @@ const FACTS: &str = "select string_agg(line, E'\\n' order by line collate \"C\")
 /// `tests/differential/storage.md`). The differences: triggers that notify Basalt's nodes are left out, functions
 /// `list_level` and `prefix_successor` are Basalt's own, `list_multipart_uploads_with_delimiter` is declared stable. What
 /// versions of objects need is that of later releases: the columns of lifecycles, the indexes of current versions and of
-/// those without an id, no constraint against versions. `refuse_versioned`, `allow_versions` and the index of versions that
-/// are no longer current are Basalt's own.
+/// those without an id, no constraint against versions. `refuse_versioned`, `require_version`, `allow_versions` and the
+/// index of versions that are no longer current are Basalt's own.
 #[tokio::test]
 async fn the_schema_is_that_of_supabase_storage() {
     let database = Database::create().await;
@@ -130,6 +131,35 @@ async fn names_are_unique_until_a_bucket_keeps_versions() {
     client.batch_execute(&format!("{archived}; {archived}")).await.unwrap();
     let current = "insert into storage.objects (bucket_id, name, is_versioned) values ('b', 'a', true)";
     assert!(client.batch_execute(current).await.is_err(), "one version is the current one");
+    let disable = "update storage.buckets set versioning_status = 'DISABLED' where id = 'v'";
+    let refused = client.batch_execute(disable).await.unwrap_err();
+    assert_eq!(refused.code().map(|code| code.code()), Some("23514"));
+}
+
+/// What a dump of data has of a bucket that keeps versions.
+const VERSIONS: &str = "SET session_replication_role = replica;
+COPY storage.buckets (id, name, versioning_status) FROM stdin;
+v\tv\tENABLED
+\\.
+COPY storage.objects (bucket_id, name, is_versioned, archived_at) FROM stdin;
+v\ta\tt\t2026-01-01 10:00:00+00
+v\ta\tt\t2026-01-02 10:00:00+00
+v\ta\tt\t\\N
+\\.
+RESET ALL;
+";
+
+#[tokio::test]
+async fn a_dump_of_data_with_older_versions_loads() {
+    let database = Database::create().await;
+    let folder = Folder::new();
+    folder.write("data.sql", VERSIONS);
+    // Who administers a project is no superuser.
+    let mut client = database.client_as("postgres").await;
+    let files = [folder.path().join("data.sql")];
+    let report = Migrator::new(&mut client).seed(folder.path(), &files).await.unwrap();
+    assert_eq!(report.applied, ["data.sql"]);
+    assert_eq!(text(&client, "select count(*)::text from storage.objects").await, "3");
 }
 
 /// Where another server has made the schema, it decides when buckets may keep versions.
@@ -142,8 +172,10 @@ async fn a_schema_of_another_server_stays_closed_for_versions() {
             "drop function storage.list_level;
              drop table basalt.lifecycle_turns;
              drop trigger basalt_allow_versions on storage.buckets;
-             drop function storage.allow_versions();
-             drop index storage.idx_objects_current_version, storage.idx_objects_null_version, storage.idx_objects_archived;
+             drop trigger enforce_versioning_status_transition on storage.buckets;
+             drop function storage.allow_versions(), storage.enforce_versioning_status_transition(),
+               storage.require_version(text, text, text, boolean);
+             drop index storage.idx_objects_bucket_id_name, storage.idx_objects_current_version, storage.idx_objects_null_version, storage.idx_objects_archived;
              alter table storage.objects drop column archived_at, drop column is_delete_marker, drop column is_versioned;
              alter table storage.buckets drop column versioning_status, drop column lifecycle_configuration,
                drop column lifecycle_configuration_generation",
@@ -155,6 +187,8 @@ async fn a_schema_of_another_server_stays_closed_for_versions() {
     let columns = "select count(*)::text from pg_attribute where attrelid = 'storage.objects'::regclass
         and attname in ('archived_at', 'is_delete_marker', 'is_versioned') and not attisdropped";
     assert_eq!(text(&client, columns).await, "3", "what statements name is there");
+    let index = "select (to_regclass('storage.idx_objects_bucket_id_name') is not null)::text";
+    assert_eq!(text(&client, index).await, "true", "older releases had no such index");
     let enabled = "insert into storage.buckets (id, name, versioning_status) values ('v', 'v', 'ENABLED')";
     let refused = client.batch_execute(enabled).await.unwrap_err();
     assert_eq!(refused.code().map(|code| code.code()), Some("23514"));
