@@ -106,6 +106,12 @@ pub(crate) async fn find(
     let row = answer.row();
     let is_public = row.is_some_and(|row| row.get(0) == Some(b"t"));
     match row {
+        Some(row) if is_public && access != Access::Signature && is_old_null(row, version) => {
+            if access == Access::Public || !caller.is_authenticated() {
+                return Err(Error::NoSuchKey);
+            }
+            find_visible(storage, caller, (bucket, key), version, operation).await
+        }
         Some(row) if is_public || access == Access::Signature => {
             let object = Arc::new(object(storage, row).await?);
             let are_notified = row.get(10) == Some(b"t");
@@ -119,6 +125,12 @@ pub(crate) async fn find(
         Some(_) if access == Access::Public || !caller.is_authenticated() => Err(Error::NoSuchBucket),
         Some(_) => find_visible(storage, caller, (bucket, key), version, operation).await,
     }
+}
+
+/// Reports whether what is asked for is a version that is not the current one, by a name that everybody can guess: that
+/// a bucket is public lets those read an older version who know its id.
+fn is_old_null(row: &Row, version: Option<VersionId>) -> bool {
+    version == Some(VersionId::Null) && row.get(7).is_some()
 }
 
 /// Returns the condition of the version of an object that is asked for, and the parameters of a statement with it.
@@ -195,6 +207,12 @@ pub(crate) struct NewRow<'a> {
 /// of the next one sees what another writer has committed.
 const LOCK: &str = "select pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))";
 
+/// How often the trial of a write that may replace an object is repeated, because another writer has just created it.
+const REPETITIONS: usize = 2;
+
+/// The condition of a write that is refused in a bucket that keeps versions.
+const UNVERSIONED: &str = " where (select storage.refuse_versioned($1))";
+
 /// A row that has been written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Written {
@@ -244,34 +262,48 @@ impl NewRow<'_> {
         caller: &Caller,
         operation: &'static str,
     ) -> Result<(), Error> {
-        let trial = caller.transaction(operation).statement(self.insert(""), self.parameters()).rollback();
-        match storage.database().run(&trial).await.map_err(|error| conflict(caller.refusal(error))) {
-            Err(Error::KeyAlreadyExists) => self.rehearse_after_removal(storage, caller, operation).await,
-            outcome => outcome.map(drop),
+        let condition = if self.replaces { "" } else { UNVERSIONED };
+        let trial =
+            caller.transaction(operation).statement(self.insert(condition), self.parameters()).rollback();
+        let mut outcome = storage.database().run(&trial).await;
+        // An object that another writer creates in this moment collides in an index that the clause does not name.
+        for _ in 0..REPETITIONS {
+            if !self.replaces || outcome.as_ref().err().is_none_or(|error| !is_taken(error)) {
+                break;
+            }
+            outcome = storage.database().run(&trial).await;
+        }
+        match outcome {
+            Err(error) if versions::is_versioned(&error) => {
+                self.rehearse_version(storage, caller, operation).await
+            }
+            outcome => outcome.map(drop).map_err(|error| conflict(caller.refusal(error))),
         }
     }
 
-    /// Does what [`Self::rehearse`] does for a name that a row has, if that is a delete marker: it is put aside first,
-    /// as the service.
+    /// Does what [`Self::rehearse`] does for a row that replaces none, in a bucket that keeps versions: a delete marker
+    /// that has the name is put aside first, as the service.
     ///
     /// Errors: [`Error::KeyAlreadyExists`], the refusal of a policy.
-    async fn rehearse_after_removal(
+    async fn rehearse_version(
         &self,
         storage: &Storage,
         caller: &Caller,
         operation: &'static str,
     ) -> Result<(), Error> {
         const BECOME: &str = "select set_config('role', $1, true)";
-        const PUT_ASIDE: &str = "update storage.objects set is_versioned = true, \
-             archived_at = case when is_delete_marker then coalesce(archived_at, now()) else archived_at end \
-             where bucket_id = $1 and name collate \"C\" = $2 \
-               and (is_delete_marker and archived_at is null or not is_versioned)";
+        const PUT_ASIDE: &str = "update storage.objects set archived_at = now(), is_versioned = true \
+             where bucket_id = $1 and name collate \"C\" = $2 and is_delete_marker and archived_at is null";
+        // It is tried as one of many, so that an older version without an id is not in its way.
+        const INSERT: &str = "insert into storage.objects \
+             (bucket_id, name, owner, owner_id, version, metadata, user_metadata, is_versioned) \
+             values ($1, $2, $3::uuid, $4, $5, $6::jsonb, $7::jsonb, true)";
         let trial = caller
             .transaction(operation)
             .statement(BECOME, vec![text(SERVICE_ROLE)])
             .statement(PUT_ASIDE, vec![text(self.bucket), text(self.key)])
             .statement(BECOME, vec![text(caller.role())])
-            .statement(self.insert(""), self.parameters())
+            .statement(INSERT, self.parameters())
             .rollback();
         storage.database().run(&trial).await.map(drop).map_err(|error| conflict(caller.refusal(error)))
     }
@@ -309,7 +341,7 @@ impl NewRow<'_> {
         storage: &Storage,
         transaction: Transaction<'_>,
     ) -> Result<Answer, database::Error> {
-        let insert = self.insert(" where (select storage.refuse_versioned($1))");
+        let insert = self.insert(UNVERSIONED);
         if self.replaces {
             let sql =
                 format!("{}{insert} returning id, (select json_agg(version) from replaced)", Self::REPLACED);
@@ -346,6 +378,11 @@ impl NewRow<'_> {
         let version = row.get(2).map(|is_versioned| VersionId::of(self.version, is_versioned == b"t"));
         Ok((Written { id, version }, freed.into_iter().flatten().collect()))
     }
+}
+
+/// Reports whether a name is that of another object.
+fn is_taken(error: &database::Error) -> bool {
+    error.server().is_some_and(|server| server.code == "23505")
 }
 
 /// Returns the error of an upload for `error`, if that is about a constraint of the table.

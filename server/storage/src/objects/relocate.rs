@@ -22,6 +22,8 @@ pub(crate) struct Route<'a> {
 
 /// How often a move begins again, because another request has replaced the object meanwhile.
 const ATTEMPTS: usize = 3;
+/// What `storage.operation()` tells policies.
+const MOVE: &str = "storage.object.move";
 
 /// Moves an object as `caller`, who becomes its owner (unless it is the service, which has no subject), and returns its
 /// id. It gets a new version, under which its bytes are stored before its row is changed.
@@ -71,7 +73,7 @@ impl Route<'_> {
     /// that returns the object's id, the version that it had, and its metadata.
     fn update<'a>(&'a self, caller: &'a Caller, version: Uuid, original: Option<Uuid>) -> Transaction<'a> {
         let owner = caller.subject();
-        caller.transaction("storage.object.move").statement(
+        caller.transaction(MOVE).statement(
             "with original as (select id, version from storage.objects \
                where bucket_id = $1 and name collate \"C\" = $2 and archived_at is null and not is_delete_marker \
                and (select storage.refuse_versioned($1)) and (select storage.refuse_versioned($3)) \
@@ -95,18 +97,34 @@ impl Route<'_> {
 }
 
 /// Moves a version of an object where a bucket keeps versions, as `caller`, and returns the id of the object that it becomes
-/// the current version of. The current version leaves a delete marker behind; another one is removed, and replaces the
-/// target's object.
+/// the current version of. The current version leaves a delete marker behind; another one is removed, and becomes current
+/// again if it is moved to where it is.
 ///
-/// Errors: as [`move_object`].
+/// Errors: as [`move_object`]; [`Error::AccessDenied`] for an older version of an object that the caller may not change.
 pub(crate) async fn move_version(
     storage: &Storage,
     caller: &Caller,
     route: Route<'_>,
     id: Option<VersionId>,
 ) -> Result<Uuid, Error> {
-    const OPERATION: &str = "storage.object.move";
     key::check_key(route.target.1)?;
+    for _ in 0..ATTEMPTS {
+        match try_move_version(storage, caller, route, id).await {
+            Err(error) if versions::is_replaced(&error) => {}
+            Err(Error::KeyAlreadyExists) => return Err(Error::ResourceAlreadyExists),
+            moved => return moved,
+        }
+    }
+    Err(Error::NoSuchKey)
+}
+
+/// Does what [`move_version`] does, unless another request changes the version meanwhile ([`versions::is_replaced`]).
+async fn try_move_version(
+    storage: &Storage,
+    caller: &Caller,
+    route: Route<'_>,
+    id: Option<VersionId>,
+) -> Result<Uuid, Error> {
     let version = Uuid::new_v4();
     let trial = route.trial(caller, version, id);
     let answer = storage.database().run(&trial).await.map_err(|error| conflict(caller.refusal(error)))?;
@@ -117,8 +135,12 @@ pub(crate) async fn move_version(
     if route.source.0 != route.target.0 {
         admit(storage, route.target, original, &metadata).await?;
     }
-    if is_current && route.source == route.target {
+    let stays = route.source == route.target;
+    if is_current && stays {
         return Ok(object);
+    }
+    if stays {
+        check_change(storage, caller, route.target).await?;
     }
     storage.backend().copy(original, version).await?;
     let moved = NewRow {
@@ -128,19 +150,16 @@ pub(crate) async fn move_version(
         version,
         metadata: &metadata,
         user_metadata: &user_metadata,
-        replaces: !is_current,
+        replaces: stays,
     };
     let mut names = [route.source, route.target];
     names.sort_unstable();
-    let mut transaction = caller.service_transaction(OPERATION);
+    let mut transaction = caller.service_transaction(MOVE);
     for (bucket, key) in names {
         transaction = transaction.statement(LOCK, vec![text(bucket), text(key)]);
     }
     let transaction = versions::leave(transaction, caller, route.source, original, is_current);
-    let written = moved.write(storage, transaction).await.map_err(|error| match error {
-        Error::KeyAlreadyExists => Error::ResourceAlreadyExists,
-        error => error,
-    })?;
+    let written = moved.write(storage, transaction).await?;
     let (bucket, key) = route.source;
     let sql = "select from storage.objects where bucket_id = $1 and name collate \"C\" = $2 and version = $3";
     let named = vec![text(bucket), text(key), row::display(original.hyphenated())];
@@ -148,6 +167,29 @@ pub(crate) async fn move_version(
         discard(storage, &[original]).await;
     }
     Ok(written.id)
+}
+
+/// Checks that `caller` may change the current version of object `key` of `bucket`, which an older one is to replace.
+///
+/// Errors: [`Error::AccessDenied`], the refusal of a policy.
+async fn check_change(storage: &Storage, caller: &Caller, (bucket, key): (&str, &str)) -> Result<(), Error> {
+    const CHANGE: &str = "update storage.objects o set version = $3, \
+         owner = coalesce($4::uuid, o.owner), owner_id = coalesce($5, o.owner_id) \
+         where o.bucket_id = $1 and o.name collate \"C\" = $2 and o.archived_at is null returning o.id";
+    let owner = caller.subject();
+    let parameters = vec![
+        text(bucket),
+        text(key),
+        row::display(Uuid::new_v4().hyphenated()),
+        optional(owner_uuid(owner)),
+        optional(owner),
+    ];
+    let trial = caller.transaction(MOVE).statement(CHANGE, parameters).rollback();
+    let answer = storage.database().run(&trial).await.map_err(|error| caller.refusal(error))?;
+    match answer.row() {
+        Some(_) => Ok(()),
+        None => Err(Error::AccessDenied("Access denied".to_owned())),
+    }
 }
 
 impl Route<'_> {
@@ -177,7 +219,7 @@ impl Route<'_> {
             optional(owner_uuid(owner)),
             optional(owner),
         ];
-        caller.transaction("storage.object.move").statement(sql, parameters).rollback()
+        caller.transaction(MOVE).statement(sql, parameters).rollback()
     }
 }
 

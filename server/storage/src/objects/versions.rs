@@ -45,6 +45,8 @@ pub(crate) const IS_CURRENT: &str = "o.archived_at is null and not o.is_delete_m
 pub(crate) const IS_NAMED: &str = "($3 = 'null' and not o.is_versioned or o.version = $3)";
 /// The SQLSTATE of `storage.refuse_versioned`.
 const VERSIONED: &str = "BV001";
+/// The SQLSTATE of `storage.require_version`.
+const REPLACED: &str = "BV002";
 
 /// The id of a version, as callers name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,39 +88,54 @@ pub(super) fn is_versioned(error: &database::Error) -> bool {
     error.server().is_some_and(|server| server.code == VERSIONED)
 }
 
+/// Reports whether a move was refused because the version that it moves has been replaced or removed meanwhile.
+pub(super) fn is_replaced(error: &Error) -> bool {
+    matches!(error, Error::Database(error) if error.server().is_some_and(|server| server.code == REPLACED))
+}
+
 /// Writes a version over the current one. Parameters: those of a row to be written, and whether an object is replaced.
+/// [`REPLACE`] may follow, and [`WRITTEN`] has to.
 ///
-/// The current version is archived if it is to be kept; what is not to be kept is removed, replaced in place (by the
-/// clause that follows for `on conflict`) and returned. A clause reads those whose effects it needs, so that they come
-/// before it.
+/// The current version is archived if it is to be kept; what is not to be kept is removed, or replaced in place, and
+/// returned. A clause reads those whose effects it needs, so that they come before it. Times are those of the statement,
+/// which has waited for the lock of the name, not of the transaction's start: they order the versions.
 pub(super) const WRITE: &str = "with bucket as (select versioning_status as status from storage.buckets where id = $1), \
+     moment as (select clock_timestamp() as at), \
      current as (select o.* from storage.objects o \
        where o.bucket_id = $1 and o.name collate \"C\" = $2 and o.archived_at is null), \
      removed as (delete from storage.objects o using bucket b \
        where o.bucket_id = $1 and o.name collate \"C\" = $2 and b.status <> 'ENABLED' and not o.is_versioned \
-         and (o.archived_at is not null or o.is_delete_marker) \
-       returning o.id, o.version, o.is_delete_marker, o.archived_at is null as was_current), \
-     archived as (update storage.objects o set archived_at = now(), id = gen_random_uuid() from current c, bucket b \
+         and o.archived_at is not null \
+       returning o.version, o.is_delete_marker), \
+     archived as (update storage.objects o set archived_at = m.at, id = gen_random_uuid() \
+       from current c, bucket b, moment m \
        where o.id = c.id and (b.status = 'ENABLED' or o.is_versioned) and ($8::boolean or o.is_delete_marker) \
        returning c.id), \
+     unmarked as (update storage.objects o set owner = coalesce($3::uuid, o.owner), \
+         owner_id = coalesce($4, o.owner_id), version = $5, metadata = $6::jsonb, user_metadata = $7::jsonb, \
+         is_delete_marker = false, created_at = m.at from current c, bucket b, moment m \
+       where o.id = c.id and b.status <> 'ENABLED' and o.is_delete_marker and not o.is_versioned \
+       returning o.id, o.is_versioned), \
      freed as (select version from removed where not is_delete_marker union all \
        select c.version from current c, bucket b \
-       where b.status <> 'ENABLED' and not c.is_versioned and not c.is_delete_marker) \
-     insert into storage.objects \
-       (id, bucket_id, name, owner, owner_id, version, metadata, user_metadata, is_versioned) \
-     select coalesce((select id from archived), (select id from removed where was_current), gen_random_uuid()), \
-       $1, $2, coalesce($3::uuid, (select owner from current)), coalesce($4, (select owner_id from current)), \
-       $5, $6::jsonb, $7::jsonb, b.status = 'ENABLED' from bucket b \
-     where (select count(*) from removed) + (select count(*) from archived) >= 0";
+       where b.status <> 'ENABLED' and not c.is_versioned and not c.is_delete_marker), \
+     inserted as (insert into storage.objects (id, bucket_id, name, owner, owner_id, version, metadata, user_metadata, \
+         is_versioned, created_at, updated_at) \
+       select coalesce((select id from archived), gen_random_uuid()), \
+         $1, $2, coalesce($3::uuid, (select owner from current)), coalesce($4, (select owner_id from current)), \
+         $5, $6::jsonb, $7::jsonb, b.status = 'ENABLED', m.at, m.at from bucket b, moment m \
+       where (select count(*) from removed) + (select count(*) from archived) >= 0 \
+         and not exists (select from unmarked)";
 
 /// What a written version replaces in place: the one that was written while the bucket kept none.
 pub(super) const REPLACE: &str = " on conflict (bucket_id, name) where archived_at is null do update \
-     set owner = excluded.owner, owner_id = excluded.owner_id, version = excluded.version, \
-     metadata = excluded.metadata, user_metadata = excluded.user_metadata, created_at = now(), updated_at = now()";
+     set owner = excluded.owner, owner_id = excluded.owner_id, version = excluded.version, metadata = excluded.metadata, \
+     user_metadata = excluded.user_metadata, created_at = excluded.created_at, updated_at = excluded.updated_at";
 
-/// Returns what [`WRITE`] returns: the id, the versions whose bytes nothing needs, whether the version is one of many.
-pub(super) const WRITTEN: &str =
-    " returning id, (select json_agg(version) from freed where version is not null), is_versioned";
+/// What ends [`WRITE`]. It returns the id, the versions whose bytes nothing needs, whether the version is one of many.
+pub(super) const WRITTEN: &str = " returning id, is_versioned) \
+     select id, (select json_agg(version) from freed where version is not null), is_versioned \
+     from (table inserted union all table unmarked) written";
 
 /// Makes writers of the names in parameter 2, a JSON array, take turns, as single writers do.
 pub(crate) const LOCK_MANY: &str = "select pg_advisory_xact_lock(hashtextextended($1 || '/' || name, 0)) \
@@ -129,21 +146,23 @@ pub(crate) const LOCK_MANY: &str = "select pg_advisory_xact_lock(hashtextextende
 const MARK: &str = concat!(
     "with bucket as (select versioning_status as status from storage.buckets \
        where id = $1 and versioning_status <> 'DISABLED'), \
+     moment as (select clock_timestamp() as at), \
      current as (select o.* from storage.objects o, bucket where o.bucket_id = $1 \
        and o.name collate \"C\" in (select jsonb_array_elements_text($2::jsonb)) \
        and o.archived_at is null and not o.is_delete_marker and ($5::text is null or o.version = $5)), \
      removed as (delete from storage.objects o using bucket b, current c \
        where o.bucket_id = $1 and o.name collate \"C\" = c.name and b.status <> 'ENABLED' \
          and not o.is_versioned and o.archived_at is not null returning o.version, o.is_delete_marker), \
-     archived as (update storage.objects o set archived_at = now(), id = gen_random_uuid() from current c, bucket b \
+     archived as (update storage.objects o set archived_at = m.at, id = gen_random_uuid() \
+       from current c, bucket b, moment m \
        where o.id = c.id and (b.status = 'ENABLED' or o.is_versioned) returning c.*), \
      marked as (update storage.objects o set version = gen_random_uuid()::text, metadata = null, \
-         user_metadata = null, is_delete_marker = true, created_at = now() from current c, bucket b \
+         user_metadata = null, is_delete_marker = true, created_at = m.at from current c, bucket b, moment m \
        where o.id = c.id and b.status <> 'ENABLED' and not c.is_versioned returning o.*, c.version as freed), \
      inserted as (insert into storage.objects \
-         (id, bucket_id, name, owner, owner_id, version, is_versioned, is_delete_marker) \
+         (id, bucket_id, name, owner, owner_id, version, is_versioned, is_delete_marker, created_at, updated_at) \
        select a.id, a.bucket_id, a.name, coalesce($3::uuid, a.owner), coalesce($4, a.owner_id), \
-         gen_random_uuid()::text, b.status = 'ENABLED', true from archived a, bucket b \
+         gen_random_uuid()::text, b.status = 'ENABLED', true, m.at, m.at from archived a, bucket b, moment m \
        where (select count(*) from removed) >= 0 returning *), \
      markers as (select ",
     entry!(),
@@ -156,16 +175,23 @@ const MARK: &str = concat!(
      union all select null, version, null, null, null from removed where not is_delete_marker"
 );
 
-/// Removes the version of an object that parameter 3 names. If it was the current one, the one before it is current
-/// again, and takes its id. Returns the row, the version, and whether it was a delete marker.
+/// Makes the version before the current one current again if parameter 3 names the current one: it takes the id of the
+/// object, so that the removal which follows is not one of the row that users' foreign keys refer to.
+const STEP_BACK: &str = "with current as (select o.id from storage.objects o where o.bucket_id = $1 \
+       and o.name collate \"C\" = $2 and o.archived_at is null \
+       and ($3 = 'null' and not o.is_versioned or o.version = $3)), \
+     latest as (select o.id from storage.objects o where o.bucket_id = $1 and o.name collate \"C\" = $2 \
+       and o.archived_at is not null and exists (select from current) \
+       order by o.archived_at desc, o.created_at desc limit 1), \
+     archived as (update storage.objects o set archived_at = clock_timestamp(), id = gen_random_uuid() \
+       from current c, latest where o.id = c.id returning c.id) \
+     update storage.objects o set archived_at = null, id = a.id from latest, archived a where o.id = latest.id";
+
+/// Removes the version of an object that parameter 3 names. Returns the row, the version, and whether it was a delete
+/// marker.
 const REMOVE: &str = concat!(
     "with gone as (delete from storage.objects o where o.bucket_id = $1 and o.name collate \"C\" = $2 \
-       and ($3 = 'null' and not o.is_versioned or o.version = $3) returning o.*), \
-     latest as (select o.id from storage.objects o where o.bucket_id = $1 and o.name collate \"C\" = $2 \
-       and o.archived_at is not null and exists (select from gone where gone.archived_at is null) \
-       order by o.archived_at desc, o.created_at desc limit 1), \
-     restored as (update storage.objects o set archived_at = null, id = (select id from gone) \
-       from latest where o.id = latest.id) \
+       and ($3 = 'null' and not o.is_versioned or o.version = $3) returning o.*) \
      select row_to_json(r), r.version, r.is_delete_marker, r.is_versioned from (select ",
     shown!(),
     " from gone) r"
@@ -260,7 +286,8 @@ fn is_reference(error: &database::Error) -> bool {
 }
 
 /// Lets `transaction`, one of the service that moves a version away, take it from where it was: the object gets a delete
-/// marker if the version is the current one of a bucket that keeps versions.
+/// marker if the version is the current one of a bucket that keeps versions. The transaction fails if the version is not
+/// what it was any more ([`is_replaced`]).
 pub(super) fn leave<'a>(
     transaction: Transaction<'a>,
     caller: &'a Caller,
@@ -268,12 +295,16 @@ pub(super) fn leave<'a>(
     version: Uuid,
     is_current: bool,
 ) -> Transaction<'a> {
+    const REQUIRE: &str = "select storage.require_version($1, $2, $3, $4::boolean)";
     const REMOVE_UNVERSIONED: &str = "delete from storage.objects o using storage.buckets b \
          where b.id = o.bucket_id and o.bucket_id = $1 and o.name collate \"C\" = $2 and o.version = $3 \
            and b.versioning_status = 'DISABLED'";
     const REMOVE_ARCHIVED: &str = "delete from storage.objects o where o.bucket_id = $1 \
          and o.name collate \"C\" = $2 and o.version = $3 and o.archived_at is not null";
     let named = vec![text(bucket), text(key), row::display(version.hyphenated())];
+    let mut required = named.clone();
+    required.push(row::display(is_current));
+    let transaction = transaction.statement(REQUIRE, required);
     if is_current {
         transaction
             .statement(REMOVE_UNVERSIONED, named)
@@ -341,6 +372,7 @@ pub(crate) async fn remove(
     let removal = caller
         .service_transaction(operation)
         .statement(LOCK, vec![text(bucket), text(key)])
+        .statement(STEP_BACK, parameters())
         .statement(REMOVE, parameters());
     let answer = storage.change(&removal).await?;
     let row = answer.row().ok_or(Error::NoSuchKey)?;

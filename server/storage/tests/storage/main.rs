@@ -34,4 +34,5 @@ mod vector;
 mod vector_load;
 mod versions;
 mod versions_by_s3;
+mod versions_guarded;
 mod versions_of_writers;

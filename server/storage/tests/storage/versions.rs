@@ -91,13 +91,24 @@ async fn a_bucket_keeps_versions_from_when_it_is_told_to() {
     let third = server.write("a", "three").await;
     assert_ne!(third, Value::Null);
     assert_eq!(server.stored_files(), 2);
-    assert_eq!(server.read("a", &"null".into()).await, "two");
     assert_eq!(server.read("a", &third).await, "three");
     assert_eq!(server.read("a", &Value::Null).await, "three");
+    // Everybody can guess this name of the older version: a public bucket does not show it.
+    assert_eq!(server.read("a", &"null".into()).await, "NoSuchKey");
+    let older = async |token: &str| {
+        let authorization = format!("Bearer {token}");
+        let path = "/object/files/a?versionId=null";
+        server.ask(Method::GET, path, &[("authorization", &*authorization)]).await.text()
+    };
+    assert_eq!(older(server.service_role()).await, "two");
+    for token in [server.anon(), &*server.user("00000000-0000-4000-8000-00000000000a")] {
+        assert!(older(token).await.contains("NoSuchKey"), "no policy shows it");
+    }
 
     assert_eq!(server.keep_versions("SUSPENDED").await.status, StatusCode::OK);
     assert_eq!(server.write("a", "four").await, "null");
     assert_eq!(server.read("a", &Value::Null).await, "four");
+    assert_eq!(server.read("a", &"null".into()).await, "four");
     assert_eq!(server.read("a", &third).await, "three");
     // What was written while it kept none is replaced.
     assert_eq!(server.stored_files(), 2);
@@ -341,4 +352,7 @@ async fn a_database_that_is_not_ready_for_versions_says_so() {
     let body = json!({ "name": "other", "versioning_status": "ENABLED" });
     assert_eq!(code(&server.json(Method::POST, "/bucket", &body).await), "FeatureNotEnabled");
     assert_eq!(server.write("a", "one").await, Value::Null);
+    server.sql("alter table storage.buckets add constraint of_users check (name <> 'bad')").await;
+    let refused = server.json(Method::POST, "/bucket", &json!({ "name": "bad" })).await;
+    assert_ne!(code(&refused), "FeatureNotEnabled", "{}", refused.text());
 }

@@ -12,7 +12,7 @@ use crate::versions::versioned;
 const USER: &str = "00000000-0000-4000-8000-00000000000a";
 
 /// Returns the text of every version of `key`, the current one first.
-async fn history(server: &Server, key: &str) -> Vec<String> {
+pub(crate) async fn history(server: &Server, key: &str) -> Vec<String> {
     let body = json!({ "prefix": key, "exactMatch": true, "noncurrentVersions": "include" });
     let listed = server.json(Method::POST, "/object/list/files", &body).await.json();
     let mut texts = Vec::new();
@@ -223,6 +223,9 @@ async fn writers_of_one_name_leave_one_current_version() {
     let counts = "select count(*) filter (where archived_at is null)::text, \
          count(*) filter (where not is_delete_marker)::text from storage.objects";
     assert_eq!(server.row(counts).await, ["1", "6"]);
+    let disorder = "select count(*)::text from (select archived_at < created_at or row_number() over (order by created_at) \
+         <> row_number() over (order by archived_at) as is_wrong from storage.objects) o where is_wrong";
+    assert_eq!(server.row(disorder).await, ["0"]);
     assert_eq!(server.stored_files(), 6);
 }
 
