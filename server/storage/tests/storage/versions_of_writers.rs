@@ -11,6 +11,11 @@ use crate::versions::versioned;
 
 const USER: &str = "00000000-0000-4000-8000-00000000000a";
 
+/// Counts the versions of the only object that are not where the times of their writing say.
+pub(crate) const DISORDER: &str = "select count(*)::text from (select archived_at < created_at \
+         or row_number() over (order by created_at) <> row_number() over (order by archived_at) as is_wrong \
+         from storage.objects) o where is_wrong";
+
 /// Returns the text of every version of `key`, the current one first.
 pub(crate) async fn history(server: &Server, key: &str) -> Vec<String> {
     let body = json!({ "prefix": key, "exactMatch": true, "noncurrentVersions": "include" });
@@ -223,9 +228,7 @@ async fn writers_of_one_name_leave_one_current_version() {
     let counts = "select count(*) filter (where archived_at is null)::text, \
          count(*) filter (where not is_delete_marker)::text from storage.objects";
     assert_eq!(server.row(counts).await, ["1", "6"]);
-    let disorder = "select count(*)::text from (select archived_at < created_at or row_number() over (order by created_at) \
-         <> row_number() over (order by archived_at) as is_wrong from storage.objects) o where is_wrong";
-    assert_eq!(server.row(disorder).await, ["0"]);
+    assert_eq!(server.row(DISORDER).await, ["0"]);
     assert_eq!(server.stored_files(), 6);
 }
 
