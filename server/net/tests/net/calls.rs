@@ -49,7 +49,7 @@ async fn call(client: &Client, call: &str) -> Result<(i32, String, String), (Str
 
 /// Calls and returns the request that the server has received.
 async fn received(client: &Client, sql: &str, requests: &mut mpsc::UnboundedReceiver<String>) -> String {
-    call(client, sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    call(client, sql).await.unwrap();
     next(requests).await
 }
 

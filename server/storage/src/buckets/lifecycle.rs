@@ -113,11 +113,8 @@ impl Rule {
         let expiration = fields.get("noncurrentVersionExpiration").unwrap_or(&Value::Null);
         let expiration = object(expiration, &name, &["noncurrentDays", "newerNoncurrentVersions"])?;
         let days = expiration.get("noncurrentDays").and_then(Value::as_u64);
-        let kept = match expiration.get("newerNoncurrentVersions") {
-            None => None,
-            // What is no whole number is outside of what is allowed, too.
-            Some(kept) => Some(kept.as_u64().unwrap_or_default()),
-        };
+        // What is no whole number is outside of what is allowed, too.
+        let kept = expiration.get("newerNoncurrentVersions").map(|kept| kept.as_u64().unwrap_or_default());
         let status = fields.get("status").and_then(Value::as_str).unwrap_or_default();
         Self::new(number, id, status, days, kept)
     }
