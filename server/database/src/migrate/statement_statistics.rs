@@ -10,12 +10,22 @@ use super::apply::{self, Limits};
 use super::error::Error;
 use super::holds;
 
-/// Whether the extension can be created here, is missing, and the database is not one of hosted Supabase.
+/// Whether the extension can be created here, is missing or has lost its grants in an upgrade of Postgres, and the database is
+/// not one of hosted Supabase.
 const IS_WANTED: &str = r"
     (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
     and pg_catalog.to_regnamespace('extensions') is not null
     and exists (
-      select from pg_catalog.pg_available_extensions where name = 'pg_stat_statements' and installed_version is null
+      select from pg_catalog.pg_available_extensions a
+      where a.name = 'pg_stat_statements' and (a.installed_version is null or exists (
+        select from pg_catalog.pg_proc p
+        join pg_catalog.pg_depend d
+          on d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and d.objid = p.oid and d.deptype = 'e'
+        join pg_catalog.pg_extension e
+          on d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass and d.refobjid = e.oid
+        join pg_catalog.pg_roles r on r.rolname = 'postgres'
+        where e.extname = a.name and not pg_catalog.has_function_privilege(r.oid, p.oid, 'execute')
+      ))
     )
     and exists (
       select from pg_catalog.pg_settings where name = 'shared_preload_libraries' and setting ~ '\mpg_stat_statements\M'
@@ -43,7 +53,7 @@ const CREATE: &str = "
       end loop;
     end $$";
 
-/// Creates the extension if the server preloads its library. That Postgres refuses is only logged.
+/// Creates the extension, or grants what is missing of it, if the server preloads its library. That Postgres refuses is only logged.
 pub(super) async fn ensure(client: &mut Client, limits: &Limits) -> Result<(), Error> {
     if !holds(&*client, IS_WANTED, &[], "look for the extension pg_stat_statements").await? {
         return Ok(());
