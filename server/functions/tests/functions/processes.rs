@@ -35,14 +35,15 @@ async fn a_function_that_fails_to_start_reports_it_and_is_started_again() {
 }
 
 #[tokio::test]
-async fn without_deno_the_answer_names_what_to_install() {
+async fn without_deno_the_answer_says_why() {
     let project = Project::with(&[("hello/index.ts", PID)], |settings| {
         settings.deno = Some("/nowhere/deno".into());
     })
     .await;
     let answer = project.get("/hello").await;
     assert_eq!(answer.refusal(), (503, "BOOT_ERROR".to_owned()));
-    assert!(answer.text.contains("npm install deno"), "{}", answer.text);
+    assert!(answer.text.contains("the file that the variable DENO names is not there"), "{}", answer.text);
+    assert!(!answer.text.contains("/nowhere"), "{}", answer.text);
     project.functions.stop().await;
 }
 
