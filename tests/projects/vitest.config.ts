@@ -12,6 +12,7 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, ...(served ? [] : [todo])],
     passWithNoTests: !served,
     testTimeout: 60_000,
+    maxWorkers: 2,
     // Starting a server on an empty data folder, on a busy machine.
     hookTimeout: 180_000,
   },
