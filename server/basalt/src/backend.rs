@@ -324,6 +324,15 @@ pub(crate) async fn migrate(settings: &Settings, keys: &Keys, backend: &Backend)
     Ok(Logins::OwnRoles)
 }
 
+/// Brings the database of a cluster that was started only for a command up to date, as at each start: it may not have the
+/// newest migrations yet. Other databases stay as they are.
+pub(crate) async fn migrate_if_started(settings: &Settings, backend: &Backend) -> Result<(), Error> {
+    if backend.cluster.is_some() {
+        migrate(settings, &keys(settings)?, backend).await?;
+    }
+    Ok(())
+}
+
 /// Applies the project's roles, migrations and seed, and returns the state of all migrations after that.
 async fn migrate_project(
     settings: &Settings,

@@ -115,16 +115,13 @@ fn exposed_schemas(settings: &Settings) -> Vec<String> {
     std::iter::once(public).chain(rest.into_iter().flat_map(|rest| rest.db_schemas.clone())).collect()
 }
 
-/// Describes the database. A cluster that was started only for this command may not have the newest migrations yet, and
-/// gets them; the database of a running server, or of DATABASE_URL, is described unchanged.
+/// Describes the database.
 async fn generate(
     settings: &Settings,
     backend: &Backend,
     options: &typegen::Options,
 ) -> Result<String, Error> {
-    if backend.cluster.is_some() {
-        backend::migrate(settings, &backend::keys(settings)?, backend).await?;
-    }
+    backend::migrate_if_started(settings, backend).await?;
     backend.with_project(async |project| Ok(typegen::generate(project, options).await?)).await
 }
 

@@ -75,17 +75,14 @@ impl Target {
         if self.is_remote { "remote" } else { "local" }
     }
 
-    /// Runs `work` on the database. A database of the project that was started only for this command may not have the
-    /// newest migrations yet, and gets them, as at each start.
+    /// Runs `work` on the database.
     pub(super) async fn attached<T>(
         &self,
         work: impl AsyncFnOnce(&Backend) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let settings = &self.settings;
         Backend::attached(settings, async |backend| {
-            if backend.cluster.is_some() {
-                backend::migrate(settings, &backend::keys(settings)?, backend).await?;
-            }
+            backend::migrate_if_started(settings, backend).await?;
             work(backend).await
         })
         .await
