@@ -29,7 +29,7 @@ mod project;
 mod repair;
 mod source;
 mod split;
-mod statement_statistics;
+pub(crate) mod statement_statistics;
 mod status;
 
 use std::path::{Path, PathBuf};

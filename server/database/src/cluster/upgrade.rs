@@ -21,6 +21,7 @@ use super::postmaster::{LaunchPlan, Postmaster};
 use super::setup::Credentials;
 use super::superuser::{self, Superuser};
 use super::{Options, Progress, initdb, run_dir, setup};
+use crate::migrate::statement_statistics;
 use transfer::{ClusterConnection, DumpPrograms};
 
 /// The result of an upgrade.
@@ -235,7 +236,9 @@ impl UpgradeJob<'_> {
         // Its dump creates it with its settings and its encoding.
         new.execute(TEMPLATE, "drop database postgres").await?;
         for name in &databases {
-            old.execute(name, WITHOUT_GRANTS).await?;
+            // These functions have other arguments in the next version, and a dump would name the old ones. The next start grants
+            // it again.
+            old.execute(name, &statement_statistics::revoke()).await?;
             (self.report)(Progress::CopyingDatabase { name: name.clone() });
             self.programs.copy_database(name, old, new).await?;
             if old.superuser() != new.superuser() {
@@ -281,27 +284,6 @@ const VERSION_FILES: [&str; 7] = [
     "backup_manifest",
     "current_logfiles",
 ];
-
-/// Takes back what a start has granted of the functions of pg_stat_statements, which have other arguments in the next version:
-/// a dump would name the old ones. The next start grants it again.
-const WITHOUT_GRANTS: &str = "
-do $$
-declare
-  statement text;
-begin
-  for statement in
-    select pg_catalog.format('revoke execute on function %s from postgres', p.oid::pg_catalog.regprocedure)
-    from pg_catalog.pg_proc p
-    join pg_catalog.pg_depend d
-      on d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and d.objid = p.oid and d.deptype = 'e'
-    join pg_catalog.pg_extension e
-      on d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass and d.refobjid = e.oid
-    join pg_catalog.pg_roles r on r.rolname = 'postgres'
-    where e.extname = 'pg_stat_statements' and p.proowner <> r.oid
-  loop
-    execute statement;
-  end loop;
-end $$";
 
 /// Gives the superuser what only a superuser may own, before `postgres` ceases to be one.
 const TO_SUPERUSER: &str = "
