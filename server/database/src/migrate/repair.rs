@@ -10,7 +10,7 @@ use tokio_postgres::{Client, GenericClient, Transaction};
 use super::apply::{self, Limits};
 use super::error::Error;
 use super::file::File;
-use super::ledger::{self, Record};
+use super::ledger::{self, Record, Records};
 use super::platform::{FILES, PlatformFile};
 use super::split::Statement;
 use super::{check_unchanged, holds};
@@ -31,9 +31,8 @@ const SCHEMAS: [&str; 9] = [
 /// The extension that goes with schema `extensions`, since it needs pgcrypto.
 const VAULT: &str = "supabase_vault";
 
-/// Whether function `rights_watch` exists in a database without records. Only Basalt creates it.
-const LOST_RECORDS: &str =
-    "to_regclass('basalt.platform_migrations') is null and to_regproc('extensions.rights_watch') is not null";
+/// Whether function `rights_watch` exists. Only Basalt creates it.
+const HAS_WATCH: &str = "to_regproc('extensions.rights_watch') is not null";
 
 /// The version of the file that creates `rights_watch`. A database that has it has had all files up to this one.
 const NEWEST_KNOWN: &str = "0023";
@@ -55,23 +54,36 @@ pub(super) enum Repair {
 /// Returns the schemas of the platform that are missing in a database that Basalt has set up. A database that has parts of
 /// hosted Supabase's platform is not known to lack anything.
 pub(super) async fn missing(client: &impl GenericClient) -> Result<Vec<&'static str>, Error> {
+    missing_beside(client, records(client).await?.as_ref()).await
+}
+
+/// Returns the records of the platform's files; `None` if their table does not exist.
+async fn records(client: &impl GenericClient) -> Result<Option<Records>, Error> {
+    match ledger::has_platform_table(client).await? {
+        true => ledger::platform(client).await.map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Returns what [`missing`] does, for a database that has these records.
+async fn missing_beside(
+    client: &impl GenericClient,
+    records: Option<&Records>,
+) -> Result<Vec<&'static str>, Error> {
     let doing = "look for the schemas of the platform";
-    let has_lost_records = holds(client, LOST_RECORDS, &[], doing).await?;
-    if !has_lost_records {
-        if !ledger::has_platform_table(client).await? {
-            return Ok(Vec::new());
-        }
-        let records = ledger::platform(client).await?;
-        if records.is_empty() || records.values().any(|record| record.adopted) {
-            return Ok(Vec::new());
-        }
+    let is_own = match records {
+        Some(records) => !records.is_empty() && records.values().all(|record| !record.adopted),
+        None => holds(client, HAS_WATCH, &[], doing).await?,
+    };
+    if !is_own {
+        return Ok(Vec::new());
     }
     let sql = "select nspname::text from pg_catalog.pg_namespace where nspname = any ($1)";
     let rows = client.query_typed(sql, &[(&SCHEMAS.as_slice(), Type::TEXT_ARRAY)]).await;
     let rows = rows.map_err(Error::database(doing))?;
     let present: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     // Where the file has not been applied yet, it is not missing.
-    let is_of_newer_file = |schema: &str| schema == "graphql" && has_lost_records;
+    let is_of_newer_file = |schema: &str| schema == "graphql" && records.is_none();
     let missing = SCHEMAS.into_iter().filter(|schema| !present.iter().any(|name| name == schema));
     Ok(missing.filter(|schema| !is_of_newer_file(schema)).collect())
 }
@@ -81,17 +93,17 @@ pub(super) async fn missing(client: &impl GenericClient) -> Result<Vec<&'static 
 /// Errors: [`Error::PlatformChanged`]; [`Error::Statement`] if the records are there, and all errors of the database.
 pub(super) async fn run(client: &mut Client, limits: &Limits) -> Result<Repair, Error> {
     let transaction = apply::begin(client, limits).await?;
-    let missing = missing(&transaction).await?;
+    let records = records(&transaction).await?;
+    let missing = missing_beside(&transaction, records.as_ref()).await?;
     if missing.is_empty() {
         return Ok(Repair::Done(missing));
     }
-    let has_lost_records = missing.contains(&"basalt");
-    if has_lost_records {
+    if records.is_none() {
         ledger::create(&transaction).await?;
     }
     for file in FILES {
-        match apply_again(&transaction, file, &missing, has_lost_records).await {
-            Err(refused @ Error::Statement(_)) if has_lost_records => return Ok(Repair::Foreign(refused)),
+        match apply_again(&transaction, file, &missing, records.as_ref()).await {
+            Err(refused @ Error::Statement(_)) if records.is_none() => return Ok(Repair::Foreign(refused)),
             done => done?,
         }
     }
@@ -112,16 +124,16 @@ async fn apply_again(
     transaction: &Transaction<'_>,
     file: &PlatformFile,
     missing: &[&str],
-    has_lost_records: bool,
+    records: Option<&Records>,
 ) -> Result<(), Error> {
-    let was_applied = match ledger::platform(transaction).await?.get(file.version()) {
-        Some(record) => {
+    let was_applied = match records {
+        None => file.version() <= NEWEST_KNOWN,
+        Some(records) => {
+            // A file without a record is applied afterwards, as a new one.
+            let Some(record) = records.get(file.version()) else { return Ok(()) };
             check_unchanged(file, record)?;
             true
         }
-        None if has_lost_records => file.version() <= NEWEST_KNOWN,
-        // It is applied afterwards, as a new file.
-        None => return Ok(()),
     };
     let parsed = File::parse(file.file, file.sql)?;
     let mut found_something = false;
@@ -136,7 +148,7 @@ async fn apply_again(
         found_something |= !is_created(transaction, &parsed, statement).await?;
     }
     apply::restore_session(transaction).await?;
-    if has_lost_records {
+    if records.is_none() {
         let record = Record { name: file.name().to_owned(), checksum: Some(file.checksum()), adopted: false };
         ledger::record_platform(transaction, file.version(), &record).await?;
     }
