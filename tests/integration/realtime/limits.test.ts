@@ -1,4 +1,5 @@
 /** Limits, each on a server with a low one. */
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 
 import { start, type ChannelServer } from './server.ts'
@@ -122,9 +123,17 @@ describe.skipIf(!isOwn)('a server', () => {
   })
 
   test('has so many joins a second', { timeout: 60_000 }, async () => {
-    const [one, two, late] = [await open(slow), await open(slow), await open(slow)]
-    for (const wire of [one, two])
-      for (let count = 0; count < 80; count++) await wire.mustJoin(unique('room'))
+    const [one, late] = [await open(slow), await open(slow)]
+    const joining = [await open(slow), await open(slow)]
+    const tooManyJoins = refusal('ClientJoinRateLimitReached: Too many joins per second')
+    await one.mustJoin(unique('room'))
+    for (const wire of joining)
+      for (let count = 0; count < 80; count++) {
+        const answer = await wire.join(unique('room'))
+        // The rate may be measured while they still join.
+        if (isDeepStrictEqual(answer, tooManyJoins)) break
+        expect(answer).toEqual(joined)
+      }
     await vi.waitFor(
       async () => {
         expect(await handshakeRefusal({ ...socketOptions(slow), vsn: '2.0.0' })).toEqual({
@@ -136,9 +145,7 @@ describe.skipIf(!isOwn)('a server', () => {
       { timeout: 15_000, interval: 500 },
     )
     const begin = performance.now()
-    expect(await late.join('room')).toEqual(
-      refusal('ClientJoinRateLimitReached: Too many joins per second'),
-    )
+    expect(await late.join('room')).toEqual(tooManyJoins)
     expect(await late.closeCode()).toBe(1001)
     expect(performance.now() - begin).toBeLessThan(2000)
     // Sockets with channels stay open.
