@@ -8,6 +8,7 @@
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
 #   make cluster     the production shape on this machine: Postgres with two standbys, NATS, an S3 store, two nodes, HAProxy
 #   make test-cluster  its tests, and what it answers while each part of it is killed
+#   make conformance  the conformance kit, with a report in target/conformance.html; BINARY=... for another program
 #   make upstream    the conformance kit against upstream's own services, as far as they are there
 #   make bench       the load tests; needs a quiet machine
 #   make packages    what is released, in target/packages: an archive, npm packages, on Debian a Debian package
@@ -25,15 +26,15 @@ CARGO_TARGET_DIR ?= target
 RELEASE := $(CARGO_TARGET_DIR)/release/basalt
 DEBUG := $(CARGO_TARGET_DIR)/debug/basalt
 PACKAGES := $(CARGO_TARGET_DIR)/packages
-# The program to be packed for test-packages, if not a release.
+# The program for test-packages, if not a release, and for conformance, if not a debug build.
 BINARY ?=
 SERVE ?=
 CLIPPY ?= cargo clippy --locked --workspace --all-targets -- -D warnings
 
 client_sources := $(shell find client functions/_shared -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test lint audit soak cluster test-cluster cluster-tools upstream bench image packages test-packages \
-        extensions optional-extensions tools test-tools
+.PHONY: help run dev test lint audit soak cluster test-cluster cluster-tools conformance upstream bench image packages \
+        test-packages extensions optional-extensions tools test-tools
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -105,6 +106,12 @@ cluster: cluster-tools client/dist/index.html
 test-cluster: cluster-tools client/dist/index.html
 	@cargo build --locked -p basalt
 	@BASALT_BINARY=$(realpath .)/$(DEBUG) npm run --silent cluster -w @basalt/tests
+
+conformance: optional-extensions
+	@$(if $(BINARY),,cargo build --locked -p basalt)
+	@mkdir -p target
+	@BASALT_BINARY=$$(realpath $(or $(BINARY),$(DEBUG))) \
+	  npm run --silent conformance -w @basalt/tests -- --html ../target/conformance.html
 
 upstream: node_modules/.package-lock.json
 	@tests/upstream/run
