@@ -65,12 +65,6 @@ export default tseslint.config(
     languageOptions: { globals: { ...globals.browser, Deno: 'readonly' } },
   },
   {
-    // The studio's scripts hand functions to a browser that draws their pictures.
-    files: ['storage/**/*.mjs'],
-    languageOptions: { globals: globals.browser },
-    rules: { 'no-redeclare': ['error', { builtinGlobals: false }] },
-  },
-  {
     files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: {
