@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 /**
  * What may differ: what PostgREST changed between the version at hand, 12.0.2, and 16, whose interface Basalt has, and
- * what Basalt does otherwise on purpose (docs/decisions/0020-where-upstream-is-not-followed.md).
+ * what Basalt does otherwise on purpose (docs/decisions/0020-postgrests-malformed-responses-are-not-copied.md).
  * @typedef {{ status: number, body: any } & Record<string, any>} Answer
  * @typedef {import('./requests.mjs').Request} Request
  */

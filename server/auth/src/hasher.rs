@@ -2,7 +2,7 @@
 //!
 //! A hash takes one processor for tens of milliseconds. Nothing else bounds how many people can sign in, so all
 //! processors may compute hashes at once; the operating system's scheduler keeps many of them from slowing down other
-//! work (`docs/decisions/0024-hashes-yield.md`).
+//! work (`docs/decisions/0024-password-hashing-has-a-low-priority.md`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 }
 
 /// Disables transparent huge pages for this process and those that it starts: a buffer of some kilobytes would occupy
-/// two megabytes. Responses are as fast without them; see `docs/decisions/0025`.
+/// two megabytes. Responses are as fast without them; see `docs/decisions/0025-no-huge-pages.md`.
 #[cfg(target_os = "linux")]
 fn disable_huge_pages() {
     // It fails on a kernel without huge pages.

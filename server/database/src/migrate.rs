@@ -11,7 +11,7 @@
 //! recorded with the last.
 //!
 //! A file that was changed after it had been applied is reported and not run again. A file that only `psql` could run
-//! is an error with file and line. See `docs/decisions/0036`.
+//! is an error with file and line. See `docs/decisions/0036-each-migration-runs-once-in-a-transaction.md`.
 
 mod age;
 mod apply;

@@ -55,7 +55,7 @@ pub(crate) async fn refresh(
 }
 
 /// Checks the signature of a token whose key Postgres cannot read, because keys are encrypted: a round trip more
-/// (`docs/decisions/0016-encrypted-keys-of-refresh-tokens.md`). False if that is left to Postgres.
+/// (`docs/decisions/0016-encrypted-refresh-token-keys-take-two-round-trips.md`). False if that is left to Postgres.
 ///
 /// Errors: `refresh_token_not_found`; `unexpected_failure` for a key that cannot be decrypted.
 async fn check_encrypted(

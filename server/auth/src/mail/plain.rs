@@ -1,7 +1,7 @@
 //! HTML as text, for mail programs that show no HTML.
 //!
 //! Not from a library: those that are small change or drop the addresses of links, the others bring a parser of web pages
-//! (`docs/decisions/0048-the-plain-text-of-mails.md`).
+//! (`docs/decisions/0048-our-own-code-makes-the-plain-text-of-mails.md`).
 
 /// Elements that begin a line of their own.
 const BLOCKS: [&str; 16] = [

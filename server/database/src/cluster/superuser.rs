@@ -2,7 +2,7 @@
 //!
 //! As on hosted Supabase, the superuser is `supabase_admin`, which owns and runs the platform, and `postgres` is no
 //! superuser. In clusters of older releases, and on Postgres 15, `postgres` is the superuser: there, a role that may
-//! create roles may also become one that runs programs. See `docs/decisions/0075`.
+//! create roles may also become one that runs programs. See `docs/decisions/0075-postgres-is-no-superuser.md`.
 
 use std::fs;
 use std::path::Path;

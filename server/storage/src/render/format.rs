@@ -5,7 +5,7 @@ use poem::http::header::ACCEPT;
 
 /// Pixels up to which a picture becomes AVIF because `Accept` allows it: half a second of a processor, where WebP takes
 /// a twenty-fifth. Beyond this size AVIF is used only when it is requested by name
-/// (`docs/decisions/0052-pictures-of-strangers.md`).
+/// (`docs/decisions/0052-images-are-rendered-in-the-servers-process.md`).
 const MAX_NEGOTIATED_AVIF: u64 = 120_000;
 
 ::settings::words! {

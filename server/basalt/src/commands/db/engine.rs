@@ -1,7 +1,8 @@
 //! The engine that compares databases: pg-delta, which is part of the Supabase CLI from version 3 and needs no Docker if
 //! both databases are named by URLs. The CLI is run as a program of its own.
 //!
-//! Source: `supabase db diff --help`, `supabase db pull --help` of version 3.1. See `docs/decisions/0083`.
+//! Source: `supabase db diff --help`, `supabase db pull --help` of version 3.1. See
+//! `docs/decisions/0083-the-clis-engine-compares-databases.md`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
