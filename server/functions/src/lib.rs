@@ -3,6 +3,9 @@
 //! A call goes through `verify` (checks the caller's token), `worker` (the function's Deno process, started on demand
 //! and watched) and `relay` (sends the call to the process and returns its answer). Functions written for the hosted
 //! platform run unchanged: what its runtime adds to Deno is in `worker/worker.js`.
+//!
+//! Limits of a call: `worker::slot` says how long it waits for its turn, `worker::connections` when its response must
+//! begin, `relay::answer` when it must end, and `worker` how much memory and processor time its process may take.
 
 mod deno;
 mod error;

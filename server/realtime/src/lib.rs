@@ -1,8 +1,9 @@
 //! Supabase Realtime's interface: channels over WebSocket, with broadcasts, presence and row changes.
 //!
 //! The way through it: `api` answers HTTP and upgrades connections, `socket` is the task of one connection, `protocol`
-//! reads and writes its messages, `channel` is what a client joins, `hub` delivers to all channels of a topic. `changes`
-//! decides who gets which row change. All that a client is sent goes through its `socket::outbox`, which has a bound.
+//! reads and writes its messages, `channel` is what a client joins, `hub` delivers to all channels of a topic.
+//! `changes` decides who gets which row change, and `bus` carries messages between nodes. All that a client is sent
+//! goes through its `socket::outbox`, which has a bound.
 
 mod api;
 mod authorize;
@@ -91,9 +92,9 @@ impl std::fmt::Debug for Realtime {
 impl Realtime {
     /// Prepares the service; [`Realtime::run`] does its work in the background.
     ///
-    /// `database` must have logged in as a role that may write to `realtime.messages` whatever its policies say, and that
-    /// may become the roles of clients; `replication` as one that may replicate. Tokens are checked by `verifier`; `keys`
-    /// knows the API keys.
+    /// `database` must have logged in as a role that may write to `realtime.messages` whatever its policies say, and
+    /// that may become the roles of clients; `replication` as one that may replicate. Tokens are checked by `verifier`;
+    /// `keys` knows the API keys.
     pub fn new(
         settings: Settings,
         database: Database,
@@ -252,8 +253,8 @@ impl Realtime {
         self.changes().prepare(access, &bindings.0, fairness::caller(), limit).await
     }
 
-    /// Subscribes a channel to the row changes that it asked for, if any. They are `prepared` if its join has waited for
-    /// them.
+    /// Subscribes a channel to the row changes that it asked for, if any. They are `prepared` if its join has waited
+    /// for them.
     pub(crate) fn subscribe(
         &self,
         channel: &Channel,

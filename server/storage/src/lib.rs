@@ -4,6 +4,10 @@
 //! the rows (`storage.objects`, `storage.buckets`, under row-level security of the `caller`), `backend` holds the
 //! bytes, `render` makes other pictures of them. Everything about an object is in its row; the backend only stores
 //! bytes by their version.
+//!
+//! Other ways in: `s3` (the S3 protocol; `multipart` stores its parts), `resumable` (uploads in parts), `vector` (vector
+//! buckets). `signature` makes and reads the tokens of signed URLs. `sweeper` removes expired uploads and bytes that no
+//! row names, `expiry` removes versions of objects that have expired.
 
 mod api;
 mod backend;
