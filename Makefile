@@ -2,8 +2,9 @@
 #
 #   make run         build everything (release) and serve it
 #   make dev         the same with hot reload: debug build, Vite's dev server behind the same port
-#   make test        every test: Rust, client, integration, browser
-#   make lint        rustfmt, clippy, dependencies, tests that documents name, files of deploy/, eslint, prettier, tsc
+#   make test        every test: Rust, client, integration, browser; PARTS="server client" for some (scripts/test)
+#   make lint        rustfmt, clippy, dependencies, tests that documents name, files of deploy/, eslint, prettier, tsc;
+#                    lint-server is the first three, lint-files the others
 #   make audit       known vulnerabilities of the dependencies (cargo-deny); needs github.com
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
 #   make cluster     the production shape on this machine: Postgres with two standbys, NATS, an S3 store, two nodes, HAProxy
@@ -28,13 +29,15 @@ DEBUG := $(CARGO_TARGET_DIR)/debug/basalt
 PACKAGES := $(CARGO_TARGET_DIR)/packages
 # The program for test-packages, if not a release, and for conformance, if not a debug build.
 BINARY ?=
+# The parts of the tests to run, all by default.
+PARTS ?=
 SERVE ?=
 CLIPPY ?= cargo clippy --locked --workspace --all-targets -- -D warnings
 
 client_sources := $(shell find client functions/_shared -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test lint audit soak cluster test-cluster cluster-tools conformance upstream bench image packages \
-        test-packages extensions optional-extensions tools test-tools
+.PHONY: help run dev test lint lint-server lint-files audit soak cluster test-cluster cluster-tools conformance upstream \
+        bench image packages test-packages extensions optional-extensions tools test-tools
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -79,12 +82,16 @@ dev: node_modules/.package-lock.json optional-extensions
 	@scripts/dev $(DEBUG) $(SERVE)
 
 test: test-tools client/dist/index.html tests/python/.venv/pyvenv.cfg optional-extensions
-	@scripts/test
+	@scripts/test $(PARTS)
 
-lint: node_modules/.package-lock.json
+lint: lint-server lint-files
+
+lint-server: tools
 	cargo fmt --all --check
 	$(CLIPPY)
 	scripts/check-dependencies
+
+lint-files: node_modules/.package-lock.json
 	node scripts/check-test-names.mjs docs/security.md
 	node scripts/check-deploy.mjs
 	npm run --silent lint
