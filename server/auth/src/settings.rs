@@ -48,7 +48,7 @@ pub use sms::{Messagebird, Moment, SmsProvider, SmsSettings, Textlocal, Twilio, 
 pub use third_party::read_third_parties;
 pub use token::TokenSettings;
 
-/// What the service knows of names that no setting has.
+/// Names that the service knows although no setting has them.
 pub const KNOWN_KEYS: KnownKeys = KnownKeys {
     silent: &["local_smtp.admin_email", "local_smtp.sender_name"],
     without_effect: &[("local_smtp.pop3_port", "", NO_SMTP), ("local_smtp.smtp_port", "", NO_SMTP)],
@@ -61,8 +61,8 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
         "auth.third_party.*",
         "auth.web3.*",
     ],
-    // What the provider refuses, so that nothing which is switched on stops the start or is off unnoticed. The Supabase CLI
-    // keeps that text everywhere.
+    // If such a key is `env(NAME)` and the variable is not set, it keeps this text, and the provider refuses it. Thus
+    // the server starts, and no provider is silently off. The Supabase CLI keeps the text of every key.
     kept_references: &[
         "auth.captcha.secret",
         "auth.external.*.client_id",
@@ -83,51 +83,52 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
 
 const NO_SMTP: &str = "mails are shown on a page, and taken from the services alone";
 
-/// Shortest time between two text messages to one user in the Supabase CLI's template.
+/// The shortest time between two text messages to one user in the Supabase CLI's template.
 const TEMPLATES_SMS_FREQUENCY: Duration = Duration::from_secs(5);
 
 ::settings::settings! {
     /// Settings of the auth service.
     #[derive(Debug, Clone)]
     pub struct Settings {
-        /// URL under which clients reach this service: `/auth/v1` below the API's where it is not set.
+        /// The URL at which clients reach this service. If it is not set, it is the API's URL with `/auth/v1`.
         #[setting(variables = ["GOTRUE_API_EXTERNAL_URL"], key = "auth.external_url")]
         pub external_url: String = "http://127.0.0.1:54321/auth/v1".to_owned(),
-        /// Where users come from and are sent back to.
+        /// The URL of the site. Links in mails and sign-ins lead users there if the request names no other URL.
         #[setting(variables = ["GOTRUE_SITE_URL", "SITE_URL"], key = "auth.site_url")]
         pub site_url: String = "http://127.0.0.1:3000".to_owned(),
-        /// Globs of further URLs that users may be sent to.
+        /// Further URLs to which users may be sent; patterns such as `https://*.example.org/**` are allowed.
         #[setting(
             variables = ["GOTRUE_URI_ALLOW_LIST", "ADDITIONAL_REDIRECT_URLS"],
             key = "auth.additional_redirect_urls"
         )]
         pub uri_allow_list: Vec<String> = Vec::new(),
-        /// Refuses new users: by default the opposite of `auth.enable_signup`.
+        /// Whether sign-ups are refused. By default the opposite of `auth.enable_signup`.
         #[setting(variables = ["GOTRUE_DISABLE_SIGNUP", "DISABLE_SIGNUP"])]
         pub disable_signup: bool = false,
-        /// Longest time for one request.
+        /// How long one request may take.
         #[setting(variables = ["GOTRUE_API_MAX_REQUEST_DURATION"])]
         pub request_timeout: Duration = Duration::from_secs(10),
-        /// Keeps the audit log out of the database.
+        /// Whether the audit log is not written to the database.
         #[setting(variables = ["GOTRUE_AUDIT_LOG_DISABLE_POSTGRES"])]
         pub audit_log_disabled: bool = false,
-        /// Deletes expired rows as requests come in.
+        /// Whether requests that change something also delete some expired rows.
         #[setting(variables = ["GOTRUE_DB_CLEANUP_ENABLED"])]
         pub cleanup_enabled: bool = false,
-        /// Pages of `/admin/users` may be asked for by cursor.
+        /// Whether `/admin/users` accepts `cursor` and `limit` instead of page numbers.
         #[setting(variables = ["GOTRUE_EXPERIMENTAL_CURSOR_PAGINATION_ENABLED"])]
         pub cursor_pagination: bool = false,
-        /// Serves the description of SCIM.
+        /// Whether the documents that describe SCIM are served.
         #[setting(variables = ["GOTRUE_EXPERIMENTAL_SCIM_ENABLED"])]
         pub scim_enabled: bool = false,
-        /// A first password comes with an e-mail identity, if the address is confirmed.
+        /// Whether a user with a confirmed e-mail address gets an identity of the provider `email` together with the
+        /// first password.
         #[setting(variables = ["GOTRUE_EXPERIMENTAL_CREATE_EMAIL_IDENTITY_ON_PASSWORD_SET_ENABLED"])]
         pub identity_for_first_password: bool = true,
-        /// What access tokens say.
+        /// Access tokens.
         pub token: TokenSettings = TokenSettings::default(),
         /// When sessions end.
         pub sessions: SessionSettings = SessionSettings::default(),
-        /// What passwords must be like.
+        /// Rules for passwords.
         pub passwords: PasswordSettings = PasswordSettings::default(),
         /// Mails and how they are sent.
         pub mail: MailSettings = MailSettings::default(),
@@ -137,26 +138,26 @@ const TEMPLATES_SMS_FREQUENCY: Duration = Duration::from_secs(5);
         pub providers: ProviderSettings = ProviderSettings::default(),
         /// Second factors.
         pub mfa: MfaSettings = MfaSettings::default(),
-        /// This site as WebAuthn's relying party.
+        /// The site as a relying party of WebAuthn.
         pub webauthn: WebauthnSettings = WebauthnSettings::default(),
-        /// Passkeys as first factor.
+        /// Sign-in with passkeys.
         pub passkeys: PasskeySettings = PasskeySettings::default(),
         /// SAML single sign-on.
         pub saml: SamlSettings = SamlSettings::default(),
-        /// This service as somebody else's OAuth server.
+        /// This service as an OAuth server for other applications.
         pub oauth_server: OauthServerSettings = OauthServerSettings::default(),
-        /// Code of the project that takes part in decisions.
+        /// Hooks: functions or URLs of the project that auth calls.
         pub hooks: HookSettings = HookSettings::default(),
         /// Refresh tokens, captcha, changes of passwords.
         pub security: SecuritySettings = SecuritySettings::default(),
-        /// Secrets at rest.
+        /// Encryption of the secrets that are stored in the database.
         pub encryption: EncryptionSettings = EncryptionSettings::default(),
-        /// How often things may be done.
+        /// Rate limits.
         pub limits: LimitSettings = LimitSettings::default(),
     }
 }
 
-/// The surroundings that settings refer to.
+/// Paths that settings refer to.
 pub struct SettingsContext<'a> {
     /// The folder of mails that are kept if no mail server is configured; `None` to keep none.
     pub mails: Option<PathBuf>,
@@ -192,15 +193,15 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Has links lead to the service below the API at `api_url`, unless a setting says where clients reach it.
-    /// [`Self::read`] leaves this open, since the port of the API is known later.
+    /// Makes links lead to the service below the API at `api_url`, unless the settings name another URL. [`Self::read`]
+    /// does not set it, because the port of the API is known only later.
     pub fn set_api_url(&mut self, api_url: &str) {
         if self.external_url.is_empty() {
             self.external_url = format!("{api_url}/auth/v1");
         }
     }
 
-    /// Returns claim `iss` of access tokens.
+    /// Returns the claim `iss` of access tokens.
     pub(crate) fn issuer(&self) -> &str {
         self.token.issuer.as_deref().unwrap_or(&self.external_url)
     }
@@ -217,13 +218,12 @@ fn named<T: Value>(
     reader.get(&format!("{table}.{name}.{part}"), &[&variable])
 }
 
-/// Checks the number of digits of a code. Upstream takes six digits where the number is not from six to ten; here that
-/// is a mistake.
+/// Checks the number of digits of a code. If it is not between six and ten, upstream uses six; here it is an error.
 fn otp_length(length: usize) -> Result<usize, &'static str> {
     if (6..=10).contains(&length) { Ok(length) } else { Err("a number of digits from 6 to 10") }
 }
 
-/// Raises what is less, as upstream does.
+/// Raises a shorter time to five minutes, as upstream does.
 fn at_least_five_minutes(span: Duration) -> Result<Duration, &'static str> {
     Ok(span.max(Duration::from_secs(300)))
 }

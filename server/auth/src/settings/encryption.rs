@@ -1,4 +1,4 @@
-//! Keys of secrets at rest.
+//! Keys that encrypt the secrets in the database.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,20 +7,21 @@ use ::settings::{Invalid, Reader, Secret};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 
-/// Secrets at rest: TOTP secrets, codes that were sent, hashes of passwords.
+/// Encryption of secrets that are stored in the database: TOTP secrets, codes that were sent, hashes of passwords.
 #[derive(Debug, Clone, Default)]
 pub struct EncryptionSettings {
-    /// Name and key that encrypt from now on; without one secrets are stored as they are.
+    /// The name and the key that encrypt from now on. `None`: secrets are stored without encryption.
     pub current: Option<(String, EncryptionKey)>,
-    /// All keys that secrets may have been encrypted with, by name.
+    /// All keys with which stored secrets may be encrypted, by name.
     pub keys: BTreeMap<String, EncryptionKey>,
 }
 
 ::settings::settings! {
-    /// [`EncryptionSettings`] as they are written. The first name of each is that of upstream's documentation, the second
-    /// follows from its configuration.
+    /// [`EncryptionSettings`] as operators write them. The first name of each is in upstream's documentation, the
+    /// second follows from upstream's code.
     pub(super) struct KeySettings {
-        /// Encrypts secrets at rest.
+        /// Whether secrets are stored encrypted in the database: TOTP secrets, codes that were sent, hashes of
+        /// passwords.
         #[setting(variables = ["GOTRUE_SECURITY_DB_ENCRYPTION_ENCRYPT", "GOTRUE_SECURITY_DATABASE_ENCRYPTION_ENCRYPT"])]
         encrypts: bool = false,
         /// The name of the key that encrypts.
@@ -35,7 +36,7 @@ pub struct EncryptionSettings {
             "GOTRUE_SECURITY_DATABASE_ENCRYPTION_ENCRYPTION_KEY"
         ])]
         key: Secret = Secret::default(),
-        /// All keys that secrets may have been encrypted with, by name; the one that encrypts is among them.
+        /// All keys with which stored secrets may be encrypted, by name. The key that encrypts must be one of them.
         #[setting(variables = [
             "GOTRUE_SECURITY_DB_ENCRYPTION_DECRYPTION_KEYS",
             "GOTRUE_SECURITY_DATABASE_ENCRYPTION_DECRYPTION_KEYS"
@@ -77,7 +78,7 @@ impl EncryptionSettings {
 pub struct EncryptionKey([u8; 32]);
 
 impl EncryptionKey {
-    /// Reads base64url without padding. `None` unless that is 32 bytes.
+    /// Reads base64url without padding. Returns `None` if it is not 32 bytes.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
         Some(Self(bytes.try_into().ok()?))

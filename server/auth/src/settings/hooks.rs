@@ -1,26 +1,26 @@
-//! Code of the project that takes part in decisions.
+//! Hooks: functions or URLs of the project that auth calls.
 
 use std::collections::BTreeMap;
 
 use ::settings::{Invalid, Reader, Secret};
 
 ::settings::words! {
-    /// Where code of the project takes part, by the lowercase name in upstream's settings.
+    /// The hooks, by their lowercase names in upstream's settings.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum HookName {
         /// Rewrites the claims of access tokens.
         CustomAccessToken = "custom_access_token",
-        /// Sends mails instead of SMTP.
+        /// Sends mails instead of the mail server.
         SendEmail = "send_email",
         /// Sends text messages instead of the provider.
         SendSms = "send_sms",
-        /// Judges attempts to verify a second factor.
+        /// Decides about attempts to verify a second factor.
         MfaVerificationAttempt = "mfa_verification_attempt",
-        /// Judges attempts to sign in with a password.
+        /// Decides about attempts to sign in with a password.
         PasswordVerificationAttempt = "password_verification_attempt",
         /// May refuse new users.
         BeforeUserCreated = "before_user_created",
-        /// Is told of new users.
+        /// Is called after a user was created.
         AfterUserCreated = "after_user_created",
     }
 }
@@ -56,7 +56,7 @@ impl HookSettings {
             }
             let key = format!("auth.hook.{}.uri", name.name());
             let unset = reader.unset(&key, "the hook cannot be called");
-            // Without the hook, what it is to refuse would be allowed: the CLI does not start, either.
+            // The start fails, as that of the CLI does: without the hook, what it should refuse would be allowed.
             let found =
                 unset.map_or_else(|| "none".to_owned(), |variable| format!("{variable}, which is not set"));
             let missing = || {

@@ -1,9 +1,9 @@
-//! Upstream's variables without effect here, each with the reason for the operator's warning.
+//! Upstream's variables that have no effect here. A warning tells the operator the reason.
 
 use ::settings::{Invalid, Reader};
 
-/// Variables for which Basalt has another source and which every `.env` has, and details of features that are off. They
-/// cause no warning.
+/// Variables that cause no warning: those that every `.env` has and for which Basalt has another source, and details of
+/// features that are switched off.
 const REPLACED: &[&str] = &[
     "API_HOST",
     "API_PORT",
@@ -47,7 +47,7 @@ const REPLACED: &[&str] = &[
     "TRACING_TAGS",
 ];
 
-/// Variables that upstream reads and has no use for itself, beside each OAuth provider's `API_URL`.
+/// Variables that upstream reads but does not use. The `API_URL` of each OAuth provider is another one.
 const UNUSED: [&str; 9] = [
     "MAILER_URLPATHS_MAGIC_LINK",
     "MAILER_URLPATHS_REAUTHENTICATION",
@@ -60,7 +60,7 @@ const UNUSED: [&str; 9] = [
     "MAILER_URLPATHS_MFA_FACTOR_UNENROLLED_NOTIFICATION",
 ];
 
-/// Variables of things that are done in another way here or not at all.
+/// Variables of features that Basalt does not have or does in another way.
 const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("MAILER_EMAIL_BACKGROUND_SENDING", "a mail is handed over before the request is answered"),
     ("MAILER_EMAIL_VALIDATION_EXTENDED", "addresses are checked by their form alone"),
@@ -98,7 +98,7 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ),
 ];
 
-/// Notes which of them are set.
+/// Marks these variables as known, and warns about those that have no effect.
 pub(super) fn note(reader: &mut Reader<'_>) -> Result<(), Invalid> {
     for name in REPLACED.iter().chain(&UNUSED) {
         let _: Option<String> = reader.get("", &[&format!("GOTRUE_{name}")])?;

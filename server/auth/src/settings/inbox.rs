@@ -1,4 +1,4 @@
-//! The page that shows mails which are kept instead of being sent.
+//! The inbox: a page that shows mails that are stored instead of sent, while no mail server is set.
 
 use ::settings::{Invalid, Reader};
 

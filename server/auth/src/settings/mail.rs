@@ -9,25 +9,25 @@ use ::settings::{Invalid, Reader, Secret, Value};
 use super::{SettingsContext, otp_length};
 
 ::settings::words! {
-    /// The mails that there are, by their lowercase names in upstream's settings. The first six carry a code, the others
-    /// tell of a change that was made.
+    /// The kinds of mails, by their lowercase names in upstream's settings. The first six contain a code, the others
+    /// report a change.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum MailKind {
         /// Confirms the address of a new user.
         Confirmation = "confirmation",
         /// Invites somebody whom an administrator has added.
         Invite = "invite",
-        /// Lets somebody in who forgot the password.
+        /// Signs in a user who forgot the password.
         Recovery = "recovery",
-        /// Signs a confirmed user in.
+        /// Signs in a user whose address is confirmed.
         MagicLink = "magic_link",
-        /// Confirms a new address, or that it may replace the current one.
+        /// Confirms a new address, or the current address' consent to the new one.
         EmailChange = "email_change",
-        /// Confirms that the user is still the same before the password changes.
+        /// Confirms the user's identity before a change of the password.
         Reauthentication = "reauthentication",
         /// The password was changed.
         PasswordChanged = "password_changed",
-        /// The address was changed; goes to the old one.
+        /// The address was changed; this mail goes to the old address.
         EmailChanged = "email_changed",
         /// The phone number was changed.
         PhoneChanged = "phone_changed",
@@ -43,7 +43,7 @@ use super::{SettingsContext, otp_length};
 }
 
 impl MailKind {
-    /// Returns what hooks and links call the kind: `signup`, …, `password_changed_notification`, ….
+    /// Returns the name of the kind in hooks and links: `signup`, …, `password_changed_notification`, ….
     pub(crate) const fn action_type(self) -> &'static str {
         match self {
             Self::Confirmation => "signup",
@@ -80,54 +80,57 @@ impl MailKind {
     /// Mails and how they are sent. With a `config.toml` the defaults are those of the Supabase CLI's template.
     #[derive(Debug, Clone)]
     pub struct MailSettings {
-        /// The server that takes mails. Without one mails are kept in [`folder`](Self::folder).
+        /// The mail server. Without one, mails are stored in [`folder`](Self::folder).
         pub smtp: Option<SmtpSettings> = None,
-        /// Where mails are kept as files without an SMTP server; without a folder they are dropped with a warning.
+        /// The folder in which mails are stored if there is no mail server. Without a folder they are dropped, with a
+        /// warning.
         pub folder: Option<PathBuf> = None,
-        /// Shortest time between two mails of one kind to one user; 1 s by default where there is a `config.toml`.
+        /// The shortest time between two mails of the same kind to the same user. If there is a `config.toml`, the
+        /// default is 1 s.
         #[setting(variables = ["GOTRUE_SMTP_MAX_FREQUENCY"], key = "auth.email.max_frequency")]
         pub max_frequency: Duration = Duration::from_secs(60),
-        /// New addresses need no confirmation: by default the opposite of `auth.email.enable_confirmations`, which is false
-        /// by default where there is a `config.toml`.
+        /// Whether new addresses count as confirmed at once. By default the opposite of
+        /// `auth.email.enable_confirmations`; if there is a `config.toml` that does not set this key, the default is
+        /// `true`.
         #[setting(variables = ["GOTRUE_MAILER_AUTOCONFIRM", "ENABLE_EMAIL_AUTOCONFIRM"])]
         pub autoconfirm: bool = false,
-        /// Both addresses must confirm a change.
+        /// Whether a change of the address must be confirmed from both addresses, the old and the new one.
         #[setting(
             variables = ["GOTRUE_MAILER_SECURE_EMAIL_CHANGE_ENABLED"],
             key = "auth.email.double_confirm_changes"
         )]
         pub secure_email_change: bool = true,
-        /// Providers' unverified addresses sign in, too.
+        /// Whether users of a provider may sign in although the provider has not verified their address.
         #[setting(variables = ["GOTRUE_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS"])]
         pub allow_unverified_sign_ins: bool = false,
-        /// Life of codes and links; an hour by default where there is a `config.toml`.
+        /// How long codes and links in mails are valid. If there is a `config.toml`, the default is one hour.
         #[setting(variables = ["GOTRUE_MAILER_OTP_EXP"], key = "auth.email.otp_expiry")]
         pub otp_expiry: Duration = Duration::from_secs(86_400),
-        /// Digits of a code, 6 to 10.
+        /// The number of digits of a code, 6 to 10.
         #[setting(variables = ["GOTRUE_MAILER_OTP_LENGTH"], key = "auth.email.otp_length", check = otp_length)]
         pub otp_length: usize = 6,
-        /// Hosts that links point to in place of the external URL's where requests come to them, with their port if they are
-        /// to have one.
+        /// Further hosts of this service. If a request was sent to one of them, the links in its mails lead to this
+        /// host instead of the host of the external URL. Write the port, too, if the links need one.
         #[setting(variables = ["GOTRUE_MAILER_EXTERNAL_HOSTS"])]
         pub external_hosts: Vec<String> = Vec::new(),
-        /// The only addresses that get mails; empty for all.
+        /// The only addresses to which mails are sent. Empty: all.
         #[setting(variables = ["GOTRUE_EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES"])]
         pub authorized_addresses: Vec<String> = Vec::new(),
         /// Subjects that replace the built-in ones.
         pub subjects: BTreeMap<MailKind, String> = BTreeMap::new(),
         /// Templates that replace the built-in ones: URLs, paths below the site's URL, or files after `file:`.
         pub templates: BTreeMap<MailKind, String> = BTreeMap::new(),
-        /// Paths that links open, by kind, if not `/verify` below the external URL.
+        /// The paths of links, by kind. The default is `/verify` below the external URL.
         pub url_paths: BTreeMap<MailKind, String> = BTreeMap::new(),
-        /// Notifications that are sent.
+        /// The kinds of notifications that are sent.
         pub notifications: BTreeSet<MailKind> = BTreeSet::new(),
-        /// Largest template in bytes.
+        /// The maximum size of a template in bytes.
         #[setting(variables = ["GOTRUE_MAILER_TEMPLATE_MAX_SIZE"])]
         pub template_max_size: usize = 1_000_000,
-        /// How long a fetched template is used.
+        /// How long a template is used before it is fetched again.
         #[setting(variables = ["GOTRUE_MAILER_TEMPLATE_MAX_AGE"])]
         pub template_max_age: Duration = Duration::from_secs(600),
-        /// Pause after a template could not be fetched.
+        /// How long to wait after a template could not be fetched.
         #[setting(variables = ["GOTRUE_MAILER_TEMPLATE_RETRY_INTERVAL"])]
         pub template_retry_interval: Duration = Duration::from_secs(10),
     }
@@ -137,7 +140,7 @@ impl MailSettings {
     pub(super) fn read(reader: &mut Reader<'_>, context: &SettingsContext<'_>) -> Result<Self, Invalid> {
         let mut mail = Self { folder: context.mails.clone(), ..Self::default() };
         if reader.has_config() {
-            // Where the file says nothing, the CLI's template does. Without a file upstream's defaults hold.
+            // With a `config.toml`, the defaults are those of the CLI's template; without one, those of upstream.
             mail.autoconfirm = true;
             mail.max_frequency = Duration::from_secs(1);
             mail.otp_expiry = Duration::from_secs(3600);
@@ -161,7 +164,7 @@ impl MailSettings {
         Ok(mail)
     }
 
-    /// Reads subject and template of one kind, and whether it is sent.
+    /// Reads the subject and the template of one kind, and whether mails of this kind are sent.
     fn read_texts(
         &mut self,
         reader: &mut Reader<'_>,
@@ -193,42 +196,43 @@ impl MailSettings {
 }
 
 ::settings::settings! {
-    /// The server that takes mails.
+    /// The mail server.
     #[derive(Debug, Clone)]
     pub struct SmtpSettings {
-        /// Its name; without one there is no such server.
+        /// The host name of the mail server. If it is not set, no mails are sent.
         #[setting(variables = ["GOTRUE_SMTP_HOST", "SMTP_HOST"], key = "auth.email.smtp.host")]
         pub host: String = String::new(),
-        /// Its port.
+        /// The port of the mail server.
         #[setting(variables = ["GOTRUE_SMTP_PORT", "SMTP_PORT"], key = "auth.email.smtp.port")]
         pub port: u16 = 587,
-        /// Who logs in there; empty for nobody.
+        /// The user name for the login at the mail server. Empty: no login.
         #[setting(variables = ["GOTRUE_SMTP_USER", "SMTP_USER"], key = "auth.email.smtp.user")]
         pub user: String = String::new(),
-        /// The user's password.
+        /// The password for the login at the mail server.
         #[setting(variables = ["GOTRUE_SMTP_PASS", "SMTP_PASS"], key = "auth.email.smtp.pass")]
         pub password: Secret = Secret::default(),
-        /// Who mails are from.
+        /// The address of the sender.
         #[setting(variables = ["GOTRUE_SMTP_ADMIN_EMAIL", "SMTP_ADMIN_EMAIL"], key = "auth.email.smtp.admin_email")]
         pub admin_email: String = String::new(),
-        /// The name of who mails are from.
+        /// The name of the sender.
         #[setting(variables = ["GOTRUE_SMTP_SENDER_NAME", "SMTP_SENDER_NAME"], key = "auth.email.smtp.sender_name")]
         pub sender_name: String = String::new(),
-        /// Further headers of mails, several values each.
+        /// Further headers of all mails; each can have several values.
         #[setting(variables = ["GOTRUE_SMTP_HEADERS"])]
         pub headers: MailHeaders = MailHeaders::default(),
-        /// PEM file of a certificate authority that the server's certificate may come from, besides the system's.
+        /// A PEM file with the certificate of an authority that is trusted for the mail server, in addition to those of
+        /// the system.
         #[setting(variables = ["BASALT_SMTP_ROOT_CERTIFICATE"])]
         pub root_certificate: Option<PathBuf> = None,
     }
 }
 
 impl SmtpSettings {
-    /// Reads them; `None` where no server is named or it is switched off.
+    /// Reads the settings. `None` if no mail server is set or it is switched off.
     fn read(reader: &mut Reader<'_>) -> Result<Option<Self>, Invalid> {
         let smtp: Self = reader.read()?;
         let enabled: Option<bool> = reader.get("auth.email.smtp.enabled", &[])?;
-        // The switch is that of the file; a server in the environment is always used.
+        // `enabled` switches off only a mail server of `config.toml`; one of the environment is always used.
         let is_off = enabled == Some(false) && reader.is_in_config(&["auth", "email", "smtp", "host"]);
         if smtp.host.is_empty() || is_off {
             return Ok(None);
@@ -245,7 +249,7 @@ impl SmtpSettings {
     }
 }
 
-/// Headers by name.
+/// Headers of mails, by name.
 #[derive(Debug, Clone, Default)]
 pub struct MailHeaders(pub BTreeMap<String, Vec<String>>);
 

@@ -10,7 +10,7 @@ use super::otp_length;
     /// Second factors.
     #[derive(Debug, Clone)]
     pub struct MfaSettings {
-        /// One-time passwords of an app.
+        /// One-time passwords of an authenticator app.
         pub totp: FactorSettings = FactorSettings { enroll: true, verify: true },
         /// Codes by text message.
         pub phone: PhoneFactorSettings = PhoneFactorSettings::default(),
@@ -18,55 +18,55 @@ use super::otp_length;
         pub webauthn: FactorSettings = FactorSettings::default(),
         /// Recovery codes.
         pub recovery_codes: RecoveryCodeSettings = RecoveryCodeSettings::default(),
-        /// Most factors of one user.
+        /// How many factors a user may have.
         #[setting(variables = ["GOTRUE_MFA_MAX_ENROLLED_FACTORS"], key = "auth.mfa.max_enrolled_factors")]
         pub max_enrolled_factors: usize = 10,
-        /// Most verified ones.
+        /// How many verified factors a user may have.
         #[setting(variables = ["GOTRUE_MFA_MAX_VERIFIED_FACTORS"])]
         pub max_verified_factors: usize = 10,
-        /// Life of a challenge, at least 300 s.
+        /// How long a challenge is valid, at least 300 s.
         #[setting(variables = ["GOTRUE_MFA_CHALLENGE_EXPIRY_DURATION"], check = super::at_least_five_minutes)]
         pub challenge_expiry: Duration = Duration::from_secs(300),
-        /// Life of an unverified factor without a challenge, at least 300 s.
+        /// How long a factor that is not verified and has no challenge is kept, at least 300 s.
         #[setting(variables = ["GOTRUE_MFA_FACTOR_EXPIRY_DURATION"], check = super::at_least_five_minutes)]
         pub factor_expiry: Duration = Duration::from_secs(300),
     }
 }
 
-/// What may be done with a kind of factor.
+/// What users may do with a kind of factor.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FactorSettings {
-    /// New ones.
+    /// Add new factors.
     pub enroll: bool,
-    /// Challenges.
+    /// Use factors.
     pub verify: bool,
 }
 
 ::settings::settings! {
-    /// What may be done with each kind of factor, as it is written.
+    /// What users may do with each kind of factor, as operators write it.
     pub(super) struct Factors {
-        /// Apps for one-time passwords may be added.
+        /// Whether users may add authenticator apps.
         #[setting(variables = ["GOTRUE_MFA_TOTP_ENROLL_ENABLED"], key = "auth.mfa.totp.enroll_enabled")]
         totp_enroll: bool = true,
-        /// Apps for one-time passwords may be used.
+        /// Whether users may verify with authenticator apps.
         #[setting(variables = ["GOTRUE_MFA_TOTP_VERIFY_ENABLED"], key = "auth.mfa.totp.verify_enabled")]
         totp_verify: bool = true,
-        /// Phones may be added.
+        /// Whether users may add phones.
         #[setting(variables = ["GOTRUE_MFA_PHONE_ENROLL_ENABLED"], key = "auth.mfa.phone.enroll_enabled")]
         phone_enroll: bool = false,
-        /// Phones may be used.
+        /// Whether users may verify with phones.
         #[setting(variables = ["GOTRUE_MFA_PHONE_VERIFY_ENABLED"], key = "auth.mfa.phone.verify_enabled")]
         phone_verify: bool = false,
-        /// Security keys may be added.
+        /// Whether users may add security keys.
         #[setting(variables = ["GOTRUE_MFA_WEB_AUTHN_ENROLL_ENABLED"], key = "auth.mfa.web_authn.enroll_enabled")]
         webauthn_enroll: bool = false,
-        /// Security keys may be used.
+        /// Whether users may verify with security keys.
         #[setting(variables = ["GOTRUE_MFA_WEB_AUTHN_VERIFY_ENABLED"], key = "auth.mfa.web_authn.verify_enabled")]
         webauthn_verify: bool = false,
-        /// Recovery codes may be made.
+        /// Whether users may create recovery codes.
         #[setting(variables = ["GOTRUE_MFA_RECOVERY_CODES_ENROLL_ENABLED"])]
         recovery_codes_enroll: bool = false,
-        /// Recovery codes may be used.
+        /// Whether users may verify with recovery codes.
         #[setting(variables = ["GOTRUE_MFA_RECOVERY_CODES_VERIFY_ENABLED"])]
         recovery_codes_verify: bool = false,
     }
@@ -92,39 +92,39 @@ impl MfaSettings {
 }
 
 ::settings::settings! {
-    /// Codes by text message as second factor.
+    /// Codes in text messages as a second factor.
     #[derive(Debug, Clone)]
     pub struct PhoneFactorSettings {
-        /// What may be done with them.
+        /// What users may do with this kind of factor.
         pub enabled: FactorSettings = FactorSettings::default(),
-        /// Digits of a code, 6 to 10.
+        /// The number of digits of a code, 6 to 10.
         #[setting(variables = ["GOTRUE_MFA_PHONE_OTP_LENGTH"], key = "auth.mfa.phone.otp_length", check = otp_length)]
         pub otp_length: usize = 6,
-        /// Shortest time between two messages; 5 s by default where there is a `config.toml`.
+        /// The shortest time between two messages. If there is a `config.toml`, the default is 5 s.
         #[setting(variables = ["GOTRUE_MFA_PHONE_MAX_FREQUENCY"], key = "auth.mfa.phone.max_frequency")]
         pub max_frequency: Duration = Duration::from_secs(60),
-        /// Text of a message.
+        /// The text of a message.
         #[setting(variables = ["GOTRUE_MFA_PHONE_TEMPLATE"], key = "auth.mfa.phone.template")]
         pub template: String = "Your code is {{ .Code }}".to_owned(),
     }
 }
 
 ::settings::settings! {
-    /// Recovery codes, for a second factor that is lost.
+    /// Recovery codes, for users who have lost their second factor.
     #[derive(Debug, Clone)]
     pub struct RecoveryCodeSettings {
-        /// What may be done with them.
+        /// What users may do with this kind of factor.
         pub enabled: FactorSettings = FactorSettings::default(),
-        /// Codes of one user, 4 to 16.
+        /// How many codes a user gets, 4 to 16.
         #[setting(variables = ["GOTRUE_MFA_RECOVERY_CODES_COUNT"], check = code_count)]
         pub count: usize = 10,
-        /// Characters of a code, 13 to 32.
+        /// The number of characters of a code, 13 to 32.
         #[setting(variables = ["GOTRUE_MFA_RECOVERY_CODES_CODE_LENGTH"], check = code_length)]
         pub code_length: usize = 16,
-        /// Wrong codes in a row after which none counts for a while, 3 to 15.
+        /// After how many wrong codes in a row no code is accepted for some time (the next setting), 3 to 15.
         #[setting(variables = ["GOTRUE_MFA_RECOVERY_CODES_MAX_VERIFY_ATTEMPTS"], check = verify_attempts)]
         pub max_verify_attempts: u32 = 5,
-        /// That while, 1 min to 24 h.
+        /// How long no code is accepted after too many wrong ones, 1 min to 24 h.
         #[setting(variables = ["GOTRUE_MFA_RECOVERY_CODES_LOCKOUT_DURATION"], check = lockout_duration)]
         pub lockout_duration: Duration = Duration::from_secs(15 * 60),
     }
@@ -148,32 +148,32 @@ fn lockout_duration(duration: Duration) -> Result<Duration, &'static str> {
 }
 
 ::settings::settings! {
-    /// This site as WebAuthn's relying party.
+    /// The site as a relying party of WebAuthn.
     #[derive(Debug, Clone)]
     pub struct WebauthnSettings {
-        /// Its domain, if not the host of the site's URL.
+        /// The domain of the relying party. The default is the host of the site's URL.
         #[setting(variables = ["GOTRUE_WEBAUTHN_RP_ID"], key = "auth.webauthn.rp_id")]
         pub rp_id: Option<String> = None,
-        /// Its name for people, if not its domain.
+        /// The name of the relying party that users see. The default is its domain.
         #[setting(variables = ["GOTRUE_WEBAUTHN_RP_DISPLAY_NAME"], key = "auth.webauthn.rp_display_name")]
         pub rp_display_name: Option<String> = None,
-        /// Origins of its pages, if not that of the site's URL.
+        /// The origins of the relying party's pages. The default is the origin of the site's URL.
         #[setting(variables = ["GOTRUE_WEBAUTHN_RP_ORIGINS"], key = "auth.webauthn.rp_origins")]
         pub rp_origins: Vec<String> = Vec::new(),
-        /// Life of a challenge.
+        /// How long a challenge is valid.
         #[setting(variables = ["GOTRUE_WEBAUTHN_CHALLENGE_EXPIRY_DURATION"])]
         pub challenge_expiry: Duration = Duration::from_secs(300),
     }
 }
 
 ::settings::settings! {
-    /// Passkeys as first factor.
+    /// Sign-in with passkeys.
     #[derive(Debug, Clone)]
     pub struct PasskeySettings {
-        /// Whether there are any.
+        /// Whether users may sign in with passkeys.
         #[setting(variables = ["GOTRUE_PASSKEY_ENABLED"], key = "auth.passkey.enabled")]
         pub enabled: bool = false,
-        /// Most of one user.
+        /// How many passkeys a user may have.
         #[setting(variables = ["GOTRUE_PASSKEY_MAX_PASSKEYS_PER_USER"])]
         pub max_per_user: usize = 10,
     }

@@ -1,32 +1,32 @@
-//! What passwords must be like.
+//! Rules for passwords.
 
 use ::settings::Value;
 
 ::settings::settings! {
-    /// What passwords must be like, and how they are hashed.
+    /// Rules for passwords, and how passwords are hashed.
     #[derive(Debug, Clone)]
     pub struct PasswordSettings {
-        /// Fewest characters, at least 6.
+        /// The minimum length in characters; at least 6.
         #[setting(variables = ["GOTRUE_PASSWORD_MIN_LENGTH"], key = "auth.minimum_password_length", check = at_least_six)]
         pub min_length: usize = 6,
-        /// Sets of characters, each of which must be represented.
+        /// Sets of characters. A password must have at least one character of each set.
         #[setting(variables = ["GOTRUE_PASSWORD_REQUIRED_CHARACTERS"], key = "auth.password_requirements")]
         pub required_characters: CharacterSets = CharacterSets::default(),
-        /// Refuses passwords that are known to have leaked.
+        /// Whether passwords are refused that are in a list of leaked passwords.
         #[setting(variables = ["GOTRUE_PASSWORD_HIBP_ENABLED"])]
         pub leaked_check: bool = false,
-        /// Refuses passwords that cannot be checked for a leak right now.
+        /// Whether passwords are refused while that list cannot be read.
         #[setting(variables = ["GOTRUE_PASSWORD_HIBP_FAIL_CLOSED"])]
         pub leaked_check_fails_closed: bool = false,
-        /// Where leaked passwords are looked up by the first five hex digits of their SHA-1.
+        /// The URL of that list. The first five hex digits of the password's SHA-1 are appended.
         #[setting(variables = ["BASALT_PASSWORD_HIBP_URL"])]
         pub leaked_check_url: String = "https://api.pwnedpasswords.com/range/".to_owned(),
-        /// bcrypt's cost: 2 to this power rounds. Upstream's by default.
+        /// The cost of bcrypt: 2 to this power rounds. The default is upstream's.
         pub bcrypt_cost: u32 = 10,
-        /// Hashes computed at the same time, each on a thread of its own that lets others go first: by default as many as
-        /// there are processors.
+        /// How many hashes are computed at the same time, each on a thread of low priority. The default is the number
+        /// of processors.
         pub parallel_hashes: usize = std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        /// Sign-ins whose hash may be under way or waiting; more get 429.
+        /// How many hashes may be computed or wait at the same time. Further sign-ins get 429.
         pub queue_length: usize = 100,
     }
 }
@@ -43,14 +43,14 @@ impl Value for CharacterSets {
     const EXPECTED: &'static str = "letters_digits, lower_upper_letters_digits or \
         lower_upper_letters_digits_symbols (sets of characters, separated by colons, in the environment)";
 
-    /// Parses sets with colons between them; a colon within a set is escaped.
+    /// Parses sets that are separated by colons. A colon inside a set is written `\:`.
     fn from_text(text: &str) -> Option<Self> {
         let sets = text.replace("\\:", "\0");
         let sets = sets.split(':').filter(|set| !set.is_empty());
         Some(Self(sets.map(|set| set.replace('\0', ":")).collect()))
     }
 
-    /// Reads the CLI's name of several sets.
+    /// Reads a name that the CLI has for several sets.
     fn from_toml(value: &toml::Value) -> Option<Self> {
         const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
         const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -40,22 +40,22 @@ pub(super) const PROVIDERS: [&str; 25] = [
     /// Ways to sign in.
     #[derive(Debug, Clone)]
     pub struct ProviderSettings {
-        /// E-mail addresses.
+        /// Whether users may sign up and sign in with an e-mail address.
         #[setting(
             variables = ["GOTRUE_EXTERNAL_EMAIL_ENABLED", "ENABLE_EMAIL_SIGNUP"],
             key = "auth.email.enabled"
         )]
         pub email: bool = true,
-        /// Links by mail.
+        /// Whether users may sign in with a link in a mail.
         #[setting(variables = ["GOTRUE_EXTERNAL_EMAIL_MAGIC_LINK_ENABLED"])]
         pub magic_link: bool = true,
-        /// Phone numbers.
+        /// Whether users may sign up and sign in with a phone number.
         #[setting(
             variables = ["GOTRUE_EXTERNAL_PHONE_ENABLED", "ENABLE_PHONE_SIGNUP"],
             key = "auth.sms.enabled"
         )]
         pub phone: bool = false,
-        /// Nothing at all.
+        /// Whether users may sign in anonymously, without an address, a number or a password.
         #[setting(
             variables = ["GOTRUE_EXTERNAL_ANONYMOUS_USERS_ENABLED", "ENABLE_ANONYMOUS_USERS"],
             key = "auth.enable_anonymous_sign_ins"
@@ -63,65 +63,66 @@ pub(super) const PROVIDERS: [&str; 25] = [
         pub anonymous_users: bool = false,
         /// OAuth providers that are switched on, by lowercase name.
         pub oauth: BTreeMap<String, OauthProvider> = BTreeMap::new(),
-        /// Providers that administrators define.
+        /// Whether administrators may define OAuth providers of their own (custom providers).
         #[setting(variables = ["GOTRUE_CUSTOM_OAUTH_ENABLED"])]
         pub custom_oauth: bool = true,
-        /// Most of those; 0 for no limit.
+        /// How many custom providers there may be. 0: no limit.
         #[setting(variables = ["GOTRUE_CUSTOM_OAUTH_MAX_PROVIDERS"])]
         pub custom_oauth_max: usize = 0,
-        /// Lets those be in private networks, and without TLS. Off by default: an administrator's token must not open the
-        /// network that this server stands in. Upstream has no such setting.
+        /// Whether custom providers may have private addresses and no TLS. Off by default, because otherwise an
+        /// administrator's token would give access to the server's internal network. Upstream has no such setting.
         #[setting(variables = ["GOTRUE_CUSTOM_OAUTH_ALLOW_PRIVATE_ADDRESSES"])]
         pub custom_oauth_private_addresses: bool = false,
-        /// Where this service is for those, if not at the external URL: their users come back to `/callback` below it.
+        /// The URL of this service for custom providers: they send users back to `/callback` below it. The default is
+        /// the external URL.
         #[setting(variables = ["GOTRUE_CUSTOM_OAUTH_EXTERNAL_URL"], check = absolute)]
         pub custom_oauth_external_url: String = String::new(),
-        /// Where users end who come back from providers, whatever the request asked for. Upstream's own spelling is the
-        /// second.
+        /// The URL to which users are sent after a sign-in at a provider, instead of the one that the request named.
+        /// Upstream spells the variable as the second name.
         #[setting(variables = ["GOTRUE_EXTERNAL_REDIRECT_URL", "GOTRUE_EXTERNAL_REDIRECTURL"], check = absolute)]
         pub redirect_url: String = String::new(),
         /// Solana's sign-in messages.
         pub solana: Web3Settings = Web3Settings::default(),
         /// Ethereum's sign-in messages.
         pub ethereum: Web3Settings = Web3Settings::default(),
-        /// Life of a sign-in that is under way, at least 300 s.
+        /// How long a sign-in may take from its beginning to its end, at least 300 s.
         #[setting(variables = ["GOTRUE_EXTERNAL_FLOW_STATE_EXPIRY_DURATION"], check = super::at_least_five_minutes)]
         pub flow_state_expiry: Duration = Duration::from_secs(300),
-        /// Issuers whose ID tokens are taken although no provider has them.
+        /// Issuers whose ID tokens are accepted although no provider is configured for them.
         #[setting(variables = ["GOTRUE_EXTERNAL_ALLOWED_ID_TOKEN_ISSUERS"])]
         pub allowed_id_token_issuers: Vec<String> = Vec::new(),
-        /// Another audience of Apple's ID tokens.
+        /// A further audience that is accepted in Apple's ID tokens.
         #[setting(variables = ["GOTRUE_EXTERNAL_IOS_BUNDLE_ID"])]
         pub ios_bundle_id: String = String::new(),
-        /// How long providers' discovery documents and keys are kept.
+        /// How long the discovery documents and keys of providers are cached.
         #[setting(variables = ["GOTRUE_EXTERNAL_OIDC_PROVIDER_CACHE_TTL"])]
         pub discovery_cache: Duration = Duration::from_secs(3600),
-        /// Which providers link accounts among themselves only, each with its linking domain; all others share the domain
-        /// `default`.
+        /// The linking domains of providers. Identities with the same e-mail address are linked to one user only if
+        /// their providers have the same linking domain. All other providers share the domain `default`.
         pub linking_domains: BTreeMap<String, String> = BTreeMap::new(),
     }
 }
 
 ::settings::settings! {
-    /// What [`ProviderSettings`] makes domains and chains of.
+    /// Settings of linking domains and blockchains, as operators write them.
     pub(super) struct DomainsAndChains {
-        /// Which providers link accounts among themselves only, each with its linking domain; all others share the domain
-        /// `default`.
+        /// The linking domains of providers. Identities with the same e-mail address are linked to one user only if
+        /// their providers have the same linking domain. All other providers share the domain `default`.
         #[setting(variables = ["GOTRUE_EXPERIMENTAL_PROVIDER_LINKING_DOMAINS"])]
         linking: LinkingDomains = LinkingDomains::default(),
-        /// Providers with a linking domain of their own; older than the other.
+        /// Providers that each have a linking domain of their own. An older form of the setting above.
         #[setting(variables = ["GOTRUE_EXPERIMENTAL_PROVIDERS_WITH_OWN_LINKING_DOMAIN"])]
         own_linking: Vec<String> = Vec::new(),
-        /// Whether Solana's sign-in messages are taken.
+        /// Whether users may sign in with a wallet of Solana.
         #[setting(variables = ["GOTRUE_EXTERNAL_WEB3_SOLANA_ENABLED"], key = "auth.web3.solana.enabled")]
         solana: bool = false,
-        /// How old they may be.
+        /// How old the sign-in message of such a wallet may be.
         #[setting(variables = ["GOTRUE_EXTERNAL_WEB3_SOLANA_MAXIMUM_VALIDITY_DURATION"])]
         solana_validity: Duration = Duration::from_secs(600),
-        /// Whether Ethereum's sign-in messages are taken.
+        /// Whether users may sign in with a wallet of Ethereum.
         #[setting(variables = ["GOTRUE_EXTERNAL_WEB3_ETHEREUM_ENABLED"], key = "auth.web3.ethereum.enabled")]
         ethereum: bool = false,
-        /// How old they may be.
+        /// How old the sign-in message of such a wallet may be.
         #[setting(variables = ["GOTRUE_EXTERNAL_WEB3_ETHEREUM_MAXIMUM_VALIDITY_DURATION"])]
         ethereum_validity: Duration = Duration::from_secs(600),
     }
@@ -178,20 +179,20 @@ impl Value for LinkingDomains {
     }
 }
 
-/// This project as an OAuth provider's client.
+/// This project as a client of an OAuth provider.
 #[derive(Debug, Clone, Default)]
 pub struct OauthProvider {
     /// The client's id, then further audiences of ID tokens.
     pub client_ids: Vec<String>,
     /// The client's secret.
     pub secret: Secret,
-    /// Where the provider sends users back to; empty for `/callback` below the external URL.
+    /// The URL to which the provider sends users back. Empty: `/callback` below the external URL.
     pub redirect_uri: String,
-    /// Where a self-hosted provider is; empty for the public one.
+    /// The URL of a self-hosted provider. Empty: the public one.
     pub url: String,
-    /// Takes ID tokens without looking at their nonce.
+    /// Whether ID tokens are accepted without a check of their nonce.
     pub skip_nonce_check: bool,
-    /// Takes users without an e-mail address.
+    /// Whether users without an e-mail address are accepted.
     pub email_optional: bool,
 }
 
@@ -220,9 +221,9 @@ impl OauthProvider {
 /// Sign-in messages of a blockchain's wallets.
 #[derive(Debug, Clone)]
 pub struct Web3Settings {
-    /// Whether they are taken.
+    /// Whether users may sign in with them.
     pub enabled: bool,
-    /// How old they may be.
+    /// How old the sign-in message of such a wallet may be.
     pub maximum_validity: Duration,
 }
 

@@ -7,34 +7,36 @@ use super::mfa::Factors;
 use super::providers::DomainsAndChains;
 use super::*;
 
-/// What has names of its own, and so is in no table.
+/// Settings whose names contain a name of the project's choice, so that no table has them.
 const NAMED: &str = "\
-## Auth: what has names of its own
+## Auth: names that contain a name of yours
 
 - Sign-up and confirmations: `auth.enable_signup` (`true` by default) is the opposite of `GOTRUE_DISABLE_SIGNUP`;
-  `auth.email.enable_confirmations` and `auth.sms.enable_confirmations` are that of the variables `…_AUTOCONFIRM`.
-- Mail server: `auth.email.smtp.enabled = false` switches off the one that `config.toml` names.
-- Mails: `auth.email.template.<kind>` has `subject` and `content_path`, a file; `auth.email.notification.<kind>` has
-  `enabled`, too. The variables are `GOTRUE_MAILER_SUBJECTS_<KIND>`, `GOTRUE_MAILER_TEMPLATES_<KIND>` (URLs) and
-  `GOTRUE_MAILER_NOTIFICATIONS_<KIND>_ENABLED`; the first two of notifications end in `_NOTIFICATION`.
-  `GOTRUE_MAILER_URLPATHS_<KIND>` (also without `GOTRUE_`) is the path that links open.
-- Text messages: `GOTRUE_SMS_PROVIDER` names who sends them: `twilio`, `twilio_verify`, `messagebird`, `textlocal` or
+  `auth.email.enable_confirmations` and `auth.sms.enable_confirmations` are the opposite of the variables
+  `…_AUTOCONFIRM`.
+- Mail server: `auth.email.smtp.enabled = false` switches off the mail server that `config.toml` names.
+- Mails: `auth.email.template.<kind>` has the keys `subject` and `content_path` (a file).
+  `auth.email.notification.<kind>` has the same keys and `enabled`. The variables are `GOTRUE_MAILER_SUBJECTS_<KIND>`,
+  `GOTRUE_MAILER_TEMPLATES_<KIND>` (a URL) and `GOTRUE_MAILER_NOTIFICATIONS_<KIND>_ENABLED`. For notifications, the
+  first two end in `_NOTIFICATION`. `GOTRUE_MAILER_URLPATHS_<KIND>` (also without `GOTRUE_`) is the path of links.
+- Text messages: `GOTRUE_SMS_PROVIDER` names the provider: `twilio`, `twilio_verify`, `messagebird`, `textlocal` or
   `vonage`.
-- Providers: `auth.external.<name>` has `enabled`, `client_id` (a list), `secret`, `redirect_uri`, `url`,
+- Providers: `auth.external.<name>` has the keys `enabled`, `client_id` (a list), `secret`, `redirect_uri`, `url`,
   `skip_nonce_check` and `email_optional`. The variables are `GOTRUE_EXTERNAL_<NAME>_ENABLED`, ….
-- Hooks: `auth.hook.<name>` has `enabled`, `uri` and `secrets` (separated by `|`). The variables are
+- Hooks: `auth.hook.<name>` has the keys `enabled`, `uri` and `secrets` (separated by `|`). The variables are
   `GOTRUE_HOOK_<NAME>_ENABLED`, `GOTRUE_HOOK_<NAME>_URI` and `GOTRUE_HOOK_<NAME>_SECRETS`.
-- Third parties, whose tokens all services but auth take: `auth.third_party.<name>` has `enabled` and, for `firebase`,
-  `project_id`; for `auth0`, `tenant` and `tenant_region`; for `aws_cognito`, `user_pool_id` and `user_pool_region`; for
-  `clerk`, `domain`; for `workos`, `issuer_url`.
+- Third parties, whose tokens all services except auth accept: `auth.third_party.<name>` has the key `enabled`. Further
+  keys are `project_id` for `firebase`; `tenant` and `tenant_region` for `auth0`; `user_pool_id` and `user_pool_region`
+  for `aws_cognito`; `domain` for `clerk`; `issuer_url` for `workos`.
 ";
 
-/// The page of mails has a table of its own.
+/// The settings of the inbox, which are in a table of their own in `config.toml`.
 const INBOX: &str = "\
 ## Inbox
 
-`local_smtp.port` (`BASALT_INBOX_PORT`; `54324` by default; earlier `inbucket.port`) is the port of the page that shows
-mails which are kept instead of being sent; `local_smtp.enabled = false` switches it off.
+While no mail server is set, mails are stored instead of sent, and a page shows them. `local_smtp.port`
+(`BASALT_INBOX_PORT`; `54324` by default; earlier `inbucket.port`) is the port of this page.
+`local_smtp.enabled = false` switches the page off.
 ";
 
 /// Returns the sections of all tables of the service, for the reference of settings.

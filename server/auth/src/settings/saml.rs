@@ -8,26 +8,26 @@ use ::settings::{Invalid, Reader, Secret};
     /// SAML single sign-on.
     #[derive(Debug, Clone)]
     pub struct SamlSettings {
-        /// Whether there is any.
+        /// Whether users may sign in with SAML.
         #[setting(variables = ["GOTRUE_SAML_ENABLED"])]
         pub enabled: bool = false,
-        /// The service provider's RSA key, PKCS#1 DER in base64.
+        /// The RSA key of this service: PKCS#1 DER in base64.
         #[setting(variables = ["GOTRUE_SAML_PRIVATE_KEY"])]
         pub private_key: Secret = Secret::default(),
-        /// The key that will replace it, published in advance.
+        /// The key that will replace it. The metadata already contains it.
         #[setting(variables = ["GOTRUE_SAML_PRIVATE_KEY_NEXT"])]
         pub private_key_next: Secret = Secret::default(),
-        /// URL of this service in metadata, if not the external URL.
+        /// The URL of this service in its metadata. The default is the external URL.
         #[setting(variables = ["GOTRUE_SAML_EXTERNAL_URL"])]
         pub external_url: Option<String> = None,
-        /// Takes encrypted assertions.
+        /// Whether encrypted assertions are accepted.
         #[setting(variables = ["GOTRUE_SAML_ALLOW_ENCRYPTED_ASSERTIONS"])]
         pub allow_encrypted_assertions: bool = false,
         /// How long a sign-in may take at the identity provider.
         #[setting(variables = ["GOTRUE_SAML_RELAY_STATE_VALIDITY_PERIOD"])]
         pub relay_state_validity: Duration = Duration::from_secs(120),
-        /// Lets metadata be fetched from private networks, and without TLS. Off by default: an administrator's token must not
-        /// open the network that this server stands in. Upstream has no such setting.
+        /// Whether metadata may be fetched from private addresses and without TLS. Off by default, because otherwise an
+        /// administrator's token would give access to the server's internal network. Upstream has no such setting.
         #[setting(variables = ["GOTRUE_SAML_ALLOW_PRIVATE_ADDRESSES"])]
         pub private_addresses: bool = false,
     }

@@ -4,52 +4,54 @@ use std::time::Duration;
 
 use ::settings::{Invalid, Reader, Secret};
 
-/// Longest time that a captcha may take; upstream waits longer than a request may last here.
+/// The longest time that the check of a captcha may take. Upstream waits longer, but a request may not last so long
+/// here.
 const CAPTCHA_TIMEOUT: Duration = Duration::from_secs(8);
 
 ::settings::settings! {
     /// Refresh tokens, captcha, changes of passwords.
     #[derive(Debug, Clone)]
     pub struct SecuritySettings {
-        /// Revokes all tokens of a session when one of them is used twice.
+        /// Whether all refresh tokens of a session are revoked if one of them is used twice.
         #[setting(
             variables = ["GOTRUE_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED"],
             key = "auth.enable_refresh_token_rotation"
         )]
         pub refresh_token_rotation: bool = true,
-        /// How long a replaced refresh token may still be used. The Supabase CLI's template has 10 s.
+        /// How long a refresh token may still be used after it was replaced. The Supabase CLI's template has 10 s.
         #[setting(
             variables = ["GOTRUE_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL"],
             key = "auth.refresh_token_reuse_interval"
         )]
         pub refresh_token_reuse_interval: Duration = Duration::ZERO,
-        /// Replaced refresh tokens of the second format may always be used.
+        /// Whether refresh tokens of format 2 may be used again after they were replaced, at any time.
         #[setting(variables = ["GOTRUE_SECURITY_REFRESH_TOKEN_ALLOW_REUSE"])]
         pub refresh_token_allow_reuse: bool = false,
-        /// Format of new refresh tokens: 2 for counted and signed ones, else rows of a table.
+        /// The format of new refresh tokens. 2: a signed counter; 0 and 1: a row of a table.
         #[setting(variables = ["GOTRUE_SECURITY_REFRESH_TOKEN_ALGORITHM_VERSION"], check = at_most_two)]
         pub refresh_token_algorithm: u8 = 0,
-        /// How many refreshes of a hundred replace a token of the first format by one of the second.
+        /// How many of 100 refreshes replace a token that is a row by one of format 2, if that is the format of new
+        /// tokens.
         #[setting(variables = ["GOTRUE_SECURITY_REFRESH_TOKEN_UPGRADE_PERCENTAGE"], check = at_most_a_hundred)]
         pub refresh_token_upgrade_percentage: u8 = 0,
-        /// A new password needs a code by mail when the session is older than a day.
+        /// Whether a change of the password needs a code from a mail if the session is older than a day.
         #[setting(
             variables = ["GOTRUE_SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION"],
             key = "auth.email.secure_password_change"
         )]
         pub password_change_requires_reauthentication: bool = false,
-        /// A new password needs the current one.
+        /// Whether a change of the password needs the current password.
         #[setting(
             variables = ["GOTRUE_SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD"],
             key = "auth.email.require_current_password"
         )]
         pub password_change_requires_current: bool = false,
-        /// Users may link identities themselves.
+        /// Whether users may link further identities to their accounts themselves.
         #[setting(variables = ["GOTRUE_SECURITY_MANUAL_LINKING_ENABLED"], key = "auth.enable_manual_linking")]
         pub manual_linking: bool = false,
-        /// Proof of being human that some endpoints demand.
+        /// The captcha that some endpoints require.
         pub captcha: Option<Captcha> = None,
-        /// Reads the client's address from header `sb-forwarded-for`.
+        /// Whether the client's address is read from the header `sb-forwarded-for`.
         #[setting(variables = ["GOTRUE_SECURITY_SB_FORWARDED_FOR_ENABLED"])]
         pub sb_forwarded_for: bool = false,
     }
@@ -77,22 +79,22 @@ fn at_most_a_hundred(percentage: u8) -> Result<u8, &'static str> {
 }
 
 ::settings::settings! {
-    /// Proof of being human.
+    /// A captcha.
     #[derive(Debug, Clone)]
     pub struct Captcha {
-        /// Whether it is demanded.
+        /// Whether sign-ups, sign-ins and similar requests need a captcha.
         #[setting(variables = ["GOTRUE_SECURITY_CAPTCHA_ENABLED"], key = "auth.captcha.enabled")]
         pub enabled: bool = false,
-        /// Who judges it.
+        /// The provider that checks captchas.
         #[setting(variables = ["GOTRUE_SECURITY_CAPTCHA_PROVIDER"], key = "auth.captcha.provider")]
         pub provider: CaptchaProvider = CaptchaProvider::Hcaptcha,
-        /// This site's secret there.
+        /// The site's secret at the provider.
         #[setting(variables = ["GOTRUE_SECURITY_CAPTCHA_SECRET"], key = "auth.captcha.secret")]
         pub secret: Secret = Secret::default(),
-        /// Where to ask in place of the provider's own address.
+        /// A URL to use instead of the provider's.
         #[setting(variables = ["BASALT_CAPTCHA_URL"])]
         pub url: Option<String> = None,
-        /// How long to wait for the answer, at most 8 s: a request may not take longer here.
+        /// How long to wait for the provider's response, at most 8 s.
         #[setting(variables = ["GOTRUE_SECURITY_CAPTCHA_TIMEOUT"], check = within_a_request)]
         pub timeout: Duration = CAPTCHA_TIMEOUT,
     }
@@ -103,7 +105,7 @@ fn within_a_request(timeout: Duration) -> Result<Duration, &'static str> {
 }
 
 ::settings::words! {
-    /// Who judges captchas.
+    /// The providers that check captchas.
     pub enum CaptchaProvider: "hcaptcha or turnstile" {
         /// hCaptcha.
         Hcaptcha = "hcaptcha",

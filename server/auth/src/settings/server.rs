@@ -1,4 +1,4 @@
-//! Settings of a server that runs this service alone, as a replacement of upstream's binary.
+//! Settings of a server that runs only this service, as a replacement for upstream's binary.
 //!
 //! Source: Supabase Auth, `internal/conf`.
 
@@ -17,54 +17,55 @@ const EXTERNAL_URL: &str =
     /// Where a server that runs this service alone listens, and where its database is.
     #[derive(Debug, Clone)]
     pub struct ServerSettings {
-        /// URL under which clients reach the service. It has to be set.
+        /// The URL at which clients reach the service. It must be set.
         #[setting(
             variables = ["GOTRUE_API_API_EXTERNAL_URL", "API_EXTERNAL_URL", "GOTRUE_API_EXTERNAL_URL"],
             check = external_url
         )]
         pub external_url: String = String::new(),
-        /// The database, as the owner of schema `auth`. It has to be set; `DATABASE_URL` counts beside `GOTRUE_DB_DRIVER`.
+        /// The database, with a user that owns the schema `auth`. It must be set. `DATABASE_URL` is read only if
+        /// `GOTRUE_DB_DRIVER` is set, too.
         #[setting(variables = ["GOTRUE_DB_DATABASE_URL", "DATABASE_URL"])]
         pub database: Option<Conninfo> = None,
-        /// What kind of database that is.
+        /// The kind of the database.
         #[setting(variables = ["GOTRUE_DB_DRIVER"], check = driver)]
         pub driver: String = "postgres".to_owned(),
-        /// The schema of the service's tables. A variable of upstream's that has a name without the prefix has it behind the
-        /// prefix, too.
+        /// The schema of the service's tables; only `auth` is possible. Upstream's variables that have a name without
+        /// `GOTRUE_` can be written with it, too.
         #[setting(variables = ["GOTRUE_DB_DB_NAMESPACE", "GOTRUE_DB_NAMESPACE", "DB_NAMESPACE"], check = namespace)]
         pub namespace: String = NAMESPACE.to_owned(),
-        /// Most connections to the database; 0 for the default of Basalt.
+        /// The maximum number of connections to the database. 0: Basalt's default.
         #[setting(variables = ["GOTRUE_DB_MAX_POOL_SIZE"])]
         pub pool_size: usize = 0,
-        /// Longest life of a connection.
+        /// How long a connection may be open.
         #[setting(variables = ["GOTRUE_DB_CONN_MAX_LIFETIME"])]
         pub max_lifetime: Option<Duration> = None,
-        /// Longest time that a connection may be idle.
+        /// How long a connection may be idle.
         #[setting(variables = ["GOTRUE_DB_CONN_MAX_IDLE_TIME"])]
         pub max_idle_time: Option<Duration> = None,
-        /// Address to listen on; `*` for all of this machine.
+        /// The address to listen on; `*` means all addresses of this machine.
         #[setting(variables = ["GOTRUE_API_HOST"])]
         pub host: String = "*".to_owned(),
-        /// Port to listen on.
+        /// The port to listen on.
         #[setting(variables = ["GOTRUE_API_PORT", "PORT"])]
         pub port: u16 = 8081,
-        /// What is logged.
+        /// The log level.
         #[setting(variables = ["GOTRUE_LOG_LEVEL"])]
         pub log_level: Option<String> = None,
     }
 }
 
 impl ServerSettings {
-    /// Returns whether `environment` names the database as upstream's does: `GOTRUE_DB_DATABASE_URL`, or `DATABASE_URL`
-    /// beside `GOTRUE_DB_DRIVER`, without which upstream does not start.
+    /// Returns whether `environment` names the database as upstream reads it: in `GOTRUE_DB_DATABASE_URL`, or in
+    /// `DATABASE_URL` together with `GOTRUE_DB_DRIVER`. Upstream does not start without one of these.
     pub fn are_in(environment: &Environment) -> bool {
         let is_set = |name: &str| environment.is_set(name);
         is_set("GOTRUE_DB_DATABASE_URL") || (is_set("GOTRUE_DB_DRIVER") && is_set("DATABASE_URL"))
     }
 
-    /// Reads them.
+    /// Reads the settings.
     ///
-    /// Errors: [`Invalid`] for the first that cannot be used, or that upstream wants and that is missing.
+    /// Errors: [`Invalid`] for the first that cannot be used, or that upstream requires and that is missing.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
         let settings: Self = reader.read()?;
         if settings.external_url.is_empty() {

@@ -9,12 +9,12 @@ use time::format_description::well_known::Rfc3339;
 
 use super::otp_length;
 
-/// Who sends text messages.
+/// The provider that sends text messages.
 #[derive(Debug, Clone)]
 pub enum SmsProvider {
     /// Twilio's messages.
     Twilio(Twilio),
-    /// Twilio's own codes.
+    /// Twilio Verify, which makes the codes itself.
     TwilioVerify(TwilioVerify),
     /// MessageBird.
     Messagebird(Messagebird),
@@ -41,19 +41,19 @@ impl SmsProvider {
     /// An account at Twilio for messages.
     #[derive(Debug, Clone)]
     pub struct Twilio {
-        /// Whether it sends the messages, where `GOTRUE_SMS_PROVIDER` names none.
+        /// Whether this provider sends the messages, if `GOTRUE_SMS_PROVIDER` names none.
         #[setting(variables = [], key = "auth.sms.twilio.enabled")]
         pub enabled: bool = false,
-        /// The account.
+        /// The id of the account.
         #[setting(variables = ["GOTRUE_SMS_TWILIO_ACCOUNT_SID"], key = "auth.sms.twilio.account_sid")]
         pub account_sid: String = String::new(),
-        /// Its token.
+        /// The token of the account.
         #[setting(variables = ["GOTRUE_SMS_TWILIO_AUTH_TOKEN"], key = "auth.sms.twilio.auth_token")]
         pub auth_token: Secret = Secret::default(),
-        /// A messaging service or a sender's number.
+        /// The id of a messaging service, or the number of the sender.
         #[setting(variables = ["GOTRUE_SMS_TWILIO_MESSAGE_SERVICE_SID"], key = "auth.sms.twilio.message_service_sid")]
         pub message_service_sid: String = String::new(),
-        /// The template of WhatsApp messages; empty for none.
+        /// The id of the template for WhatsApp messages. Empty: no template.
         #[setting(variables = ["GOTRUE_SMS_TWILIO_CONTENT_SID"], key = "auth.sms.twilio.content_sid"; may_be_empty)]
         pub content_sid: String = String::new(),
     }
@@ -63,16 +63,16 @@ impl SmsProvider {
     /// An account at Twilio for codes.
     #[derive(Debug, Clone)]
     pub struct TwilioVerify {
-        /// Whether it sends the messages, where `GOTRUE_SMS_PROVIDER` names none.
+        /// Whether this provider sends the messages, if `GOTRUE_SMS_PROVIDER` names none.
         #[setting(variables = [], key = "auth.sms.twilio_verify.enabled")]
         pub enabled: bool = false,
-        /// The account.
+        /// The id of the account.
         #[setting(variables = ["GOTRUE_SMS_TWILIO_VERIFY_ACCOUNT_SID"], key = "auth.sms.twilio_verify.account_sid")]
         pub account_sid: String = String::new(),
-        /// Its token.
+        /// The token of the account.
         #[setting(variables = ["GOTRUE_SMS_TWILIO_VERIFY_AUTH_TOKEN"], key = "auth.sms.twilio_verify.auth_token")]
         pub auth_token: Secret = Secret::default(),
-        /// The verification service.
+        /// The id of the verification service.
         #[setting(
             variables = ["GOTRUE_SMS_TWILIO_VERIFY_MESSAGE_SERVICE_SID"],
             key = "auth.sms.twilio_verify.message_service_sid"
@@ -85,13 +85,13 @@ impl SmsProvider {
     /// An account at MessageBird.
     #[derive(Debug, Clone)]
     pub struct Messagebird {
-        /// Whether it sends the messages, where `GOTRUE_SMS_PROVIDER` names none.
+        /// Whether this provider sends the messages, if `GOTRUE_SMS_PROVIDER` names none.
         #[setting(variables = [], key = "auth.sms.messagebird.enabled")]
         pub enabled: bool = false,
-        /// The account's key.
+        /// The key of the account.
         #[setting(variables = ["GOTRUE_SMS_MESSAGEBIRD_ACCESS_KEY"], key = "auth.sms.messagebird.access_key")]
         pub access_key: Secret = Secret::default(),
-        /// Who messages are from.
+        /// The name or number of the sender.
         #[setting(variables = ["GOTRUE_SMS_MESSAGEBIRD_ORIGINATOR"], key = "auth.sms.messagebird.originator")]
         pub originator: String = String::new(),
     }
@@ -101,13 +101,13 @@ impl SmsProvider {
     /// An account at Textlocal.
     #[derive(Debug, Clone)]
     pub struct Textlocal {
-        /// Whether it sends the messages, where `GOTRUE_SMS_PROVIDER` names none.
+        /// Whether this provider sends the messages, if `GOTRUE_SMS_PROVIDER` names none.
         #[setting(variables = [], key = "auth.sms.textlocal.enabled")]
         pub enabled: bool = false,
-        /// The account's key.
+        /// The key of the account.
         #[setting(variables = ["GOTRUE_SMS_TEXTLOCAL_API_KEY"], key = "auth.sms.textlocal.api_key")]
         pub api_key: Secret = Secret::default(),
-        /// Who messages are from.
+        /// The name or number of the sender.
         #[setting(variables = ["GOTRUE_SMS_TEXTLOCAL_SENDER"], key = "auth.sms.textlocal.sender")]
         pub sender: String = String::new(),
     }
@@ -117,16 +117,16 @@ impl SmsProvider {
     /// An account at Vonage.
     #[derive(Debug, Clone)]
     pub struct Vonage {
-        /// Whether it sends the messages, where `GOTRUE_SMS_PROVIDER` names none.
+        /// Whether this provider sends the messages, if `GOTRUE_SMS_PROVIDER` names none.
         #[setting(variables = [], key = "auth.sms.vonage.enabled")]
         pub enabled: bool = false,
-        /// The account's key.
+        /// The key of the account.
         #[setting(variables = ["GOTRUE_SMS_VONAGE_API_KEY"], key = "auth.sms.vonage.api_key")]
         pub api_key: String = String::new(),
-        /// The account's secret.
+        /// The secret of the account.
         #[setting(variables = ["GOTRUE_SMS_VONAGE_API_SECRET"], key = "auth.sms.vonage.api_secret")]
         pub api_secret: Secret = Secret::default(),
-        /// Who messages are from.
+        /// The name or number of the sender.
         #[setting(variables = ["GOTRUE_SMS_VONAGE_FROM"], key = "auth.sms.vonage.from")]
         pub from: String = String::new(),
     }
@@ -136,31 +136,32 @@ impl SmsProvider {
     /// Text messages and how they are sent.
     #[derive(Debug, Clone)]
     pub struct SmsSettings {
-        /// Who sends them.
+        /// The provider that sends text messages.
         pub provider: Option<SmsProvider> = None,
-        /// New numbers need no confirmation: by default the opposite of `auth.sms.enable_confirmations`, which is false by
-        /// default where there is a `config.toml`.
+        /// Whether new numbers count as confirmed at once. By default the opposite of `auth.sms.enable_confirmations`;
+        /// if there is a `config.toml` that does not set this key, the default is `true`.
         #[setting(variables = ["GOTRUE_SMS_AUTOCONFIRM", "ENABLE_PHONE_AUTOCONFIRM"])]
         pub autoconfirm: bool = false,
-        /// Shortest time between two messages of one kind to one user; 5 s by default where there is a `config.toml`.
+        /// The shortest time between two messages of the same kind to the same user. If there is a `config.toml`, the
+        /// default is 5 s.
         #[setting(variables = ["GOTRUE_SMS_MAX_FREQUENCY"], key = "auth.sms.max_frequency")]
         pub max_frequency: Duration = Duration::from_secs(60),
-        /// Life of codes.
+        /// How long codes are valid.
         #[setting(variables = ["GOTRUE_SMS_OTP_EXP"])]
         pub otp_expiry: Duration = Duration::from_secs(60),
-        /// Digits of a code, 6 to 10.
+        /// The number of digits of a code, 6 to 10.
         #[setting(variables = ["GOTRUE_SMS_OTP_LENGTH"], check = otp_length)]
         pub otp_length: usize = 6,
-        /// Text of a message.
+        /// The text of a message.
         #[setting(variables = ["GOTRUE_SMS_TEMPLATE"], key = "auth.sms.template")]
         pub template: String = "Your code is {{ .Code }}".to_owned(),
-        /// Codes by phone number for which nothing is sent.
+        /// Codes for tests, by phone number. To these numbers no messages are sent.
         #[setting(variables = ["GOTRUE_SMS_TEST_OTP"], key = "auth.sms.test_otp", check = bare_numbers)]
         pub test_otps: BTreeMap<String, String> = BTreeMap::new(),
-        /// When those codes cease to work; never where it is not set.
+        /// Until when the codes for tests are valid. If it is not set, they stay valid.
         #[setting(variables = ["GOTRUE_SMS_TEST_OTP_VALID_UNTIL"])]
         pub test_otps_valid_until: Option<Moment> = None,
-        /// Where to ask in place of the provider's own host, scheme included.
+        /// A URL to use instead of the provider's host, such as `https://sms.example.org`.
         #[setting(variables = ["BASALT_SMS_URL"])]
         pub base_url: Option<String> = None,
     }
@@ -171,7 +172,7 @@ fn bare_numbers(codes: BTreeMap<String, String>) -> Result<BTreeMap<String, Stri
     Ok(codes.into_iter().map(|(phone, code)| (phone.replace(['+', ' '], ""), code)).collect())
 }
 
-/// A moment, as RFC 3339 writes it.
+/// A point in time, in the format of RFC 3339.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment(pub OffsetDateTime);
 
@@ -191,7 +192,7 @@ impl SmsSettings {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
         let mut sms = Self::default();
         if reader.has_config() {
-            // As with mails, the CLI's template speaks where the file says nothing.
+            // As with mails, the defaults are those of the CLI's template.
             sms.autoconfirm = true;
             sms.max_frequency = super::TEMPLATES_SMS_FREQUENCY;
         }
@@ -209,10 +210,10 @@ impl SmsSettings {
     }
 }
 
-/// Reads the provider that is named, or else the first that is switched on in `config.toml`.
+/// Reads the provider that `GOTRUE_SMS_PROVIDER` names, or else the first that is switched on in `config.toml`.
 fn provider(reader: &mut Reader<'_>) -> Result<Option<SmsProvider>, Invalid> {
     let named: Option<String> = reader.get("", &["GOTRUE_SMS_PROVIDER"])?;
-    // All are read, so that what is set for one that is off counts as known.
+    // All are read, also those that are switched off, so that nothing warns about their keys as unknown.
     let (twilio, twilio_missing): (Twilio, _) = account(reader)?;
     let (verify, verify_missing): (TwilioVerify, _) = account(reader)?;
     let (messagebird, messagebird_missing): (Messagebird, _) = account(reader)?;
@@ -243,7 +244,7 @@ fn provider(reader: &mut Reader<'_>) -> Result<Option<SmsProvider>, Invalid> {
     }
 }
 
-/// Reads an account at a provider, and which variable of what it needs has no value.
+/// Reads an account at a provider. Also returns the first variable that is required and has no value.
 fn account<T: Table>(reader: &mut Reader<'_>) -> Result<(T, Option<&'static str>), Invalid> {
     let account: T = reader.read()?;
     let missing = ::settings::text_values(&account)

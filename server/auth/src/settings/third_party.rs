@@ -1,16 +1,16 @@
-//! `[auth.third_party]`: identity providers whose tokens the services take beside the project's own.
+//! `[auth.third_party]`: identity providers whose tokens the services accept in addition to the project's own.
 
 use ::settings::{Invalid, Reader};
 
-/// Reads which issuers are switched on, by the URLs that claim `iss` of their tokens holds; the CLI makes the same of
-/// these keys. For [`ThirdParties::new`](crate::ThirdParties::new).
+/// Returns the issuers of the providers that are switched on: the URLs in the claim `iss` of their tokens, for
+/// [`ThirdParties::new`](crate::ThirdParties::new). The CLI makes the same URLs of these keys.
 ///
-/// One whose key refers to a variable that is not set counts as off.
+/// A provider counts as switched off if one of its keys refers to a variable that is not set.
 ///
-/// Errors: [`Invalid`] for one that lacks a key, or whose key cannot be used.
+/// Errors: [`Invalid`] for a provider that lacks a key, or has a key that cannot be used.
 pub fn read_third_parties(reader: &mut Reader<'_>) -> Result<Vec<String>, Invalid> {
     let mut issuers = Vec::new();
-    // All keys are read even where the provider is switched off, so that they count as known.
+    // All keys are read, also those of providers that are switched off, so that nothing warns about them as unknown.
     for (provider, issuer) in PROVIDERS {
         let enabled = reader.get(&format!("auth.third_party.{provider}.enabled"), &[])?.unwrap_or(false);
         let mut fields = Fields { reader: &mut *reader, provider, missing: None };
@@ -32,7 +32,7 @@ pub fn read_third_parties(reader: &mut Reader<'_>) -> Result<Vec<String>, Invali
     Ok(issuers)
 }
 
-/// Makes an issuer of the keys of its provider.
+/// Returns the issuer's URL, made from the keys of its provider.
 type Make = fn(&mut Fields<'_, '_>) -> Result<String, Invalid>;
 
 const PROVIDERS: [(&str, Make); 5] = [
@@ -47,7 +47,7 @@ const PROVIDERS: [(&str, Make); 5] = [
 struct Fields<'f, 'r> {
     reader: &'f mut Reader<'r>,
     provider: &'static str,
-    /// The first key that is needed and not set.
+    /// The first required key that is not set.
     missing: Option<String>,
 }
 

@@ -1,27 +1,27 @@
-//! What access tokens say.
+//! Contents of access tokens.
 
 use std::time::Duration;
 
 ::settings::settings! {
-    /// What access tokens say, and which of them open what. Keys are the `tokens` crate's.
+    /// Contents of access tokens, and which tokens are accepted. The crate `tokens` has the keys.
     #[derive(Debug, Clone)]
     pub struct TokenSettings {
-        /// Claim `iss`, if not the service's external URL.
+        /// The claim `iss` of access tokens. If it is not set, it is the service's external URL.
         #[setting(variables = ["GOTRUE_JWT_ISSUER"], key = "auth.jwt_issuer")]
         pub issuer: Option<String> = None,
-        /// Life of an access token.
+        /// How long an access token is valid.
         #[setting(variables = ["GOTRUE_JWT_EXP", "JWT_EXPIRY"], key = "auth.jwt_expiry")]
         pub expiry: Duration = Duration::from_secs(3600),
-        /// Audience of users and tokens when a request names none.
+        /// The audience (`aud`) of new users and their tokens if the request names none.
         #[setting(variables = ["GOTRUE_JWT_AUD"])]
         pub audience: String = "authenticated".to_owned(),
-        /// Postgres role of new users.
+        /// The Postgres role of new users.
         #[setting(variables = ["GOTRUE_JWT_DEFAULT_GROUP_NAME"])]
         pub default_role: String = "authenticated".to_owned(),
-        /// Algorithms of tokens that are taken; empty for each key's own.
+        /// The algorithms that are accepted in tokens. Empty: the algorithm of each key.
         #[setting(variables = ["GOTRUE_JWT_VALID_METHODS"])]
         pub methods: Vec<String> = Vec::new(),
-        /// Roles whose tokens administer users.
+        /// The roles whose tokens may administer users.
         #[setting(variables = ["GOTRUE_JWT_ADMIN_ROLES"])]
         pub admin_roles: Vec<String> = vec!["service_role".to_owned(), "supabase_admin".to_owned()],
     }
