@@ -80,41 +80,41 @@ settings::settings! {
     /// Settings of the server as a whole.
     #[derive(Debug, Clone)]
     pub(crate) struct Server {
-        /// Folder of everything that must outlive a restart: cluster, objects, keys. `.basalt` in the project's folder where
-        /// it is not set.
+        /// The folder of all data that must outlive a restart: the embedded Postgres, objects, keys. The default is
+        /// `.basalt` in the project's folder.
         #[setting(variables = ["BASALT_DATA_DIR"], key = "basalt.data_dir")]
         pub(crate) data_dir: Option<PathBuf> = None,
-        /// Address to listen on.
+        /// The address to listen on.
         #[setting(variables = ["BASALT_HOST"], key = "basalt.host")]
         pub(crate) host: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST),
-        /// Port of the API and the site.
+        /// The port of the API and the site.
         #[setting(variables = ["BASALT_PORT"], key = "api.port")]
         pub(crate) port: u16 = 54321,
-        /// Whether the server takes the next free port if one that `config.toml` names is taken. Tools that read the file then
-        /// reach whatever has the port.
+        /// Whether the server uses the next free port if a port that `config.toml` names is taken. Tools that read the
+        /// port from that file then reach another program.
         #[setting(variables = ["BASALT_ANY_PORT"], key = "basalt.any_port")]
         pub(crate) any_port: bool = false,
-        /// Whether the keys are those of every local stack of the Supabase CLI, which projects and tools have in their files.
-        /// Everybody knows them, so that the server must listen on a loopback address, without a proxy or an external URL, and
-        /// its database must be on this machine.
+        /// Whether the server uses the keys that all local stacks of the Supabase CLI have. Many projects and tools
+        /// have these keys in their files. Because everybody knows them, the server must then listen on a loopback
+        /// address, without a proxy or an external URL, and its database must be on this machine.
         #[setting(variables = ["BASALT_CLI_KEYS"], key = "basalt.cli_keys")]
         pub(crate) cli_keys: bool = false,
-        /// Port of metrics and health on the loopback interface.
+        /// The port of metrics and health on the loopback interface.
         #[setting(variables = ["BASALT_ADMIN_PORT"], key = "basalt.admin_port")]
         pub(crate) admin_port: u16 = 54330,
-        /// How long the server goes on answering after it was told to stop, while it says that it is not ready: what a load
-        /// balancer takes to notice. In seconds.
+        /// How long the server still handles requests after it was told to stop, in seconds. Meanwhile it reports that
+        /// it is not ready, so that a load balancer has time to notice.
         #[setting(variables = ["BASALT_DRAIN_DELAY"], key = "basalt.drain_delay")]
         pub(crate) drain_delay: Duration = Duration::ZERO,
-        /// How long a statement may take before it is logged as slow, and listed at `/slow` of the admin port; 0 for as
-        /// long as it likes.
+        /// A statement that takes longer than this is logged as slow, and listed at `/slow` of the admin port. 0: no
+        /// statement is slow.
         #[setting(variables = ["BASALT_SLOW_STATEMENT"], key = "basalt.slow_statement")]
         pub(crate) slow_statement: Duration = Duration::from_secs(1),
-        /// The URL under which clients reach the API, without a slash at its end, if it is not the origin that a request
-        /// names. It may have a path, which the proxy in front removes.
+        /// The URL at which clients reach the API, without a slash at its end, if it is not the origin that a request
+        /// names. It may have a path, which the proxy in front of the server removes.
         #[setting(variables = ["API_EXTERNAL_URL", "SUPABASE_PUBLIC_URL"], key = "api.external_url", check = external_url)]
         pub(crate) external_url: Option<String> = None,
-        /// The folder of the project, if not the current one. `--project`.
+        /// The folder of the project. The default is the current folder. `--project`.
         #[setting(variables = ["BASALT_PROJECT"])]
         pub(crate) project: Option<PathBuf> = None,
     }
@@ -165,35 +165,35 @@ settings::settings! {
     /// Which database to use.
     #[derive(Debug, Clone)]
     pub(crate) struct DatabaseSettings {
-        /// Another Postgres than the embedded one, as a user that may create roles, unless it is the URL of the embedded one,
-        /// which is that of the Supabase CLI's.
+        /// The database to use instead of the embedded Postgres, with a user that may create roles. If it is the URL of
+        /// the Supabase CLI's database, the embedded Postgres is used, which has the same URL.
         #[setting(variables = ["DATABASE_URL"])]
         pub(crate) url: Option<Conninfo> = None,
         /// The file that the URL is from; `None` for the process's environment.
         pub(crate) url_file: Option<PathBuf> = None,
-        /// Whether a database that Basalt has not set up may be set up without asking. `--yes`.
+        /// Whether Basalt may set up a database that it has not set up before without asking. `--yes`.
         #[setting(variables = ["BASALT_ADOPT_DATABASE"])]
         pub(crate) adopt: bool = false,
-        /// Whether programs of this machine may log in to the embedded one as `postgres` with the password `postgres`, as with
-        /// the Supabase CLI.
+        /// Whether programs on this machine may log in to the embedded Postgres as `postgres` with the password
+        /// `postgres`, as with the Supabase CLI.
         #[setting(variables = ["BASALT_DEFAULT_DATABASE_PASSWORD"], key = "basalt.default_database_password")]
         pub(crate) default_password: bool = true,
-        /// Whether the role `postgres` of the embedded one is a superuser, which it is not on hosted Supabase.
+        /// Whether the role `postgres` of the embedded Postgres is a superuser. On hosted Supabase it is not.
         #[setting(variables = ["BASALT_POSTGRES_SUPERUSER"], key = "basalt.postgres_superuser")]
         pub(crate) postgres_superuser: bool = false,
-        /// Whether the API's roles may use new tables of schema `public` without a grant. The default privileges of the role
-        /// that runs migrations are changed before the first migration, and when the setting has changed; tables that exist
-        /// keep their rights. Where it is not set, new databases have such privileges, which hosted Supabase has taken away
-        /// in October 2026.
+        /// Whether the API's roles may use new tables of the schema `public` without a grant. If the setting is not
+        /// set, they may in new databases; on hosted Supabase they may not since October 2026. Basalt changes the
+        /// default privileges of the role that runs migrations, before the first migration and after each change of the
+        /// setting. Existing tables keep their privileges.
         #[setting(variables = [], key = "api.auto_expose_new_tables")]
         pub(crate) expose_new_tables: Option<bool> = None,
-        /// Port of the embedded one on 127.0.0.1.
+        /// The port of the embedded Postgres on 127.0.0.1.
         #[setting(variables = ["BASALT_DATABASE_PORT"], key = "db.port")]
         pub(crate) port: u16 = 54322,
-        /// Major version that the project expects.
+        /// The major version of Postgres that the project expects.
         #[setting(variables = [], key = "db.major_version")]
         pub(crate) major_version: Option<u32> = None,
-        /// Folder of the server binaries, if not those that are found.
+        /// The folder of Postgres' programs. By default Basalt looks for them.
         #[setting(variables = ["POSTGRES_BIN"])]
         pub(crate) binaries: Option<PathBuf> = None,
     }
@@ -203,18 +203,18 @@ settings::settings! {
     /// The project's migrations.
     #[derive(Debug, Clone)]
     pub(crate) struct Migrations {
-        /// Whether they are applied.
+        /// Whether migrations are applied.
         #[setting(variables = [], key = "db.migrations.enabled")]
         pub(crate) enabled: bool = true,
-        /// Their folder, seen from that of `config.toml`.
+        /// The folder of migrations, relative to the folder of `config.toml`.
         #[setting(variables = [], key = "basalt.migrations_path")]
         pub(crate) path: PathBuf = PathBuf::from("migrations"),
-        /// Files of declared schemas in order, seen from the folder of `config.toml`; patterns may have `*` and `?`. Where it
-        /// is not set, they are those in `schemas`. `basalt db diff` makes migrations of them.
+        /// The files of declared schemas, in order, relative to the folder of `config.toml`; patterns may have `*` and
+        /// `?`. The default is all files in `schemas`. `basalt db diff` makes migrations of them.
         #[setting(variables = [], key = "db.migrations.schema_paths")]
         pub(crate) schema_paths: Vec<String> = Vec::new(),
-        /// The program of the Supabase CLI, from version 3, whose engine compares databases for `basalt db diff` and
-        /// `basalt db pull`; where it is not set, the one in the project's `node_modules` or on `PATH`.
+        /// The program of the Supabase CLI, version 3 or newer. Its engine compares databases for `basalt db diff` and
+        /// `basalt db pull`. The default is the one in the project's `node_modules` or on `PATH`.
         #[setting(variables = ["BASALT_SUPABASE_CLI"], key = "basalt.supabase_cli")]
         pub(crate) supabase_cli: Option<PathBuf> = None,
     }
@@ -224,10 +224,10 @@ settings::settings! {
     /// The project's seed.
     #[derive(Debug, Clone)]
     pub(crate) struct Seed {
-        /// Whether it is applied.
+        /// Whether the seed is applied.
         #[setting(variables = [], key = "db.seed.enabled")]
         pub(crate) enabled: bool = true,
-        /// Its files in order, seen from the folder of `config.toml`; patterns may have `*` and `?`.
+        /// The files of the seed, in order, relative to the folder of `config.toml`; patterns may have `*` and `?`.
         #[setting(variables = [], key = "db.seed.sql_paths")]
         pub(crate) patterns: Vec<String> = vec![SEED.to_owned()],
         /// The files that the patterns name.

@@ -30,15 +30,15 @@ fn is_of_platform(name: &str) -> bool {
     /// Settings of the functions service.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Settings {
-        /// The functions folder: each folder in it that has an entry point is a function of that name; names that begin
-        /// with `_` or `.` are code that functions share.
+        /// The folder of the functions. Each folder in it that has an entry point is a function of that name. Folders
+        /// whose names begin with `_` or `.` contain code that functions share.
         #[setting(variables = ["BASALT_FUNCTIONS_PATH"], key = "basalt.functions_path")]
         pub folder: PathBuf = PathBuf::from("functions"),
         /// What is set for single functions, by name; all others have the defaults of [`Function`].
         pub functions: BTreeMap<String, Function> = BTreeMap::new(),
         /// Variables that every function sees.
         pub secrets: Secrets = Secrets::default(),
-        /// The Deno to run them with, if not the first that is found.
+        /// The program Deno. By default Basalt looks for it.
         #[setting(variables = ["DENO"])]
         pub deno: Option<PathBuf> = None,
         /// Folders whose `node_modules`, or whose parents' `node_modules`, may hold the npm package `deno`.
@@ -51,7 +51,7 @@ fn is_of_platform(name: &str) -> bool {
         pub data_dir: PathBuf = PathBuf::new(),
         /// The variables of `--env-file`, which precede those of single functions; `None` without that flag.
         pub env_file: Option<Secrets> = None,
-        /// Functions that are started with the server, ahead of their first call.
+        /// Functions that are started together with the server, before their first call.
         #[setting(variables = [], key = "basalt.functions.ahead")]
         pub ahead: Vec<String> = Vec::new(),
         /// Functions that are called every so often by the server itself, with its service key and the body
@@ -68,19 +68,19 @@ fn is_of_platform(name: &str) -> bool {
     /// One function.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Function {
-        /// Whether it can be called.
+        /// Whether the function can be called.
         #[setting(variables = [], key = "enabled")]
         pub enabled: bool = true,
         /// Whether a caller needs a valid token.
         #[setting(variables = [], key = "verify_jwt")]
         pub verify_jwt: bool = true,
-        /// The file it begins in, if not `index.ts` (or `.tsx`, `.js`, `.mjs`) in its folder.
+        /// The function's main file. The default is `index.ts` (or `.tsx`, `.js`, `.mjs`) in its folder.
         #[setting(variables = [], key = "entrypoint")]
         pub entry_point: Option<PathBuf> = None,
-        /// An import map or a `deno.json`, if not `deno.json` or `deno.jsonc` in its folder.
+        /// An import map or a `deno.json`. The default is `deno.json` or `deno.jsonc` in the function's folder.
         #[setting(variables = [], key = "import_map")]
         pub import_map: Option<PathBuf> = None,
-        /// Files outside its folder that it may read; patterns may have `*` and `?`.
+        /// Files outside of its folder that the function may read; patterns may have `*` and `?`.
         #[setting(variables = [], key = "static_files")]
         pub static_patterns: Vec<String> = Vec::new(),
         /// The files that those patterns name.
@@ -94,35 +94,37 @@ fn is_of_platform(name: &str) -> bool {
     /// What a function may use. The defaults are the hosted platform's where it names one.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Limits {
-        /// Bytes of its JavaScript heap. Its process may use 128 MiB more.
+        /// The maximum size of a function's JavaScript heap in bytes. Its process may use 128 MiB more.
         #[setting(variables = [], key = "memory_limit")]
         pub memory: Bytes = Bytes(256 << 20),
-        /// Processor time that it may take without letting its other calls run.
+        /// How much processor time a call may take without a pause in which other calls of the function can run.
         #[setting(variables = [], key = "cpu_limit")]
         pub cpu: Duration = Duration::from_secs(2),
-        /// Until the answer to a call must begin.
+        /// How long after a call its response must begin.
         #[setting(variables = [], key = "request_timeout")]
         pub request: Duration = Duration::from_secs(150),
-        /// Until the answer to a call or its WebSocket must end, and work given to `EdgeRuntime.waitUntil`.
+        /// How long after a call its response or its WebSocket must end, and work that was given to
+        /// `EdgeRuntime.waitUntil`.
         #[setting(variables = [], key = "wall_clock_limit")]
         pub wall_clock: Duration = Duration::from_secs(400),
-        /// Until it must be ready for calls; the download of its modules counts.
+        /// How long a function's start may take, including the download of its modules.
         #[setting(variables = [], key = "boot_timeout")]
         pub boot: Duration = Duration::from_secs(60),
-        /// Until a WebSocket is closed on which nothing comes from either end; Deno's own end asks for a sign of life
-        /// every 30 s. A socket that talks is closed when the wall clock limit has passed.
+        /// After how much time a WebSocket is closed on which nothing arrives from either side. Deno itself sends a
+        /// ping every 30 s. A socket that is in use is closed when `wall_clock_limit` has passed.
         #[setting(variables = [], key = "socket_silence")]
         pub socket_silence: Duration = Duration::from_secs(150),
-        /// Without a call, until its process ends.
+        /// After how much time without a call a function's process ends.
         #[setting(variables = [], key = "idle_timeout")]
         pub idle: Duration = Duration::from_secs(300),
-        /// Calls at the same time; one network gets three quarters of them, and of those that wait (`basalt.network_shares`).
+        /// How many calls may run at the same time. One network gets at most three quarters of them, and of the calls
+        /// that wait (`basalt.network_shares`).
         #[setting(variables = [], key = "concurrency", check = at_least_one)]
         pub concurrency: usize = 256,
-        /// WebSockets at the same time, which are not among those calls.
+        /// How many WebSockets may be open at the same time. They do not count as calls.
         #[setting(variables = [], key = "sockets")]
         pub sockets: usize = 256,
-        /// Calls that wait beyond those.
+        /// How many further calls may wait.
         #[setting(variables = [], key = "queue")]
         pub queue: usize = 1024,
     }

@@ -19,10 +19,10 @@ const PAIRS: &str = "pairs name=value, separated by commas, with other character
         /// is sent unless this or one of the next two is set.
         #[setting(variables = ["OTEL_EXPORTER_OTLP_ENDPOINT"], check = address)]
         pub endpoint: Option<String> = None,
-        /// The whole address for spans, if it is another.
+        /// The complete address for spans, if it is different.
         #[setting(variables = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"], check = address)]
         pub traces_endpoint: Option<String> = None,
-        /// The whole address for metrics, if it is another.
+        /// The complete address for metrics, if it is different.
         #[setting(variables = ["OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"], check = address)]
         pub metrics_endpoint: Option<String> = None,
         /// The protocol.
@@ -43,30 +43,30 @@ const PAIRS: &str = "pairs name=value, separated by commas, with other character
         /// Further headers for metrics.
         #[setting(variables = ["OTEL_EXPORTER_OTLP_METRICS_HEADERS"])]
         pub metrics_headers: Secret = Secret::default(),
-        /// Milliseconds that the collector may take to answer.
+        /// How many milliseconds to wait for the collector's response.
         #[setting(variables = ["OTEL_EXPORTER_OTLP_TIMEOUT"])]
         pub timeout: u64 = 10_000,
-        /// The same for spans.
+        /// How many milliseconds to wait for the response to spans.
         #[setting(variables = ["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"])]
         pub traces_timeout: Option<u64> = None,
-        /// The same for metrics.
+        /// How many milliseconds to wait for the response to metrics.
         #[setting(variables = ["OTEL_EXPORTER_OTLP_METRICS_TIMEOUT"])]
         pub metrics_timeout: Option<u64> = None,
-        /// How bodies are compressed.
+        /// How what is sent is compressed.
         #[setting(variables = ["OTEL_EXPORTER_OTLP_COMPRESSION"])]
         pub compression: Compression = Compression::None,
-        /// The name of this server in traces and metrics; `basalt` where this and `service.name` among the attributes are
-        /// not set.
+        /// The name of this server in traces and metrics. The default is `service.name` of the attributes, else
+        /// `basalt`.
         #[setting(variables = ["OTEL_SERVICE_NAME"])]
         pub service_name: Option<String> = None,
         /// Attributes of this server: pairs `name=value`, separated by commas, percent-encoded.
         #[setting(variables = ["OTEL_RESOURCE_ATTRIBUTES"])]
         pub resource_attributes: String = String::new(),
-        /// Which traces are recorded. Those that begin with `parentbased_` do what the client's `traceparent` says, if it
-        /// has sent one.
+        /// Which traces are recorded. The samplers that begin with `parentbased_` follow the client's header
+        /// `traceparent`, if there is one.
         #[setting(variables = ["OTEL_TRACES_SAMPLER"])]
         pub sampler_kind: SamplerKind = SamplerKind::ParentBasedAlwaysOn,
-        /// The part of the traces that the samplers with `ratio` in their name record, from 0 to 1.
+        /// Which part of the traces the samplers with `ratio` in their name record, from 0 to 1.
         #[setting(variables = ["OTEL_TRACES_SAMPLER_ARG"], check = ratio)]
         pub sampler_argument: f64 = 1.0,
         /// Whether spans are sent.
@@ -75,19 +75,19 @@ const PAIRS: &str = "pairs name=value, separated by commas, with other character
         /// Whether metrics are sent.
         #[setting(variables = ["OTEL_METRICS_EXPORTER"])]
         pub metrics_exporter: ExporterKind = ExporterKind::Otlp,
-        /// Switches everything off.
+        /// Whether all of this is switched off.
         #[setting(variables = ["OTEL_SDK_DISABLED"])]
         pub disabled: bool = false,
-        /// Milliseconds that a span waits for others to be sent with it.
+        /// How many milliseconds a span waits, so that it is sent together with others.
         #[setting(variables = ["OTEL_BSP_SCHEDULE_DELAY"])]
         pub schedule_delay: u64 = 5000,
-        /// Spans that may wait; further ones are lost.
+        /// How many spans may wait; further ones are lost.
         #[setting(variables = ["OTEL_BSP_MAX_QUEUE_SIZE"])]
         pub queue_size: usize = 2048,
-        /// Spans that are sent at once.
+        /// How many spans are sent at once.
         #[setting(variables = ["OTEL_BSP_MAX_EXPORT_BATCH_SIZE"])]
         pub batch_size: usize = 512,
-        /// Milliseconds from one sending of the metrics to the next.
+        /// How often metrics are sent, in milliseconds.
         #[setting(variables = ["OTEL_METRIC_EXPORT_INTERVAL"])]
         pub metric_interval: u64 = 60_000,
     }
@@ -102,7 +102,7 @@ const PAIRS: &str = "pairs name=value, separated by commas, with other character
 }
 
 ::settings::words! {
-    /// How bodies are compressed.
+    /// How what is sent is compressed.
     pub enum Compression: "none or gzip" after trim {
         /// Not at all.
         None = "none",

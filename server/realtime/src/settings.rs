@@ -34,77 +34,80 @@ impl Value for RequiredClaims {
     /// Names of environment variables are upstream's; for the numbers among them, 0 means the default.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Settings {
-        /// Bytes that one request header may have, its name included.
+        /// The maximum size of a request header in bytes, including its name.
         #[setting(variables = ["MAX_HEADER_LENGTH"], key = "realtime.max_header_length")]
         pub max_header_length: usize = 4096,
-        /// Sockets with a channel that there may be at the same time.
+        /// How many sockets may be in a channel at the same time.
         #[setting(variables = ["TENANT_MAX_CONCURRENT_USERS"], key = "basalt.realtime.max_concurrent_users")]
         pub max_concurrent_users: u32 = 200,
-        /// Channels that one socket may join.
+        /// How many channels a socket may join.
         #[setting(variables = ["TENANT_MAX_CHANNELS_PER_CLIENT"], key = "basalt.realtime.max_channels_per_client")]
         pub max_channels_per_client: u32 = 100,
-        /// Joins per second, as an average over up to a minute.
+        /// How many joins there may be in a second, on average over up to a minute.
         #[setting(variables = ["TENANT_MAX_JOINS_PER_SECOND"], key = "basalt.realtime.max_joins_per_second")]
         pub max_joins_per_second: u32 = 100,
-        /// Messages per second, as an average over up to a minute: each one from a client and each delivery to one counts.
+        /// How many messages there may be in a second, on average over up to a minute. Each message from a client and
+        /// each delivery to a client is counted.
         #[setting(variables = ["TENANT_MAX_EVENTS_PER_SECOND"], key = "basalt.realtime.max_events_per_second")]
         pub max_events_per_second: u32 = 100,
-        /// Presence messages per second, as an average over up to a minute.
+        /// How many presence messages there may be in a second, on average over up to a minute.
         #[setting(variables = [], key = "basalt.realtime.max_presence_events_per_second")]
         pub max_presence_events_per_second: u32 = 1000,
-        /// Presence messages that one channel of a client may send in a window of time.
+        /// How many presence messages a channel of a client may send within the time of the next setting.
         #[setting(variables = ["CLIENT_PRESENCE_MAX_CALLS"], key = "basalt.realtime.client_presence_max_calls")]
         pub client_presence_max_calls: u32 = 5,
-        /// Milliseconds of that window.
+        /// The time for the previous setting in milliseconds.
         #[setting(variables = ["CLIENT_PRESENCE_WINDOW_MS"], key = "basalt.realtime.client_presence_window_ms")]
         pub client_presence_window_ms: u64 = 30_000,
-        /// Kilobytes that the payload of a broadcast or of a presence may have.
+        /// The maximum size of the payload of a broadcast or a presence in kilobytes.
         #[setting(variables = [], key = "basalt.realtime.max_payload_size_kb")]
         pub max_payload_size_kb: u32 = 3000,
-        /// How much memory clients may take together, apart from what has fewer than 4 KiB: messages that have not arrived
-        /// whole, what they join and are present with, and messages that they have not read. A network gets three quarters
-        /// (`network_shares`).
+        /// How much memory all clients may take together: messages of which only a part has arrived, their joins and
+        /// presences, and messages that they have not read. Less than 4 KiB is not counted. One network gets at most
+        /// three quarters (`network_shares`).
         #[setting(variables = [], key = "basalt.realtime.memory")]
         pub memory: Bytes = Bytes(256 << 20),
-        /// Milliseconds before a refused join is answered, which slow down clients that try again at once.
+        /// How many milliseconds the server waits before it refuses a join. This slows down clients that try again at
+        /// once.
         #[setting(variables = ["CHANNEL_ERROR_BACKOFF_MS"])]
         pub channel_error_backoff_ms: u64 = 5000,
-        /// Milliseconds before a refused connection is answered.
+        /// How many milliseconds the server waits before it refuses a connection.
         #[setting(variables = ["CONNECT_ERROR_BACKOFF_MS"])]
         pub connect_error_backoff_ms: u64 = 2000,
-        /// Milliseconds after which a socket is closed that had channels and has none any more.
+        /// After how many milliseconds a socket is closed that has left all its channels.
         #[setting(variables = ["NO_CHANNEL_TIMEOUT_IN_MS"])]
         pub no_channel_timeout_ms: u64 = 600_000,
         /// Claims that the tokens of sockets and channels must have, as a JSON object.
         #[setting(variables = ["JWT_CLAIM_VALIDATORS"])]
         pub required_claims: RequiredClaims = RequiredClaims::default(),
-        /// Whether channels have to be private.
+        /// Whether all channels must be private.
         #[setting(variables = [], key = "basalt.realtime.private_only")]
         pub private_only: bool = false,
-        /// Whether subscribers learn of the content that a row had before a change, though no policy was asked whether they
-        /// might see it then. If so, filters of deletions are answered from the whole old row, and the old record of an
-        /// update is whole, as on hosted Supabase, for tables with row-level security and `replica identity full`.
-        /// Otherwise both are limited to the primary key for roles that policies apply to.
+        /// Whether subscribers get the old content of changed rows although no policy can decide whether they may see
+        /// it. This is about tables with row-level security and `replica identity full`. If it is `true`, as on hosted
+        /// Supabase, filters of deletions compare all columns of the old row, and the old record of an update has all
+        /// columns. Otherwise, for roles to which policies apply, both have only the primary key.
         #[setting(variables = [], key = "basalt.realtime.old_rows_bypass_rls")]
         pub old_rows_bypass_rls: bool = false,
-        /// Connections to the database that the service uses at the same time.
+        /// How many connections to the database the service uses at the same time.
         #[setting(variables = [], key = "basalt.realtime.pool_size")]
         pub pool_size: u32 = 5,
-        /// Address of NATS, through which several servers of one project share broadcasts, presences and row changes:
-        /// `nats://user:password@host:4222`, or `tls://…`. Without it there is one server.
+        /// The address of NATS, such as `nats://user:password@host:4222` or `tls://…`. Several servers of one project
+        /// share broadcasts, presences and row changes through it. A project with only one server does not need it.
         #[setting(variables = ["NATS_URL"], key = "basalt.realtime.nats_url")]
         pub nats_url: Secret = Secret::default(),
-        /// Where to read the replication stream, if not where the service's other connections go: a connection pooler such
-        /// as PgBouncer does not relay it. A connection string of the database itself.
+        /// A connection string for the replication stream, if the service's other connections go through a pooler. It
+        /// must lead to the database itself, because poolers such as PgBouncer do not relay this stream.
         #[setting(variables = ["REALTIME_REPLICATION_URL"], key = "basalt.realtime.replication_url")]
         pub replication_url: Secret = Secret::default(),
-        /// Megabytes of the write-ahead log that the replication slot may keep. Beyond it the slot is made anew: changes are
-        /// lost, and clients are told to subscribe again, but the database's disk does not fill up. Looked at every minute
-        /// while the server runs; otherwise Postgres' own `max_slot_wal_keep_size` is the limit.
+        /// How many megabytes of the write-ahead log the replication slot may keep. If it keeps more, the slot is
+        /// created again, so that the database's disk does not fill up. Changes are then lost, and clients are told to
+        /// subscribe again. This is checked every minute while the server runs. While it does not run, only Postgres'
+        /// `max_slot_wal_keep_size` is a limit.
         #[setting(variables = [], key = "basalt.realtime.max_slot_lag_mb")]
         pub max_slot_lag_mb: u32 = 10_240,
-        /// What is appended to the name of the replication slot, `basalt_realtime`: for several servers that are to read
-        /// the changes of one database independently.
+        /// A suffix for the name of the replication slot, `basalt_realtime`. It is for several servers that read the
+        /// changes of one database independently.
         #[setting(variables = ["SLOT_NAME_SUFFIX"])]
         pub slot_name_suffix: String = String::new(),
     }

@@ -38,50 +38,50 @@ const HOISTED: [&str; 3] =
     /// The settings of the service.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Settings {
-        /// Schemas whose relations and functions are exposed; the first is the default.
+        /// The schemas whose tables, views and functions are exposed; the first is the default.
         #[setting(variables = ["PGRST_DB_SCHEMAS", "PGRST_DB_SCHEMA"], key = "api.schemas", check = schemas; reread)]
         pub db_schemas: Vec<String> = vec!["public".to_owned()],
-        /// Schemas that are searched for unqualified names inside SQL, after the request's own.
+        /// The schemas in which unqualified names inside SQL are looked up, after the request's schema.
         #[setting(variables = ["PGRST_DB_EXTRA_SEARCH_PATH"], key = "api.extra_search_path"; reread, may_be_empty)]
         pub db_extra_search_path: Vec<String> = vec!["public".to_owned()],
         /// The role of requests without a token; `None` refuses them with `PGRST302`.
         #[setting(variables = ["PGRST_DB_ANON_ROLE"]; reread)]
         pub db_anon_role: Option<String> = None,
-        /// The most rows that a read or call gives, per embed too; `None` is no limit.
+        /// The maximum number of rows that a read or a call returns, also for each embed. `None`: no limit.
         #[setting(variables = ["PGRST_DB_MAX_ROWS", "PGRST_MAX_ROWS"], key = "api.max_rows"; reread)]
         pub db_max_rows: Option<i64> = None,
-        /// Whether `select` may aggregate. An aggregate of a large table is dear.
+        /// Whether `select` may use aggregates. Aggregates of large tables are expensive.
         #[setting(variables = ["PGRST_DB_AGGREGATES_ENABLED"]; reread)]
         pub db_aggregates_enabled: bool = false,
         /// A function (`name` or `schema.name`) that is called before every request's statement.
         #[setting(variables = ["PGRST_DB_PRE_REQUEST", "PGRST_PRE_REQUEST"]; reread)]
         pub db_pre_request: Option<String> = None,
-        /// Whether clients may see Postgres' plan of a request; it tells much of the database.
+        /// Whether clients may see Postgres' plan of a request. It reveals much about the database.
         #[setting(variables = ["PGRST_DB_PLAN_ENABLED"]; reread)]
         pub db_plan_enabled: bool = false,
-        /// Functions' own settings that are applied to the whole transaction.
+        /// Settings of functions (`create function … set …`) that are applied to the whole transaction.
         #[setting(variables = ["PGRST_DB_HOISTED_TX_SETTINGS"]; reread)]
         pub db_hoisted_tx_settings: Vec<String> = HOISTED.map(str::to_owned).to_vec(),
-        /// Whether changes and deletions without any filter are refused, as the extension `safeupdate` of hosted
-        /// Supabase refuses them; not those that functions make. Upstream has no such setting.
+        /// Whether updates and deletions without a filter are refused, as the extension `safeupdate` does on hosted
+        /// Supabase. Those inside functions are not refused. Upstream has no such setting.
         #[setting(variables = ["PGRST_DB_SAFE_UPDATE"], key = "basalt.safe_update"; reread)]
         pub db_safe_update: bool = false,
-        /// How transactions end.
+        /// Whether transactions end with a commit or a rollback, and whether a request may choose.
         #[setting(variables = ["PGRST_DB_TX_END"]; reread)]
         pub db_tx_end: TxEnd = TxEnd::Commit,
-        /// Whether embeds may still be addressed by their relation's name though they have an alias.
+        /// Whether an embed that has an alias can still be addressed by the name of its relation, too.
         #[setting(variables = ["PGRST_URL_USE_LEGACY_TARGET_NAMES"]; reread)]
         pub url_use_legacy_target_names: bool = true,
-        /// A function of the request's schema that answers for the root in place of the OpenAPI document.
+        /// A function of the request's schema whose result the root path returns instead of the OpenAPI document.
         #[setting(variables = ["PGRST_DB_ROOT_SPEC", "PGRST_ROOT_SPEC"], check = root_spec; reread)]
         pub db_root_spec: Option<String> = None,
         /// What the OpenAPI document lists.
         #[setting(variables = ["PGRST_OPENAPI_MODE"]; reread)]
         pub openapi_mode: OpenApiMode = OpenApiMode::FollowPrivileges,
-        /// Whether the OpenAPI document says that a token is sent.
+        /// Whether the OpenAPI document describes the authentication with a token.
         #[setting(variables = ["PGRST_OPENAPI_SECURITY_ACTIVE"]; reread)]
         pub openapi_security_active: bool = false,
-        /// Where clients reach the service, for the OpenAPI document.
+        /// The URL at which clients reach the service, for the OpenAPI document.
         #[setting(variables = ["PGRST_OPENAPI_SERVER_PROXY_URI"]; reread)]
         pub openapi_server_proxy_uri: Option<ProxyUri> = None,
         /// The host that the service listens on, as the OpenAPI document names it.
@@ -90,47 +90,48 @@ const HOISTED: [&str; 3] =
         /// The port that the service listens on, as the OpenAPI document names it.
         #[setting(variables = ["PGRST_SERVER_PORT"]; standalone)]
         pub server_port: u16 = 3000,
-        /// Whether settings are read from the database, too.
+        /// Whether settings are also read from the database.
         #[setting(variables = ["PGRST_DB_CONFIG"])]
         pub db_config: bool = true,
-        /// A function (`name` or `schema.name`) that sets settings when they are read from the database.
+        /// A function (`name` or `schema.name`) that is called before settings are read from the database, and can set
+        /// them.
         #[setting(variables = ["PGRST_DB_PRE_CONFIG"]; reread)]
         pub db_pre_config: Option<String> = None,
-        /// Keys that verify tokens, in place of those that the service was given.
+        /// Keys that verify tokens: a plain secret, a JWK or a JWKS.
         #[setting(variables = ["PGRST_JWT_SECRET"]; reread, standalone)]
         pub jwt_secret: Option<Secret<Vec<u8>>> = None,
-        /// Whether `jwt_secret` is base64 of the real one.
+        /// Whether the secret is the base64 form of the real secret.
         #[setting(variables = ["PGRST_JWT_SECRET_IS_BASE64", "PGRST_SECRET_IS_BASE64"]; reread, standalone)]
         pub jwt_secret_is_base64: bool = false,
-        /// What tokens that name an audience must name.
+        /// The audience that a token must name if it names one.
         #[setting(variables = ["PGRST_JWT_AUD"], check = audience; reread)]
         pub jwt_aud: Option<String> = None,
-        /// Where in a token's claims the role is.
+        /// The path of the role in a token's claims.
         #[setting(variables = ["PGRST_JWT_ROLE_CLAIM_KEY", "PGRST_ROLE_CLAIM_KEY"]; reread)]
         pub jwt_role_claim_key: ClaimPath = ClaimPath::default(),
-        /// For how many verified tokens there is room in the cache. Without it 1000 where `jwt_secret` is set, else as
-        /// many as the verifier has room for.
+        /// How many verified tokens are cached. The default is 1000 if `jwt_secret` is set, else the size of the
+        /// verifier's cache.
         #[setting(variables = ["PGRST_JWT_CACHE_MAX_ENTRIES"]; reread)]
         pub jwt_cache_max_entries: Option<usize> = None,
-        /// Whether answers tell how long each step took.
+        /// Whether responses say how long each step took (`Server-Timing`).
         #[setting(variables = ["PGRST_SERVER_TIMING_ENABLED"]; reread)]
         pub server_timing_enabled: bool = false,
-        /// A request's header that its answer repeats.
+        /// A header of requests that is repeated in the response.
         #[setting(variables = ["PGRST_SERVER_TRACE_HEADER"]; reread)]
         pub server_trace_header: Option<TraceHeader> = None,
-        /// Origins whose scripts may read answers; empty for all.
+        /// The origins whose scripts may read responses. Empty: all.
         #[setting(variables = ["PGRST_SERVER_CORS_ALLOWED_ORIGINS"]; reread, standalone)]
         pub server_cors_allowed_origins: Vec<String> = Vec::new(),
         /// Settings of Postgres for every transaction: `app.settings.*`.
         pub app_settings: Vec<(String, Secret)> = Vec::new(),
-        /// How much an error tells.
+        /// How much detail errors have.
         #[setting(variables = ["PGRST_CLIENT_ERROR_VERBOSITY"]; reread)]
         pub client_error_verbosity: Verbosity = Verbosity::Verbose,
-        /// Whether the log shows the SQL of each request: of failed ones at the level `warn` or `error`, of others at
-        /// `info`. Values are never part of it.
+        /// Whether the SQL of each request is logged, without values: of failed requests at the level `warn` or
+        /// `error`, of others at `info`.
         #[setting(variables = ["PGRST_LOG_QUERY"])]
         pub log_query: bool = false,
-        /// The largest body that is read, in bytes; larger ones answer 413. Upstream has no such setting.
+        /// The maximum size of a request's body in bytes; larger ones get 413. Upstream has no such setting.
         #[setting(variables = ["PGRST_SERVER_MAX_BODY_SIZE"])]
         pub max_body_size: usize = 50 * 1024 * 1024,
     }

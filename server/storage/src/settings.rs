@@ -26,91 +26,93 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
     /// Settings of the storage service.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Settings {
-        /// Where the objects' bytes are: `file` (a folder) or `s3` (a bucket of an S3 store).
+        /// Where the bytes of objects are stored: `file` (in a folder) or `s3` (in a bucket of an S3 store).
         #[setting(variables = ["STORAGE_BACKEND"])]
         pub backend: BackendKind = BackendKind::File,
         /// The S3 store, for `s3`.
         pub s3: S3Settings = S3Settings::default(),
-        /// Folder that holds the objects' bytes, for `file`. Where it is not set, it is `objects` in the data folder.
+        /// The folder for the bytes of objects, with `file`. The default is `objects` in the data folder.
         #[setting(variables = ["STORAGE_FILE_BACKEND_PATH", "FILE_STORAGE_BACKEND_PATH"])]
         pub path: PathBuf = PathBuf::new(),
-        /// Bytes that one object may have, unless its bucket says less.
+        /// The maximum size of an object in bytes. A bucket may have a lower limit.
         #[setting(variables = ["UPLOAD_FILE_SIZE_LIMIT", "FILE_SIZE_LIMIT"], key = "storage.file_size_limit")]
         pub file_size_limit: Bytes = Bytes(50 << 20),
-        /// Uploads whose bytes are received at the same time; further ones get 503. One network gets three quarters of them
-        /// (`basalt.network_shares`).
+        /// How many uploads may be received at the same time; further ones get 503. One network gets at most three
+        /// quarters of them (`basalt.network_shares`).
         #[setting(variables = ["BASALT_STORAGE_MAX_UPLOADS"], key = "basalt.storage.max_uploads")]
         pub max_uploads: usize = 1000,
-        /// Downloads of objects above 1 MiB at the same time, each of which holds an open file; further ones get 503. One
-        /// network gets three quarters of them (`basalt.network_shares`).
+        /// How many downloads of objects above 1 MiB may run at the same time, because each of them has an open file;
+        /// further ones get 503. One network gets at most three quarters of them (`basalt.network_shares`).
         #[setting(variables = ["BASALT_STORAGE_MAX_DOWNLOADS"], key = "basalt.storage.max_downloads")]
         pub max_downloads: usize = 1000,
-        /// Milliseconds after which a resumable upload that is not finished is given up.
+        /// After how many milliseconds an unfinished resumable upload is deleted.
         #[setting(variables = ["TUS_URL_EXPIRY_MS"])]
         pub resumable_expiry_ms: u64 = 24 * 3600 * 1000,
-        /// An origin from which objects are read and nothing else, such as `https://files.example.org`. The API's origin
-        /// then sends public and signed URLs of objects there.
+        /// An origin that serves only objects, such as `https://files.example.org`. The API's origin then redirects
+        /// public and signed URLs of objects to it.
         #[setting(variables = ["BASALT_STORAGE_ORIGIN"], key = "basalt.storage_origin", check = origin)]
         pub origin: Option<String> = None,
-        /// How long a signed URL for an upload is good.
+        /// How long a signed URL for an upload is valid.
         #[setting(variables = ["UPLOAD_SIGNED_URL_EXPIRATION_TIME", "SIGNED_UPLOAD_URL_EXPIRATION_TIME"])]
         pub signed_upload_expiry: Duration = Duration::from_secs(7200),
         /// Whether the S3 protocol is served, at `/storage/v1/s3`.
         #[setting(variables = ["S3_PROTOCOL_ENABLED"], key = "storage.s3_protocol.enabled")]
         pub s3_enabled: bool = true,
-        /// Access key of the service role for the S3 protocol. Where it and its secret are not set, both follow from the
-        /// project's secret; `basalt status` shows them.
+        /// The access key of the service role for the S3 protocol. If it and its secret are not set, both are derived
+        /// from the project's secret; `basalt status` shows them.
         #[setting(variables = ["S3_PROTOCOL_ACCESS_KEY_ID"])]
         pub s3_access_key: String = String::new(),
-        /// Secret of that access key.
+        /// The secret of that access key.
         #[setting(variables = ["S3_PROTOCOL_ACCESS_KEY_SECRET"])]
         pub s3_secret: Secret = Secret::default(),
-        /// Region that S3 clients sign for. `us-east-1`, `auto` and an empty one are accepted, too.
+        /// The region that S3 clients must use in signatures. `us-east-1`, `auto` and an empty region are also
+        /// accepted.
         #[setting(variables = ["STORAGE_S3_REGION", "REGION"])]
         pub s3_region: String = "local".to_owned(),
-        /// The project's reference: the access key of S3 clients that have a user's session token.
+        /// The project's reference. S3 clients with a user's session token use it as their access key.
         #[setting(variables = ["PROJECT_REF", "TENANT_ID"], key = "project_id")]
         pub project: String = "basalt".to_owned(),
-        /// Whether `render/image/*` gives pictures in another size and format.
+        /// Whether `render/image/*` serves pictures in other sizes and formats.
         #[setting(
             variables = ["IMAGE_TRANSFORMATION_ENABLED", "ENABLE_IMAGE_TRANSFORMATION"],
             key = "storage.image_transformation.enabled"
         )]
         pub image_transformation: bool = true,
-        /// Least width and height, in pixels, that a rendered picture can be asked for with; what is less counts as this.
+        /// The minimum width and height of a rendered picture in pixels. Smaller values in a request count as this one.
         #[setting(variables = ["IMAGE_TRANSFORMATION_LIMIT_MIN_SIZE", "IMG_LIMITS_MIN_SIZE"])]
         pub image_min_size: u32 = 1,
-        /// Most width and height, in pixels, that a rendered picture can be asked for with; what is more counts as this.
+        /// The maximum width and height of a rendered picture in pixels. Larger values in a request count as this one.
         #[setting(variables = ["IMAGE_TRANSFORMATION_LIMIT_MAX_SIZE", "IMG_LIMITS_MAX_SIZE"])]
         pub image_max_size: u32 = 2000,
-        /// Megapixels that a picture to be rendered may have.
+        /// How many megapixels a picture may have to be rendered.
         #[setting(variables = ["IMGPROXY_MAX_SRC_RESOLUTION"])]
         pub image_max_source_resolution: u32 = 50,
-        /// Bytes that a picture to be rendered may have.
+        /// How many bytes a picture may have to be rendered.
         #[setting(variables = ["IMGPROXY_MAX_SRC_FILE_SIZE"])]
         pub image_max_source_size: Bytes = Bytes(25 << 20),
-        /// How long a picture may wait for its turn, and how long rendering it may take.
+        /// How long a picture may wait until its rendering begins, and how long its rendering may take.
         #[setting(variables = ["IMGPROXY_REQUEST_TIMEOUT"])]
         pub image_timeout: Duration = Duration::from_secs(15),
-        /// Pictures that are rendered at the same time; 0 is one per processor.
+        /// How many pictures are rendered at the same time. 0: one for each processor.
         #[setting(variables = ["IMGPROXY_WORKERS"])]
         pub image_workers: u32 = 0,
-        /// Pictures that may wait for their turn; more are refused.
+        /// How many pictures may wait to be rendered; further ones are refused.
         #[setting(variables = ["IMGPROXY_REQUESTS_QUEUE_SIZE"])]
         pub image_queue_size: u32 = 64,
-        /// Folder of rendered pictures, on a local disk. Where it is not set, it is `rendered` in the data folder.
+        /// The folder in which rendered pictures are cached, on a local disk. The default is `rendered` in the data
+        /// folder.
         #[setting(variables = ["BASALT_IMAGE_CACHE_PATH"], key = "basalt.storage.image_cache_path")]
         pub image_cache_path: PathBuf = PathBuf::new(),
-        /// Bytes of rendered pictures that are kept; 0 keeps none.
+        /// The maximum size of that cache in bytes. 0: nothing is cached.
         #[setting(variables = ["BASALT_IMAGE_CACHE_SIZE"], key = "basalt.storage.image_cache_size")]
         pub image_cache_size: Bytes = Bytes(512 << 20),
-        /// Whether there are vector buckets, where Postgres has the extension `vector`.
+        /// Whether there are vector buckets. They need the extension `vector` of Postgres.
         #[setting(variables = ["VECTOR_ENABLED"], key = "storage.vector.enabled")]
         pub vectors_enabled: bool = true,
-        /// Vector buckets that there may be.
+        /// How many vector buckets there may be.
         #[setting(variables = ["VECTOR_MAX_BUCKETS"], key = "storage.vector.max_buckets")]
         pub max_vector_buckets: u64 = 10,
-        /// Indexes that one vector bucket may have.
+        /// How many indexes a vector bucket may have.
         #[setting(variables = ["VECTOR_MAX_INDEXES"], key = "storage.vector.max_indexes")]
         pub max_vector_indexes: u64 = 20,
     }
@@ -120,31 +122,32 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
     /// The S3 store that holds the objects' bytes.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct S3Settings {
-        /// The bucket. Objects are below `basalt/` in it; nothing else may write there.
+        /// The bucket. Objects are stored below `basalt/` in it; no other program may write there.
         #[setting(variables = ["STORAGE_S3_BUCKET", "GLOBAL_S3_BUCKET"])]
         pub bucket: String = String::new(),
-        /// The store's URL; without one it is Amazon's.
+        /// The URL of the store. The default is Amazon's.
         #[setting(variables = ["STORAGE_S3_ENDPOINT", "GLOBAL_S3_ENDPOINT"])]
         pub endpoint: String = String::new(),
-        /// Whether the bucket is part of the path (`https://host/bucket`) and not of the host's name.
+        /// Whether the bucket's name is in the path (`https://host/bucket`) and not in the host's name.
         #[setting(variables = ["STORAGE_S3_FORCE_PATH_STYLE", "GLOBAL_S3_FORCE_PATH_STYLE"])]
         pub force_path_style: bool = false,
-        /// The store's region.
+        /// The region of the store.
         #[setting(variables = ["STORAGE_S3_REGION", "REGION"])]
         pub region: String = "us-east-1".to_owned(),
-        /// The access key. Without one, credentials are taken from the environment as AWS' own tools do.
+        /// The access key. Without one, credentials are taken from the environment, as AWS' own tools do it.
         #[setting(variables = ["AWS_ACCESS_KEY_ID"])]
         pub access_key_id: String = String::new(),
-        /// The access key's secret.
+        /// The secret of the access key.
         #[setting(variables = ["AWS_SECRET_ACCESS_KEY"])]
         pub secret_access_key: Secret = Secret::default(),
         /// The token of temporary credentials.
         #[setting(variables = ["AWS_SESSION_TOKEN"])]
         pub session_token: Secret = Secret::default(),
-        /// Bytes of one part of a large object. It can have 10,000 parts, and an upload holds up to three in memory.
+        /// The size of one part of a large object in bytes. An object can have 10,000 parts, and an upload keeps up to
+        /// three of them in memory.
         #[setting(variables = ["STORAGE_S3_UPLOAD_PART_SIZE"])]
         pub upload_part_size: Bytes = Bytes(8 << 20),
-        /// Milliseconds that the store may take to answer, and between two pieces of an answer.
+        /// How many milliseconds to wait for the store's response, and for each further piece of it.
         #[setting(variables = ["STORAGE_S3_CLIENT_TIMEOUT"])]
         pub client_timeout_ms: u64 = 30_000,
     }

@@ -38,40 +38,41 @@ settings::settings! {
     /// - else the generated ES256 key, as new hosted projects do. The generated secret signs the API keys.
     #[derive(Clone)]
     pub struct KeyOverrides {
-        /// The shared HS256 secret, at least 32 bytes. Takes every form of `PGRST_JWT_SECRET`, too.
+        /// The shared HS256 secret, at least 32 bytes. All forms of `PGRST_JWT_SECRET` are accepted.
         #[setting(variables = ["JWT_SECRET", "GOTRUE_JWT_SECRET"], key = "auth.jwt_secret")]
         pub jwt_secret: Option<String> = None,
-        /// Whether plain secrets are base64 (either alphabet) of the real ones.
+        /// Whether a secret that is plain text is the base64 form (either alphabet) of the real secret.
         #[setting(variables = ["PGRST_JWT_SECRET_IS_BASE64"])]
         pub secret_is_base64: bool = false,
-        /// `kid` of tokens that the shared secret signs.
+        /// The `kid` of tokens that are signed with the shared secret.
         #[setting(variables = ["GOTRUE_JWT_KEY_ID"])]
         pub key_id: Option<String> = None,
-        /// JSON array of private JWKs, exactly one of which has `sign` among its `key_ops`.
+        /// A JSON array of private JWKs. Exactly one of them has `sign` in its `key_ops`.
         #[setting(variables = ["GOTRUE_JWT_KEYS"])]
         pub jwt_keys: Option<String> = None,
-        /// File with a JSON array of private JWKs, as `supabase gen signing-key` makes it. The first signs the tokens of users.
+        /// A file with a JSON array of private JWKs, as `supabase gen signing-key` makes it. The first one signs users'
+        /// tokens.
         #[setting(variables = [], key = "auth.signing_keys_path")]
         pub signing_keys_path: Option<PathBuf> = None,
         /// What is in that file.
         pub signing_keys: Option<String> = None,
-        /// Further keys to verify with: a plain secret, a JWK or a JWKS. A shared secret in it is also the signing secret
-        /// if no other is set.
+        /// Further keys that verify tokens: a plain secret, a JWK or a JWKS. A shared secret in it also signs if no
+        /// other is set.
         #[setting(variables = ["PGRST_JWT_SECRET"])]
         pub verification_keys: Option<String> = None,
-        /// Legacy public API key.
+        /// The legacy public API key.
         #[setting(variables = ["ANON_KEY", "SUPABASE_ANON_KEY"], key = "auth.anon_key")]
         pub anon_key: Option<String> = None,
-        /// Legacy secret API key.
+        /// The legacy secret API key.
         #[setting(variables = ["SERVICE_ROLE_KEY", "SUPABASE_SERVICE_ROLE_KEY"], key = "auth.service_role_key")]
         pub service_role_key: Option<String> = None,
-        /// `sb_publishable_…`.
+        /// The publishable API key, `sb_publishable_…`.
         #[setting(variables = ["SUPABASE_PUBLISHABLE_KEY"], key = "auth.publishable_key")]
         pub publishable_key: Option<String> = None,
-        /// `sb_secret_…`.
+        /// The secret API key, `sb_secret_…`.
         #[setting(variables = ["SUPABASE_SECRET_KEY"], key = "auth.secret_key")]
         pub secret_key: Option<String> = None,
-        /// The project's reference, claim `ref` of the legacy API keys. `basalt` where it is not set.
+        /// The project's reference: the claim `ref` of the legacy API keys. The default is `basalt`.
         #[setting(variables = [], key = "project_id")]
         pub project: Option<String> = None,
     }

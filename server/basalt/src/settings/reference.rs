@@ -10,23 +10,37 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md"
 const INTRODUCTION: &str = "\
 # Settings
 
-A setting comes from the first of these that has it: flags of the command line (`basalt help`), environment variables,
-the files `.env.local` and `.env` of the project, `config.toml`, and its default. `config.toml` is the Supabase CLI's,
-`supabase/config.toml` of the project, with a table `[basalt]` for what only Basalt has; variables are called as Supabase's
-services call them, and those of Basalt alone begin with `BASALT_`.
+A setting is taken from the first of these places that has it:
 
-`.env` files are read as the Supabase CLI reads them. A line is `NAME=value` or `NAME: value`, `export` may stand before it,
-and `#` at its beginning or after white space begins a comment. Values in quotes keep white space and may have several lines;
-double quotes know `\\n`, `\\r`, `\\\"` and `\\$`. Outside single quotes `$NAME` and `${NAME}`, in capital letters, stand for what
-the same file has said above, or for nothing; `\\$NAME` is the text itself.
+1. flags of the command line (`basalt help`);
+2. environment variables;
+3. the project's files `.env.local` and `.env`;
+4. `config.toml`;
+5. its default.
 
-Each table names a setting by its key in `config.toml` and by its variables, the strongest first. A variable that is empty
-counts as not set. Instead of a variable `NAME`, `NAME_FILE` can be set to the path of a file with the value, such as a
-secret of a container; a server that replaces PostgREST has PostgREST's `@path` for that. In `config.toml` a text
-`env(NAME)` stands for the variable `NAME`. One that is not set is warned about, and the key counts as absent; as with the
-CLI, no start stops for it where a provider is switched on, whose credentials are then the text `env(NAME)`. Without the
-address of its sender no mail server counts as set. A value that cannot be used stops the start; a name that nobody knows is
-warned about.
+`config.toml` is the file of the Supabase CLI, `supabase/config.toml` in the project. Settings that only Basalt has are
+in its table `[basalt]`. Environment variables have the names that Supabase's services give them; those of Basalt alone
+begin with `BASALT_`.
+
+`.env` files are read as the Supabase CLI reads them:
+
+- A line is `NAME=value` or `NAME: value`, and `export` may stand before it. `#` begins a comment, at the beginning of a
+  line or after white space.
+- A value in quotes keeps its white space and may have several lines. In double quotes, `\\n`, `\\r`, `\\\"` and `\\$` have
+  their usual meaning.
+- `$NAME` and `${NAME}`, in capital letters and not in single quotes, are replaced by the value that the same file has
+  set above, or by nothing. `\\$NAME` stands for the text `$NAME`.
+
+Each table below names a setting by its key in `config.toml` and its variables; the first variable that is set counts.
+
+- A variable that is empty counts as not set.
+- Instead of a variable `NAME`, `NAME_FILE` can be set to the path of a file with the value, such as a secret of a
+  container. A server that replaces PostgREST has PostgREST's `@path` for this.
+- In `config.toml`, the text `env(NAME)` stands for the variable `NAME`. If this variable is not set, the key counts as
+  not set, and there is a warning. As with the CLI, this does not stop the start if a provider is switched on: the
+  provider then has the text `env(NAME)` as its credentials. A mail server without the sender's address counts as not
+  set.
+- A value that cannot be used stops the start. A name that is not known causes a warning.
 
 <!-- Made of the tables in the code by `BASALT_TEST_UPDATE=1 cargo test -p basalt reference`. -->
 ";
@@ -34,13 +48,13 @@ warned about.
 const LOG: &str = "\
 ## Log
 
-These are read before all others, of the environment of the process alone.
+These are read before all others, and only from the environment of the process.
 
 | Setting | Value | Default | Meaning |
 | --- | --- | --- | --- |
-| `BASALT_LOG`<br>`RUST_LOG` | directives of `tracing`'s `EnvFilter`, such as `info,access=off` |  | What is logged. Without it, \
+| `BASALT_LOG`<br>`RUST_LOG` | directives of `tracing`'s `EnvFilter`, such as `info,access=off` |  | What is logged. If it is not set, \
 `PGRST_LOG_LEVEL` is the level: `crit`, `error`, `warn`, `info` or `debug`. |
-| `BASALT_LOG_FORMAT` | text or json |  | The format of log lines: text; for a server without a terminal JSON. `--log-format`. |
+| `BASALT_LOG_FORMAT` | text or json |  | The format of log lines. The default is text, and JSON for a server without a terminal. `--log-format`. |
 ";
 
 const TELEMETRY_NOTE: &str = "\
@@ -48,20 +62,23 @@ These names are OpenTelemetry's. See [operating](operating.md#traces).
 ";
 
 const REST_NOTE: &str = "\
-`PGRST_APP_SETTINGS_<name>` sets Postgres' `app.settings.<name>` for every transaction. Beside other services
-`PGRST_JWT_SECRET` and `PGRST_JWT_SECRET_IS_BASE64` set the keys of all of them, and `PGRST_SERVER_HOST`,
+`PGRST_APP_SETTINGS_<name>` sets Postgres' `app.settings.<name>` for every transaction. If REST runs together with other
+services, `PGRST_JWT_SECRET` and `PGRST_JWT_SECRET_IS_BASE64` set the keys of all services, and `PGRST_SERVER_HOST`,
 `PGRST_SERVER_PORT` and `PGRST_SERVER_CORS_ALLOWED_ORIGINS` have no effect.
 ";
 
 const NAMED: &str = "\
-## Tables whose names are the project's
+## Tables whose keys are names of yours
 
-- `[db.vault]`: secrets by name, for the database's vault.
-- `[basalt.functions.schedules]`: by function, how often the server itself calls it.
-- `[edge_runtime.secrets]`: variables by name that functions see; beside those of `.env` in the functions folder.
-- `[functions.<name>.env]`: variables by name that this function alone sees; beside those of `.env` in its own folder,
-  which they precede. A variable of the project's files that such a table refers to with `env(NAME)` is for no other
-  function. The file of `--env-file` precedes all of them, and then no function's own `.env` is read.
+- `[db.vault]`: secrets for the database's vault, by name.
+- `[basalt.functions.schedules]`: how often the server itself calls a function, by the function's name.
+- `[edge_runtime.secrets]`: variables of all functions, by name, in addition to `.env` in the functions folder.
+- `[functions.<name>.env]`: variables of this function alone, by name, in addition to `.env` in its own folder. A
+  name in this table replaces the same name in the file. If the table refers with `env(NAME)` to a variable of the
+  project's files, no other function sees this variable.
+
+With `--env-file`, variables of that file replace all others with the same name, and the `.env` files of single
+functions are not read.
 ";
 
 fn reference() -> String {

@@ -9,28 +9,28 @@ use database::conninfo::Conninfo;
     /// Connections to the database.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Connections {
-        /// Connections, at most.
+        /// The maximum number of connections.
         #[setting(variables = ["PGRST_DB_POOL"])]
         pub pool: usize = 10,
-        /// How long a request waits for one, in seconds.
+        /// How many seconds a request waits for a connection.
         #[setting(variables = ["PGRST_DB_POOL_ACQUISITION_TIMEOUT"])]
         pub acquisition_timeout: Duration = Duration::from_secs(10),
-        /// After how many seconds an idle one is closed.
+        /// After how many seconds an idle connection is closed.
         #[setting(variables = ["PGRST_DB_POOL_MAX_IDLETIME", "PGRST_DB_POOL_TIMEOUT"])]
         pub max_idletime: Duration = Duration::from_secs(30),
-        /// After how many seconds one is replaced.
+        /// After how many seconds a connection is replaced by a new one.
         #[setting(variables = ["PGRST_DB_POOL_MAX_LIFETIME"])]
         pub max_lifetime: Duration = Duration::from_secs(30 * 60),
-        /// Whether statements keep a name. Poolers in transaction mode may not know prepared statements.
+        /// Whether statements are prepared under a name. Some poolers in transaction mode do not support this.
         #[setting(variables = ["PGRST_DB_PREPARED_STATEMENTS"])]
         pub prepared_statements: bool = true,
-        /// The channel whose notices say that schema or settings have changed.
+        /// The channel on which notifications say that the schema or the settings have changed.
         #[setting(variables = ["PGRST_DB_CHANNEL"])]
         pub channel: String = "pgrst".to_owned(),
-        /// Whether that channel is listened to, which poolers in transaction mode do not allow.
+        /// Whether the server listens to that channel. Poolers in transaction mode do not support this.
         #[setting(variables = ["PGRST_DB_CHANNEL_ENABLED"])]
         pub channel_enabled: bool = true,
-        /// Standbys that reads go to. Where one names no user, its login is that of the primary.
+        /// Standbys to which reads go. If a URI names no user, the login of the primary is used.
         #[setting(variables = ["PGRST_DB_READ_URIS"])]
         pub read_uris: Servers = Servers::default(),
     }

@@ -14,35 +14,35 @@ const LOG_LEVELS: [&str; 5] = ["crit", "error", "warn", "info", "debug"];
     /// Where a server that runs this service alone listens, and where its database is.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Server {
-        /// The database, as a role that may become each role of a token, for example
-        /// postgresql://authenticator@localhost:5432/postgres. libpq's variables say what it leaves out.
+        /// The database, with a user that may switch to the roles of all tokens, for example
+        /// postgresql://authenticator@localhost:5432/postgres. Parts that are missing are taken from libpq's variables.
         #[setting(variables = ["PGRST_DB_URI"])]
         pub db_uri: Option<Secret> = None,
-        /// What the log says of requests.
+        /// The log level for requests.
         #[setting(variables = ["PGRST_LOG_LEVEL"], check = log_level; reread)]
         pub log_level: String = "error".to_owned(),
         /// Whether the port may be shared with other processes.
         #[setting(variables = ["PGRST_SERVER_REUSEPORT"])]
         pub reuseport: bool = false,
-        /// Whether a database that is gone is waited for; else the process ends.
+        /// Whether the server waits if the database is not reachable. Otherwise the process ends.
         #[setting(variables = ["PGRST_DB_POOL_AUTOMATIC_RECOVERY"])]
         pub automatic_recovery: bool = true,
         /// A Unix socket to listen on instead of a port.
         #[setting(variables = ["PGRST_SERVER_UNIX_SOCKET"])]
         pub unix_socket: Option<PathBuf> = None,
-        /// Who may use that socket, as an octal mode.
+        /// The octal mode of that socket: who may use it.
         #[setting(variables = ["PGRST_SERVER_UNIX_SOCKET_MODE"])]
         pub unix_socket_mode: Mode = Mode(0o660),
-        /// The host that health, metrics and settings are answered on, if it is another than `server-host`.
+        /// The host of health, metrics and settings, if it is not `server-host`.
         #[setting(variables = ["PGRST_ADMIN_SERVER_HOST"])]
         pub admin_host: Option<String> = None,
-        /// The port that health, metrics and settings are answered on.
+        /// The port of health, metrics and settings.
         #[setting(variables = ["PGRST_ADMIN_SERVER_PORT"])]
         pub admin_port: Option<u16> = None,
-        /// A Unix socket for them instead of a port.
+        /// A Unix socket for health, metrics and settings instead of a port.
         #[setting(variables = ["PGRST_ADMIN_SERVER_UNIX_SOCKET"])]
         pub admin_unix_socket: Option<PathBuf> = None,
-        /// Who may use that socket, as an octal mode.
+        /// The octal mode of that socket: who may use it.
         #[setting(variables = ["PGRST_ADMIN_SERVER_UNIX_SOCKET_MODE"])]
         pub admin_unix_socket_mode: Mode = Mode(0o660),
     }

@@ -15,17 +15,17 @@ use crate::{Error, Storage, key};
     pub struct BucketDefinition {
         /// Its name, which is also its id.
         pub name: String = String::new(),
-        /// Whether everybody may read its objects. Where it is not set, an existing bucket stays as it is, and a new one is
-        /// private.
+        /// Whether everybody may read the bucket's objects. If it is not set, a new bucket is private, and an existing
+        /// one is not changed.
         #[setting(variables = [], key = "public")]
         pub public: Option<bool> = None,
-        /// Bytes that one object may have; the service's limit where it is not set, or 0.
+        /// The maximum size of an object in bytes. If it is 0 or not set, the service's limit applies.
         #[setting(variables = [], key = "file_size_limit")]
         pub file_size_limit: Option<Bytes> = None,
-        /// Content types that it takes, each `type/subtype` or `type/*`. Where there is none, it takes all.
+        /// The content types that the bucket accepts, each `type/subtype` or `type/*`. Empty: all.
         #[setting(variables = [], key = "allowed_mime_types")]
         pub allowed_mime_types: Vec<String> = Vec::new(),
-        /// Folder of files to begin with.
+        /// A folder with files that are uploaded into the bucket at the start.
         #[setting(variables = [], key = "objects_path")]
         pub objects_path: Option<PathBuf> = None,
     }
