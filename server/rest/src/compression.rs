@@ -14,7 +14,7 @@ const LEAST: usize = 1400;
 /// From this size on compressing takes so long that it must not hold up the connections of the same thread.
 const LARGE: usize = 64 * 1024;
 
-/// Reports whether the client of `request` takes an answer in gzip.
+/// Reports whether the client of `request` accepts a response in gzip.
 pub(crate) fn is_accepted(request: &Request) -> bool {
     *request.method() != Method::HEAD && gateway::accepts_coding(request.headers(), "gzip")
 }

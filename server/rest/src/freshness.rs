@@ -12,7 +12,7 @@ use gateway::Nodes;
 use poem::http::HeaderMap;
 use poem::http::header::COOKIE;
 
-/// The header of an answer to a write, and the header or cookie of a request that has to see it: a position in the
+/// The header of a response to a write, and the header or cookie of a request that has to see it: a position in the
 /// write-ahead log, as Postgres writes it.
 pub const POSITION: &str = "basalt-wal-position";
 

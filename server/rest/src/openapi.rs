@@ -24,7 +24,7 @@ pub const MEDIA_TYPE: &str = "application/openapi+json";
 /// The interface's own documentation.
 const DOCUMENTATION: &str = "https://postgrest.org/en/stable/references/api.html";
 
-/// The media types of answers about one function.
+/// The media types of responses about one function.
 const JSON_TYPES: [&str; 3] = [
     "application/json",
     "application/vnd.pgrst.object+json;nulls=stripped",

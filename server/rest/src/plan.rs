@@ -83,7 +83,7 @@ impl Plan {
         }
     }
 
-    /// Returns how the answer's body is made; `None` for an answer that never has one.
+    /// Returns how the response's body is made; `None` for a response that never has one.
     pub const fn body(&self) -> Option<&Body> {
         match self {
             Self::Read(plan) => Some(&plan.body),

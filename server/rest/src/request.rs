@@ -97,7 +97,7 @@ pub struct Request {
     pub headers_only: bool,
     /// The schema that names are looked up in.
     pub schema: String,
-    /// Whether the answer names the schema, because there are several.
+    /// Whether the response names the schema, because there are several.
     pub is_profile_negotiated: bool,
     /// The query string.
     pub query: Query,

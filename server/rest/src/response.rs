@@ -16,13 +16,13 @@ use crate::request::{
 use crate::settings::Settings;
 use crate::transaction::Outcome;
 
-/// The request headers that an answer depends on.
+/// The request headers that a response depends on.
 const VARY: &str = "Accept, Prefer, Range";
 
-/// How many headers an answer has room for before its map has to grow: those of this module and the gateway's.
+/// How many headers a response has room for before its map has to grow: those of this module and the gateway's.
 const HEADERS: usize = 12;
 
-/// Returns the answer to `request`, whose canonical query string is `query`.
+/// Returns the response to `request`, whose canonical query string is `query`.
 ///
 /// Errors: `PGRST103` for a range beyond the last row, `PGRST116` for a read that did not give exactly one row,
 /// `PGRST111` and `PGRST112` for headers and a status that functions set badly.
@@ -68,7 +68,7 @@ pub fn success(request: &Request, query: &str, plan: &Plan, outcome: Outcome) ->
     Ok(response)
 }
 
-/// Returns the answer that says what went wrong.
+/// Returns the response that says what went wrong.
 pub fn failure(error: &Error, settings: &Settings, retry_after: Option<u64>) -> Response {
     let mut response = Response::builder()
         .status(error.status())
@@ -125,7 +125,7 @@ fn content_range(offset: i64, rows: i64, total: Option<i64>) -> String {
     text
 }
 
-/// Longer ones are left out: the header is optional (RFC 9110, section 8.7), and clients and proxies refuse an answer
+/// Longer ones are left out: the header is optional (RFC 9110, section 8.7), and clients and proxies refuse a response
 /// whose headers exceed their buffers, of which 8 KiB is a common size.
 const LONGEST_CONTENT_LOCATION: usize = 4 * 1024;
 
@@ -182,7 +182,7 @@ fn applicable_preferences(request: &Request, plan: &Plan) -> Preferences {
     applied
 }
 
-/// Returns an answer without a body.
+/// Returns a response without a body.
 fn empty(status: StatusCode) -> Response {
     let mut response = Response::default();
     response.set_status(status);
@@ -192,7 +192,7 @@ fn empty(status: StatusCode) -> Response {
     response
 }
 
-/// Returns an answer with the status and the `Content-Range` of rows in a range.
+/// Returns a response with the status and the `Content-Range` of rows in a range.
 ///
 /// Errors: `PGRST103` when the range begins beyond the last row.
 fn of_rows(request: &Request, outcome: &Outcome) -> Result<Response, Error> {
@@ -210,7 +210,7 @@ fn of_rows(request: &Request, outcome: &Outcome) -> Result<Response, Error> {
     Ok(response)
 }
 
-/// Returns the answer to a change of rows.
+/// Returns the response to a change of rows.
 fn of_change(request: &Request, mutation: &MutatePlan, outcome: &Outcome) -> Response {
     let preferences = &request.preferences;
     let is_full = preferences.representation == Some(Representation::Full);

@@ -45,7 +45,7 @@ const MOST_RELOADS: u32 = 3;
 /// PostgREST's interface as a poem endpoint. Cheap to clone.
 ///
 /// Paths are relative to where it is mounted: `/<relation>` and `/rpc/<function>`. [`Rest::keep_fresh`] must be
-/// running, else every request answers 503 `PGRST002`.
+/// running, else every request gets 503 `PGRST002`.
 #[derive(Clone)]
 pub struct Rest {
     inner: Arc<Inner>,

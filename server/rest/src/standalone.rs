@@ -56,7 +56,7 @@ impl Endpoint for Standalone {
     }
 }
 
-/// An origin whose scripts may read the answer.
+/// An origin whose scripts may read the response.
 enum AllowedOrigin {
     /// Any origin is allowed.
     Any,
@@ -75,7 +75,7 @@ impl AllowedOrigin {
         is_listed.then(|| Self::Listed(origin.clone()))
     }
 
-    /// Adds the headers of CORS that let its scripts read the answer.
+    /// Adds the headers of CORS that let its scripts read the response.
     fn add_headers(self, headers: &mut HeaderMap) {
         match self {
             Self::Any => insert(headers, header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
@@ -87,7 +87,7 @@ impl AllowedOrigin {
     }
 }
 
-/// Returns the answer to a preflight (Fetch standard, section 3.3.4); `None` for every other request.
+/// Returns the response to a preflight (Fetch standard, section 3.3.4); `None` for every other request.
 fn preflight(request: &Request) -> Option<Response> {
     let requested = request.headers().get(header::ACCESS_CONTROL_REQUEST_METHOD)?.to_str().ok()?;
     if request.method() != Method::OPTIONS || !METHODS.split(", ").any(|method| method == requested) {

@@ -10,7 +10,7 @@ use tokens::Verifier;
 
 use crate::service::Rest;
 
-/// Returns the metrics of `rest` in Prometheus' text format, version 0.0.4, which is what PostgREST answers.
+/// Returns the metrics of `rest` in Prometheus' text format, version 0.0.4, as PostgREST returns them.
 ///
 /// Errors: none that a text is known to cause.
 pub(super) fn text(rest: &Rest) -> Result<String, fmt::Error> {

@@ -27,7 +27,7 @@ pub struct MutatePlan {
     pub tree: Node,
     /// How it is represented.
     pub body: Body,
-    /// The primary key's columns, when the answer says where the new row is.
+    /// The primary key's columns, when the response says where the new row is.
     pub location: Option<Vec<String>>,
     /// Whether exactly one row must have been changed.
     pub must_be_single: bool,
@@ -71,7 +71,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Reports whether the answer needs nothing of the change except its rows, and does not limit their number.
+    /// Reports whether the response needs nothing of the change except its rows, and does not limit their number.
     fn returns_all(&self) -> bool {
         match self {
             Self::Insert { conflict, .. } => !matches!(conflict, Some((Resolution::MergeDuplicates, _))),
@@ -321,7 +321,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Returns the columns of the changed rows that the answer needs: those selected, those that embeds join by, the
+    /// Returns the columns of the changed rows that the response needs: those selected, those that embeds join by, the
     /// key.
     fn returning(&self, table: &Table, tree: &Node) -> Vec<String> {
         match self.request.preferences.representation {

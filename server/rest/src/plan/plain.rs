@@ -106,7 +106,7 @@ pub(super) enum RowSource<'a> {
     Change {
         /// The relation.
         table: &'a Table,
-        /// Whether the answer needs more than the rows, or the change is undone if they are too many or too few: then the
+        /// Whether the response needs more than the rows, or the change is undone if they are too many or too few: then the
         /// statement that shows them counts them.
         is_guarded: bool,
     },

@@ -76,7 +76,7 @@ pub struct OutputColumn {
     pub column: Column,
     /// The type that it is cast to, before any aggregate.
     pub cast: Option<String>,
-    /// Its name in the answer, if it differs from the column's.
+    /// Its name in the response, if it differs from the column's.
     pub alias: Option<String>,
     /// The aggregate of its values, if there is one.
     pub aggregation: Option<Aggregation>,
@@ -85,7 +85,7 @@ pub struct OutputColumn {
 /// A relation embedded into another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embed {
-    /// Its name in the answer.
+    /// Its name in the response.
     pub key: String,
     /// The name that the client used in the request.
     pub target: String,
@@ -412,7 +412,7 @@ impl OutputColumn {
         Self { column, cast: None, alias: None, aggregation: None }
     }
 
-    /// Returns its name in the answer.
+    /// Returns its name in the response.
     pub(super) fn name(&self) -> &str {
         self.alias.as_ref().unwrap_or(&self.column.name)
     }

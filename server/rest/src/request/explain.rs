@@ -1,4 +1,4 @@
-//! `application/vnd.pgrst.plan`: Postgres' plan of a request in place of its answer.
+//! `application/vnd.pgrst.plan`: Postgres' plan of a request in place of its response.
 //!
 //! Source: PostgREST's documentation, "Execution plan".
 

@@ -1,4 +1,4 @@
-//! The `Prefer` header (RFC 7240) and the `Preference-Applied` header that answers it.
+//! The `Prefer` header (RFC 7240) and the `Preference-Applied` header of the response.
 //!
 //! Source: PostgREST's documentation, "Prefer header".
 
@@ -52,7 +52,7 @@ pub struct Preferences {
 }
 
 ::settings::words! {
-    /// What a mutation answers.
+    /// What the response to a mutation contains.
     pub enum Representation {
         /// The rows.
         Full = "return=representation",
@@ -80,7 +80,7 @@ pub struct Preferences {
     pub enum TransactionEnd {
         /// It is kept.
         Commit = "tx=commit",
-        /// It is undone after its answer is known.
+        /// It is undone after its response is known.
         Rollback = "tx=rollback",
     }
 }

@@ -68,7 +68,7 @@ pub enum LoadError {
     /// The database failed.
     #[error(transparent)]
     Database(#[from] database::Error),
-    /// The query's answer is not of the form that is expected of it.
+    /// The query's result does not have the expected form.
     #[error("the catalog query gave an unexpected document: {0}")]
     Document(#[from] serde_json::Error),
     /// The query gave no row.

@@ -23,7 +23,7 @@ pub struct DomainCasts {
 pub struct MediaDomain {
     /// What is matched with the types that a client accepts.
     pub accepted: MediaType,
-    /// What the answer says that it is: the domain's own name, or bytes for `*/*`.
+    /// The media type that the response names: the domain's own name, or bytes for `*/*`.
     pub given: MediaType,
 }
 

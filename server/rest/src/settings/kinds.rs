@@ -107,7 +107,7 @@ impl Value for ProxyUri {
     }
 }
 
-/// The name of a request's header that its answer repeats (`server-trace-header`).
+/// The name of a request's header that its response repeats (`server-trace-header`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceHeader(pub http::HeaderName);
 
