@@ -68,7 +68,7 @@ struct Outcome {
 }
 
 impl BodyWatch {
-    /// Returns the answer to a request whose body was cut off for the service: a refusal, if it was larger than `limit`
+    /// Returns the response to a request whose body was cut off for the service: a refusal, if it was larger than `limit`
     /// bytes or arrived too slowly. If it broke off, that is not the server's failure, so a refusal replaces the service's
     /// `answer` if that is an error of the server. Otherwise `answer` itself is returned.
     pub(crate) fn judge(&self, limit: u64, answer: Response) -> Response {
@@ -188,7 +188,7 @@ impl WatchedBody {
     }
 }
 
-/// Returns the answer to a request whose body is larger than `limit` bytes.
+/// Returns the response to a request whose body is larger than `limit` bytes.
 pub(crate) fn too_large(limit: u64) -> Response {
     let message = format!("Request body is larger than the {limit} bytes that are allowed here");
     response::json(StatusCode::PAYLOAD_TOO_LARGE, &json!({ "message": message }))

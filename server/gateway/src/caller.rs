@@ -19,7 +19,7 @@ use crate::{ExternalUrl, RequestId};
 /// [`crate::Face`].
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// Identifies the request in logs and answers.
+    /// Identifies the request in logs and responses.
     pub request_id: RequestId,
     /// The client's address (see `Settings::trusted_proxies`); 0.0.0.0 over a unix socket.
     pub address: IpAddr,

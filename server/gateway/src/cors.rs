@@ -11,10 +11,10 @@ use poem::{Request, Response};
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET,HEAD,PUT,PATCH,POST,DELETE,OPTIONS,TRACE,CONNECT");
 pub(crate) const ANY: HeaderValue = HeaderValue::from_static("*");
-/// Seconds that a browser may cache the answer: the same number as PostgREST's.
+/// Seconds that a browser may cache the response: the same number as PostgREST's.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 
-/// Returns the answer to a preflight (Fetch standard, section 3.3.4), which allows everything that it requests; `None`
+/// Returns the response to a preflight (Fetch standard, section 3.3.4), which allows everything that it requests; `None`
 /// for every other request.
 pub fn preflight(request: &Request) -> Option<Response> {
     if request.method() != Method::OPTIONS {
@@ -38,7 +38,7 @@ pub fn preflight(request: &Request) -> Option<Response> {
     Some(response)
 }
 
-/// Lets scripts of any origin read the answer and the headers that `exposed` names.
+/// Lets scripts of any origin read the response and the headers that `exposed` names.
 pub(crate) fn admit(headers: &mut HeaderMap, exposed: &HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed.clone());

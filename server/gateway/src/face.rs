@@ -34,7 +34,7 @@ pub struct Face<E> {
     streams_bodies: bool,
     /// Whether the service itself answers preflights and sets the headers of CORS.
     owns_cors: bool,
-    /// Which headers of its answers scripts of other origins may read.
+    /// Which headers of its responses scripts of other origins may read.
     exposed: HeaderValue,
     names: Names,
     metrics: Arc<ServiceMetrics>,
@@ -84,7 +84,7 @@ impl<E: Endpoint> Face<E> {
         self
     }
 
-    /// Leaves cross-origin requests to the service: it answers preflights, and sets the CORS headers of its answers.
+    /// Leaves cross-origin requests to the service: it answers preflights, and sets the CORS headers of its responses.
     pub fn without_cors(mut self) -> Self {
         self.owns_cors = true;
         self

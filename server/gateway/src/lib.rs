@@ -151,7 +151,7 @@ impl Gateway {
         Face::new(self.clone(), service, None, endpoint)
     }
 
-    /// Returns a face that gives access to `endpoint` only with an API key; other requests are answered with 401 in the
+    /// Returns a face that gives access to `endpoint` only with an API key; other requests get 401 in the
     /// format of Supabase's gateway.
     pub fn guarded<E: Endpoint>(&self, service: &'static str, endpoint: E) -> Face<E> {
         self.guarded_except(service, [], endpoint)

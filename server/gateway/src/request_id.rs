@@ -12,7 +12,7 @@ pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-i
 /// Header in which hosted Supabase returns the id.
 pub(crate) const SB_REQUEST_ID: HeaderName = HeaderName::from_static("sb-request-id");
 
-/// The id of one request, in answers and in every log line about it: the one that the caller (or a proxy) sent as
+/// The id of one request, in responses and in every log line about it: the one that the caller (or a proxy) sent as
 /// `x-request-id`, if that is 1 to 64 letters, digits, `-`, `_` or `.`; else a new UUID of version 7.
 #[derive(Clone)]
 pub struct RequestId(HeaderValue);
@@ -46,7 +46,7 @@ impl RequestId {
     }
 }
 
-/// Reports whether `id` may be repeated in logs and answers: it must not be possible to forge parts of them with it.
+/// Reports whether `id` may be repeated in logs and responses: it must not be possible to forge parts of them with it.
 fn is_harmless(id: &[u8]) -> bool {
     (1..=64).contains(&id.len())
         && id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))

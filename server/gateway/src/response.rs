@@ -1,10 +1,10 @@
-//! Answers in JSON.
+//! Responses in JSON.
 
 use http::StatusCode;
 use poem::Response;
 use serde_json::Value;
 
-/// Returns an answer with `status` and the body `value`.
+/// Returns a response with `status` and the body `value`.
 pub(crate) fn json(status: StatusCode, value: &Value) -> Response {
     Response::builder().status(status).content_type("application/json").body(value.to_string())
 }
