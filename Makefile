@@ -3,7 +3,7 @@
 #   make run         build everything (release) and serve it
 #   make dev         the same with hot reload: debug build, Vite's dev server behind the same port
 #   make test        every test: Rust, client, integration, browser; PARTS="server client" for some (scripts/test)
-#   make lint        rustfmt, clippy, dependencies, tests that documents name, files of deploy/, eslint, prettier, tsc;
+#   make lint        rustfmt, clippy, dependencies, what documents name, files of deploy/, eslint, prettier, tsc;
 #                    lint-server is the first three, lint-files the others
 #   make audit       known vulnerabilities of the dependencies (cargo-deny); needs github.com
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
@@ -93,6 +93,7 @@ lint-server: tools
 
 lint-files: node_modules/.package-lock.json
 	node scripts/check-test-names.mjs docs/security.md
+	node scripts/check-links.mjs
 	node scripts/check-deploy.mjs
 	npm run --silent lint
 
