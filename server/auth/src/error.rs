@@ -9,8 +9,8 @@ mod weak_password;
 
 use std::borrow::Cow;
 
-use database::ServerError;
 use http::StatusCode;
+use postgres::ServerError;
 
 pub use table::Code;
 pub(crate) use weak_password::WeakPassword;
@@ -45,7 +45,7 @@ pub enum Error {
     Database {
         /// The reason.
         #[source]
-        error: database::Error,
+        error: postgres::Error,
         /// What the statement was for, in upstream's words after "Database error".
         purpose: &'static str,
     },
@@ -117,13 +117,13 @@ impl Error {
 }
 
 /// A time-out of a lock becomes a conflict, a time-out of the database a time-out of the request.
-impl From<database::Error> for Error {
-    fn from(error: database::Error) -> Self {
+impl From<postgres::Error> for Error {
+    fn from(error: postgres::Error) -> Self {
         let state = error.server().map(|server| server.code.as_str());
         match (&error, state) {
             // lock_not_available, deadlock_detected, serialization_failure
             (_, Some("55P03" | "40P01" | "40001")) => refusals::conflict(),
-            (database::Error::AcquireTimeout(_) | database::Error::Timeout(_), _) => {
+            (postgres::Error::AcquireTimeout(_) | postgres::Error::Timeout(_), _) => {
                 refusals::request_timeout()
             }
             _ => Self::Database { error, purpose: "querying schema" },
@@ -133,7 +133,7 @@ impl From<database::Error> for Error {
 
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::from(database::Error::from(error))
+        Self::from(postgres::Error::from(error))
     }
 }
 
@@ -142,7 +142,7 @@ impl From<tokio_postgres::Error> for Error {
 #[error("{0}")]
 pub struct InvalidSettings(pub(crate) String);
 
-fn database_message(error: &database::Error, purpose: &str) -> Cow<'static, str> {
+fn database_message(error: &postgres::Error, purpose: &str) -> Cow<'static, str> {
     if error.is_unavailable() {
         "Database is not available, please retry".into()
     } else {

@@ -9,8 +9,8 @@ mod signature;
 
 use ::http::StatusCode;
 use bytes::Bytes;
-use database::Database;
 use poem_openapi::types::ToJSON as _;
+use postgres::Database;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use time::OffsetDateTime;

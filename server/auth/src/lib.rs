@@ -42,9 +42,9 @@ mod web3;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use database::Database;
 use gateway::Nodes;
 use poem::{Endpoint, Request, Response};
+use postgres::Database;
 use tokens::Keys;
 
 pub use crate::settings::*;

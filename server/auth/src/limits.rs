@@ -13,8 +13,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use database::Database;
 use gateway::{Network, Nodes};
+use postgres::Database;
 
 use crate::error::refusals;
 use crate::{Code, Error, LimitSettings, Rate};

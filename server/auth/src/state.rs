@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use database::Database;
 use gateway::Nodes;
+use postgres::Database;
 use tokens::{Keys, Verifier};
 
 use crate::Settings;

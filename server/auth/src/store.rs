@@ -27,10 +27,10 @@ mod work;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use database::{Database, Isolation, Transaction};
+use postgres::{Database, Isolation, Transaction};
 use serde::de::DeserializeOwned;
 
-pub(crate) use database::{Parameter, text};
+pub(crate) use postgres::{Parameter, text};
 pub(crate) use work::{Executor, Work};
 
 use crate::Error;

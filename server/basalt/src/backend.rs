@@ -8,10 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use database::cluster::{AdministratorLogins, Cluster, DEFAULT_PASSWORD, Options, POSTGRES, Search};
-use database::conninfo::Conninfo;
-use database::migrate::{self, Migrator, Report, State};
-use database::{Client, Database};
+use embedded::{AdministratorLogins, Cluster, DEFAULT_PASSWORD, Options, POSTGRES, Search};
+use migrations::{self, Migrator, Report, State};
+use postgres::conninfo::Conninfo;
+use postgres::{Client, Database};
 use tokens::{KeyOverrides, Keys};
 
 use crate::console;
@@ -126,7 +126,7 @@ impl Backend {
     /// parameters. It contains a password and must not be logged.
     pub(crate) fn client_uri(&self) -> Result<String, Error> {
         let embedded = self.cluster.as_ref().and_then(Cluster::postgres_tcp_login);
-        Ok(database::client_uri(embedded.as_ref().unwrap_or(&self.project))?)
+        Ok(postgres::client_uri(embedded.as_ref().unwrap_or(&self.project))?)
     }
 
     /// Returns the parameters with which the project's administrator logs in. They contain a password and must not be
@@ -146,7 +146,7 @@ impl Backend {
     }
 
     /// Returns the settings of a pool as [`Self::admin`] returns it.
-    pub(crate) fn admin_settings(&self) -> database::Settings {
+    pub(crate) fn admin_settings(&self) -> postgres::Settings {
         settings_of(self.admin.clone())
     }
 
@@ -174,9 +174,9 @@ impl Backend {
     /// Connects as the project's administrator, with a pool for a service; `adjust` sets its size.
     pub(crate) async fn project_with(
         &self,
-        adjust: impl FnOnce(database::Settings) -> database::Settings,
+        adjust: impl FnOnce(postgres::Settings) -> postgres::Settings,
     ) -> Result<Database, Error> {
-        Ok(Database::connect(adjust(database::Settings::new(self.project.clone()))).await?)
+        Ok(Database::connect(adjust(postgres::Settings::new(self.project.clone()))).await?)
     }
 
     /// Reports whether the project's administrator is the one that owns the platform.
@@ -226,12 +226,12 @@ async fn admin_of(server: Conninfo) -> Result<Database, Error> {
     Ok(Database::connect(settings_of(server)).await?)
 }
 
-fn settings_of(server: Conninfo) -> database::Settings {
-    database::Settings {
+fn settings_of(server: Conninfo) -> postgres::Settings {
+    postgres::Settings {
         client_pool_size: 1,
         pool_size: 1,
         application_name: "basalt-admin".to_owned(),
-        ..database::Settings::new(server)
+        ..postgres::Settings::new(server)
     }
 }
 
@@ -249,7 +249,7 @@ async fn with_pool<T>(
 /// contain a password.
 pub(crate) fn unusable(error: Error) -> Error {
     Error::Advice(match error {
-        Error::Database(error @ database::Error::Configuration(_)) => {
+        Error::Database(error @ postgres::Error::Configuration(_)) => {
             format!("DATABASE_URL: expected postgresql://user:password@host:5432/database: {error}")
         }
         error => format!("DATABASE_URL: {error}"),
@@ -302,7 +302,7 @@ pub(crate) async fn migrate(settings: &Settings, keys: &Keys, backend: &Backend)
             }
             report_applied("platform schema", &migrator.platform().await?);
             if let Some(exposed) = settings.database.expose_new_tables {
-                migrate::expose_new_tables(&mut client, backend.creator(), exposed).await?;
+                migrations::expose_new_tables(&mut client, backend.creator(), exposed).await?;
             }
             store_secrets(settings, &mut client).await
         })
@@ -318,7 +318,7 @@ pub(crate) async fn migrate(settings: &Settings, keys: &Keys, backend: &Backend)
     backend
         .with_admin(async |admin| {
             let mut client: Client = admin.client().await?;
-            Ok(migrate::set_role_passwords(&mut client, &passwords).await?)
+            Ok(migrations::set_role_passwords(&mut client, &passwords).await?)
         })
         .await?;
     Ok(Logins::OwnRoles)
@@ -338,7 +338,7 @@ async fn migrate_project(
     settings: &Settings,
     project: &Database,
     creator: &str,
-) -> Result<migrate::Status, Error> {
+) -> Result<migrations::Status, Error> {
     let mut client: Client = project.client().await?;
     let mut migrator = Migrator::new(&mut client);
     if let Some(roles) = settings.project.roles() {
@@ -352,7 +352,7 @@ async fn migrate_project(
     }
     let status = migrator.status(&settings.migrations.path).await?;
     declared::note_changes(settings);
-    console::step(match migrate::exposes_new_tables(&client, creator).await? {
+    console::step(match migrations::exposes_new_tables(&client, creator).await? {
         true => "new tables of public: open to the API at once",
         false => "new tables of public: closed to the API until a migration grants something",
     });
@@ -430,9 +430,9 @@ impl RunningPostgres {
     }
 
     async fn answers(&self) -> bool {
-        let settings = database::Settings {
+        let settings = postgres::Settings {
             connect_timeout: ATTACH_LIMIT,
-            ..database::Settings::new(self.logins.postgres.clone())
+            ..postgres::Settings::new(self.logins.postgres.clone())
         };
         let attempt = async {
             let database = Database::connect(settings).await.ok()?;

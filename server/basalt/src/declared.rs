@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use database::migrate;
 use serde::Deserialize;
 
 use crate::console;
@@ -95,5 +94,5 @@ fn hash(settings: &Settings, files: &[PathBuf]) -> std::io::Result<String> {
     for file in migrations {
         text.push_str(&format!("{}\0", file.display()));
     }
-    Ok(migrate::digest(text.as_bytes()))
+    Ok(migrations::digest(text.as_bytes()))
 }

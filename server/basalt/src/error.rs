@@ -3,8 +3,6 @@
 use std::fmt::Display;
 use std::io;
 
-use database::{cluster, migrate};
-
 /// A command's failure.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -13,13 +11,13 @@ pub(crate) enum Error {
     Setting(#[from] settings::Invalid),
     /// The embedded Postgres does not run.
     #[error("{0}")]
-    Cluster(#[from] cluster::Error),
+    Cluster(#[from] embedded::Error),
     /// Migrations or the seed failed.
     #[error("{0}")]
-    Migrate(#[from] migrate::Error),
+    Migrate(#[from] migrations::Error),
     /// A statement or a connection failed.
     #[error("{0}")]
-    Database(#[from] database::Error),
+    Database(#[from] postgres::Error),
     /// The keys cannot be used.
     #[error("{0}")]
     Keys(#[from] tokens::KeyError),

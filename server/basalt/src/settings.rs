@@ -19,11 +19,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use auth_drop_in::AuthDropIn;
-use database::conninfo::Conninfo;
-use database::vault::Secrets;
 pub(crate) use drop_in::{DropIn, ListenAddress};
 pub(crate) use fixed_ports::FixedPorts;
 use gateway::ExternalUrl;
+use migrations::vault::Secrets;
+use postgres::conninfo::Conninfo;
 pub(crate) use project::Project;
 pub(crate) use services::{Service, Services};
 use settings::{Environment, Invalid, Reader, Value, Variables};

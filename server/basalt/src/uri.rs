@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use database::cluster::DEFAULT_PASSWORD;
-use database::conninfo::Conninfo;
+use embedded::DEFAULT_PASSWORD;
+use postgres::conninfo::Conninfo;
 
 /// Parameters of Prisma's URLs. Source: Prisma's documentation on its PostgreSQL connector. `supa` is Vercel's.
 const ORM_PARAMETERS: [&str; 9] = [

@@ -135,7 +135,7 @@ fn files_override_the_environment(uri: &str) {
 }
 
 /// Supabase's database image contains empty tables with the columns of 2019.
-async fn the_tables_of_the_image_are_replaced(client: &database::Client, uri: &str) {
+async fn the_tables_of_the_image_are_replaced(client: &postgres::Client, uri: &str) {
     let first_form = "drop schema auth cascade; create schema auth authorization supabase_auth_admin;
         set role supabase_auth_admin;
         create table auth.users (instance_id uuid, id uuid primary key, email varchar(255) unique);

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::Duration;
 
-use database::cluster::Cluster;
+use embedded::Cluster;
 use program::{PATIENCE, Program};
 
 const SCHEMA: &str = "

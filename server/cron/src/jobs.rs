@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use database::{Error, Outcome};
+use postgres::{Error, Outcome};
 use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 

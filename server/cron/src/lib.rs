@@ -14,7 +14,7 @@ mod run;
 
 use std::time::Duration;
 
-use database::{Database, Error};
+use postgres::{Database, Error};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use data_encoding::HEXLOWER;
-use database::{Connection, Database, Error, quote_identifier, quote_literal};
+use postgres::{Connection, Database, Error, quote_identifier, quote_literal};
 use postgres_protocol::password::scram_sha_256;
 use tokio::sync::Mutex;
 use tokio_postgres::Client;

@@ -1,6 +1,6 @@
 //! One run of a job.
 
-use database::{Database, DetachedClient, Error, Outcome};
+use postgres::{Database, DetachedClient, Error, Outcome};
 use tokio::sync::oneshot;
 
 use crate::jobs::{self, Job};

@@ -8,7 +8,7 @@ mod queue;
 
 use std::time::Duration;
 
-use database::{Database, Error, Settings};
+use postgres::{Database, Error, Settings};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;

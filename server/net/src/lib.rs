@@ -11,7 +11,7 @@ mod request;
 
 use std::time::Duration;
 
-use database::{Database, Error};
+use postgres::{Database, Error};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;

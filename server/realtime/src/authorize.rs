@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use database::{Database, Transaction, text};
+use postgres::{Database, Transaction, text};
 use uuid::Uuid;
 
 use crate::channel::{Refusal, Right, Rights};
@@ -61,7 +61,7 @@ pub(crate) async fn may_write(
     name: &str,
     headers: &str,
     right: Right,
-) -> Result<bool, database::Error> {
+) -> Result<bool, postgres::Error> {
     let transaction =
         trial(name, headers).statement(BECOME, vec![text(access.role()), text(access.claims())]).statement(
             "insert into realtime.messages (topic, extension) values ($1, $2)",
@@ -69,7 +69,7 @@ pub(crate) async fn may_write(
         );
     match database.run(&transaction).await {
         Ok(_) => Ok(true),
-        Err(database::Error::Postgres(refusal)) if refusal.code == "42501" => Ok(false),
+        Err(postgres::Error::Postgres(refusal)) if refusal.code == "42501" => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -84,8 +84,8 @@ fn trial<'a>(topic: &'a str, headers: &'a str) -> Transaction<'a> {
 }
 
 /// Returns the refusal of a join whose rights could not be found out.
-fn refusal(error: &database::Error, name: &str) -> Refusal {
-    use database::Error;
+fn refusal(error: &postgres::Error, name: &str) -> Refusal {
+    use postgres::Error;
     match error {
         Error::AcquireTimeout(_) => Refusal::PoolTooSmall,
         Error::Timeout(_) => Refusal::QueryCanceled,

@@ -26,8 +26,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use database::Database;
 use parking_lot::Mutex;
+use postgres::Database;
 use tokens::{Keys, MessageSeal, Verifier};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;

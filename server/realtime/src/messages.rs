@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
-use database::{Database, Row, Transaction, text};
+use postgres::{Database, Row, Transaction, text};
 
 use crate::channel::config::Replay;
 use crate::hub::{Broadcast, Origin};
@@ -71,7 +71,7 @@ pub(crate) async fn stored(
     database: &Database,
     name: &str,
     replay: Replay,
-) -> Result<Vec<StoredMessage>, database::Error> {
+) -> Result<Vec<StoredMessage>, postgres::Error> {
     let (since, limit, size) =
         (replay.since.to_string(), replay.limit.to_string(), MAX_REPLAY_SIZE.to_string());
     let transaction = Transaction::anonymous().read_only().on_primary().timeout(TIME_LIMIT).statement(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use database::Database;
+use postgres::Database;
 use tokens::{KeyError, Verifier};
 
 use crate::settings::{ReadError, Settings, read_in_database};
@@ -76,7 +76,7 @@ impl SharedConfiguration {
     /// ones stay in force.
     ///
     /// Errors: when the database is not there.
-    pub(crate) async fn reread(&self, database: &Database) -> Result<(), database::Error> {
+    pub(crate) async fn reread(&self, database: &Database) -> Result<(), postgres::Error> {
         let settings = match read_in_database(database, &(self.base)()).await {
             Ok(settings) => settings,
             Err(ReadError::Database(error)) if error.is_unavailable() => return Err(error),

@@ -2,7 +2,7 @@
 //!
 //! Source: PostgREST's documentation, "Errors".
 
-mod postgres;
+mod server_error;
 mod similarity;
 mod table;
 
@@ -153,7 +153,7 @@ pub enum Error {
     /// An error of Postgres itself, under its SQLSTATE.
     Postgres {
         /// What Postgres said.
-        error: Box<database::ServerError>,
+        error: Box<postgres::ServerError>,
         /// Whether the caller is more than the anonymous role: then the status is 403, else 401.
         is_authenticated: bool,
     },
@@ -246,7 +246,7 @@ impl Error {
     /// Returns what the status line says behind the status, where a function has raised that. HTTP/2 has no such thing.
     pub fn reason(&self) -> Option<String> {
         match self {
-            Self::Postgres { error, .. } => postgres::reason(error),
+            Self::Postgres { error, .. } => server_error::reason(error),
             _ => None,
         }
     }
@@ -278,7 +278,7 @@ impl Error {
             Self::InvalidRange(RangeError::OutOfBounds { total, .. }) => {
                 vec![("content-range".to_owned(), format!("*/{total}"))]
             }
-            Self::Postgres { error, .. } => match postgres::raised_headers(error) {
+            Self::Postgres { error, .. } => match server_error::raised_headers(error) {
                 Some(headers) => headers,
                 None if self.status() == StatusCode::UNAUTHORIZED => challenge("Bearer".to_owned()),
                 None => Vec::new(),
@@ -322,14 +322,14 @@ impl Error {
     }
 
     /// Turns a failure of the database into an error, as seen by a caller that is authenticated or anonymous.
-    pub fn from_database(error: database::Error, is_authenticated: bool) -> Self {
+    pub fn from_database(error: postgres::Error, is_authenticated: bool) -> Self {
         match error {
-            database::Error::Postgres(error) => {
-                postgres::guard(&error).unwrap_or(Self::Postgres { error, is_authenticated })
+            postgres::Error::Postgres(error) => {
+                server_error::guard(&error).unwrap_or(Self::Postgres { error, is_authenticated })
             }
-            database::Error::AcquireTimeout(_) => Self::AcquireTimeout,
-            database::Error::Timeout(after) => Self::Timeout(after),
-            database::Error::Protocol(why) => Self::Client(why),
+            postgres::Error::AcquireTimeout(_) => Self::AcquireTimeout,
+            postgres::Error::Timeout(after) => Self::Timeout(after),
+            postgres::Error::Protocol(why) => Self::Client(why),
             error => Self::Unreachable(error.to_string()),
         }
     }
@@ -337,7 +337,7 @@ impl Error {
 
 #[cfg(test)]
 mod tests {
-    use database::ServerError;
+    use postgres::ServerError;
 
     use super::*;
 

@@ -7,10 +7,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use database::replication::Lsn;
 use gateway::Nodes;
 use poem::http::HeaderMap;
 use poem::http::header::COOKIE;
+use postgres::Lsn;
 
 /// The header of a response to a write, and the header or cookie of a request that has to see it: a position in the
 /// write-ahead log, as Postgres writes it.

@@ -10,11 +10,11 @@ mod lifecycle;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use database::Database;
 use gateway::{Bearer, Caller};
 use poem::http::header::SET_COOKIE;
 use poem::http::{HeaderValue, Method};
 use poem::{Endpoint, Response};
+use postgres::Database;
 use tokens::Verifier;
 
 use crate::body;

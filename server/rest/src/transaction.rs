@@ -5,9 +5,9 @@
 mod outcome;
 mod results;
 
-use database::replication::Lsn;
-use database::{Database, Isolation, Transaction, push_identifier};
 use http::HeaderMap;
+use postgres::Lsn;
+use postgres::{Database, Isolation, Transaction, push_identifier};
 
 pub use outcome::Outcome;
 use outcome::plan_rows;

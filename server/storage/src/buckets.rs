@@ -181,7 +181,7 @@ pub(crate) async fn create(
 }
 
 /// Returns the refusal of a change of a bucket. A database whose schema another server made may not be ready for versions.
-fn versioning_refusal(caller: &Caller, error: database::Error) -> Error {
+fn versioning_refusal(caller: &Caller, error: postgres::Error) -> Error {
     // Those are upstream's constraints; users may have added others.
     const CLOSED: [&str; 2] = ["buckets_versioning_dark_check", "buckets_versioning_standard_only_check"];
     match error.server().and_then(|server| server.constraint.as_deref()) {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::Transaction;
 use poem::Request;
 use poem::http::HeaderMap;
+use postgres::Transaction;
 use tokens::Verified;
 use uuid::Uuid;
 
@@ -114,7 +114,7 @@ impl Caller {
 
     /// Returns the error for the caller: a token may name a role that this database does not have, or
     /// that callers may not become.
-    pub(crate) fn refusal(&self, error: database::Error) -> Error {
+    pub(crate) fn refusal(&self, error: postgres::Error) -> Error {
         match error.server() {
             Some(server) if matches!(&*server.code, "22023" | "42704") && self.is_authenticated() => {
                 Error::AccessDenied(format!("role \"{}\" does not exist", self.role()))

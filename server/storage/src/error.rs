@@ -133,7 +133,7 @@ pub enum Error {
     Render(Refusal),
     /// The database refused or did not answer.
     #[error(transparent)]
-    Database(database::Error),
+    Database(postgres::Error),
     /// The store of bytes failed.
     #[error("object store: {0}")]
     Backend(String),
@@ -227,12 +227,12 @@ impl Error {
             Self::Backend(_) => "Internal Server Error".to_owned(),
             Self::BackendUnavailable(_) => "The object store cannot be reached".to_owned(),
             Self::Database(error) => match error {
-                database::Error::Postgres(server) if server.code == "42501" => {
+                postgres::Error::Postgres(server) if server.code == "42501" => {
                     policy_refusal(&server.message)
                 }
-                database::Error::Postgres(server) if server.code == "22P02" => server.message.clone(),
-                database::Error::Postgres(server) => format!("database error, code: {}", server.code),
-                database::Error::AcquireTimeout(_) => {
+                postgres::Error::Postgres(server) if server.code == "22P02" => server.message.clone(),
+                postgres::Error::Postgres(server) => format!("database error, code: {}", server.code),
+                postgres::Error::AcquireTimeout(_) => {
                     "Too many connections issued to the database".to_owned()
                 }
                 _ => "The connection to the database timed out".to_owned(),
@@ -331,9 +331,9 @@ const fn render_form(refusal: Refusal) -> WireForm {
     }
 }
 
-fn database_form(error: &database::Error) -> WireForm {
+fn database_form(error: &postgres::Error) -> WireForm {
     match error {
-        database::Error::Postgres(server) => match &*server.code {
+        postgres::Error::Postgres(server) => match &*server.code {
             "42501" => bad_request("403", "Unauthorized", "AccessDenied"),
             "22P02" | "22021" => coded("400", "InvalidParameter"),
             "42703" | "42P01" => coded("503", "DatabaseSchemaMismatch"),
@@ -343,17 +343,17 @@ fn database_form(error: &database::Error) -> WireForm {
             "57014" => timeout(),
             _ => internal("DatabaseError"),
         },
-        database::Error::AcquireTimeout(_) => WireForm {
+        postgres::Error::AcquireTimeout(_) => WireForm {
             http: StatusCode::TOO_MANY_REQUESTS,
             status_code: "429",
             error: "too_many_connections",
             code: "SlowDown",
         },
-        database::Error::Timeout(_) => timeout(),
-        database::Error::Unavailable(_) | database::Error::TooManyConnections(_) => {
+        postgres::Error::Timeout(_) => timeout(),
+        postgres::Error::Unavailable(_) | postgres::Error::TooManyConnections(_) => {
             unavailable("DatabaseTimeout")
         }
-        database::Error::Configuration(_) | database::Error::Protocol(_) => internal("InternalError"),
+        postgres::Error::Configuration(_) | postgres::Error::Protocol(_) => internal("InternalError"),
     }
 }
 
@@ -367,8 +367,8 @@ fn timeout() -> WireForm {
     }
 }
 
-impl From<database::Error> for Error {
-    fn from(error: database::Error) -> Self {
+impl From<postgres::Error> for Error {
+    fn from(error: postgres::Error) -> Self {
         Self::Database(error)
     }
 }
@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn servers_that_are_away_are_worth_another_attempt() {
         let failed = |store| object_store::Error::Generic { store, source: "no answer".into() };
-        let away = [failed("S3").into(), database::Error::Unavailable("no server".to_owned()).into()];
+        let away = [failed("S3").into(), postgres::Error::Unavailable("no server".to_owned()).into()];
         for error in away.map(Error::into_response) {
             assert_eq!(error.status(), StatusCode::SERVICE_UNAVAILABLE);
             assert_eq!(error.headers()[http::header::RETRY_AFTER], "1");

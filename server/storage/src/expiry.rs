@@ -155,7 +155,7 @@ impl Expiry {
         parameters.extend([time.and_then(display), id.and_then(display), display(BATCH)]);
         let answer = self.storage.look_up(sql, parameters).await?;
         let rows = answer.rows();
-        let owned = |row: &database::Row, index| row.text(index).unwrap_or_default().to_owned();
+        let owned = |row: &postgres::Row, index| row.text(index).unwrap_or_default().to_owned();
         let due = rows.iter().filter(|row| row.get(3) == Some(b"t"));
         let due = due.map(|row| (owned(row, 0), owned(row, 1))).collect();
         let is_full = rows.len() as u64 == BATCH;
@@ -183,8 +183,8 @@ impl Expiry {
 }
 
 /// Reports whether an error may be due to what a bucket has, and not to the connection.
-const fn is_of_bucket(error: &database::Error) -> bool {
-    matches!(error, database::Error::Postgres(_) | database::Error::Timeout(_))
+const fn is_of_bucket(error: &postgres::Error) -> bool {
+    matches!(error, postgres::Error::Postgres(_) | postgres::Error::Timeout(_))
 }
 
 /// Returns the parameters of [`IS_DUE`] and [`IS_RULED`].

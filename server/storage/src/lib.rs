@@ -42,8 +42,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use database::{Answer, Database, Parameter, Transaction};
 use fairness::FairSemaphore;
+use postgres::{Answer, Database, Parameter, Transaction};
 use tokens::{Keys, Verifier};
 
 pub use buckets::BucketDefinition;
@@ -181,7 +181,7 @@ impl Storage {
 
     /// Runs a transaction that changes or removes rows of objects or buckets. What was read before is forgotten: this
     /// node's own changes take effect at once, before their notification arrives.
-    pub(crate) async fn change(&self, transaction: &Transaction<'_>) -> Result<Answer, database::Error> {
+    pub(crate) async fn change(&self, transaction: &Transaction<'_>) -> Result<Answer, postgres::Error> {
         let answer = self.database().run(transaction).await;
         self.public_objects().forget();
         answer

@@ -5,7 +5,7 @@
 //! together under a new version; the transaction that writes the object's row deletes the upload's, so that an upload
 //! either is under way with all its parts or is an object.
 
-use database::Row;
+use postgres::Row;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -237,7 +237,7 @@ pub(crate) async fn complete(
 /// Returns the error for `error` of the transaction that ends an upload.
 fn upload_error(error: Error) -> Error {
     match &error {
-        Error::Database(database::Error::Postgres(server)) if server.code == "PT404" => Error::NoSuchUpload,
+        Error::Database(postgres::Error::Postgres(server)) if server.code == "PT404" => Error::NoSuchUpload,
         _ => error,
     }
 }

@@ -8,7 +8,7 @@ pub(crate) mod versions;
 
 use std::sync::Arc;
 
-use database::{Answer, Parameter, Row, Transaction};
+use postgres::{Answer, Parameter, Row, Transaction};
 use serde::Deserialize;
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -340,7 +340,7 @@ impl NewRow<'_> {
         &self,
         storage: &Storage,
         transaction: Transaction<'_>,
-    ) -> Result<Answer, database::Error> {
+    ) -> Result<Answer, postgres::Error> {
         let insert = self.insert(UNVERSIONED);
         if self.replaces {
             let sql =
@@ -358,7 +358,7 @@ impl NewRow<'_> {
         &self,
         storage: &Storage,
         transaction: Transaction<'_>,
-    ) -> Result<Answer, database::Error> {
+    ) -> Result<Answer, postgres::Error> {
         let replace = if self.replaces { versions::REPLACE } else { "" };
         let sql = format!("{}{replace}{}", versions::WRITE, versions::WRITTEN);
         let mut parameters = self.parameters();
@@ -381,14 +381,14 @@ impl NewRow<'_> {
 }
 
 /// Reports whether a name is that of another object.
-fn is_taken(error: &database::Error) -> bool {
+fn is_taken(error: &postgres::Error) -> bool {
     error.server().is_some_and(|server| server.code == "23505")
 }
 
 /// Returns the error of an upload for `error`, if that is about a constraint of the table.
 fn conflict(error: Error) -> Error {
     match &error {
-        Error::Database(database::Error::Postgres(server)) => match &*server.code {
+        Error::Database(postgres::Error::Postgres(server)) => match &*server.code {
             "23505" => Error::KeyAlreadyExists,
             "23503" => Error::RelatedResource,
             _ => error,
@@ -412,7 +412,7 @@ pub(crate) async fn discard(storage: &Storage, versions: &[Uuid]) {
 /// Removes the bytes of `version`, whose row could not be written because of `error`; unless the row may have been
 /// written nevertheless, since the connection broke before Postgres had answered.
 pub(crate) async fn discard_after(storage: &Storage, error: &Error, version: Uuid) {
-    use database::Error::{AcquireTimeout, Configuration, Postgres};
+    use postgres::Error::{AcquireTimeout, Configuration, Postgres};
     let is_certain = !matches!(error, Error::Database(error) if !matches!(error, Postgres(_) | AcquireTimeout(_) | Configuration(_)));
     if is_certain {
         discard(storage, &[version]).await;

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use database::Database;
+use postgres::Database;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 

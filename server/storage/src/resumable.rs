@@ -11,8 +11,8 @@ use std::io;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use database::Row;
 use futures_util::Stream;
+use postgres::Row;
 use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -351,7 +351,7 @@ async fn complete(
 }
 
 fn is_conflict(error: &Error) -> bool {
-    matches!(error, Error::Database(database::Error::Postgres(server)) if server.code == "PT409")
+    matches!(error, Error::Database(postgres::Error::Postgres(server)) if server.code == "PT409")
 }
 
 /// Terminates `upload`.

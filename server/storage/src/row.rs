@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use database::Row;
+use postgres::Row;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
-pub(crate) use database::{Parameter, iso_milliseconds, text};
+pub(crate) use postgres::{Parameter, iso_milliseconds, text};
 
 /// Returns `value` as a parameter that may be NULL.
 pub(crate) fn optional(value: Option<&str>) -> Parameter<'_> {

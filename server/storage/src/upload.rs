@@ -7,10 +7,10 @@ use std::io;
 
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use database::Transaction;
 use fairness::{FairSemaphore, Permit};
 use futures_util::{Stream, StreamExt as _};
 use md5::{Digest as _, Md5};
+use postgres::Transaction;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;

@@ -14,7 +14,7 @@ mod query;
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering::Relaxed;
 
-use database::{Answer, Parameter, Transaction};
+use postgres::{Answer, Parameter, Transaction};
 use serde_json::Value;
 
 use crate::caller::TIME_LIMIT;
@@ -141,7 +141,7 @@ const NOT_CONFIGURED: Error = Error::FeatureNotEnabled("Vector service not confi
 
 /// Returns the name for SQL of the table of the index with this id.
 fn table(id: &str) -> String {
-    format!("storage_vectors.{}", database::quote_identifier(&format!("index_{id}")))
+    format!("storage_vectors.{}", postgres::quote_identifier(&format!("index_{id}")))
 }
 
 /// Returns what a query finds on the primary as the service's login, which owns the tables of the vectors. It runs no
@@ -162,7 +162,7 @@ fn transaction(operation: &'static str) -> Transaction<'static> {
 }
 
 /// Returns the error for the caller where a statement on the vectors of index `name` failed.
-fn refusal(error: database::Error, name: &str) -> Error {
+fn refusal(error: postgres::Error, name: &str) -> Error {
     match error.server() {
         // Another request has deleted the index in the meantime, or another service keeps its vectors.
         Some(server) if server.code == "42P01" => Error::VectorResourceNotFound(name.to_owned()),

@@ -34,7 +34,7 @@ fn work(uri: &str, queue: &Receiver<String>) {
             let client = connect(uri).await;
             // `force` ends the sessions that the test left open.
             let statement =
-                format!("drop database if exists {} with (force)", database::quote_identifier(&name));
+                format!("drop database if exists {} with (force)", postgres::quote_identifier(&name));
             let _ = client.execute(&statement, &[]).await;
         });
     }

@@ -17,10 +17,13 @@ mod template;
 
 use std::path::PathBuf;
 
-use database::cluster::Search;
+use embedded::Search;
 use tokio_postgres::{Client, NoTls};
 
+// Tests of services that need a cluster of their own, or the migrations.
+pub use embedded;
 pub use extensions::has_extension;
+pub use migrations;
 use server::Server;
 pub use skip::skip;
 use template::Template;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
-use database::cluster::Cluster;
-use database::conninfo::Conninfo;
+use embedded::Cluster;
+use postgres::conninfo::Conninfo;
 use tokio::sync::OnceCell;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;

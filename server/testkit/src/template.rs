@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use database::migrate::{Migrator, platform_checksum, set_role_passwords};
-use database::quote_identifier;
+use migrations::{Migrator, platform_checksum, set_role_passwords};
+use postgres::quote_identifier;
 use sha2::{Digest, Sha256};
 use tokio_postgres::Client;
 

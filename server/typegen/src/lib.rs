@@ -21,7 +21,7 @@ mod view;
 
 use catalog::Catalog;
 use collation::collate;
-use database::Database;
+use postgres::Database;
 pub use swift::SwiftAccess;
 use view::View;
 
@@ -60,11 +60,11 @@ pub struct Options {
 /// Returns the types of a database's schemas, as the text of a source file.
 ///
 /// Errors: those of the database.
-pub async fn generate(database: &Database, options: &Options) -> Result<String, database::Error> {
+pub async fn generate(database: &Database, options: &Options) -> Result<String, postgres::Error> {
     let schemas = existing(database, &options.schemas).await?;
     let row = database.client().await?.query_one(INTROSPECT, &[&schemas]).await?;
     let json: String = row.try_get(0)?;
-    let catalog = Catalog::parse(&json).map_err(|error| database::Error::Protocol(error.to_string()))?;
+    let catalog = Catalog::parse(&json).map_err(|error| postgres::Error::Protocol(error.to_string()))?;
     let catalog = catalog.with_references(references::load(database, &schemas).await?);
     Ok(match options.language {
         Language::TypeScript => module(&catalog, &schemas, options.one_to_one),
@@ -75,7 +75,7 @@ pub async fn generate(database: &Database, options: &Options) -> Result<String, 
 }
 
 /// Returns those of `schemas` that exist, sorted and without duplicates.
-async fn existing(database: &Database, schemas: &[String]) -> Result<Vec<String>, database::Error> {
+async fn existing(database: &Database, schemas: &[String]) -> Result<Vec<String>, postgres::Error> {
     const EXISTING: &str = "select nspname::text from pg_catalog.pg_namespace where nspname = any ($1)";
     let rows = database.client().await?.query(EXISTING, &[&schemas]).await?;
     let mut existing = rows.iter().map(|row| row.try_get(0)).collect::<Result<Vec<String>, _>>()?;

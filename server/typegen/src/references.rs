@@ -1,7 +1,7 @@
 //! References by foreign keys, as the REST service embeds them: views have the keys of the tables that their columns
 //! come from.
 
-use database::Database;
+use postgres::Database;
 use rest::schema_cache::{Cardinality, Relationship, SchemaCache};
 
 /// A reference from one relation to another of the same schema.
@@ -19,11 +19,11 @@ pub(crate) struct Reference {
 /// Returns the references within each of `schemas`.
 ///
 /// Errors: those of the database.
-pub(crate) async fn load(database: &Database, schemas: &[String]) -> Result<Vec<Reference>, database::Error> {
+pub(crate) async fn load(database: &Database, schemas: &[String]) -> Result<Vec<Reference>, postgres::Error> {
     let settings = rest::Settings { db_schemas: schemas.to_vec(), ..rest::Settings::default() };
     let catalog = rest::schema_cache::load(database, &settings).await.map_err(|error| match error {
         rest::schema_cache::LoadError::Database(error) => error,
-        other => database::Error::Protocol(other.to_string()),
+        other => postgres::Error::Protocol(other.to_string()),
     })?;
     let cache = SchemaCache::new(catalog, schemas);
     let relationships = schemas

@@ -1,6 +1,6 @@
 //! Tests with the complete module for a schema that contains every kind of object.
 
-use database::{Database, Settings};
+use postgres::{Database, Settings};
 
 use super::{Language, Options, SwiftAccess, generate};
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use database::ServerError;
 use gateway::Caller;
 use http::header::RETRY_AFTER;
 use http::{HeaderName, HeaderValue, StatusCode};
 use poem::error::ResponseError;
 use poem::{Endpoint, PathPattern, Request, Response};
+use postgres::ServerError;
 use serde_json::json;
 
 use crate::error::refusals;
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_database_that_is_away_is_worth_another_attempt() {
-        let away = Error::from(database::Error::Unavailable("no server".to_owned()));
+        let away = Error::from(postgres::Error::Unavailable("no server".to_owned()));
         for version in [ApiVersion::Initial, ApiVersion::V20240101] {
             let response = render(&away, version, None);
             assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);

@@ -6,7 +6,7 @@ mod delete;
 pub(crate) mod link;
 mod update;
 
-use database::Database;
+use postgres::Database;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 

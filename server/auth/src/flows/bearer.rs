@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use database::Database;
 use http::StatusCode;
+use postgres::Database;
 use time::OffsetDateTime;
 use tokens::{Verified, Verifier};
 use uuid::Uuid;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use database::Database;
 use poem_openapi::Object;
+use postgres::Database;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;

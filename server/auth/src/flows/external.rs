@@ -1,7 +1,7 @@
 //! Sign-in at an external provider: the user leaves with a state, which is a row of `auth.flow_state`, and comes back
 //! with it once.
 
-use database::Database;
+use postgres::Database;
 use uuid::Uuid;
 
 use crate::client::Client;

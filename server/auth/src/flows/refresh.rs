@@ -1,8 +1,8 @@
 //! Refresh tokens: one use each, then rotated. A token that is used again, outside the reuse interval and not by a
 //! client that merely missed the answer, counts as stolen; its whole family is revoked (RFC 9700, section 4.14.2).
 
-use database::Database;
 use http::StatusCode;
+use postgres::Database;
 use uuid::Uuid;
 
 use crate::client::Client;

@@ -1,7 +1,7 @@
 //! Sign-in with a password.
 
-use database::Database;
 use http::StatusCode;
+use postgres::Database;
 use uuid::Uuid;
 
 use crate::address::Address;

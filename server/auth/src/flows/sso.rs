@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use database::Database;
+use postgres::Database;
 use serde_json::Value;
 use time::OffsetDateTime;
 use url::Url;

@@ -1,6 +1,6 @@
 //! Identity providers of single sign-on: what is checked before one is stored.
 
-use database::Database;
+use postgres::Database;
 use uuid::Uuid;
 
 use crate::sso::{self, AttributeMapping, IdentityProvider, IdentityProviderClient, NAME_ID_FORMATS};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use database::{Database, Transaction, quote_identifier};
+use postgres::{Database, Transaction, quote_identifier};
 
 use crate::{Code, Error};
 

@@ -20,7 +20,7 @@ async fn hooks(name: HookName, uri: &str, database: &testkit::Database) -> Hooks
     let hook = Hook { uri: uri.to_owned(), secrets: vec![Secret::from(SECRET)] };
     let settings = HookSettings(BTreeMap::from([(name, hook)]));
     let login =
-        Database::connect(database::Settings::new(database.uri_as("supabase_auth_admin").parse().unwrap()))
+        Database::connect(postgres::Settings::new(database.uri_as("supabase_auth_admin").parse().unwrap()))
             .await
             .unwrap();
     let mut hooks = Hooks::new(settings, HttpClient::new().unwrap(), login).unwrap();

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
-use database::{Database, Isolation, Transaction};
 use gateway::Network;
+use postgres::{Database, Isolation, Transaction};
 use sha2::{Digest as _, Sha256};
 
 use super::Allowance;

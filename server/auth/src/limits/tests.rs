@@ -11,7 +11,7 @@ async fn limits(database: &testkit::Database, settings: LimitSettings) -> Limits
     let uri = database.uri_as("supabase_auth_admin");
     Limits::new(
         settings,
-        Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap(),
+        Database::connect(postgres::Settings::new(uri.parse().unwrap())).await.unwrap(),
         Nodes::default(),
     )
 }
@@ -89,7 +89,7 @@ async fn a_changed_limit_holds_at_once() {
 
 #[tokio::test]
 async fn as_a_drop_in_each_process_counts_alone_and_by_header_only() {
-    let nothing_there = database::Settings::new("postgres://nobody@127.0.0.1:1/none".parse().unwrap());
+    let nothing_there = postgres::Settings::new("postgres://nobody@127.0.0.1:1/none".parse().unwrap());
     let database = Database::connect(nothing_there).await.unwrap();
     let settings = LimitSettings { per_process: true, mails: Rate { events: 2.0, per: None }, ..slow() };
     let limits = Limits::new(settings.clone(), database.clone(), Nodes::default());

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use ::settings::{Environment, Invalid, Reader};
-use database::conninfo::Conninfo;
+use postgres::conninfo::Conninfo;
 
 /// The only schema that the service's SQL knows.
 const NAMESPACE: &str = "auth";

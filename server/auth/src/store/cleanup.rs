@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use database::Database;
+use postgres::Database;
 use tokio::sync::Mutex;
 
 use super::{Parameter, interval, transaction};

@@ -7,7 +7,7 @@
 mod counted;
 mod rows;
 
-use database::Database;
+use postgres::Database;
 use serde::Deserialize;
 use uuid::Uuid;
 

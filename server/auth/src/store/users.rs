@@ -8,7 +8,7 @@ mod removal;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use database::Database;
+use postgres::Database;
 use serde::Deserialize;
 use uuid::Uuid;
 

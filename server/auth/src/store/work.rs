@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use database::{Client, Database};
 use deadpool_postgres::Transaction;
+use postgres::{Client, Database};
 use serde::de::DeserializeOwned;
 use telemetry::Statements;
 use tokio_postgres::types::private::BytesMut;

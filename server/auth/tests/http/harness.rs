@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use auth::Settings;
-use database::Database;
-use database::migrate::Migrator;
 use gateway::{Gateway, Nodes};
 use http::{HeaderMap, Method, StatusCode};
 use poem::{Endpoint, Request};
+use postgres::Database;
 use serde_json::{Value, json};
+use testkit::migrations::Migrator;
 use tokens::{KeyOverrides, Keys};
 use tokio::sync::OnceCell;
 
@@ -71,7 +71,7 @@ impl Server {
     /// Starts a server on a database that came with the schemas of 2022, brought up to date as every start does.
     pub(crate) async fn on_schemas_of_2022(settings: Settings) -> Self {
         let server = Self::with(settings).await;
-        server.sql(include_str!("../../../database/tests/migrate/auth_2022.sql")).await;
+        server.sql(include_str!("../../../migrations/tests/migrate/auth_2022.sql")).await;
         let mut client = server.database.client().await;
         Migrator::new(&mut client).platform().await.unwrap();
         // Connections of before know statements of before.
@@ -83,7 +83,7 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();
         // Connections are made when they are needed, which is never.
-        let database = database::Settings::new("postgres://nobody@127.0.0.1:1/none".parse().unwrap());
+        let database = postgres::Settings::new("postgres://nobody@127.0.0.1:1/none".parse().unwrap());
         let database = Database::connect(database).await.unwrap();
         let service = auth::service(settings, database, keys, &Nodes::default());
         service.err().map(|error| error.to_string()).unwrap_or_default()
@@ -121,7 +121,7 @@ impl Server {
         gateway: gateway::Settings,
     ) -> Self {
         let uri = database.uri_as("supabase_auth_admin");
-        let login = Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
+        let login = Database::connect(postgres::Settings::new(uri.parse().unwrap())).await.unwrap();
         let service = auth::service(settings.clone(), login, keys.clone(), &Nodes::default()).unwrap();
         let gateway = Gateway::new(gateway, keys.clone(), None);
         let face = gateway.guarded_except("auth", auth::keyless_paths(), service);

@@ -4,7 +4,7 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 
-use database::conninfo::Conninfo;
+use postgres::conninfo::Conninfo;
 
 use crate::error::Error;
 use crate::settings::{Settings, display_path};

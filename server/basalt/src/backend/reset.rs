@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use database::migrate::{Migrator, State};
-use database::{Client, Database, quote_identifier, quote_literal};
+use migrations::{Migrator, State};
+use postgres::{Client, Database, quote_identifier, quote_literal};
 use tokio::time::{Instant, sleep};
 
 use super::{Backend, Logins, consent};
@@ -103,7 +103,7 @@ async fn read_target(settings: &Settings, admin: &Database) -> Result<TargetData
     }
     let sql = "select datname::text, pg_catalog.pg_get_userbyid(datdba)::text from pg_catalog.pg_database \
                where datname = pg_catalog.current_database()";
-    let row = client.query_one(sql, &[]).await.map_err(database::Error::from)?;
+    let row = client.query_one(sql, &[]).await.map_err(postgres::Error::from)?;
     Ok(TargetDatabase { name: row.get(0), owner: row.get(1) })
 }
 
@@ -138,7 +138,7 @@ async fn replace(maintenance: &Database, target: &TargetDatabase, is_embedded: b
 }
 
 async fn run_one(client: &Client, sql: &str) -> Result<(), Error> {
-    Ok(client.batch_execute(sql).await.map_err(database::Error::from)?)
+    Ok(client.batch_execute(sql).await.map_err(postgres::Error::from)?)
 }
 
 /// Ends the sessions that use the database's replication slots: Postgres does not drop a database whose slots are in
@@ -151,7 +151,7 @@ async fn end_replication(client: &Client, name: &str) -> Result<(), Error> {
     );
     let deadline = Instant::now() + REPLICATION_LIMIT;
     loop {
-        let ended = client.query(&end, &[]).await.map_err(database::Error::from)?;
+        let ended = client.query(&end, &[]).await.map_err(postgres::Error::from)?;
         if ended.is_empty() || Instant::now() >= deadline {
             return Ok(());
         }

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use database::migrate::{self, Migrator};
-use database::{Client, Database, quote_identifier};
+use migrations::{self, Migrator};
+use postgres::{Client, Database, quote_identifier};
 
 use super::Backend;
 use crate::error::Error;
@@ -52,7 +52,7 @@ impl Backend {
     /// Returns the logins to another database of the same server. The project's administrator uses TCP, as other programs
     /// do.
     fn in_database(&self, name: &str) -> Self {
-        let embedded = self.cluster.as_ref().and_then(database::cluster::Cluster::postgres_tcp_login);
+        let embedded = self.cluster.as_ref().and_then(embedded::Cluster::postgres_tcp_login);
         let mut admin = self.admin.clone();
         let mut project = embedded.unwrap_or_else(|| self.project.clone());
         admin.set("dbname", name);
@@ -66,7 +66,7 @@ async fn create(client: &Client) -> Result<String, Error> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let others =
         "select datname::text from pg_catalog.pg_database where pg_catalog.starts_with(datname, $1::text)";
-    for row in client.query(others, &[&PREFIX]).await.map_err(database::Error::from)? {
+    for row in client.query(others, &[&PREFIX]).await.map_err(postgres::Error::from)? {
         let name: String = row.get(0);
         if made_at(&name).is_some_and(|then| then + ABANDONED < now) {
             remove(client, &name).await?;
@@ -74,7 +74,7 @@ async fn create(client: &Client) -> Result<String, Error> {
     }
     let owner = "select pg_catalog.pg_get_userbyid(datdba)::text from pg_catalog.pg_database \
                   where datname = pg_catalog.current_database()";
-    let row = client.query_one(owner, &[]).await.map_err(database::Error::from)?;
+    let row = client.query_one(owner, &[]).await.map_err(postgres::Error::from)?;
     let owner = quote_identifier(row.get(0));
     let name = format!("{PREFIX}{}_{}_{:09}", now.as_secs(), std::process::id(), now.subsec_nanos());
     let sql = format!("create database {} with owner {owner}", quote_identifier(&name));
@@ -82,7 +82,7 @@ async fn create(client: &Client) -> Result<String, Error> {
         Ok(()) => Ok(name),
         Err(error) => Err(Error::Advice(format!(
             "a scratch database to compare with cannot be created on this server: {}",
-            database::Error::from(error)
+            postgres::Error::from(error)
         ))),
     }
 }
@@ -95,7 +95,7 @@ fn made_at(name: &str) -> Option<Duration> {
 
 async fn remove(client: &Client, name: &str) -> Result<(), Error> {
     let sql = format!("drop database if exists {} with (force)", quote_identifier(name));
-    Ok(client.batch_execute(&sql).await.map_err(database::Error::from)?)
+    Ok(client.batch_execute(&sql).await.map_err(postgres::Error::from)?)
 }
 
 /// Sets a new database up.
@@ -106,14 +106,15 @@ async fn fill(
     compared: &Backend,
 ) -> Result<(), Error> {
     let creator = compared.creator();
-    let exposes =
-        async |project: &Database| Ok(migrate::exposes_new_tables(&*project.client().await?, creator).await?);
+    let exposes = async |project: &Database| {
+        Ok(migrations::exposes_new_tables(&*project.client().await?, creator).await?)
+    };
     let exposes = compared.with_project(exposes).await?;
     shadow
         .with_admin(async |admin| {
             let mut client = admin.client().await?;
             Migrator::new(&mut client).platform().await?;
-            migrate::expose_new_tables(&mut client, shadow.creator(), exposes).await?;
+            migrations::expose_new_tables(&mut client, shadow.creator(), exposes).await?;
             super::store_secrets(settings, &mut client).await
         })
         .await?;
@@ -145,7 +146,7 @@ async fn declare(migrator: &mut Migrator<'_>, settings: &Settings, files: &[Path
         for file in &pending {
             match migrator.declare(&settings.project.root, file).await {
                 Ok(()) => {}
-                Err(error @ migrate::Error::Statement(_)) => {
+                Err(error @ migrations::Error::Statement(_)) => {
                     first.get_or_insert(error);
                     failed.push(*file);
                 }

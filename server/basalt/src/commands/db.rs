@@ -14,7 +14,7 @@ pub(super) mod test;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use database::cluster::{Cluster, Hardening, Upgrade};
+use embedded::{Cluster, Hardening, Upgrade};
 
 pub(super) use program::CLIENT_PACKAGES;
 
@@ -176,6 +176,6 @@ fn check_embedded(settings: &Settings, action: &str) -> Result<(), Error> {
 fn missing_extension(name: &str, need: &str) -> Error {
     Error::Advice(format!(
         "{need} the extension {name}, which this Postgres does not have. {}",
-        database::extensions::remedy(name)
+        migrations::extensions::remedy(name)
     ))
 }

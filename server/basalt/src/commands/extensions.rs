@@ -1,6 +1,6 @@
 //! `basalt extensions`: lists extensions of the project's Postgres.
 
-use database::extensions::HOSTED;
+use migrations::extensions::HOSTED;
 
 use crate::backend::Backend;
 use crate::console;
@@ -34,7 +34,7 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     Ok(())
 }
 
-async fn read(project: &database::Database) -> Result<Vec<AvailableExtension>, database::Error> {
+async fn read(project: &postgres::Database) -> Result<Vec<AvailableExtension>, postgres::Error> {
     let rows = project.client().await?.query_typed(AVAILABLE, &[]).await?;
     let mut available = Vec::with_capacity(rows.len());
     for row in rows {

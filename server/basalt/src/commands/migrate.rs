@@ -1,8 +1,8 @@
 //! `basalt migrate`: applies migrations and seed, or shows their states.
 
 use clap::Args;
-use database::Database;
-use database::migrate::{Entry, Migrator, State};
+use migrations::{Entry, Migrator, State};
+use postgres::Database;
 
 use crate::backend::{self, Backend};
 use crate::console;

@@ -5,7 +5,6 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use clap::Args;
-use database::cluster;
 
 use super::db::CLIENT_PACKAGES;
 use crate::backend::RunningPostgres;
@@ -24,7 +23,7 @@ pub(super) struct Arguments {
 /// Replaces this process by psql. The password is passed in the environment, since every user can read arguments in a
 /// list of processes.
 pub(super) fn run(settings: &Settings, arguments: Arguments) -> Result<(), Error> {
-    let program = cluster::find_psql(None).ok_or_else(|| {
+    let program = embedded::find_psql(None).ok_or_else(|| {
         Error::Advice(format!(
             "psql was not found on PATH or in the system's usual folders. {CLIENT_PACKAGES}"
         ))
@@ -41,7 +40,7 @@ pub(super) fn run(settings: &Settings, arguments: Arguments) -> Result<(), Error
         None => {
             let running = RunningPostgres::find(&settings.data_dir).ok_or_else(not_running)?;
             command.env("PGHOST", "127.0.0.1").env("PGPORT", running.port.to_string());
-            command.env("PGUSER", cluster::POSTGRES).env("PGDATABASE", "postgres");
+            command.env("PGUSER", embedded::POSTGRES).env("PGDATABASE", "postgres");
             command.env("PGPASSFILE", settings.data_dir.join("pgpass"));
         }
     }

@@ -19,7 +19,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use database::{Database, Renewal};
+use postgres::{Database, Renewal};
 use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
 
@@ -250,14 +250,14 @@ impl DatabaseAccess<'_> {
     async fn database(
         &self,
         role: &str,
-        adjust: impl FnOnce(database::Settings) -> database::Settings,
+        adjust: impl FnOnce(postgres::Settings) -> postgres::Settings,
     ) -> Result<Database, Error> {
         let server = self.backend.login(self.logins, role, self.keys);
-        let settings = database::Settings {
+        let settings = postgres::Settings {
             application_name: format!("basalt-{role}"),
             renewal: self.renewal.clone(),
             slow: self.slow.clone(),
-            ..database::Settings::new(server)
+            ..postgres::Settings::new(server)
         };
         let mut settings = adjust(settings);
         for replica in &mut settings.replicas {

@@ -24,7 +24,7 @@ pub(crate) struct AuthDropIn {
     /// The keys that sign and verify tokens.
     pub(crate) keys: tokens::KeyOverrides,
     /// Settings of the database, with the login of the owner of schema `auth`.
-    pub(crate) database: database::Settings,
+    pub(crate) database: postgres::Settings,
     /// Settings of the gateway: how the client's address is found.
     pub(crate) gateway: gateway::Settings,
     /// The address to listen on.
@@ -117,13 +117,13 @@ fn methods(keys: &str) -> Vec<String> {
     keys.iter().filter_map(algorithm).collect()
 }
 
-fn database(server: &auth::ServerSettings) -> database::Settings {
+fn database(server: &auth::ServerSettings) -> postgres::Settings {
     let without_drivers = uri::without(&server.database.clone().unwrap_or_default(), |name| {
         IGNORED_PARAMETERS.iter().any(|prefix| name.starts_with(prefix))
     });
-    let mut settings = database::Settings {
+    let mut settings = postgres::Settings {
         application_name: "basalt-auth".to_owned(),
-        ..database::Settings::new(without_drivers)
+        ..postgres::Settings::new(without_drivers)
     };
     if server.pool_size > 0 {
         // Half for each of the two pools, so that both together do not exceed the setting.

@@ -34,7 +34,7 @@ pub(crate) struct DropIn {
     /// Settings of the service and of its server.
     pub(crate) settings: StandaloneSettings,
     /// Settings of the database, with the authenticator's login.
-    pub(crate) database: database::Settings,
+    pub(crate) database: postgres::Settings,
     /// The address of the API.
     pub(crate) address: ListenAddress,
     /// The address of the admin server.
@@ -63,10 +63,10 @@ impl DropIn {
         }
         service.server_port = invocation.port.unwrap_or(service.server_port);
         settings.check()?;
-        let database = settings.connections.apply_to(database::Settings {
+        let database = settings.connections.apply_to(postgres::Settings {
             application_name: "basalt-rest".to_owned(),
             transaction_timeout: MAX_TRANSACTION,
-            ..database::Settings::new(server)
+            ..postgres::Settings::new(server)
         });
         let (address, admin) = (address(&settings), admin_address(&settings));
         Ok(Some(Self { settings, database, address, admin }))

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use database::cluster::Search;
+use embedded::Search;
 use settings::{Invalid, Reader};
 
 use super::Project;

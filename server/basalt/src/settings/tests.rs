@@ -61,7 +61,7 @@ fn the_channel_for_reloads_may_be_renamed_or_disabled() {
     let channel = |variables: &[(&str, &str)]| {
         let settings = read("", variables);
         assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
-        settings.services.connections.apply_to(database::Settings::new(Conninfo::default())).channel
+        settings.services.connections.apply_to(postgres::Settings::new(Conninfo::default())).channel
     };
     assert_eq!(channel(&[]).as_deref(), Some("pgrst"));
     assert_eq!(channel(&[("PGRST_DB_CHANNEL", "mine")]).as_deref(), Some("mine"));

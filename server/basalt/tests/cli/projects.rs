@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use database::cluster::Cluster;
-use database::{Client, Database};
+use embedded::Cluster;
+use postgres::{Client, Database};
 
 use super::{Server, basalt, text};
 
@@ -172,7 +172,7 @@ fn psql_creates_the_extension_of_every_hosted_dump_which_says_what_is_missing() 
 /// Returns a session of the administrator of another Postgres.
 async fn client(postgres: &Cluster) -> (Database, Client) {
     let uri = postgres.tcp_login(postgres.superuser(), postgres.password()).unwrap().to_uri();
-    let database = Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
+    let database = Database::connect(postgres::Settings::new(uri.parse().unwrap())).await.unwrap();
     let client = database.client().await.unwrap();
     (database, client)
 }
@@ -234,7 +234,7 @@ fn port(project: &Path) -> String {
 }
 
 async fn logs_in(uri: String) -> bool {
-    let database = Database::connect(database::Settings::new(uri.parse().unwrap())).await.unwrap();
+    let database = Database::connect(postgres::Settings::new(uri.parse().unwrap())).await.unwrap();
     let answer = database.ping().await;
     database.close().await;
     answer.is_ok()

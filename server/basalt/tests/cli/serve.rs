@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use database::cluster::Cluster;
+use embedded::Cluster;
 
 use super::{PATIENCE, Server, basalt, project, status, text};
 
@@ -100,7 +100,7 @@ async fn status_finds_a_running_server_and_stop_ends_it() {
                     SERVICE_ROLE_KEY STORAGE_S3_URL";
     assert_eq!(names.join(" "), expected);
     assert_eq!((&values["API_URL"], &values["PUBLISHABLE_KEY"]), (&served.origin, &served.key));
-    let database = database::Database::connect(database::Settings::new(values["DB_URL"].parse().unwrap()))
+    let database = postgres::Database::connect(postgres::Settings::new(values["DB_URL"].parse().unwrap()))
         .await
         .unwrap();
     database.ping().await.unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use database::cluster::{Binaries, Cluster};
+use embedded::{Binaries, Cluster};
 
 use super::{PATIENCE, Server, basalt, project, text};
 

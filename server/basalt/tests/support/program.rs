@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
-use database::cluster::Cluster;
+use embedded::Cluster;
 use rustix::process::{Pid, Signal, kill_process};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -70,9 +70,9 @@ pub(crate) fn send(mut stream: impl Read + Write, request: &str, headers: &str, 
 }
 
 /// Returns a new Postgres, and its database as the superuser.
-pub(crate) async fn postgres() -> (Cluster, database::Database) {
+pub(crate) async fn postgres() -> (Cluster, postgres::Database) {
     let postgres = Cluster::ephemeral(testkit::search(), Some(0)).await.unwrap();
     let superuser = postgres.tcp_login(postgres.superuser(), postgres.password()).unwrap();
-    let database = database::Database::connect(database::Settings::new(superuser)).await.unwrap();
+    let database = postgres::Database::connect(postgres::Settings::new(superuser)).await.unwrap();
     (postgres, database)
 }

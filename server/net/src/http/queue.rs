@@ -1,6 +1,6 @@
 //! The tables of schema `basalt_http`.
 
-use database::{Database, Error};
+use postgres::{Database, Error};
 use serde_json::Value;
 use tokio_postgres::types::Type;
 

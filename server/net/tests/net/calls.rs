@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use database::{Database, Settings};
+use postgres::{Database, Settings};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_postgres::Client;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use database::{Database, Settings};
+use postgres::{Database, Settings};
 use tokio::net::TcpListener;
 use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;

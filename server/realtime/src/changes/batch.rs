@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use database::Error;
-use database::replication::{Lsn, OldTuple, Relation, ReplicaIdentity, Tuple, Value};
 use indexmap::IndexMap;
+use postgres::Error;
+use replication::{Lsn, OldTuple, Relation, ReplicaIdentity, Tuple, Value};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use database::replication::Relation;
-use database::{Database, Error};
 use parking_lot::Mutex;
+use postgres::{Database, Error};
+use replication::Relation;
 
 use super::generated::{self, Generated};
 use super::queries;

@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use database::Error;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use postgres::Error;
 
 use super::batch::{RowChange, TableBatch};
 use super::queries::{self, NumberedRow, Values};

@@ -13,9 +13,9 @@ mod watch;
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::Error;
-use database::replication::slot::{self, EnsureOutcome, SlotError};
-use database::replication::{ReplicationSettings, ReplicationStream, ResumePoint};
+use postgres::Error;
+use replication::slot::{self, EnsureOutcome, SlotError};
+use replication::{ReplicationSettings, ReplicationStream, ResumePoint};
 use tokio_util::sync::CancellationToken;
 
 use super::batch::Position;
@@ -196,7 +196,7 @@ impl Feed {
         if !elsewhere.is_empty() {
             settings.server = Some(elsewhere.parse()?);
         }
-        let stream = replication.replicate(&settings).await?;
+        let stream = ReplicationStream::open(replication, &settings).await?;
         let ResumePoint { system, timeline, .. } = stream.resume_point();
         self.set_timeline(WalTimeline { system, timeline });
         Ok(stream)

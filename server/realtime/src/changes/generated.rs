@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use database::replication::{OldTuple, Relation, RelationColumn, ReplicaIdentity, Tuple, Value};
-use database::{Database, Error, Row, Transaction, push_identifier, text};
+use postgres::{Database, Error, Row, Transaction, push_identifier, text};
+use replication::{OldTuple, Relation, RelationColumn, ReplicaIdentity, Tuple, Value};
 use serde::Deserialize;
 
 use super::Changes;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use database::iso_milliseconds;
+use postgres::iso_milliseconds;
 use time::OffsetDateTime;
 
 use super::Kind;

@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use database::replication::{Relation, Tuple, Value};
-use database::{Database, Error, Parameter, Row, Transaction, push_identifier, text};
+use postgres::{Database, Error, Parameter, Row, Transaction, push_identifier, text};
+use replication::{Relation, Tuple, Value};
 
 use super::filter::{Condition, Test};
 use super::table::{Column, Table};

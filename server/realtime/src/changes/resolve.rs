@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::{Database, Transaction, text};
+use postgres::{Database, Transaction, text};
 
 use super::binding::{Binding, InvalidSelect, Kind};
 use super::filter::{self, Comparison, Condition, FilterError, IsValue, Test};
@@ -31,11 +31,11 @@ pub(crate) enum Failure {
     /// The binding is not possible. The message is for the client.
     Refused(String),
     /// The query of the database failed.
-    Database(database::Error),
+    Database(postgres::Error),
 }
 
-impl From<database::Error> for Failure {
-    fn from(error: database::Error) -> Self {
+impl From<postgres::Error> for Failure {
+    fn from(error: postgres::Error) -> Self {
         Self::Database(error)
     }
 }
@@ -113,7 +113,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the OIDs of the published tables that `binding` names.
-    async fn published(&mut self, binding: &'a Binding) -> Result<Vec<u32>, database::Error> {
+    async fn published(&mut self, binding: &'a Binding) -> Result<Vec<u32>, postgres::Error> {
         let names = (binding.schema.as_deref().unwrap_or("public"), table_name(binding));
         if let Some(known) = self.published.get(&names) {
             return Ok(known.clone());
@@ -234,7 +234,7 @@ async fn check(database: &Database, table: &Table, mut condition: Condition) -> 
             Err(error) if pattern.is_some() && is_slow(&error) => {
                 return Err(refused("the pattern takes too long".to_owned()));
             }
-            Err(database::Error::Postgres(error)) if !is_temporary_code(&error.code) => {
+            Err(postgres::Error::Postgres(error)) if !is_temporary_code(&error.code) => {
                 return Err(Failure::Refused(value_error(column, pattern.map(|(_, name)| name), &error)));
             }
             Err(error) => return Err(error.into()),
@@ -267,7 +267,7 @@ fn trial_statement(column: &Column, test: &Test) -> (String, Duration) {
 
 /// Returns the text of the exception for a value that Postgres does not accept. `pattern` is the name of the comparison
 /// if the value is a pattern.
-fn value_error(column: &Column, pattern: Option<&str>, error: &database::ServerError) -> String {
+fn value_error(column: &Column, pattern: Option<&str>, error: &postgres::ServerError) -> String {
     let type_name = &column.display_type;
     match (pattern, &*error.code) {
         (Some(name), "42883") => {

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use database::Error;
 use parking_lot::Mutex;
+use postgres::Error;
 
 use super::Principal;
 use super::audience::Member;

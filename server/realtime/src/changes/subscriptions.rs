@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use database::Database;
 use fairness::{FairSemaphore, Network, Refusal};
 use indexmap::IndexMap;
 use parking_lot::Mutex;
+use postgres::Database;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio_util::task::TaskTracker;

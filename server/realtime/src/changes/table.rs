@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use database::{Database, Parameter, Row, Transaction, text};
+use postgres::{Database, Parameter, Row, Transaction, text};
 
 /// How long a query of the catalog may take.
 pub(super) const TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -80,7 +80,7 @@ pub(super) fn catalog_query<'a>(sql: &'a str, parameters: Vec<Parameter<'a>>) ->
 /// Loads a table from the catalog; `None` if it is gone.
 ///
 /// Errors: those of the database.
-pub(crate) async fn load(database: &Database, oid: u32) -> Result<Option<Table>, database::Error> {
+pub(crate) async fn load(database: &Database, oid: u32) -> Result<Option<Table>, postgres::Error> {
     let number = oid.to_string();
     let transaction = catalog_query(
         "select n.nspname, c.relname, c.relrowsecurity, a.attname, \
@@ -139,7 +139,7 @@ pub(crate) async fn rights(
     database: &Database,
     role: &str,
     table: u32,
-) -> Result<RoleRights, database::Error> {
+) -> Result<RoleRights, postgres::Error> {
     let number = table.to_string();
     let transaction = catalog_query(
         "select c.relrowsecurity and not r.rolsuper and not r.rolbypassrls \
@@ -164,7 +164,7 @@ pub(crate) async fn published(
     database: &Database,
     schema: &str,
     table: Option<&str>,
-) -> Result<Vec<u32>, database::Error> {
+) -> Result<Vec<u32>, postgres::Error> {
     let transaction = catalog_query(
         "select c.oid from pg_catalog.pg_publication_tables p \
          join pg_catalog.pg_namespace n on n.nspname = p.schemaname \

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::{Error, JwtError, NoFunction, RangeError, postgres};
+use super::{Error, JwtError, NoFunction, RangeError, server_error};
 use crate::schema_cache::{Cardinality, Function, Relationship};
 
 /// One line of the table.
@@ -141,7 +141,7 @@ impl Error {
                 entry("PGRST205", 404, what).maybe_hint(near)
             }
             Self::Jwt(error) => error.entry(),
-            Self::Postgres { error, is_authenticated } => postgres::entry(error, *is_authenticated),
+            Self::Postgres { error, is_authenticated } => server_error::entry(error, *is_authenticated),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reads the catalog: one query, one JSON document, so that everything in it is of one moment.
 
-use database::{Database, quote_literal};
 use foldhash::HashMap;
+use postgres::{Database, quote_literal};
 use serde::Deserialize;
 
 use super::{Function, MediaHandler, QualifiedName, Relation, RowFunction, Source, Table};
@@ -67,7 +67,7 @@ pub struct ForeignKey {
 pub enum LoadError {
     /// The database failed.
     #[error(transparent)]
-    Database(#[from] database::Error),
+    Database(#[from] postgres::Error),
     /// The query's result does not have the expected form.
     #[error("the catalog query gave an unexpected document: {0}")]
     Document(#[from] serde_json::Error),
@@ -85,7 +85,7 @@ pub enum LoadError {
 pub async fn load(database: &Database, settings: &Settings) -> Result<Catalog, LoadError> {
     // An empty search path makes Postgres print every type's name with its schema. To compile a statement of this size
     // takes ten times as long as to run it.
-    let transaction = database::Transaction::anonymous()
+    let transaction = postgres::Transaction::anonymous()
         .setting("search_path", "")
         .setting("jit", "off")
         .read_only()

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
-use database::Database;
 use parking_lot::Mutex;
+use postgres::Database;
 use tokio::sync::{Notify, watch};
 
 use super::{LoadError, SchemaCache, load};

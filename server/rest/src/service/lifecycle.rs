@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use database::Database;
 use gateway::Nodes;
+use postgres::Database;
 use tokio_util::sync::CancellationToken;
 
 use super::Rest;
@@ -32,7 +32,7 @@ impl Rest {
     /// Reads the database's settings once, for callers that inspect them without serving.
     ///
     /// Errors: when the database is not there.
-    pub async fn read_settings(&self) -> Result<(), database::Error> {
+    pub async fn read_settings(&self) -> Result<(), postgres::Error> {
         self.inner.configuration.reread(&self.inner.database).await
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ::settings::{Secret, Value};
-use database::conninfo::Conninfo;
+use postgres::conninfo::Conninfo;
 
 ::settings::settings! {
     /// Connections to the database.
@@ -38,8 +38,8 @@ use database::conninfo::Conninfo;
 
 impl Connections {
     /// Returns `settings` with these connections.
-    pub fn apply_to(&self, settings: database::Settings) -> database::Settings {
-        database::Settings {
+    pub fn apply_to(&self, settings: postgres::Settings) -> postgres::Settings {
+        postgres::Settings {
             pool_size: self.pool,
             acquisition_timeout: self.acquisition_timeout,
             max_idle_time: self.max_idletime,

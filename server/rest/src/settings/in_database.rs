@@ -4,7 +4,7 @@
 //! over what is set for the role anywhere, and that over the function.
 
 use ::settings::{Invalid, Table as _};
-use database::{Database, Row, Transaction, quote_identifier};
+use postgres::{Database, Row, Transaction, quote_identifier};
 
 use super::Settings;
 
@@ -25,7 +25,7 @@ const OF_FUNCTION: &str =
 pub(crate) enum ReadError {
     /// The database failed, or the function did.
     #[error("the settings in the database could not be read: {0}")]
-    Database(#[from] database::Error),
+    Database(#[from] postgres::Error),
     /// One of them cannot be used.
     #[error("in the database: {0}")]
     Invalid(#[from] Invalid),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use ::settings::{Invalid, Secret, Table, Variables};
-use database::conninfo::Conninfo;
+use postgres::conninfo::Conninfo;
 
 use super::text::example;
 use super::{Connections, Server, Settings, file, variable};
@@ -105,7 +105,7 @@ impl StandaloneSettings {
     /// Errors: [`Invalid`] for a URI of another form.
     pub fn database(&self) -> Result<Conninfo, Invalid> {
         let Some(uri) = &self.server.db_uri else { return Ok(Conninfo::default()) };
-        uri.expose().parse().map_err(|error: database::Error| {
+        uri.expose().parse().map_err(|error: postgres::Error| {
             Invalid::new(&variable("db-uri"), "a URI of libpq's form", &error)
         })
     }

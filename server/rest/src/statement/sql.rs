@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use database::{push_identifier, push_literal};
+use postgres::{push_identifier, push_literal};
 
 use crate::request::Explain;
 

@@ -1,8 +1,8 @@
 //! The outcome of a request, from the results of its statements.
 
 use bytes::Bytes;
-use database::replication::Lsn;
-use database::{JsonArray, Row};
+use postgres::Lsn;
+use postgres::{JsonArray, Row};
 
 use super::results::Results;
 use crate::bytea;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use database::{Answer, Row, Rows, Transaction, quote_identifier};
+use postgres::{Answer, Row, Rows, Transaction, quote_identifier};
 
 use crate::error::Error;
 use crate::statement::{MainResult, Statement, Statements};

@@ -177,7 +177,7 @@ async fn who_waits_too_long_for_a_connection_is_told() {
                  begin perform pg_advisory_xact_lock_shared(4711); end $$;
                alter function league.wait() set statement_timeout = '30s'";
     let database = testkit::Database::create().await;
-    let only_one = |connection: &mut database::Settings| {
+    let only_one = |connection: &mut postgres::Settings| {
         connection.pool_size = 1;
         connection.acquisition_timeout = Duration::from_millis(500);
         // A reload of the schema cache would want the one connection, too.

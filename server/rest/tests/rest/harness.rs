@@ -92,7 +92,7 @@ impl League {
         database: testkit::Database,
         sql: &str,
         change: impl FnOnce(&mut Settings),
-        reach: impl FnOnce(&mut ::database::Settings),
+        reach: impl FnOnce(&mut postgres::Settings),
     ) -> Self {
         let superuser = database.client().await;
         superuser.batch_execute(include_str!("league.sql")).await.unwrap();
@@ -104,11 +104,11 @@ impl League {
             ..Settings::default()
         };
         change(&mut settings);
-        let mut connection = ::database::Settings::new(database.uri_as("authenticator").parse().unwrap());
+        let mut connection = postgres::Settings::new(database.uri_as("authenticator").parse().unwrap());
         connection.channel = Some("pgrst".into());
         connection.pool_size = 4;
         reach(&mut connection);
-        let pool = ::database::Database::connect(connection).await.unwrap();
+        let pool = postgres::Database::connect(connection).await.unwrap();
         let rest = rest::service(settings, pool, keys().verifier());
         let stop = CancellationToken::new();
         let base = serve(&rest, &stop).await;

@@ -92,7 +92,7 @@ async fn by_postgres(league: &League, zone: &str, query: &str) -> String {
 }
 
 fn literal(text: &str) -> String {
-    database::quote_literal(text)
+    postgres::quote_literal(text)
 }
 
 /// Creates a table with a row for each of the values at its place and one of nulls; `any` are the texts.
@@ -133,7 +133,7 @@ fn every_column() -> (String, String) {
             )
             .to_string(),
         );
-        sql.push(database::quote_identifier(&name));
+        sql.push(postgres::quote_identifier(&name));
     }
     (url.join(","), sql.join(", "))
 }

@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use database::cluster::{Cluster, Options};
-use database::{Database, Transaction};
 use gateway::Nodes;
+use postgres::{Database, Transaction};
 use reqwest::Method;
 use rest::Settings;
 use rest::freshness::POSITION;
 use serde_json::json;
+use testkit::embedded::{Cluster, Options};
 use tokio_util::sync::CancellationToken;
 
 use crate::harness::{Answer, client, keys, send, serve, token, token_of};
@@ -55,7 +55,7 @@ async fn reads_go_to_the_standby_but_for_those_who_just_wrote() {
     follow(&primary, &two.join("postgres"));
     let standby = start(two).await;
 
-    let mut connection = database::Settings::new(primary.login());
+    let mut connection = postgres::Settings::new(primary.login());
     connection.replicas = vec![standby.tcp_login(standby.superuser(), standby.password()).unwrap()];
     connection.replica_probe_interval = Duration::from_millis(50);
     let database = Database::connect(connection).await.unwrap();
@@ -140,7 +140,7 @@ async fn reads_go_to_the_standby_but_for_those_who_just_wrote() {
 /// Has the standby pause or resume the replay of what it receives.
 async fn replay(standby: &Cluster, what: &str) {
     let login = standby.tcp_login(standby.superuser(), standby.password()).unwrap();
-    let database = Database::connect(database::Settings::new(login)).await.unwrap();
+    let database = Database::connect(postgres::Settings::new(login)).await.unwrap();
     let sql = format!("select pg_wal_replay_{what}()");
     database.client().await.unwrap().batch_execute(&sql).await.unwrap();
     database.close().await;

@@ -107,8 +107,8 @@ async fn requests_are_answered_from_the_old_cache_until_there_is_a_new_one() {
 
 #[tokio::test]
 async fn without_a_database_the_service_says_when_to_come_back() {
-    let nowhere = database::Settings::new("postgres://authenticator@127.0.0.1:1/postgres".parse().unwrap());
-    let database = database::Database::connect(nowhere).await.unwrap();
+    let nowhere = postgres::Settings::new("postgres://authenticator@127.0.0.1:1/postgres".parse().unwrap());
+    let database = postgres::Database::connect(nowhere).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let keys =
         tokens::Keys::load_or_create(&folder.path().join("keys.json"), tokens::KeyOverrides::default());

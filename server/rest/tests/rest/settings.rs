@@ -251,8 +251,8 @@ async fn bodies_have_a_largest_size() {
 
 #[tokio::test]
 async fn the_admin_server_reports_an_unreachable_database() {
-    let nowhere = database::Settings::new("postgres://authenticator@127.0.0.1:1/postgres".parse().unwrap());
-    let database = database::Database::connect(nowhere).await.unwrap();
+    let nowhere = postgres::Settings::new("postgres://authenticator@127.0.0.1:1/postgres".parse().unwrap());
+    let database = postgres::Database::connect(nowhere).await.unwrap();
     let rest = rest::service(rest::Settings::default(), database, keys().verifier());
     let admin = rest.admin(probe(false));
     let ask = async |path: &str, method: Method| {

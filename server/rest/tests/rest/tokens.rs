@@ -104,8 +104,8 @@ async fn claims_are_refused_by_name() {
 
 #[tokio::test]
 async fn without_a_key_of_tokens_every_token_fails_with_500() {
-    let nowhere = database::Settings::new("postgres://authenticator@127.0.0.1:1/postgres".parse().unwrap());
-    let database = database::Database::connect(nowhere).await.unwrap();
+    let nowhere = postgres::Settings::new("postgres://authenticator@127.0.0.1:1/postgres".parse().unwrap());
+    let database = postgres::Database::connect(nowhere).await.unwrap();
     let rest = rest::service(rest::Settings::default(), database, None);
     let bearer = format!("Bearer {}", token_of("authenticated"));
     let request = poem::Request::builder().uri_str("/clubs").header(AUTHORIZATION.as_str(), bearer).finish();

@@ -151,7 +151,7 @@ async fn a_function_before_each_request_sees_it_whatever_is_read() {
 #[tokio::test]
 async fn who_hears_no_news_tells_everything() {
     let database = testkit::Database::create().await;
-    let deaf = |connection: &mut ::database::Settings| connection.channel = None;
+    let deaf = |connection: &mut postgres::Settings| connection.channel = None;
     let league = League::on(database, TABLES, |_| {}, deaf).await;
     let trigger =
         "create trigger tell before insert on league.bare for each row execute function league.tells_path()";

@@ -1,6 +1,6 @@
 //! Moving and copying objects.
 
-use database::{Answer, Row, Transaction};
+use postgres::{Answer, Row, Transaction};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -226,7 +226,7 @@ impl Route<'_> {
 /// Returns the id of the object whose row was moved, the version that it had, and its metadata.
 fn moved_object(
     caller: &Caller,
-    answer: Result<Answer, database::Error>,
+    answer: Result<Answer, postgres::Error>,
 ) -> Result<(Uuid, Uuid, Value), Error> {
     let answer = answer.map_err(|error| match conflict(caller.refusal(error)) {
         Error::KeyAlreadyExists => Error::ResourceAlreadyExists,

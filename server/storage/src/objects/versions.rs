@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use database::{Answer, Transaction};
+use postgres::{Answer, Transaction};
 use uuid::Uuid;
 
 use super::{LOCK, discard};
@@ -84,7 +84,7 @@ impl fmt::Display for VersionId {
 }
 
 /// Reports whether a statement was refused because the bucket keeps versions.
-pub(super) fn is_versioned(error: &database::Error) -> bool {
+pub(super) fn is_versioned(error: &postgres::Error) -> bool {
     error.server().is_some_and(|server| server.code == VERSIONED)
 }
 
@@ -281,7 +281,7 @@ async fn removable(
 
 /// Reports whether a trial to remove rows failed because another table refers to one: the caller may remove it then, and
 /// what is done in the place of the trial leaves a row with that id.
-fn is_reference(error: &database::Error) -> bool {
+fn is_reference(error: &postgres::Error) -> bool {
     error.server().is_some_and(|server| server.code == "23503")
 }
 

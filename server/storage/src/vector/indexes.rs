@@ -72,8 +72,8 @@ pub(crate) async fn create_index(storage: &Storage, new: &NewIndex<'_>) -> Resul
 /// older ones leave out what follows many deleted vectors.
 fn definition(new: &NewIndex<'_>, id: &str, schema: &str, has_iterative_scans: bool) -> String {
     let table = table(id);
-    let schema = database::quote_identifier(schema);
-    let graph = database::quote_identifier(&format!("index_{id}_graph"));
+    let schema = postgres::quote_identifier(schema);
+    let graph = postgres::quote_identifier(&format!("index_{id}_graph"));
     let (dimension, class) = (new.dimension, new.metric.operator_class());
     let column = if !has_iterative_scans || dimension > MAX_DIMENSION_OF_HALF_GRAPHS {
         None
@@ -149,7 +149,7 @@ pub(crate) async fn delete_index(storage: &Storage, bucket: &str, name: &str) ->
     transaction.commit().await.map_err(failure)
 }
 
-fn failure(error: impl Into<database::Error>) -> Error {
+fn failure(error: impl Into<postgres::Error>) -> Error {
     Error::Database(error.into())
 }
 

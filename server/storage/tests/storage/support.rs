@@ -20,7 +20,7 @@ pub(crate) struct Server {
     gateway: Gateway,
     keys: Keys,
     /// The service's.
-    pub(crate) database: database::Database,
+    pub(crate) database: postgres::Database,
     _database: testkit::Database,
     client: tokio_postgres::Client,
     folder: tempfile::TempDir,
@@ -65,9 +65,9 @@ impl Server {
         std::fs::create_dir(folder.path().join("files")).unwrap();
         let database = testkit::Database::create().await;
         let uri = database.uri_as("supabase_storage_admin");
-        let pool = database::Database::connect(database::Settings {
+        let pool = postgres::Database::connect(postgres::Settings {
             channel: Some(storage::CHANNEL.to_owned()),
-            ..database::Settings::new(uri.parse().unwrap())
+            ..postgres::Settings::new(uri.parse().unwrap())
         });
         let pool = pool.await.unwrap();
         let keys = Keys::load_or_create(&folder.path().join("keys.json"), KeyOverrides::default()).unwrap();

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use database::cluster::Cluster;
+use embedded::Cluster;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};

@@ -1,6 +1,6 @@
 //! Authorization requests of clients (RFC 6749, section 4.1.1).
 
-use database::Database;
+use postgres::Database;
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use url::Url;

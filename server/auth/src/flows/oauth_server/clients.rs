@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use database::Database;
 use poem_openapi::Object;
+use postgres::Database;
 use rand::RngExt;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};

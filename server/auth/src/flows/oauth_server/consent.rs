@@ -1,6 +1,6 @@
 //! The user's consent to a client's authorization request.
 
-use database::Database;
+use postgres::Database;
 use uuid::Uuid;
 
 use super::{authorize, scopes};

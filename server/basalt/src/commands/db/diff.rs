@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use database::migrate::Migrator;
+use migrations::Migrator;
 
 use super::super::source::{Source, Target};
 use super::difference::{self, Written};

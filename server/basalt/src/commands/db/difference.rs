@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use database::migrate::{Statement, creates_own_trigger, split};
+use migrations::{Statement, creates_own_trigger, split};
 use time::{Duration, OffsetDateTime};
 
 use super::super::migration;

@@ -11,7 +11,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use clap::Args;
-use database::{Client, cluster};
+use postgres::Client;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
@@ -145,7 +145,7 @@ async fn dump(target: &Target, backend: &Backend, arguments: &Arguments) -> Resu
     let kind = arguments.kind();
     let major = backend.with_project(async |project| server_major(&project.client().await?).await).await?;
     let folder = target.settings.database.binaries.as_deref();
-    let program = cluster::find_client(kind.program(), folder, major).await.ok_or_else(|| {
+    let program = embedded::find_client(kind.program(), folder, major).await.ok_or_else(|| {
         Error::Advice(format!(
             "{} {major} or newer was not found on PATH or in the system's usual folders: an older one cannot dump this \
              server. {CLIENT_PACKAGES}",
@@ -165,7 +165,7 @@ async fn dump(target: &Target, backend: &Backend, arguments: &Arguments) -> Resu
 /// Returns the major version of the server.
 async fn server_major(client: &Client) -> Result<u32, Error> {
     let sql = "select pg_catalog.current_setting('server_version_num')::int / 10000";
-    let row = client.query_one(sql, &[]).await.map_err(database::Error::from)?;
+    let row = client.query_one(sql, &[]).await.map_err(postgres::Error::from)?;
     Ok(row.get::<_, i32>(0).unsigned_abs())
 }
 

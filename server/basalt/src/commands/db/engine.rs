@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
-use database::conninfo::Conninfo;
+use postgres::conninfo::Conninfo;
 use serde::Deserialize;
 use tokio::process::Command;
 use tokio::time::timeout;

@@ -4,8 +4,8 @@
 //! Source: the Supabase CLI, `internal/db/lint`; `db lint --help` of version 3.1.
 
 use clap::{Args, ValueEnum};
-use database::migrate::run_as_project;
-use database::{Client, quote_identifier};
+use migrations::run_as_project;
+use postgres::{Client, quote_identifier};
 use serde::{Deserialize, Serialize};
 
 use super::super::source::Source;
@@ -140,16 +140,16 @@ fn filter(checked: Vec<Checked>, level: Level) -> Vec<Checked> {
 
 /// Checks functions in a transaction that is rolled back, so that the extension is not left behind.
 async fn lint(client: &Client, schemas: &[String]) -> Result<Vec<Checked>, Error> {
-    client.batch_execute("begin").await.map_err(database::Error::from)?;
+    client.batch_execute("begin").await.map_err(postgres::Error::from)?;
     let checked = check(client, schemas).await;
-    client.batch_execute("rollback").await.map_err(database::Error::from)?;
+    client.batch_execute("rollback").await.map_err(postgres::Error::from)?;
     checked
 }
 
 async fn check(client: &Client, schemas: &[String]) -> Result<Vec<Checked>, Error> {
     let available =
         "select exists (select from pg_catalog.pg_available_extensions where name = 'plpgsql_check')";
-    let row = client.query_one(available, &[]).await.map_err(database::Error::from)?;
+    let row = client.query_one(available, &[]).await.map_err(postgres::Error::from)?;
     if !row.get::<_, bool>(0) {
         return Err(super::missing_extension("plpgsql_check", "`basalt db lint` needs"));
     }
@@ -160,7 +160,7 @@ async fn check(client: &Client, schemas: &[String]) -> Result<Vec<Checked>, Erro
     };
     let own = "select n.nspname::text from pg_catalog.pg_extension e \
                  join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'plpgsql_check'";
-    let row = client.query_one(own, &[]).await.map_err(database::Error::from)?;
+    let row = client.query_one(own, &[]).await.map_err(postgres::Error::from)?;
     let sql = format!(
         "select p.proname::text, {}.plpgsql_check_function(p.oid, format => 'json')::text \
            from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace \
@@ -172,7 +172,7 @@ async fn check(client: &Client, schemas: &[String]) -> Result<Vec<Checked>, Erro
     let mut checked = Vec::new();
     for schema in &found {
         console::note(format_args!("Linting schema: {schema}"));
-        for row in client.query(&sql, &[schema]).await.map_err(database::Error::from)? {
+        for row in client.query(&sql, &[schema]).await.map_err(postgres::Error::from)? {
             let (name, issues): (String, String) = (row.get(0), row.get(1));
             checked.push(read(&format!("{schema}.{name}"), &issues)?);
         }
@@ -185,7 +185,7 @@ async fn project_schemas(client: &Client) -> Result<Vec<String>, Error> {
     let sql = "select nspname::text from pg_catalog.pg_namespace n where not exists ( \
                  select from pg_catalog.pg_depend where classid = 'pg_catalog.pg_namespace'::regclass \
                     and objid = n.oid and deptype = 'e') order by 1";
-    let rows = client.query(sql, &[]).await.map_err(database::Error::from)?;
+    let rows = client.query(sql, &[]).await.map_err(postgres::Error::from)?;
     let names = rows.iter().map(|row| row.get::<_, String>(0));
     Ok(names.filter(|name| !is_one_of(INTERNAL, name)).collect())
 }

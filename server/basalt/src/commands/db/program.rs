@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use database::conninfo::Conninfo;
+use postgres::conninfo::Conninfo;
 use tokio::process::Command;
 
 use crate::uri;

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use clap::Args;
-use database::Client;
-use database::migrate::{Migrator, State, creates_own_trigger, split};
+use migrations::{Migrator, State, creates_own_trigger, split};
+use postgres::Client;
 
 use super::super::source::{Source, Target};
 use super::diff::Comparison;

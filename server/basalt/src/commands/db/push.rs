@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use database::Client;
-use database::migrate::{Entry, Migrator, Report, State};
+use migrations::{Entry, Migrator, Report, State};
+use postgres::Client;
 
 use super::super::source::{Source, Target};
 use crate::backend::{Backend, consent};

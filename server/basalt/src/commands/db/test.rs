@@ -10,8 +10,8 @@ use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use database::migrate::run_as_project;
-use database::{Client, cluster};
+use migrations::run_as_project;
+use postgres::Client;
 use tokio::time::timeout;
 
 use super::super::source::Source;
@@ -57,7 +57,7 @@ pub(in super::super) async fn run(settings: Settings, arguments: Arguments) -> R
         paths => paths,
     };
     let files = find(&paths)?;
-    let psql = cluster::find_psql(None).ok_or_else(|| {
+    let psql = embedded::find_psql(None).ok_or_else(|| {
         Error::Advice(format!("the tests are run by psql, which was not found. {CLIENT_PACKAGES}"))
     })?;
     // As in the Supabase CLI, `\i` starts from the first path.
@@ -118,7 +118,7 @@ async fn enable(client: &Client) -> Result<bool, Error> {
     let sql = "select exists (select from pg_catalog.pg_extension where extname = 'pgtap'), \
                       exists (select from pg_catalog.pg_available_extensions where name = 'pgtap'), \
                       exists (select from pg_catalog.pg_namespace where nspname = 'extensions')";
-    let row = client.query_one(sql, &[]).await.map_err(database::Error::from)?;
+    let row = client.query_one(sql, &[]).await.map_err(postgres::Error::from)?;
     let (exists, is_available, has_schema): (bool, bool, bool) = (row.get(0), row.get(1), row.get(2));
     if exists {
         return Ok(false);

@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use database::cluster::{self, Binaries, Cluster, MINIMUM_MAJOR, Search, find_psql};
-use database::extensions::HOSTED;
-use database::migrate::{Migrator, State};
-use database::{Database, migrate};
+use embedded::{self, Binaries, Cluster, MINIMUM_MAJOR, Search, find_psql};
+use migrations::extensions::HOSTED;
+use migrations::{Migrator, State};
+use postgres::Database;
 
 use super::{Finding, Verdict, realtime};
 use crate::backend::{Backend, RunningPostgres, search, unusable};
@@ -130,7 +130,7 @@ fn keys(settings: &Settings) -> Verdict {
 
 async fn postgres(
     settings: &Settings,
-    binaries: &Result<Binaries, cluster::Error>,
+    binaries: &Result<Binaries, embedded::Error>,
     search: &Search,
     copies: &Path,
 ) -> Verdict {
@@ -171,7 +171,7 @@ fn superuser(settings: &Settings) -> Verdict {
 
 /// Lists the extensions of hosted Supabase that the chosen Postgres has, and those that only another one on this
 /// machine has.
-async fn extensions(chosen: &Result<Binaries, cluster::Error>, copies: &Path) -> Verdict {
+async fn extensions(chosen: &Result<Binaries, embedded::Error>, copies: &Path) -> Verdict {
     let Ok(chosen) = chosen else {
         return Verdict::Note("there is no Postgres to check".to_owned());
     };
@@ -224,7 +224,7 @@ async fn database(settings: &Settings, running: Option<&RunningPostgres>, is_ser
 /// Lists the libraries that logins would preload and this Postgres does not have.
 async fn preloads(running: &RunningPostgres) -> Verdict {
     let missing =
-        tokio::time::timeout(ANSWER_LIMIT, cluster::missing_libraries(&running.logins.superuser)).await;
+        tokio::time::timeout(ANSWER_LIMIT, embedded::missing_libraries(&running.logins.superuser)).await;
     let Ok(Ok(missing)) = missing else {
         return Verdict::Note("what roles and databases preload could not be found out".to_owned());
     };
@@ -255,7 +255,7 @@ async fn realtime(settings: &Settings, running: Option<&RunningPostgres>) -> Ver
 }
 
 async fn pending(settings: &Settings, project: &Database) -> Verdict {
-    let read: Result<(migrate::Status, Vec<&str>), String> = async {
+    let read: Result<(migrations::Status, Vec<&str>), String> = async {
         let mut client = project.client().await.map_err(|error| error.to_string())?;
         let mut migrator = Migrator::new(&mut client);
         if let Some(obstacle) = migrator.obstacle().await.map_err(|error| error.to_string())? {
@@ -277,7 +277,7 @@ async fn pending(settings: &Settings, project: &Database) -> Verdict {
             missing.join(", ")
         ));
     }
-    let changed = |entries: &[migrate::Entry]| -> String {
+    let changed = |entries: &[migrations::Entry]| -> String {
         let changed = entries.iter().filter(|entry| entry.state == State::Changed);
         changed.map(|entry| entry.version.as_str()).collect::<Vec<_>>().join(", ")
     };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use database::{Database, Transaction};
+use postgres::{Database, Transaction};
 
 use super::Verdict;
 

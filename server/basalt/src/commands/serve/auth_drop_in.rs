@@ -4,8 +4,8 @@
 //! The service is at `/`, without API keys; nothing is written to disk, and in the database only schema `auth` is
 //! changed, so that the login role needs no right except owning that schema.
 
-use database::{Database, migrate};
 use gateway::{Gateway, Nodes};
+use postgres::Database;
 use tokens::Keys;
 use tokio_util::sync::CancellationToken;
 
@@ -50,6 +50,6 @@ async fn serve(
 
 async fn migrate(database: &Database) -> Result<(), Error> {
     let mut client = database.client().await?;
-    migrate::Migrator::new(&mut client).auth_only().await?;
+    migrations::Migrator::new(&mut client).auth_only().await?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use database::cluster::{DEFAULT_PASSWORD, POSTGRES};
+use embedded::{DEFAULT_PASSWORD, POSTGRES};
 
 use crate::backend::Backend;
 use crate::console;

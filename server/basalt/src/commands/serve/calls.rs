@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use database::Database;
+use postgres::Database;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};

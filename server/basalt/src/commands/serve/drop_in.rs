@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use database::Database;
 use parking_lot::Mutex;
 use poem::listener::{AcceptorExt as _, BoxAcceptor, Listener as _, UnixListener};
+use postgres::Database;
 use rest::Rest;
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
@@ -89,7 +89,7 @@ fn settings_reader(
 async fn unusable(database: &Database, recovers: bool) -> Error {
     loop {
         match database.ping().await {
-            Err(database::Error::Postgres(error)) if error.code == WRONG_PASSWORD => {
+            Err(postgres::Error::Postgres(error)) if error.code == WRONG_PASSWORD => {
                 return Error::Advice(format!("the database refuses the login: {}", error.message));
             }
             Err(error) if error.is_unavailable() && !recovers => {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::{Database, Transaction, text};
 use functions::TakeCall;
+use postgres::{Database, Transaction, text};
 
 /// How long the statement may take.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -23,7 +23,7 @@ pub(super) fn take_from(database: Database) -> TakeCall {
 /// claimed it.
 ///
 /// Errors: those of the database.
-async fn take(database: &Database, function: &str, interval: Duration) -> Result<bool, database::Error> {
+async fn take(database: &Database, function: &str, interval: Duration) -> Result<bool, postgres::Error> {
     let least = interval - MAX_TOLERANCE.min(interval / 10);
     let milliseconds = least.as_millis().to_string();
     let sql = "insert into basalt.scheduled_calls as s (function, called_at) values ($1, now()) \
@@ -42,7 +42,7 @@ mod tests {
     async fn a_call_is_claimed_once_per_interval() {
         let database = testkit::Database::create().await;
         let connect = || async {
-            let settings = database::Settings::new(database.uri().parse().unwrap());
+            let settings = postgres::Settings::new(database.uri().parse().unwrap());
             Database::connect(settings).await.unwrap()
         };
         let (one, other) = (connect().await, connect().await);

@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use database::{Database, PoolMetrics};
 use gateway::Gateway;
 use otlp::Export;
 use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response};
+use postgres::{Database, PoolMetrics};
 use realtime::Realtime;
 use storage::{BucketDefinition, Expiry, Storage, Sweeper};
 use telemetry::SlowStatements;
@@ -109,7 +109,7 @@ impl RunningServices {
             self.start_rest(rest::service(rest.clone(), authenticator, verifier.clone())).await;
         }
         if let Some(auth) = &services.auth {
-            let adjusted = |base| database::Settings { replicas: replicas.clone(), ..base };
+            let adjusted = |base| postgres::Settings { replicas: replicas.clone(), ..base };
             let database = self.open(access, ("auth", AUTH_ADMIN), adjusted).await?;
             let service = auth::service(auth.clone(), database, keys.clone(), self.gateway.nodes());
             let service = service.map_err(Error::service("auth"))?;
@@ -118,7 +118,7 @@ impl RunningServices {
         }
         if let Some(storage) = &services.storage {
             let channel = services.connections.channel_enabled.then(|| storage::CHANNEL.to_owned());
-            let adjusted = |base| database::Settings { channel, replicas: replicas.clone(), ..base };
+            let adjusted = |base| postgres::Settings { channel, replicas: replicas.clone(), ..base };
             let database = self.open(access, ("storage", STORAGE_ADMIN), adjusted).await?;
             let storage = open_storage(storage, &database, keys, &verifier, &settings.buckets).await?;
             self.gateway.register(|registry| storage.register(registry));
@@ -186,7 +186,7 @@ impl RunningServices {
         let channel = connections.channel_enabled.then(|| connections.channel.clone());
         let database = access
             .backend
-            .project_with(|base| database::Settings {
+            .project_with(|base| postgres::Settings {
                 pool_size,
                 renewal,
                 slow,
@@ -258,7 +258,7 @@ impl RunningServices {
         &mut self,
         access: &DatabaseAccess<'_>,
         (name, role): (&'static str, &str),
-        adjust: impl FnOnce(database::Settings) -> database::Settings,
+        adjust: impl FnOnce(postgres::Settings) -> postgres::Settings,
     ) -> Result<Database, Error> {
         let opened = access.database(role, adjust).await?;
         self.databases.push((name, opened.clone()));

@@ -6,7 +6,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use database::conninfo::Conninfo;
+use postgres::conninfo::Conninfo;
 use settings::{Invalid, Variables};
 
 /// libpq's variables with their parameters.

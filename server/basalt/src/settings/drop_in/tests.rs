@@ -1,6 +1,6 @@
 //! Tests of the settings of a server that replaces another program.
 
-use database::conninfo::Conninfo;
+use postgres::conninfo::Conninfo;
 use settings::Variables;
 
 use super::*;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use database::replication::{OldTuple, Relation, Tuple};
+use replication::{OldTuple, Relation, Tuple};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use database::replication::{Lsn, OldTuple, Relation, RelationColumn, ReplicaIdentity, Tuple};
+use replication::{Lsn, OldTuple, Relation, RelationColumn, ReplicaIdentity, Tuple};
 use time::OffsetDateTime;
 
 use super::*;

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use database::Error;
-use database::replication::{Relation, Tuple};
+use postgres::Error;
+use replication::{Relation, Tuple};
 use time::OffsetDateTime;
 use tokio_util::sync::CancellationToken;
 

@@ -4,7 +4,7 @@ use std::future::pending;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use database::replication::slot;
+use replication::slot;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 

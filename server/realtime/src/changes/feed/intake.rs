@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use database::replication::{Event, Lsn, OldTuple, Relation, Tuple};
+use replication::{Event, Lsn, OldTuple, Relation, Tuple};
 use time::OffsetDateTime;
 
 use crate::Realtime;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use database::replication::{Lsn, ReplicationStream};
+use replication::{Lsn, ReplicationStream};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 

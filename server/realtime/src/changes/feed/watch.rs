@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use database::replication::slot;
-use database::{Database, Error, text};
+use postgres::{Database, Error, text};
+use replication::slot;
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 

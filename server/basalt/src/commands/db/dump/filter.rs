@@ -5,7 +5,7 @@
 //!
 //! Source: the Supabase CLI, `pkg/migration/scripts/dump_schema.sh` and `dump_role.sh`, and their state in version 3.1.
 
-use database::migrate::{SplitError, Statement, split};
+use migrations::{SplitError, Statement, split};
 
 use super::super::schemas::is_one_of;
 

@@ -5,7 +5,7 @@
 use std::io;
 use std::time::Duration;
 
-use database::Database;
+use postgres::Database;
 use rest::{Rest, StandaloneSettings};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixStream};
@@ -35,7 +35,7 @@ pub(in crate::commands) async fn run(settings: DropIn, action: Action) -> Result
     if action == Action::Ready {
         return ready(&settings).await;
     }
-    let database = database::Settings { channel: None, ..settings.database.clone() };
+    let database = postgres::Settings { channel: None, ..settings.database.clone() };
     let database = Database::connect(database).await?;
     let rest = rest::service(settings.settings.service.clone(), database.clone(), None);
     let printed = match action {
