@@ -9,7 +9,7 @@
 //! After a write, `freshness` keeps the position of the caller's last write in the write-ahead log, so that the caller's
 //! reads go only to standbys that have replayed it.
 //!
-//! This crate does not build the JSON of rows: Postgres does, or for long lists `database` while it reads them, and the
+//! This crate does not build the JSON of rows: Postgres does, or for long lists `postgres` while it reads them, and the
 //! bytes go to the client untouched. The description of a schema ([`openapi`]) is made here, from the cache.
 
 mod admin;
