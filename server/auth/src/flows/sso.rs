@@ -45,7 +45,7 @@ pub(crate) struct SsoRequest<'a> {
 ///
 /// Errors: `saml_provider_disabled`.
 pub(crate) fn require_enabled(saml: Option<&ServiceProvider>) -> Result<&ServiceProvider, Error> {
-    saml.ok_or_else(sso::provider_disabled)
+    saml.ok_or_else(|| Code::SamlProviderDisabled.because("SAML 2.0 is disabled"))
 }
 
 /// Begins a sign-in; returns the URL at the identity provider to send the user to.

@@ -27,11 +27,8 @@ pub(crate) struct Definition {
 impl Definition {
     /// Checks the fields.
     ///
-    /// Errors: `validation_failed`; `saml_provider_disabled` in builds without SAML.
+    /// Errors: `validation_failed`.
     fn check(&self, settings: &Settings, is_new: bool) -> Result<(), Error> {
-        if cfg!(not(feature = "saml")) {
-            return Err(sso::provider_disabled());
-        }
         if is_new && self.kind != "saml" {
             return Err(Error::validation("Only 'saml' supported for SSO provider type"));
         }

@@ -9,7 +9,6 @@ mod admin_create;
 mod admin_factors;
 mod admin_links;
 mod admin_lists;
-#[cfg(feature = "saml")]
 mod artifacts;
 mod authenticator;
 mod captcha;
@@ -27,7 +26,6 @@ mod harness;
 mod hooks;
 mod id_token;
 mod identities;
-#[cfg(feature = "saml")]
 mod identity_provider;
 mod messages;
 mod oauth;
@@ -45,17 +43,12 @@ mod providers;
 mod public;
 mod recovery_codes;
 mod refresh;
-#[cfg(feature = "saml")]
 mod saml;
-#[cfg(not(feature = "saml"))]
-mod saml_unavailable;
 mod scim;
 mod sign_in;
 mod sign_in_at;
 mod sign_up;
-#[cfg(feature = "saml")]
 mod sso;
-#[cfg(feature = "saml")]
 mod sso_providers;
 mod third_party;
 mod totp;
