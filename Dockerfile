@@ -38,7 +38,7 @@ COPY --from=client /src/client/dist client/dist
 # The time of the client's files in the program.
 ARG SOURCE_DATE_EPOCH
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
-    cargo build --locked --release --package basalt && cp target/release/basalt /basalt
+    cargo build --locked --profile dist --package basalt && cp target/dist/basalt /basalt
 
 FROM debian:${DEBIAN} AS basalt
 # The authorities that servers of mail, providers and S3 are trusted by.

@@ -25,6 +25,8 @@ MAKEFLAGS += --no-print-directory
 
 CARGO_TARGET_DIR ?= target
 RELEASE := $(CARGO_TARGET_DIR)/release/basalt
+# As it is published: with the profile dist of Cargo.toml.
+DIST := $(CARGO_TARGET_DIR)/dist/basalt
 DEBUG := $(CARGO_TARGET_DIR)/debug/basalt
 PACKAGES := $(CARGO_TARGET_DIR)/packages
 # The program for test-packages, if not a release, and for conformance, if not a debug build.
@@ -125,14 +127,14 @@ upstream: node_modules/.package-lock.json
 	@tests/upstream/run
 
 bench: test-tools client/dist/index.html
-	@cargo build --locked --release -p basalt -p load -p bare
-	@bench/run $(RELEASE)
+	@cargo build --locked --profile dist -p basalt -p load -p bare -p sockets
+	@bench/run $(DIST)
 
 # Without the site of this repository, which is no part of others' projects.
 packages: tools
-	@echo "Building the server (release) …"
-	@BASALT_EMBED_SITE=0 cargo build --locked --release -p basalt
-	@scripts/package $(RELEASE) $(PACKAGES)
+	@echo "Building the server (dist) …"
+	@BASALT_EMBED_SITE=0 cargo build --locked --profile dist -p basalt
+	@scripts/package $(DIST) $(PACKAGES)
 
 test-packages: $(if $(BINARY),,packages)
 	@$(if $(BINARY),scripts/package $(BINARY) $(PACKAGES))

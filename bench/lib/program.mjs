@@ -6,7 +6,7 @@ const target = process.env.CARGO_TARGET_DIR ?? path.resolve(import.meta.dirname,
 
 /** Returns the path of a program of the benchmarks. */
 export function program(/** @type {string} */ name) {
-  return path.join(target, 'release', name)
+  return path.join(target, 'dist', name)
 }
 
 /** A program that serves until it is stopped. */
