@@ -399,7 +399,8 @@ fn style(text: &str) -> String {
     if active || !text.chars().all(safe) { REFUSED.to_owned() } else { text.to_owned() }
 }
 
-/// Returns `text` with the characters replaced that have a meaning in HTML.
+/// Returns `text` with the characters replaced that have a meaning in HTML. The characters and their references are those
+/// of Go's `html/template` (also `+` and NUL, and `&#34;` for a quote), so that mails have the same bytes as upstream's.
 pub(super) fn html(text: &str) -> String {
     replace(text, |character| match character {
         '\0' => Some("\u{fffd}"),

@@ -103,7 +103,8 @@ impl<'d> Element<'d> {
     }
 }
 
-/// Escapes `text` for element content or a quoted attribute.
+/// Escapes `text` for element content or an attribute in double quotes of an XML document. Unlike HTML, XML needs
+/// references for tabs and line breaks: parsers replace them in an attribute's value by spaces (XML 1.0, section 3.3.3).
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -112,7 +113,6 @@ pub(super) fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // In an attribute's value, parsers replace these characters by spaces.
             '\t' => escaped.push_str("&#x9;"),
             '\n' => escaped.push_str("&#xA;"),
             '\r' => escaped.push_str("&#xD;"),

@@ -114,6 +114,8 @@ fn in_namespace(document: &str) -> String {
     format!("{declaration}{} xmlns=\"{NAMESPACE}\"{}", &root[..end], &root[end..])
 }
 
+/// Escapes `text` for element content of an XML document. Unlike HTML and attributes, such content keeps its tabs and line
+/// breaks, but control characters make the document invalid: keys of objects may have them.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
