@@ -1,6 +1,8 @@
 //! Enums whose variants are words.
 
-/// Declares an enum whose variants are words, with the constant `ALL` and the functions `name` and `of_name`.
+/// Declares an enum whose variants are words, with the constant `ALL` and the functions `name` and `of_name`. The crate
+/// `strum` derives as much, but not [`Value`](crate::Value) with its description of the valid values: enums of settings
+/// would need a macro beside it, and each word an attribute.
 ///
 /// ```
 /// settings::words! {
