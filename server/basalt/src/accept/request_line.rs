@@ -1,17 +1,14 @@
-//! Percent-encodes `"`, `<` and `>` in request targets. `curl` sends `?select=data->>name&name=in.("a")` unchanged,
-//! which is not a valid URI (RFC 3986, section 3.4) and which `hyper` refuses. PostgREST accepts it, and its
-//! documentation uses such targets.
+//! Percent-encodes the bytes of request targets that `http` refuses ([`REFUSED`]), and no others. `curl` sends
+//! `?select=data->>name&name=in.("a")` unchanged, which is not a valid URI (RFC 3986, section 3.4) and which `hyper`
+//! answers with 400. PostgREST accepts it, and its documentation uses such targets.
 //!
 //! This module can be deleted once upstream does one of two things:
 //!
-//! - `http` accepts `"`, `<` and `>` in the query of a `PathAndQuery`. Up to 1.5.0 the table of bytes that are allowed
-//!   in queries does not contain these three (and that of paths not `<` and `>`), although it contains `{`, `}` and
-//!   `|`, which are not allowed in URIs either. Nothing else would have to change: `httparse` accepts every byte from
-//!   `!` to `~`.
+//! - `http` accepts these bytes in a `PathAndQuery`, as it accepts `{`, `}` and `|`, which are not allowed in URIs
+//!   either. Nothing else would have to change: `httparse` accepts every byte from `!` to `~`. A test here fails when
+//!   `http` accepts more or fewer bytes.
 //! - hyper lets a server see a request target before it becomes an `http::Uri`, or percent-encodes the bytes that
-//!   `http` refuses. Up to 1.12.0 it answers such a request with 400 itself and has no option for this.
-//!
-//! `accept::tests` has a request with which this can be tested.
+//!   `http` refuses. Up to 1.12.0 it has no option for this.
 
 use std::io;
 use std::pin::Pin;
@@ -19,11 +16,14 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+/// The visible ASCII characters that `http` refuses: `"` in queries, the grave accent in paths, `<` and `>` in both.
+const REFUSED: &[u8; 4] = b"\"<>`";
+
 /// The maximum number of bytes that are inspected of a line of a head: the names and values of the relevant headers are
 /// shorter.
 const MAX_INSPECTED: usize = 64;
 
-/// A connection that percent-encodes `"`, `<` and `>` in the request lines of HTTP/1 while they are read.
+/// A connection that percent-encodes the [`REFUSED`] bytes in the request lines of HTTP/1 while they are read.
 pub(super) struct RequestLineEncoder<Io> {
     io: Io,
     position: ParserPosition,
@@ -171,16 +171,16 @@ fn line(bytes: &[u8]) -> (&[u8], bool) {
     }
 }
 
-/// Returns `line` with `"`, `<` and `>` percent-encoded; `None` if it has none.
+/// Returns `line` with the [`REFUSED`] bytes percent-encoded; `None` if it has none.
 fn percent_encode(line: &[u8]) -> Option<Vec<u8>> {
-    memchr::memchr3(b'"', b'<', b'>', line)?;
+    let [quote, less, greater, accent] = *REFUSED;
+    memchr::memchr3(quote, less, greater, line).or_else(|| memchr::memchr(accent, line))?;
     let mut text = Vec::with_capacity(line.len() * 2);
     for byte in line {
-        match byte {
-            b'"' => text.extend(b"%22"),
-            b'<' => text.extend(b"%3C"),
-            b'>' => text.extend(b"%3E"),
-            other => text.push(*other),
+        if REFUSED.contains(byte) {
+            text.extend(format!("%{byte:02X}").into_bytes());
+        } else {
+            text.push(*byte);
         }
     }
     Some(text)
@@ -239,9 +239,22 @@ impl<Io: AsyncWrite + Unpin> AsyncWrite for RequestLineEncoder<Io> {
 
 #[cfg(test)]
 mod tests {
+    use poem::http::Uri;
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
+
+    #[test]
+    fn what_http_refuses_is_encoded_and_nothing_else() {
+        let refused = |target: String| target.parse::<Uri>().is_err();
+        let refused: Vec<u8> = (b'!'..=b'~')
+            .filter(|byte| {
+                let character = char::from(*byte);
+                refused(format!("/a{character}b")) || refused(format!("/a?b{character}c"))
+            })
+            .collect();
+        assert_eq!(refused, REFUSED);
+    }
 
     /// Returns the output for `bytes` that arrive in pieces of `piece` bytes and are read into buffers of `buffer`
     /// bytes.

@@ -51,11 +51,17 @@ fn refusing_endpoint() -> impl Endpoint {
 async fn targets_may_have_bytes_that_uris_may_not() {
     let routes = poem::endpoint::make_sync(|request| request.uri().to_string());
     let (address, ..) = start(routes, LONG_LIMITS).await;
-    let mut client = TcpStream::connect(address).await.unwrap();
-    let request = b"GET /a?select=b->>c&d=in.(\"e\") HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-    client.write_all(request).await.unwrap();
-    let answer = read_all(&mut client).await;
-    assert!(answer.ends_with("/a?select=b-%3E%3Ec&d=in.(%22e%22)"), "{answer}");
+    for (target, expected) in [
+        ("/a?select=b->>c&d=in.(\"e\")", "/a?select=b-%3E%3Ec&d=in.(%22e%22)"),
+        ("/a?b=cs.{c,d}&e=`f|g^h\\i[1]é", "/a?b=cs.{c,d}&e=%60f|g^h\\i[1]é"),
+        ("/<a>/`b`/\"c\"/{d|e}^\\[1]é", "/%3Ca%3E/%60b%60/%22c%22/{d|e}^\\[1]é"),
+    ] {
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        client.write_all(request.as_bytes()).await.unwrap();
+        let answer = read_all(&mut client).await;
+        assert!(answer.ends_with(&format!("\r\n\r\n{expected}")), "{answer}");
+    }
 }
 
 #[tokio::test]
