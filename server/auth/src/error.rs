@@ -12,12 +12,12 @@ use std::borrow::Cow;
 use http::StatusCode;
 use postgres::ServerError;
 
-pub use table::Code;
+pub(crate) use table::Code;
 pub(crate) use weak_password::WeakPassword;
 
 /// An error of this service. Clients compare the messages, so they must not change.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     /// A refusal that has one of upstream's error codes.
     #[error("{message}")]
     Refused {
@@ -74,7 +74,7 @@ impl Error {
     }
 
     /// Returns the error code for clients; `None` for OAuth-style errors, which have their own.
-    pub fn code(&self) -> Option<Code> {
+    pub(crate) fn code(&self) -> Option<Code> {
         match self {
             Self::Refused { code, .. } => Some(*code),
             Self::WeakPassword(_) => Some(Code::WeakPassword),
@@ -84,7 +84,7 @@ impl Error {
     }
 
     /// Returns the HTTP status of the answer.
-    pub fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Refused { status, .. } => *status,
             Self::WeakPassword(_) => StatusCode::UNPROCESSABLE_ENTITY,

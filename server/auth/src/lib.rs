@@ -48,9 +48,10 @@ use postgres::Database;
 use tokens::Keys;
 
 pub use crate::settings::*;
-pub use error::{Code, Error, InvalidSettings};
+pub use error::InvalidSettings;
 pub use third_party::ThirdParties;
 
+pub(crate) use error::{Code, Error};
 pub(crate) use state::Auth;
 
 /// The service: an endpoint, and what operators can watch of it.

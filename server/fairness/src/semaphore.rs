@@ -118,7 +118,7 @@ impl FairSemaphore {
     }
 
     /// Returns `number` permits if there are as many for `holder` now.
-    pub fn try_acquire_many(&self, holder: Option<Network>, number: usize) -> Option<Permit> {
+    pub(crate) fn try_acquire_many(&self, holder: Option<Network>, number: usize) -> Option<Permit> {
         self.0.state.lock().take(holder, number).then(|| self.permit(holder, number))
     }
 

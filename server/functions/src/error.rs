@@ -20,7 +20,7 @@ const X_RELAY_ERROR: HeaderName = HeaderName::from_static("x-relay-error");
 
 /// A refusal.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
-pub enum Error {
+pub(crate) enum Error {
     /// The project has no such function, or it is disabled, or the path has no function's name.
     #[error("Requested function was not found")]
     NotFound,
@@ -70,7 +70,7 @@ pub enum Error {
 
 impl Error {
     /// Returns the code: the hosted platform's, if it has one for this failure.
-    pub const fn code(&self) -> &'static str {
+    pub(crate) const fn code(&self) -> &'static str {
         match self {
             Self::NotFound => "NOT_FOUND",
             Self::Method => "METHOD_NOT_ALLOWED",
@@ -89,7 +89,7 @@ impl Error {
     }
 
     /// Returns the HTTP status.
-    pub fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
@@ -106,7 +106,7 @@ impl Error {
     }
 
     /// Returns the answer: status, headers and body.
-    pub fn into_response(self) -> Response {
+    pub(crate) fn into_response(self) -> Response {
         let status = self.status();
         let message = self.to_string();
         let mut body = json!({ "code": self.code(), "message": message });

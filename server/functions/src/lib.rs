@@ -37,12 +37,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use deno::NoDeno;
-pub use error::Error;
 pub use names::names;
 pub use schedule::TakeCall;
 pub use session::{Overrides, Session};
-pub use settings::{DeployedFunction, ENTRY_POINTS, Function, KNOWN_KEYS, Limits, Secrets, Settings};
+pub use settings::{DeployedFunction, Function, KNOWN_KEYS, Limits, Secrets, Settings};
 
+use error::Error;
 use metrics::Metrics;
 use relay::{IncomingCall, Origin};
 use watch::{Concerned, FileWatcher};

@@ -19,7 +19,7 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
 };
 
 /// The possible names of a function's main file; the first one that exists is used.
-pub const ENTRY_POINTS: [&str; 4] = ["index.ts", "index.tsx", "index.js", "index.mjs"];
+const ENTRY_POINTS: [&str; 4] = ["index.ts", "index.tsx", "index.js", "index.mjs"];
 
 /// Reports whether the variable `name` is the platform's; secrets cannot have such names, as with the CLI.
 fn is_of_platform(name: &str) -> bool {
@@ -136,7 +136,7 @@ fn at_least_one(number: usize) -> Result<usize, &'static str> {
 
 impl Limits {
     /// Bytes that Deno itself uses in addition to the heap: code, buffers, stacks.
-    pub const NATIVE: u64 = 128 * 1024 * 1024;
+    pub(crate) const NATIVE: u64 = 128 * 1024 * 1024;
 }
 
 /// Environment variables by name. Must not be logged.

@@ -76,7 +76,7 @@ impl Bearer {
     }
 
     /// Returns a bearer of `token`; `None` if a header cannot hold that text.
-    pub fn from_token(token: &str) -> Option<Self> {
+    pub(crate) fn from_token(token: &str) -> Option<Self> {
         Self::new(&HeaderValue::from_str(token).ok()?, 0)
     }
 

@@ -71,12 +71,6 @@ impl<E: Endpoint> Face<E> {
         self
     }
 
-    /// Allows bodies of up to `bytes`, in place of the limit in the gateway's settings.
-    pub fn body_limit(mut self, bytes: u64) -> Self {
-        self.body_limit = bytes;
-        self
-    }
-
     /// Allows bodies of any size: the service has limits of its own, and writes what arrives somewhere else.
     pub fn streaming_bodies(mut self) -> Self {
         self.body_limit = u64::MAX;

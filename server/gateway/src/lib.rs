@@ -49,11 +49,10 @@ pub use local::RemoteRequest;
 pub use names::Names;
 pub use nodes::{Nodes, number_of};
 pub use origin::{is_host, origin};
-pub use public_address::{PublicAddress, received_host, requested_host};
+pub use public_address::{PublicAddress, requested_host};
 pub use request_id::RequestId;
 pub use settings::Settings;
 pub use slow::slow_statements;
-pub use tokens::ApiKeyKind;
 
 use connections::Connections;
 use credentials::Credentials;

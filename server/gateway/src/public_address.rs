@@ -76,7 +76,7 @@ fn forwarded_host(request: &Request) -> Option<&str> {
 
 /// Returns the host, with its port, in the request as it was received: that of the target (HTTP/2 has it there; RFC
 /// 9112, section 3.2.2), else the header `Host`.
-pub fn received_host(request: &Request) -> Option<&str> {
+pub(crate) fn received_host(request: &Request) -> Option<&str> {
     let target = request.original_uri().authority().or_else(|| request.uri().authority());
     target.map(Authority::as_str).or_else(|| request.headers().get(HOST)?.to_str().ok())
 }

@@ -10,7 +10,8 @@ use http::uri::Authority;
 use poem::{PathPattern, Request, Response};
 use telemetry::{Parent, Span, Tracer};
 
-use crate::{Names, RequestId, received_host};
+use crate::public_address::received_host;
+use crate::{Names, RequestId};
 
 /// The methods that the conventions list; any other is [`OTHER`].
 const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];

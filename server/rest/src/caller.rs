@@ -9,16 +9,16 @@ use crate::settings::Settings;
 
 /// The caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub(crate) struct Identity {
     /// The role of its transaction.
-    pub role: String,
+    pub(crate) role: String,
     /// `request.jwt.claims`: the token's payload with the role as `role`, or only the role of an anonymous caller.
-    pub claims: String,
+    pub(crate) claims: String,
     /// Whether it is more than the anonymous role.
-    pub is_authenticated: bool,
+    pub(crate) is_authenticated: bool,
     /// The author of its writes: the same number on all nodes and in all sessions of a user (claim `sub`), or for all
     /// callers of a role if tokens name no user. Two authors may have the same number.
-    pub author: u64,
+    pub(crate) author: u64,
 }
 
 impl Identity {
@@ -26,7 +26,7 @@ impl Identity {
     ///
     /// Errors: `PGRST300` for a token where there is no key to verify it with, `PGRST301` and `PGRST303` for a token that
     /// is refused, `PGRST302` when there is neither a token that names a role nor an anonymous role.
-    pub fn new(
+    pub(crate) fn new(
         bearer: Option<&str>,
         verifier: Option<&Verifier>,
         settings: &Settings,

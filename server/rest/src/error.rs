@@ -289,7 +289,7 @@ impl Error {
 
     /// Reports whether Postgres refused a value: data exceptions, and values beyond its limits (SQLSTATE classes 22 and
     /// 54).
-    pub fn is_about_values(&self) -> bool {
+    pub(crate) fn is_about_values(&self) -> bool {
         matches!(self, Self::Postgres { error, .. } if error.code.starts_with("22") || error.code.starts_with("54"))
     }
 
@@ -317,12 +317,12 @@ impl Error {
 
     /// Reports whether Postgres did not know which function a statement calls, as opposed to one that a function
     /// calls: only the former has a place in the statement's own text.
-    pub fn is_ambiguous_call(&self) -> bool {
+    pub(crate) fn is_ambiguous_call(&self) -> bool {
         matches!(self, Self::Postgres { error, .. } if error.code == "42725" && error.position.is_some())
     }
 
     /// Turns a failure of the database into an error, as seen by a caller that is authenticated or anonymous.
-    pub fn from_database(error: postgres::Error, is_authenticated: bool) -> Self {
+    pub(crate) fn from_database(error: postgres::Error, is_authenticated: bool) -> Self {
         match error {
             postgres::Error::Postgres(error) => {
                 server_error::guard(&error).unwrap_or(Self::Postgres { error, is_authenticated })

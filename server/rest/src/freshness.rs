@@ -25,7 +25,7 @@ const SLOTS: u16 = 4096;
 
 /// The positions up to which authors ([`crate::caller::Identity::author`]) have written. The size does not depend on
 /// their number.
-pub struct WritePositions {
+pub(crate) struct WritePositions {
     positions: Box<[AtomicU64]>,
     nodes: OnceLock<Nodes>,
 }

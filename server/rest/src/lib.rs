@@ -2,7 +2,7 @@
 //!
 //! A request goes one way, through one module each:
 //! [`request`] (parsed, nothing looked up) → [`plan`] (resolved against the [`schema_cache`], nothing executed) →
-//! [`statement`] (one SQL text and its bound parameters) → [`transaction`] (settings and statement in one round
+//! [`statement`] (one SQL text and its bound parameters) → `transaction` (settings and statement in one round
 //! trip) → [`response`]. Every step is a function from one type to the next; only the transaction does I/O. The
 //! [`plan_cache`] spares the first three steps for a request that differs from an earlier one only in its values.
 //!
@@ -10,7 +10,7 @@
 //! reads go only to standbys that have replayed it.
 //!
 //! This crate does not build the JSON of rows: Postgres does, or for long lists `postgres` while it reads them, and the
-//! bytes go to the client untouched. The description of a schema ([`openapi`]) is made here, from the cache.
+//! bytes go to the client untouched. The description of a schema (`openapi`) is made here, from the cache.
 
 mod admin;
 mod array;
@@ -19,12 +19,12 @@ mod bytea;
 mod caller;
 mod compression;
 mod configuration;
-pub mod error;
+mod error;
 pub mod freshness;
 mod legacy;
 mod metrics;
 mod names;
-pub mod openapi;
+mod openapi;
 pub mod plan;
 pub mod plan_cache;
 pub mod request;
@@ -35,10 +35,9 @@ mod settings;
 mod standalone;
 pub mod statement;
 mod timing;
-pub mod transaction;
+mod transaction;
 
 pub use admin::{Admin, Probe};
-pub use caller::Identity;
 pub use error::Error;
 pub use names::names;
 pub use service::{Rest, service, service_from};

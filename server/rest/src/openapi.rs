@@ -19,7 +19,7 @@ use crate::schema_cache::{Function, Schema, Table};
 use crate::settings::{OpenApiMode, ProxyUri, Settings};
 
 /// The document's media type.
-pub const MEDIA_TYPE: &str = "application/openapi+json";
+pub(crate) const MEDIA_TYPE: &str = "application/openapi+json";
 
 /// The interface's own documentation.
 const DOCUMENTATION: &str = "https://postgrest.org/en/stable/references/api.html";
@@ -51,7 +51,7 @@ struct Contents<'a> {
 /// empty where they do not matter.
 ///
 /// Errors: `PGRST001` for privileges that are not of the form expected.
-pub fn document(schema: &Schema, privileges: &[u8], settings: &Settings) -> Result<String, Error> {
+pub(crate) fn document(schema: &Schema, privileges: &[u8], settings: &Settings) -> Result<String, Error> {
     let privileges: Option<Privileges> = match settings.openapi_mode {
         OpenApiMode::FollowPrivileges => {
             let parsed = serde_json::from_slice(privileges);

@@ -61,7 +61,7 @@ pub struct ReadPlan {
 }
 
 /// The column of a function's values that have no columns of their own.
-pub const SCALAR: &str = "pgrst_scalar";
+pub(crate) const SCALAR: &str = "pgrst_scalar";
 
 impl Plan {
     /// Resolves `request`.
@@ -95,7 +95,7 @@ impl Plan {
 
     /// Returns the values that the statement of this plan would have of `payload`, whose keys are those of the payload
     /// that it was made for. `None` where its statement would be another one.
-    pub fn values_of(&self, payload: &request::Payload) -> Option<Vec<Option<Bytes>>> {
+    pub(crate) fn values_of(&self, payload: &request::Payload) -> Option<Vec<Option<Bytes>>> {
         match self {
             Self::Mutate(plan) => plan.values_of(payload),
             Self::Call(plan) => plan.values_of(payload),
@@ -124,7 +124,7 @@ impl Plan {
     }
 
     /// Reports whether the server takes the payload's values apart, and Postgres does not read it as a whole.
-    pub const fn reads_payload(&self) -> bool {
+    pub(crate) const fn reads_payload(&self) -> bool {
         match self {
             Self::Mutate(plan) => plan.reads_payload(),
             _ => false,
@@ -132,7 +132,7 @@ impl Plan {
     }
 
     /// Moves `task` from the server to Postgres, if the server does it in this plan.
-    pub fn leave_to_postgres(&mut self, task: ServerTask) {
+    pub(crate) fn leave_to_postgres(&mut self, task: ServerTask) {
         match (task, self) {
             (ServerTask::WriteRows, Self::Read(plan)) => plan.body.writer = BodyWriter::Postgres,
             (ServerTask::WriteRows, Self::Call(plan)) => plan.body.writer = BodyWriter::Postgres,

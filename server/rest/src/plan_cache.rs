@@ -21,7 +21,7 @@ use parking_lot::RwLock;
 
 pub(crate) use shape::Parameter;
 pub use shape::RequestShape;
-pub use template::{Template, Values};
+pub use template::Template;
 
 use crate::configuration::Configuration;
 use crate::schema_cache::SchemaCache;

@@ -21,12 +21,12 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use percent_encoding::percent_decode_str;
 
-pub use explain::{Explain, ExplainFormat, ExplainOption};
+pub use explain::Explain;
 pub use media::MediaType;
 pub use payload::Payload;
 pub(crate) use payload::{Key, first_byte};
 pub(crate) use preferences::PREFER;
-pub use preferences::{Count, Handling, Missing, Preferences, Representation, Resolution, TransactionEnd};
+pub use preferences::{Count, Missing, Preferences, Representation, Resolution, TransactionEnd};
 pub use query::Query;
 pub(crate) use query::{ENCODED, decode};
 pub use range::Range;

@@ -26,7 +26,12 @@ const HEADERS: usize = 12;
 ///
 /// Errors: `PGRST103` for a range beyond the last row, `PGRST116` for a read that did not give exactly one row,
 /// `PGRST111` and `PGRST112` for headers and a status that functions set badly.
-pub fn success(request: &Request, query: &str, plan: &Plan, outcome: Outcome) -> Result<Response, Error> {
+pub(crate) fn success(
+    request: &Request,
+    query: &str,
+    plan: &Plan,
+    outcome: Outcome,
+) -> Result<Response, Error> {
     if let Some(body) = plan.body().filter(|body| body.explain().is_some()) {
         return Ok(with_body(empty(StatusCode::OK), request, &body.media, outcome.body));
     }

@@ -170,7 +170,7 @@ pub struct Function {
 
 impl Function {
     /// Reports whether it gives exactly one value without columns.
-    pub const fn gives_one_value(&self) -> bool {
+    pub(crate) const fn gives_one_value(&self) -> bool {
         !self.returns.is_set && !self.returns.is_composite
     }
 
@@ -217,7 +217,7 @@ pub struct Parameter {
 
 impl Parameter {
     /// Returns the type that values are read as: its own, unless that would cut them off.
-    pub fn value_type(&self) -> &str {
+    pub(crate) fn value_type(&self) -> &str {
         self.wide_type.as_ref().unwrap_or(&self.type_name)
     }
 }
@@ -241,12 +241,12 @@ pub struct Returns {
 
 impl Returns {
     /// Reports whether the columns of its rows are known only from a call: `record` without `OUT` parameters.
-    pub fn is_untyped(&self) -> bool {
+    pub(crate) fn is_untyped(&self) -> bool {
         !self.is_composite && self.schema == "pg_catalog" && self.name == "record"
     }
 
     /// Reports whether it gives nothing at all.
-    pub fn is_void(&self) -> bool {
+    pub(crate) fn is_void(&self) -> bool {
         !self.is_set && !self.is_composite && self.schema == "pg_catalog" && self.name == "void"
     }
 }
@@ -307,17 +307,17 @@ impl SchemaCache {
     }
 
     /// Returns the aggregates that make rows a media type.
-    pub fn media_handlers(&self) -> &[MediaHandler] {
+    pub(crate) fn media_handlers(&self) -> &[MediaHandler] {
         &self.media_handlers
     }
 
     /// Returns PostGIS' function that makes a GeoJSON feature of a row, where there is one.
-    pub fn geojson(&self) -> Option<&QualifiedName> {
+    pub(crate) fn geojson(&self) -> Option<&QualifiedName> {
         self.geojson.as_ref()
     }
 
     /// Returns the settings that `role` brings along (`ALTER ROLE … SET`).
-    pub fn role_settings(&self, role: &str) -> &[(String, String)] {
+    pub(crate) fn role_settings(&self, role: &str) -> &[(String, String)] {
         self.role_settings.get(role).map_or(&[], Vec::as_slice)
     }
 

@@ -9,7 +9,7 @@ use http::HeaderMap;
 use postgres::Lsn;
 use postgres::{Database, Isolation, Transaction, push_identifier};
 
-pub use outcome::Outcome;
+pub(crate) use outcome::Outcome;
 use outcome::plan_rows;
 use results::{Batch, Results};
 
@@ -26,26 +26,26 @@ use crate::statement::{MainResult, Statements};
 const ISOLATION: &str = "default_transaction_isolation";
 
 /// Everything that a request's transaction needs.
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     /// The request.
-    pub request: &'a Request,
+    pub(crate) request: &'a Request,
     /// The headers that it came with.
-    pub headers: &'a HeaderMap,
+    pub(crate) headers: &'a HeaderMap,
     /// What it was planned against.
-    pub cache: &'a SchemaCache,
+    pub(crate) cache: &'a SchemaCache,
     /// Whether the catalog has not changed since, as far as is known.
-    pub is_cache_fresh: bool,
+    pub(crate) is_cache_fresh: bool,
     /// The service's settings.
-    pub settings: &'a Settings,
+    pub(crate) settings: &'a Settings,
     /// Who calls.
-    pub identity: &'a Identity,
+    pub(crate) identity: &'a Identity,
     /// The positions up to which authors have written.
-    pub write_positions: &'a WritePositions,
+    pub(crate) write_positions: &'a WritePositions,
 }
 
 /// How running the statements of a plan ended, if not with an error.
 #[derive(Debug)]
-pub enum Attempt {
+pub(crate) enum Attempt {
     /// The request is carried out.
     Done(Outcome),
     /// The server could not do this part of the plan. Nothing has been changed, and the plan is to be run a second time
@@ -58,7 +58,7 @@ impl Context<'_> {
     ///
     /// Errors: what Postgres refused, under its SQLSTATE; `PGRST116`, `PGRST124` and `PGRST115` when the number of
     /// rows is not what it must be, in which case nothing is changed; `PGRST000` to `PGRST003`.
-    pub async fn run(
+    pub(crate) async fn run(
         &self,
         plan: &Plan,
         statements: &Statements<'_>,

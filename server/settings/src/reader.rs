@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
 
     /// Returns what [`Self::get`] returns, for a path whose parts may contain dots, as names of buckets and functions
     /// may.
-    pub fn get_at<T: Value>(&mut self, path: &[&str], names: &[&str]) -> Result<Option<T>, Invalid> {
+    fn get_at<T: Value>(&mut self, path: &[&str], names: &[&str]) -> Result<Option<T>, Invalid> {
         let mut value = None;
         self.find(path, names, |found| {
             value = Some(crate::read(found)?);

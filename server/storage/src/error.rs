@@ -263,7 +263,7 @@ impl Error {
     }
 
     /// Returns the answer. 416 names the object's size (RFC 9110, section 14.4), so that a client can ask again.
-    pub fn into_response(self) -> Response {
+    pub(crate) fn into_response(self) -> Response {
         let http = self.wire_form().http;
         self.response(http)
     }

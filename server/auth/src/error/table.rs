@@ -11,18 +11,18 @@ macro_rules! codes {
     ($($status:literal: $($variant:ident $name:literal),+;)+) => {
         /// What programs tell refusals apart by.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Code {
+        pub(crate) enum Code {
             $($(#[doc = concat!("`", $name, "`, usually with status ", $status)] $variant,)+)+
         }
 
         impl Code {
             /// Returns the name that clients get.
-            pub const fn name(self) -> &'static str {
+            pub(crate) const fn name(self) -> &'static str {
                 match self { $($(Code::$variant => $name,)+)+ }
             }
 
             /// Returns the status that this code usually comes with.
-            pub fn status(self) -> StatusCode {
+            pub(crate) fn status(self) -> StatusCode {
                 let status: u16 = match self { $($(Code::$variant => $status,)+)+ };
                 StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
             }
@@ -156,12 +156,12 @@ codes! {
 
 impl Code {
     /// Returns the refusal with this code, its usual status and `message`.
-    pub fn because(self, message: impl Into<Cow<'static, str>>) -> Error {
+    pub(crate) fn because(self, message: impl Into<Cow<'static, str>>) -> Error {
         self.at(self.status(), message)
     }
 
     /// Returns the refusal with this code, `status` and `message`, where upstream answers another status than usual.
-    pub fn at(self, status: StatusCode, message: impl Into<Cow<'static, str>>) -> Error {
+    pub(crate) fn at(self, status: StatusCode, message: impl Into<Cow<'static, str>>) -> Error {
         Error::Refused { status, code: self, message: message.into() }
     }
 }

@@ -4,7 +4,7 @@ use poem_openapi::Object;
 
 /// Why a password should be changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Object)]
-pub struct WeakPassword {
+pub(crate) struct WeakPassword {
     /// A description for people.
     message: String,
     /// `length`, `characters`, `pwned`.

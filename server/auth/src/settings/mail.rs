@@ -63,7 +63,7 @@ impl MailKind {
     }
 
     /// Returns whether the mail reports a change and carries no code.
-    pub const fn is_notification(self) -> bool {
+    pub(crate) const fn is_notification(self) -> bool {
         !matches!(
             self,
             Self::Confirmation

@@ -102,7 +102,7 @@ impl CallPlan {
     }
 
     /// Reports whether the body is the function's one value and nothing else.
-    pub fn shows_value_alone(&self) -> bool {
+    pub(crate) fn shows_value_alone(&self) -> bool {
         self.body.shape == BodyShape::Scalar && shows_all(&self.tree)
     }
 }

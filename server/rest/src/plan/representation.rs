@@ -28,7 +28,7 @@ impl Body {
     }
 
     /// Returns how Postgres' plan of the statement is returned in place of its result, if the client requests that.
-    pub const fn explain(&self) -> Option<&Explain> {
+    pub(crate) const fn explain(&self) -> Option<&Explain> {
         match &self.media {
             MediaType::Explain(explain) => Some(explain),
             _ => None,
@@ -36,7 +36,7 @@ impl Body {
     }
 
     /// Reports whether there must be exactly one row.
-    pub fn must_be_single(&self) -> bool {
+    pub(crate) fn must_be_single(&self) -> bool {
         self.shape == BodyShape::Object && self.explain().is_none()
     }
 

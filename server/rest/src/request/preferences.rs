@@ -97,7 +97,7 @@ pub struct Preferences {
 
 impl Preferences {
     /// Reads all `Prefer` headers. `may_choose_end` says whether `tx=` counts.
-    pub fn from_headers(headers: &HeaderMap, may_choose_end: bool) -> Self {
+    pub(crate) fn from_headers(headers: &HeaderMap, may_choose_end: bool) -> Self {
         let mut found = Self::default();
         for value in headers.get_all(PREFER) {
             for preference in super::text(value).split(',').map(str::trim) {
@@ -135,7 +135,7 @@ impl Preferences {
     }
 
     /// Returns the most rows that may be changed: `max-affected` counts only with `handling=strict`.
-    pub fn row_limit(&self) -> Option<i64> {
+    pub(crate) fn row_limit(&self) -> Option<i64> {
         self.max_affected.filter(|_| self.handling == Some(Handling::Strict))
     }
 

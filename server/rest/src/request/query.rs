@@ -102,7 +102,7 @@ impl Query {
     }
 
     /// Returns the range of the request's own relation.
-    pub fn top_level_range(&self) -> Range {
+    pub(crate) fn top_level_range(&self) -> Range {
         self.ranges.iter().find(|range| range.path.is_empty()).map_or(Range::ALL, |range| range.item)
     }
 }

@@ -34,7 +34,7 @@ impl Range {
 
     /// Returns the same rows, but at most `rows` of them (`db-max-rows`).
     #[must_use]
-    pub fn at_most(self, rows: Option<i64>) -> Self {
+    pub(crate) fn at_most(self, rows: Option<i64>) -> Self {
         Self { limit: [self.limit, rows].into_iter().flatten().min(), ..self }
     }
 }

@@ -76,7 +76,7 @@ pub struct Junction {
 
 impl Relationship {
     /// Reports whether it leads to one row at most.
-    pub fn is_to_one(&self) -> bool {
+    pub(crate) fn is_to_one(&self) -> bool {
         match self.cardinality {
             Cardinality::ManyToOne { .. } | Cardinality::OneToOne { .. } => true,
             Cardinality::Computed { is_to_one, .. } => is_to_one,
@@ -86,7 +86,7 @@ impl Relationship {
 
     /// Reports whether it should lead to one row without a constraint that ensures this: it leads to a view, or is
     /// computed by a function.
-    pub fn is_unchecked(&self) -> bool {
+    pub(crate) fn is_unchecked(&self) -> bool {
         self.leads_to_view || self.function().is_some()
     }
 
@@ -99,7 +99,7 @@ impl Relationship {
     }
 
     /// Reports whether it leads back to its own relation.
-    pub fn is_self(&self) -> bool {
+    pub(crate) fn is_self(&self) -> bool {
         self.table == self.foreign_table
     }
 
@@ -124,7 +124,7 @@ impl Relationship {
     }
 
     /// Returns the own columns that a join needs.
-    pub fn own_columns(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn own_columns(&self) -> impl Iterator<Item = &str> {
         let pairs = match &self.cardinality {
             Cardinality::ManyToMany(junction) => &junction.source_columns,
             _ => self.columns(),

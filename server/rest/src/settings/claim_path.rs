@@ -50,7 +50,7 @@ impl ClaimPath {
     }
 
     /// Reports whether it is in a form that PostgREST is to give up.
-    pub const fn is_deprecated(&self) -> bool {
+    pub(crate) const fn is_deprecated(&self) -> bool {
         matches!(self.form, Form::Former(_))
     }
 }

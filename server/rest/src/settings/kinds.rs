@@ -18,12 +18,12 @@ use ::settings::Value;
 
 impl TxEnd {
     /// Reports whether the client may choose.
-    pub const fn may_override(self) -> bool {
+    pub(crate) const fn may_override(self) -> bool {
         matches!(self, Self::CommitAllowOverride | Self::RollbackAllowOverride)
     }
 
     /// Reports whether a transaction is rolled back when the client did not choose.
-    pub const fn is_rollback(self) -> bool {
+    pub(crate) const fn is_rollback(self) -> bool {
         matches!(self, Self::Rollback | Self::RollbackAllowOverride)
     }
 }

@@ -16,23 +16,23 @@ const BYTEA: u32 = 17;
 
 /// The outcome of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// How many rows there are in all, where counted or estimated.
-    pub total: Option<i64>,
+    pub(crate) total: Option<i64>,
     /// How many rows are returned or were changed.
-    pub rows: i64,
+    pub(crate) rows: i64,
     /// The body, as Postgres wrote it or would have written it.
-    pub body: Bytes,
+    pub(crate) body: Bytes,
     /// `response.headers`.
-    pub headers: Option<String>,
+    pub(crate) headers: Option<String>,
     /// `response.status`.
-    pub status: Option<String>,
+    pub(crate) status: Option<String>,
     /// How many rows an upsert inserted.
-    pub inserted: Option<i64>,
+    pub(crate) inserted: Option<i64>,
     /// The texts of the new row's primary key.
-    pub location: Vec<Option<String>>,
+    pub(crate) location: Vec<Option<String>>,
     /// The position in the write-ahead log after a write, where reads may go to replicas.
-    pub written_to: Option<Lsn>,
+    pub(crate) written_to: Option<Lsn>,
 }
 
 impl Outcome {
