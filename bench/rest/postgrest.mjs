@@ -30,7 +30,7 @@ export class PostgREST extends Service {
    * @param {Record<string, string>} settings as for PostgREST
    */
   static async startStandIn(binary, settings) {
-    return new PostgREST([binary, 'serve', '--only', 'rest'], settings, await freePort()).start()
+    return new PostgREST([binary, 'postgrest'], settings, await freePort()).start()
   }
 
   /**

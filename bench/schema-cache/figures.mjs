@@ -52,7 +52,7 @@ export async function schemaCache(binary) {
   }
 }
 
-/** `basalt serve --only rest` on a plain database. */
+/** `basalt postgrest` on a plain database. */
 class Rest {
   /**
    * Starts it on free ports and waits until it has loaded a catalog.
@@ -60,7 +60,7 @@ class Rest {
    * @param {string} uri
    */
   static async start(binary, uri) {
-    const child = spawn(binary, ['serve', '--only', 'rest'], {
+    const child = spawn(binary, ['postgrest'], {
       env: {
         BASALT_LOG: 'warn',
         BASALT_LOG_FORMAT: 'text',

@@ -46,10 +46,10 @@ const settings = (uri) => ({
   PGRST_JWT_SECRET: secret,
 })
 
-/** `basalt serve --only rest` as a replacement for the `postgrest` binary. */
-class DropIn {
+/** `basalt postgrest`, which replaces the `postgrest` binary. */
+class StandIn {
   static async start(binary, uri) {
-    const child = spawn(binary, ['serve', '--only', 'rest'], {
+    const child = spawn(binary, ['postgrest'], {
       env: {
         ...settings(uri),
         BASALT_LOG_FORMAT: 'text',
@@ -58,7 +58,7 @@ class DropIn {
       },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
-    const server = new DropIn(child)
+    const server = new StandIn(child)
     server.url = await new Promise((resolve, reject) => {
       let log = ''
       const timer = setTimeout(() => reject(new Error(`Basalt did not start:\n${log}`)), limit)
@@ -183,7 +183,7 @@ const running = new Running()
 try {
   const uri = await database(running, path.resolve(binary))
   const postgrest = running.add(await PostgREST.start(settings(uri)))
-  const basalt = running.add(await DropIn.start(path.resolve(binary), uri))
+  const basalt = running.add(await StandIn.start(path.resolve(binary), uri))
   if (!(await compare(basalt, postgrest, only))) process.exitCode = 1
 } catch (error) {
   process.stderr.write(`${error.stack}\n`)

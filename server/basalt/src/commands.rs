@@ -1,15 +1,18 @@
 //! The command line: one module per command.
 
+mod command_line;
 mod conformance;
 mod db;
 mod doctor;
 mod extensions;
 mod functions;
 mod gen_types;
+mod gotrue;
 mod init;
 mod keys;
 mod migrate;
 mod migration;
+mod postgrest;
 mod psql;
 mod serve;
 mod source;
@@ -17,18 +20,21 @@ mod status;
 mod stop;
 mod storage;
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use serve::drop_in::action::Action;
 use settings::Variables;
 
-use crate::console;
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::logging;
-use crate::settings::{AuthDropIn, DropIn, Invocation, Service, Settings};
+use crate::settings::{Invocation, Settings};
+
+pub(crate) use command_line::parse;
+
+/// Why a command that replaces another program does not take the flags of a project.
+const NO_PROJECT: &str =
+    "`basalt postgrest` and `basalt gotrue` serve no project: leave --project and --data-dir out";
 
 /// Basalt serves a Supabase project from one binary: Postgres, REST, auth, storage and the site.
 ///
@@ -72,14 +78,17 @@ enum Command {
     /// Starts the embedded Postgres (unless DATABASE_URL names another), applies migrations and seed, fills the
     /// buckets, and serves /rest/v1, /auth/v1, /storage/v1, /realtime/v1, /functions/v1 and the site at /. Metrics
     /// and health are on a second port that only programs on this machine can reach.
+    Serve(serve::Arguments),
+    /// Serve REST of any database, in place of PostgREST and with its arguments
     ///
-    /// With `--only rest` and PGRST_DB_URI, or a configuration file of PostgREST's, it replaces the `postgrest`
-    /// binary: REST at / of any database, without API keys and migrations, configured by the same file and PGRST_*
-    /// variables.
+    /// At /, without API keys and migrations, configured by PostgREST's file, PGRST_* variables and libpq's. Under the
+    /// name `postgrest`, the program is this command.
+    Postgrest(postgrest::Arguments),
+    /// Serve auth of a database of Supabase's, in place of Supabase Auth and with its arguments
     ///
-    /// With `--only auth` and GOTRUE_DB_DATABASE_URL (or DATABASE_URL and GOTRUE_DB_DRIVER), it replaces Supabase
-    /// Auth's binary: auth at /, without API keys, configured by the same GOTRUE_* variables, on schema auth only.
-    Serve(ServeArguments),
+    /// At /, without API keys, configured by Supabase Auth's GOTRUE_* variables and files, on schema auth only. Under
+    /// the names `auth` and `gotrue`, the program is this command.
+    Gotrue(gotrue::Arguments),
     /// Apply the project's migrations and seed, or show their states
     ///
     /// `serve` does this, too. Use it to migrate a database before new servers start, or with --status to see what
@@ -148,82 +157,33 @@ enum GenCommand {
     Types(gen_types::Arguments),
 }
 
-/// Arguments of `serve`.
-#[derive(Debug, Clone, Args)]
-struct ServeArguments {
-    /// Serve only these parts, separated by commas
-    #[arg(long, value_delimiter = ',', value_name = "PARTS")]
-    only: Option<Vec<Service>>,
-    /// Set up the database of DATABASE_URL without asking, if Basalt has not done so before
-    /// [env: BASALT_ADOPT_DATABASE=1]
-    #[arg(long, short)]
-    yes: bool,
-    /// The port to listen on; the next free one if it is taken, any free one for 0
-    /// [default: api.port of config.toml, which must be free, else 54321] [env: BASALT_PORT]
-    #[arg(long)]
-    port: Option<u16>,
-    /// Take the next free port if one of config.toml is taken [env: BASALT_ANY_PORT]
-    #[arg(long)]
-    any_port: bool,
-    /// Use the keys of the Supabase CLI's local stacks, which projects and tools know; only on a loopback address
-    /// [env: BASALT_CLI_KEYS]
-    #[arg(long)]
-    cli_keys: bool,
-    /// The address to listen on; 0.0.0.0 for all interfaces [default: 127.0.0.1] [env: BASALT_HOST]
-    #[arg(long, value_name = "ADDRESS")]
-    host: Option<IpAddr>,
-    /// Get the site's pages from Vite's dev server, for hot reload
-    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "http://127.0.0.1:5173")]
-    dev: Option<String>,
-    /// A file with variables for edge functions, instead of `functions/.env`
-    #[arg(long, value_name = "FILE")]
-    env_file: Option<PathBuf>,
-    /// PostgREST's configuration file, with `--only rest`; PGRST_* variables override it
-    #[arg(value_name = "FILENAME")]
-    file: Option<PathBuf>,
-    /// A file with variables that override the environment, with `--only auth`
-    #[arg(short, long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// A folder with such files (*.env, *.json), which override everything
-    #[arg(short = 'd', long, value_name = "DIR")]
-    config_dir: Option<PathBuf>,
-    /// Print the settings of the PostgREST replacement, including those in the database, and exit
-    #[arg(long, group = "action")]
-    dump_config: bool,
-    /// Print the schema cache of the PostgREST replacement as JSON and exit
-    #[arg(long, group = "action")]
-    dump_schema: bool,
-    /// Ask the admin server of the PostgREST replacement whether it is ready; exits with 1 unless it is
-    #[arg(long, group = "action")]
-    ready: bool,
-    /// Print a configuration file of the PostgREST replacement with every setting and its default and exit
-    #[arg(short, long, group = "action")]
-    example: bool,
-    /// Print the version and exit
-    #[arg(short = 'v', long, group = "action")]
-    version: bool,
-}
-
 impl Arguments {
     /// Runs the command in a process that has `variables`.
     pub(crate) fn run(self, variables: Variables) -> Result<(), Error> {
         let is_server = match &self.command {
-            Command::Serve(arguments) => arguments.action().is_none(),
+            Command::Serve(_) | Command::Gotrue(_) => true,
+            Command::Postgrest(arguments) => arguments.is_server(),
             Command::Functions(arguments) => arguments.is_server(),
             _ => false,
         };
         let default = if is_server { logging::default_server_format() } else { logging::Format::Text };
         let Common { project, data_dir, log_format } = self.common;
         let format = log_format.unwrap_or(default);
+        let is_stand_in = matches!(self.command, Command::Postgrest(_) | Command::Gotrue(_));
+        if is_stand_in && (project.is_some() || data_dir.is_some()) {
+            return Err(Error::Advice(NO_PROJECT.to_owned()));
+        }
         let serves = matches!(self.command, Command::Serve(_));
         let invocation =
             Invocation { variables, project, data_dir, serves, listens: is_server, ..Invocation::default() };
-        if !matches!(self.command, Command::Serve(_)) {
+        if !is_stand_in {
             logging::start(format, None, &invocation.variables);
         }
         match self.command {
-            // Starts the log itself, since its settings may change what is logged.
-            Command::Serve(arguments) => serve(format, arguments, invocation),
+            // These two start the log themselves, since their settings say what is logged.
+            Command::Postgrest(arguments) => postgrest::run(arguments, invocation.variables, format),
+            Command::Gotrue(arguments) => gotrue::run(arguments, &invocation.variables, format),
+            Command::Serve(arguments) => serve::run(arguments, invocation),
             Command::Init(arguments) => init::run(arguments, invocation.project),
             Command::Doctor => block_on(doctor::run(invocation)),
             Command::Conformance(arguments) => block_on(conformance::run(&invocation, arguments)),
@@ -251,39 +211,6 @@ impl Arguments {
     }
 }
 
-/// Serves the project, or replaces the binary of PostgREST or Supabase Auth if the environment or a file is meant for
-/// it.
-fn serve(format: logging::Format, arguments: ServeArguments, invocation: Invocation) -> Result<(), Error> {
-    if arguments.version {
-        console::print(concat!("basalt ", env!("CARGO_PKG_VERSION")));
-        return Ok(());
-    }
-    if arguments.example {
-        console::print(rest::StandaloneSettings::example().trim_end());
-        return Ok(());
-    }
-    let action = arguments.action();
-    let invocation = arguments.add_to(invocation);
-    let start_log = |level: Option<&str>| logging::start(format, level, &invocation.variables);
-    let start_log_of_failure = |_: &settings::Invalid| start_log(None);
-    if let Some(settings) = AuthDropIn::load(&invocation).inspect_err(start_log_of_failure)? {
-        start_log(settings.log_level.as_deref());
-        return block_on(serve::auth_drop_in::run(settings));
-    }
-    let drop_in = DropIn::read(&invocation).inspect_err(start_log_of_failure)?;
-    start_log(drop_in.as_ref().map(|drop_in| drop_in.settings.server.log_level.as_str()));
-    match (drop_in, action) {
-        (Some(settings), Some(action)) => block_on(serve::drop_in::action::run(settings, action)),
-        (Some(settings), None) => block_on(serve::drop_in::run(invocation, settings)),
-        (None, Some(_)) => Err(Error::Advice(
-            "--dump-config, --dump-schema and --ready need --only rest and PGRST_DB_URI, PGHOST or PostgREST's \
-             configuration file"
-                .to_owned(),
-        )),
-        (None, None) => block_on(serve::run(load(&invocation)?)),
-    }
-}
-
 /// Reads the settings and logs their warnings.
 fn load(invocation: &Invocation) -> Result<Settings, Error> {
     let settings = Settings::load(invocation)?;
@@ -297,38 +224,6 @@ async fn running(settings: &Settings) -> Result<Instance, Error> {
     Instance::find(&settings.data_dir).await.ok_or_else(none)
 }
 
-impl ServeArguments {
-    fn add_to(self, invocation: Invocation) -> Invocation {
-        let Self {
-            only, port, any_port, cli_keys, host, dev, env_file, file, config, config_dir, yes, ..
-        } = self;
-        let (auth_file, auth_folder) = (config, config_dir);
-        Invocation {
-            only,
-            port,
-            any_port,
-            cli_keys,
-            host,
-            dev,
-            env_file,
-            file,
-            auth_file,
-            auth_folder,
-            yes,
-            ..invocation
-        }
-    }
-
-    fn action(&self) -> Option<Action> {
-        let actions = [
-            (self.dump_config, Action::DumpConfig),
-            (self.dump_schema, Action::DumpSchema),
-            (self.ready, Action::Ready),
-        ];
-        actions.into_iter().find_map(|(is_chosen, action)| is_chosen.then_some(action))
-    }
-}
-
 fn block_on(command: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -338,27 +233,4 @@ fn block_on(command: impl Future<Output = Result<(), Error>>) -> Result<(), Erro
     // A thread that still blocks (in a DNS lookup, for example) must not keep the process alive.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     result
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory as _;
-
-    use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn serve_takes_parts_and_a_dev_server() {
-        let arguments =
-            Arguments::try_parse_from(["basalt", "serve", "--only", "rest,storage", "--dev", "--port", "0"])
-                .unwrap();
-        let Command::Serve(serve) = arguments.command else { panic!("{arguments:?}") };
-        assert_eq!(serve.only, Some(vec![Service::Rest, Service::Storage]));
-        assert_eq!(serve.dev.as_deref(), Some("http://127.0.0.1:5173"));
-        assert_eq!(serve.port, Some(0));
-    }
 }

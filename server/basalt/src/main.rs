@@ -10,12 +10,11 @@ mod error;
 mod instance;
 mod logging;
 mod ports;
+mod server;
 mod settings;
 mod uri;
 
 use std::process::ExitCode;
-
-use clap::Parser as _;
 
 /// A request makes a hundred small allocations. With the system's allocator, a fifth of its instructions are spent
 /// there.
@@ -26,7 +25,8 @@ fn main() -> ExitCode {
     disable_huge_pages();
     // The default of TLS clients that name no provider. Only a second call could fail.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    match commands::Arguments::parse().run(::settings::process_variables()) {
+    let arguments = commands::parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    match arguments.run(::settings::process_variables()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             console::print_error(&error);

@@ -4,11 +4,12 @@
 //! Names are upstream's: `config.toml` has the Supabase CLI's keys, variables have the names of the upstream services.
 //! Settings that only Basalt has are in the table `[basalt]` and in variables that begin with `BASALT_`.
 
-mod auth_drop_in;
-mod drop_in;
 mod earlier_names;
 mod fixed_ports;
+mod gotrue;
 mod known;
+mod listen_address;
+mod postgrest;
 mod project;
 #[cfg(test)]
 mod reference;
@@ -18,12 +19,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(crate) use auth_drop_in::AuthDropIn;
-pub(crate) use drop_in::{DropIn, ListenAddress};
 pub(crate) use fixed_ports::FixedPorts;
 use gateway::ExternalUrl;
+pub(crate) use gotrue::{GotrueFiles, GotrueSettings};
+pub(crate) use listen_address::ListenAddress;
 use migrations::vault::Secrets;
 use postgres::conninfo::Conninfo;
+pub(crate) use postgrest::PostgrestSettings;
 pub(crate) use project::Project;
 pub(crate) use services::{Service, Services};
 use settings::{Environment, Invalid, Reader, Value, Variables};
@@ -68,12 +70,6 @@ pub(crate) struct Invocation {
     pub(crate) env_file: Option<PathBuf>,
     /// `--yes`: the operator agrees to everything beforehand.
     pub(crate) yes: bool,
-    /// PostgREST's configuration file, for a server that replaces it.
-    pub(crate) file: Option<PathBuf>,
-    /// `--config`: a file with variables for a server that replaces Supabase Auth.
-    pub(crate) auth_file: Option<PathBuf>,
-    /// `--config-dir`: a folder of such files.
-    pub(crate) auth_folder: Option<PathBuf>,
 }
 
 settings::settings! {

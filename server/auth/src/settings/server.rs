@@ -9,6 +9,9 @@ use postgres::conninfo::Conninfo;
 
 /// The only schema that the service's SQL knows.
 const NAMESPACE: &str = "auth";
+/// The variables that no project of the Supabase CLI has: the database's URL, and its kind.
+const DATABASE: &str = "GOTRUE_DB_DATABASE_URL";
+const DRIVER: &str = "GOTRUE_DB_DRIVER";
 /// What the URL of the service has to be.
 const EXTERNAL_URL: &str =
     "the URL under which clients reach the service, such as https://example.org/auth/v1";
@@ -23,8 +26,7 @@ const EXTERNAL_URL: &str =
             check = external_url
         )]
         pub external_url: String = String::new(),
-        /// The database, with a user that owns the schema `auth`. It must be set. `DATABASE_URL` is read only if
-        /// `GOTRUE_DB_DRIVER` is set, too.
+        /// The database, with a user that owns the schema `auth`. It must be set.
         #[setting(variables = ["GOTRUE_DB_DATABASE_URL", "DATABASE_URL"])]
         pub database: Option<Conninfo> = None,
         /// The kind of the database.
@@ -56,11 +58,14 @@ const EXTERNAL_URL: &str =
 }
 
 impl ServerSettings {
-    /// Returns whether `environment` names the database as upstream reads it: in `GOTRUE_DB_DATABASE_URL`, or in
-    /// `DATABASE_URL` together with `GOTRUE_DB_DRIVER`. Upstream does not start without one of these.
-    pub fn are_in(environment: &Environment) -> bool {
-        let is_set = |name: &str| environment.is_set(name);
-        is_set("GOTRUE_DB_DATABASE_URL") || (is_set("GOTRUE_DB_DRIVER") && is_set("DATABASE_URL"))
+    /// Returns the variable of `environment` that only upstream has: `GOTRUE_DB_DATABASE_URL`, or `GOTRUE_DB_DRIVER`
+    /// beside `DATABASE_URL`, without which upstream does not start.
+    pub fn variable_in(environment: &Environment) -> Option<&'static str> {
+        if environment.is_set(DATABASE) {
+            return Some(DATABASE);
+        }
+        let is_upstreams = environment.is_set("DATABASE_URL") && environment.is_set(DRIVER);
+        is_upstreams.then_some(DRIVER)
     }
 
     /// Reads the settings.
@@ -68,6 +73,13 @@ impl ServerSettings {
     /// Errors: [`Invalid`] for the first that cannot be used, or that upstream requires and that is missing.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Invalid> {
         let settings: Self = reader.read()?;
+        if settings.database.is_none() {
+            return Err(Invalid::new(
+                DATABASE,
+                "the URL of the database, as the owner of schema auth",
+                &"none",
+            ));
+        }
         if settings.external_url.is_empty() {
             return Err(Invalid::new("API_EXTERNAL_URL", EXTERNAL_URL, &"none"));
         }

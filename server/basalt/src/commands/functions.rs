@@ -71,7 +71,7 @@ pub(super) fn run(arguments: Arguments, invocation: Invocation) -> Result<(), Er
             };
             let settings = load(&invocation)?;
             functions_settings(&settings)?;
-            block_on(serve::run_functions(settings, no_verify_jwt, port.is_some()))
+            block_on(serve::serve_functions(settings, no_verify_jwt, port.is_some()))
         }
     }
 }

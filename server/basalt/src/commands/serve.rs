@@ -1,57 +1,84 @@
 //! `basalt serve`: starts everything in order, serves it, and stops it in the opposite order.
 
-pub(super) mod auth_drop_in;
 mod banner;
 mod calls;
-pub(super) mod drop_in;
 mod edge;
 mod hand_over;
 mod metrics;
 mod nodes;
+mod other_programs;
 mod prefix_router;
 mod reload;
 mod routes;
 mod scheduled_calls;
 mod services;
-mod signals;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use clap::Args;
 use postgres::{Database, Renewal};
 use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
 
+use super::{block_on, load};
 use crate::accept::{self, Limits};
 use crate::backend::{self, Backend, Logins, RunningPostgres};
 use crate::console;
 use crate::error::Error;
 use crate::instance::{Announcement, Instance};
 use crate::ports::{self, Connections};
-use crate::settings::{Service, Settings};
+use crate::server;
+use crate::settings::{Invocation, Service, Settings};
 use calls::CallWorker;
 use reload::Reloads;
 use services::RunningServices;
 
-const LIMITS: Limits = Limits {
-    // Enough for the largest head on a slow connection.
-    head: Duration::from_secs(15),
-    // Longer than load balancers keep connections open (60 s by default on AWS and in nginx); otherwise they would send
-    // requests on closed connections.
-    idle: Duration::from_secs(90),
-    // Longer than the slowest response may take to begin (an edge function, 400 s on hosted Supabase).
-    silence: Duration::from_secs(420),
-    drain: Duration::from_secs(10),
-    // Of the public port alone, and if no proxy is in front.
-    network_shares: false,
-};
+/// Arguments of `serve`.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Arguments {
+    /// Serve only these parts, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "PARTS")]
+    only: Option<Vec<Service>>,
+    /// Set up the database of DATABASE_URL without asking, if Basalt has not done so before
+    /// [env: BASALT_ADOPT_DATABASE=1]
+    #[arg(long, short)]
+    yes: bool,
+    /// The port to listen on; the next free one if it is taken, any free one for 0
+    /// [default: api.port of config.toml, which must be free, else 54321] [env: BASALT_PORT]
+    #[arg(long)]
+    port: Option<u16>,
+    /// Take the next free port if one of config.toml is taken [env: BASALT_ANY_PORT]
+    #[arg(long)]
+    any_port: bool,
+    /// Use the keys of the Supabase CLI's local stacks, which projects and tools know; only on a loopback address
+    /// [env: BASALT_CLI_KEYS]
+    #[arg(long)]
+    cli_keys: bool,
+    /// The address to listen on; 0.0.0.0 for all interfaces [default: 127.0.0.1] [env: BASALT_HOST]
+    #[arg(long, value_name = "ADDRESS")]
+    host: Option<IpAddr>,
+    /// Get the site's pages from Vite's dev server, for hot reload
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "http://127.0.0.1:5173")]
+    dev: Option<String>,
+    /// A file with variables for edge functions, instead of `functions/.env`
+    #[arg(long, value_name = "FILE")]
+    env_file: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(super) fn run(arguments: Arguments, invocation: Invocation) -> Result<(), Error> {
+    let Arguments { only, yes, port, any_port, cli_keys, host, dev, env_file } = arguments;
+    let invocation = Invocation { only, yes, port, any_port, cli_keys, host, dev, env_file, ..invocation };
+    other_programs::refuse(&invocation)?;
+    block_on(serve(load(&invocation)?))
+}
 
 /// Serves until SIGINT or SIGTERM. A later signal ends the process at once; the watchdog then ends Postgres.
-pub(super) async fn run(settings: Settings) -> Result<(), Error> {
+async fn serve(settings: Settings) -> Result<(), Error> {
     site::check(&settings.site)?;
-    accept::raise_file_limit();
-    let signals = signals::listen()?;
+    let signals = server::begin()?;
     ports::check_fixed(&settings).await?;
     let (settings, start) = Start::listen(settings).await?;
     let (wanted, port) = (settings.server.port, start.public.address().port());
@@ -73,10 +100,10 @@ pub(super) async fn run(settings: Settings) -> Result<(), Error> {
     result.map(drop)
 }
 
-/// Does what [`run`] does; but if a server of this project is running already, that one serves the functions as these
+/// Does what [`serve`] does; but if a server of this project is running already, that one serves the functions as these
 /// settings say, until this command ends. `is_open` accepts calls without a token. With a port of its own
 /// (`is_apart`), this serves only functions there, in addition to that server and with its database.
-pub(super) async fn run_functions(settings: Settings, is_open: bool, is_apart: bool) -> Result<(), Error> {
+pub(super) async fn serve_functions(settings: Settings, is_open: bool, is_apart: bool) -> Result<(), Error> {
     if !is_apart
         && let Some(instance) = Instance::find(&settings.data_dir).await
         && hand_over::hand_over(&settings, &instance, is_open).await?
@@ -85,15 +112,14 @@ pub(super) async fn run_functions(settings: Settings, is_open: bool, is_apart: b
     }
     if settings.database.url.is_some() || RunningPostgres::find_answering(&settings.data_dir).await.is_none()
     {
-        return run(settings).await;
+        return serve(settings).await;
     }
     let api = format!("http://127.0.0.1:{}", settings.server.port);
     let (mut settings, start) = Start::listen(settings).await?;
     settings.functions_api = Some(api);
     settings.services.restrict(&[Service::Functions, Service::Auth]);
     settings.site.enabled = false;
-    accept::raise_file_limit();
-    let signals = signals::listen()?;
+    let signals = server::begin()?;
     let backend = Backend::attach_or_start(&settings).await?;
     let result = with_backend(&settings, &backend, &signals, start).await;
     backend.stop().await;
@@ -186,14 +212,14 @@ async fn listen(
     }
     let routes = routes::public(settings, keys, running, functions.as_ref())?;
     let network_shares = settings.gateway.network_shares && settings.gateway.trusted_proxies == 0;
-    let limits = Limits { network_shares, ..LIMITS };
+    let limits = Limits { network_shares, ..server::LIMITS };
     let public = accept::serve(public, routes, routes::must_finish, stop.clone(), limits);
     let administration = routes::admin(settings, keys, running, functions.as_ref())?;
-    let admin = accept::serve(admin, administration, accept::may_write, stop.clone(), LIMITS);
+    let admin = server::serve(admin, administration, accept::may_write, &stop);
     let inbox_address = inbox.as_ref().map(|inbox| inbox.connections.address());
     let inbox = async {
         if let Some(Inbox { connections, folder }) = inbox {
-            accept::serve(connections, auth::inbox(folder), accept::may_write, stop.clone(), LIMITS).await;
+            server::serve(connections, auth::inbox(folder), accept::may_write, &stop).await;
         }
     };
     let banner = banner::Banner { settings, backend, keys, address, admin_address, inbox_address };
@@ -264,5 +290,21 @@ impl DatabaseAccess<'_> {
             replica.log_in_as(&settings.server);
         }
         Ok(Database::connect(settings).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::commands::{Command, parse};
+    use crate::settings::Service;
+
+    #[test]
+    fn serve_takes_parts_and_a_dev_server() {
+        let words = "basalt serve --only rest,storage --dev --port 0".split(' ').map(Into::into);
+        let arguments = parse(words).unwrap();
+        let Command::Serve(serve) = arguments.command else { panic!("{arguments:?}") };
+        assert_eq!(serve.only, Some(vec![Service::Rest, Service::Storage]));
+        assert_eq!(serve.dev.as_deref(), Some("http://127.0.0.1:5173"));
+        assert_eq!(serve.port, Some(0));
     }
 }

@@ -16,7 +16,7 @@ const IGNORED: [&str; 1] = ["PGRST_JWT_CACHE_MAX_LIFETIME"];
 
 /// The beginning of the example of a configuration file.
 const EXAMPLE_HEADING: &str = "\
-## Settings of `basalt serve --only rest FILE`, which replaces PostgREST, with their defaults.
+## Settings of `basalt postgrest FILE`, which replaces PostgREST, with their defaults.
 ## Each can be a variable instead, which overrides the file: db-max-rows is PGRST_DB_MAX_ROWS. \"$(NAME)\" is a
 ## variable's value.
 

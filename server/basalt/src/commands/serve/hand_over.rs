@@ -9,11 +9,11 @@ use poem::http::{Method, StatusCode};
 use poem::{Body, Endpoint, Request, Response, endpoint};
 use tokio_util::sync::CancellationToken;
 
-use super::signals;
 use crate::backend;
 use crate::console;
 use crate::error::Error;
 use crate::instance::Instance;
+use crate::server;
 use crate::settings::Settings;
 
 /// The path on the admin port that begins a session, which lasts as long as its answer is read.
@@ -91,7 +91,7 @@ pub(super) async fn hand_over(
         env_file: functions.env_file.clone().map(|variables| variables.0),
         is_open,
     };
-    let signals = signals::listen()?;
+    let signals = server::stop_on_signals()?;
     let failed =
         |error: reqwest::Error| Error::Advice(format!("the running server does not answer: {error}"));
     let client = reqwest::Client::builder().no_proxy().build().map_err(failed)?;

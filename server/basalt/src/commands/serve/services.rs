@@ -20,10 +20,9 @@ use crate::accept;
 use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, STORAGE_ADMIN};
 use crate::console;
 use crate::error::Error;
+use crate::server;
 use crate::settings::Settings;
 
-/// How long the start waits for the schema cache.
-const READY_LIMIT: Duration = Duration::from_secs(5);
 /// How long background tasks may take to end.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
@@ -248,7 +247,7 @@ impl RunningServices {
         let (service, stop) = (rest.clone(), self.stop.clone());
         self.tasks.spawn(async move { service.keep_fresh(stop).await });
         self.gateway.register(|registry| rest.register(registry));
-        if tokio::time::timeout(READY_LIMIT, rest.loaded()).await.is_err() {
+        if !server::is_ready_in_time(rest.loaded()).await {
             tracing::warn!("the schema cache is not loaded yet; REST answers 503 until it is");
         }
         self.rest = Some(rest);

@@ -12,11 +12,11 @@ use tokio::net::{TcpStream, UnixStream};
 
 use crate::console;
 use crate::error::Error;
-use crate::settings::{DropIn, ListenAddress};
+use crate::settings::{ListenAddress, PostgrestSettings};
 
 /// An action instead of serving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::commands) enum Action {
+pub(super) enum Action {
     /// Prints the effective settings, including those in the database.
     DumpConfig,
     /// Prints the schema cache.
@@ -31,17 +31,17 @@ const READY_LIMIT: Duration = Duration::from_secs(5);
 const MAX_RESPONSE: u64 = 4096;
 
 /// Runs `action`.
-pub(in crate::commands) async fn run(settings: DropIn, action: Action) -> Result<(), Error> {
+pub(super) async fn run(settings: PostgrestSettings, action: Action) -> Result<(), Error> {
     if action == Action::Ready {
         return ready(&settings).await;
     }
     let database = postgres::Settings { channel: None, ..settings.database.clone() };
     let database = Database::connect(database).await?;
-    let rest = rest::service(settings.settings.service.clone(), database.clone(), None);
+    let rest = rest::service(settings.standalone.service.clone(), database.clone(), None);
     let printed = match action {
         Action::DumpSchema => dump_schema(&rest).await,
         _ => {
-            console::print(configuration(settings.settings, &rest).await.trim_end());
+            console::print(configuration(settings.standalone, &rest).await.trim_end());
             Ok(())
         }
     };
@@ -64,7 +64,7 @@ async fn configuration(mut settings: StandaloneSettings, rest: &Rest) -> String 
     settings.text()
 }
 
-async fn ready(settings: &DropIn) -> Result<(), Error> {
+async fn ready(settings: &PostgrestSettings) -> Result<(), Error> {
     let Some(address) = &settings.admin else {
         return Err(Error::Advice(
             "--ready asks the admin server: set admin-server-port to have one".to_owned(),

@@ -1,5 +1,5 @@
-//! Settings of a server that replaces Supabase Auth's binary (`auth`, formerly `gotrue`): its environment variables,
-//! its files and its defaults.
+//! Settings of `basalt gotrue`: the environment variables, the files and the defaults of Supabase Auth's binary (`auth`,
+//! formerly `gotrue`).
 //!
 //! Source: Supabase Auth, `internal/conf` and `cmd`.
 
@@ -8,17 +8,16 @@ use std::path::{Path, PathBuf};
 
 use settings::{Environment, Invalid, Reader, Variables};
 
-use super::drop_in::ListenAddress;
-use super::{Invocation, Service};
+use super::ListenAddress;
 use crate::uri;
 
 /// Prefixes of the names of parameters of a database's URL that are ignored: upstream's driver reads them itself, or
 /// they make no difference here.
 const IGNORED_PARAMETERS: [&str; 3] = ["search_path", "pool_", "default_query_exec_mode"];
 
-/// Settings of a server that replaces Supabase Auth's binary.
+/// Settings of `basalt gotrue`.
 #[derive(Clone)]
-pub(crate) struct AuthDropIn {
+pub(crate) struct GotrueSettings {
     /// Settings of the service.
     pub(crate) auth: auth::Settings,
     /// The keys that sign and verify tokens.
@@ -35,44 +34,63 @@ pub(crate) struct AuthDropIn {
     pub(crate) warnings: Vec<String>,
 }
 
-impl fmt::Debug for AuthDropIn {
+impl fmt::Debug for GotrueSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AuthDropIn").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("GotrueSettings").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
-impl AuthDropIn {
-    /// Reads the process's variables and upstream's files; see [`Self::read`]. The files of `--config-dir` override the
-    /// file of `--config`. Both override the process's variables, and these override `.env` in the current folder,
-    /// which is read only if no file is named.
+/// Files with variables, which override those of the process.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct GotrueFiles {
+    /// A file with variables that override the environment, in place of `.env`
+    #[arg(short, long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A folder with such files (*.env, *.json), which override everything
+    #[arg(short = 'd', long, global = true, value_name = "DIR")]
+    config_dir: Option<PathBuf>,
+}
+
+impl GotrueFiles {
+    /// Returns the process's `variables` with those of the files. The files of `--config-dir` override the file of
+    /// `--config`. Both override the process's variables, and these override `.env` in the current folder, which is read
+    /// only if no file is named.
     ///
-    /// Errors: as for [`Self::read`]; [`Invalid`] for a file that cannot be read or parsed.
-    pub(crate) fn load(invocation: &Invocation) -> Result<Option<Self>, Invalid> {
-        if !is_requested(invocation) {
-            return Ok(None);
-        }
-        let mut variables = match &invocation.auth_file {
+    /// Errors: [`Invalid`] for a file that cannot be read or parsed.
+    fn environment(&self, variables: &Variables) -> Result<Environment, Invalid> {
+        let mut all = match &self.config {
             None => file(Path::new(".env"), false)?,
             Some(_) => Variables::new(),
         };
-        variables.extend(invocation.variables.clone());
-        if let Some(path) = &invocation.auth_file {
-            variables.extend(file(path, true)?);
+        all.extend(variables.clone());
+        if let Some(path) = &self.config {
+            all.extend(file(path, true)?);
         }
-        for path in invocation.auth_folder.as_deref().map(files).transpose()?.unwrap_or_default() {
-            variables.extend(file(&path, true)?);
+        for path in self.config_dir.as_deref().map(files).transpose()?.unwrap_or_default() {
+            all.extend(file(&path, true)?);
         }
-        Self::read(invocation, &Environment::from_pairs(variables))
+        Ok(Environment::from_pairs(all))
+    }
+}
+
+impl GotrueSettings {
+    /// Reads the process's `variables` and upstream's `files`.
+    ///
+    /// Errors: [`Invalid`] for a file that cannot be read or parsed, and with the name of the first setting that is
+    /// invalid, or that upstream requires and is missing.
+    pub(crate) fn load(files: &GotrueFiles, variables: &Variables) -> Result<Self, Invalid> {
+        Self::read(&files.environment(variables)?)
     }
 
-    /// Reads `environment`. Returns `None` unless `--only auth` is given and upstream's variables name the database.
+    /// Returns the variable by which upstream's binary would find its database among the process's `variables` and
+    /// those of `.env` in the current folder.
     ///
-    /// Errors: [`Invalid`] with the name of the first setting that is invalid, or that upstream requires and is
-    /// missing.
-    pub(crate) fn read(invocation: &Invocation, environment: &Environment) -> Result<Option<Self>, Invalid> {
-        if !is_requested(invocation) || !auth::ServerSettings::are_in(environment) {
-            return Ok(None);
-        }
+    /// Errors: [`Invalid`] for a file `.env` that cannot be read.
+    pub(crate) fn variable_in(variables: &Variables) -> Result<Option<&'static str>, Invalid> {
+        Ok(auth::ServerSettings::variable_in(&GotrueFiles::default().environment(variables)?))
+    }
+
+    fn read(environment: &Environment) -> Result<Self, Invalid> {
         let config = toml::Table::new();
         let mut reader = Reader::new(environment, &config, super::known::KNOWN);
         let server = auth::ServerSettings::read(&mut reader)?;
@@ -89,16 +107,11 @@ impl AuthDropIn {
         if let (Some(set), []) = (&keys.jwt_keys, auth.token.methods.as_slice()) {
             auth.token.methods = methods(set);
         }
-        let host = invocation.host.map_or_else(|| server.host.clone(), |host| host.to_string());
-        let address = ListenAddress::Port(host, invocation.port.unwrap_or(server.port));
+        let address = ListenAddress::Port(server.host.clone(), server.port);
         let (database, mut warnings) = (database(&server), reader.finish());
         warnings.extend(super::forget_untrusted_header(&mut auth, &gateway));
-        Ok(Some(Self { auth, keys, database, gateway, address, log_level: server.log_level, warnings }))
+        Ok(Self { auth, keys, database, gateway, address, log_level: server.log_level, warnings })
     }
-}
-
-fn is_requested(invocation: &Invocation) -> bool {
-    matches!(invocation.only.as_deref(), Some([Service::Auth]))
 }
 
 /// Returns the algorithms of a set of keys, which are the only accepted ones: the secret is accepted only if one of the
@@ -185,36 +198,23 @@ mod tests {
         ("GOTRUE_JWT_SECRET", "a secret of more than thirty-two bytes"),
     ];
 
-    fn invocation(only: &[Service]) -> Invocation {
-        Invocation { only: Some(only.to_vec()), ..Invocation::default() }
-    }
-
     fn environment(more: &[(&str, &str)]) -> Environment {
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let variables: Variables = ENVIRONMENT.iter().chain(more).map(own).collect();
         Environment::from_pairs(variables)
     }
 
-    fn read(more: &[(&str, &str)]) -> Result<AuthDropIn, Invalid> {
-        AuthDropIn::read(&invocation(&[Service::Auth]), &environment(more)).map(Option::unwrap)
+    fn read(more: &[(&str, &str)]) -> Result<GotrueSettings, Invalid> {
+        GotrueSettings::read(&environment(more))
     }
 
     #[test]
-    fn only_auth_with_upstreams_environment_is_a_drop_in() {
-        let is_one = |only: &[Service], environment: &Environment| {
-            AuthDropIn::read(&invocation(only), environment).unwrap().is_some()
-        };
-        let upstreams = environment(&[]);
-        assert!(is_one(&[Service::Auth], &upstreams));
-        assert!(
-            !is_one(&[Service::Auth, Service::Rest], &upstreams) && !is_one(&[Service::Rest], &upstreams)
-        );
-        assert!(
-            !is_one(&[Service::Auth], &environment(&[("GOTRUE_DB_DRIVER", "")])),
-            "a project's DATABASE_URL"
-        );
-        let named = [("GOTRUE_DB_DRIVER", ""), ("GOTRUE_DB_DATABASE_URL", "postgres://a@h/d")];
-        assert!(is_one(&[Service::Auth], &environment(&named)));
+    fn variables_that_name_upstreams_database_are_recognized() {
+        let named = |more: &[(&str, &str)]| auth::ServerSettings::variable_in(&environment(more));
+        assert_eq!(named(&[]), Some("GOTRUE_DB_DRIVER"));
+        assert_eq!(named(&[("GOTRUE_DB_DRIVER", "")]), None, "a project's DATABASE_URL");
+        let without_driver = [("GOTRUE_DB_DRIVER", ""), ("GOTRUE_DB_DATABASE_URL", "postgres://a@h/d")];
+        assert_eq!(named(&without_driver), Some("GOTRUE_DB_DATABASE_URL"));
     }
 
     #[test]
@@ -272,6 +272,8 @@ mod tests {
 
     #[test]
     fn errors_name_missing_and_invalid_settings_of_upstream() {
+        let without_database = read(&[("DATABASE_URL", "")]).unwrap_err().to_string();
+        assert!(without_database.starts_with("GOTRUE_DB_DATABASE_URL: expected"), "{without_database}");
         for (name, value) in [
             ("API_EXTERNAL_URL", ""),
             ("API_EXTERNAL_URL", "example.org"),

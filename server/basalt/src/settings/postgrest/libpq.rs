@@ -36,18 +36,13 @@ const PARAMETERS: [(&str, &str); 22] = [
 ];
 
 /// The variables that name a server.
-const PLACES: [&str; 3] = ["PGHOST", "PGHOSTADDR", "PGSERVICE"];
+pub(super) const PLACES: [&str; 3] = ["PGHOST", "PGHOSTADDR", "PGSERVICE"];
 
 /// The folders of Postgres' socket: that of Linux distributions, then Postgres' own default.
 const SOCKETS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
 fn variable<'v>(variables: &'v Variables, name: &str) -> Option<&'v str> {
     variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
-}
-
-/// Reports whether `variables` name a server.
-pub(super) fn names_a_server(variables: &Variables) -> bool {
-    PLACES.iter().any(|name| variable(variables, name).is_some())
 }
 
 /// Adds the parameters that `given` lacks as libpq does. The default host is the local socket. Problems are added to

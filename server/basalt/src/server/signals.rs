@@ -13,7 +13,7 @@ const REPETITION: Duration = Duration::from_secs(1);
 
 /// Listens for SIGINT (Ctrl-C) and SIGTERM, and returns a token that the first one cancels. A later one ends the
 /// process. Must be called inside a Tokio runtime.
-pub(super) fn listen() -> Result<CancellationToken, Error> {
+pub(crate) fn stop_on_signals() -> Result<CancellationToken, Error> {
     let open = |kind| signal(kind).map_err(Error::io("listen for signals"));
     let (interrupt, terminate) = (open(SignalKind::interrupt())?, open(SignalKind::terminate())?);
     let stop = CancellationToken::new();

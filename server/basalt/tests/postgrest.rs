@@ -1,4 +1,4 @@
-//! The program as a replacement for `postgrest`, on a database without the platform's schema.
+//! `basalt postgrest` in place of PostgREST's binary, on a database without the platform's schema.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
@@ -6,12 +6,14 @@
 mod program;
 
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use embedded::Cluster;
 use program::{PATIENCE, Program};
 
+const BASALT: &str = env!("CARGO_BIN_EXE_basalt");
 const SCHEMA: &str = "
     create role web_anon nologin; create role web_user nologin;
     create role authenticator noinherit login password 'secret' in role web_anon, web_user;
@@ -20,11 +22,15 @@ const SCHEMA: &str = "
     insert into api.goods values (1, 'lamp'); grant select on api.goods to web_anon, web_user;
     grant insert on api.goods to web_user";
 
-/// Returns the command `basalt serve --only rest` outside of a project, without any variable.
+/// Returns the command `basalt postgrest` without any variable.
 fn basalt() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
-    command.args(["--log-format", "text", "serve", "--only", "rest"]).env_clear();
-    command.current_dir(std::env::temp_dir());
+    command_of(Path::new(BASALT), &["--log-format", "text", "postgrest"])
+}
+
+/// Returns a command line outside of a project, without any variable.
+fn command_of(path: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(path);
+    command.args(words).env_clear().current_dir(std::env::temp_dir());
     command
 }
 
@@ -207,14 +213,6 @@ fn a_file_adds_to_the_variables(uri: &str) {
         assert!(std::time::Instant::now() < deadline, "the file was not read again");
     }
     served.stop();
-    let mut example = Command::new(env!("CARGO_BIN_EXE_basalt"));
-    example.args(["serve", "--example"]);
-    let (example, _, succeeded) = run(example);
-    assert!(succeeded && example.contains("\ndb-pool = 10\n"), "{example}");
-    let mut without = Command::new(env!("CARGO_BIN_EXE_basalt"));
-    without.args(["serve", "--only", "rest", "--ready"]).env_clear();
-    let (_, errors, succeeded) = run(without);
-    assert!(!succeeded && errors.contains("PGRST_DB_URI"), "{errors}");
 }
 
 /// Sets only libpq's environment and upstream's own variables. The first of two hosts does not answer, and the password
@@ -294,10 +292,68 @@ fn the_settings_are_dumped_without_a_database() {
     for name in ["admin-server-port", "db-channel", "log-level", "server-unix-socket-mode", "jwt-secret"] {
         assert!(config.contains(&format!("{name} = ")), "{name}: {config}");
     }
-    let mut command = basalt();
-    command.arg("-v");
-    let (version, _, succeeded) = run(command);
-    assert!(succeeded && version.starts_with("basalt "), "{version}");
+}
+
+#[test]
+fn what_needs_no_settings_is_printed_without_any() {
+    let printed = |argument: &str| {
+        let mut command = basalt();
+        command.arg(argument);
+        let (printed, errors, succeeded) = run(command);
+        assert!(succeeded, "{errors}");
+        printed
+    };
+    assert!(printed("-v").starts_with("basalt "), "{}", printed("-v"));
+    assert!(printed("--example").contains("\ndb-pool = 10\n"), "{}", printed("--example"));
+    assert!(printed("-h").contains("--dump-schema"), "{}", printed("-h"));
+    let mut without_admin = basalt();
+    without_admin.arg("--ready");
+    let (_, errors, succeeded) = run(without_admin);
+    assert!(!succeeded && errors.contains("admin-server-port"), "{errors}");
+}
+
+#[test]
+fn a_link_with_the_name_of_postgrest_takes_its_arguments() {
+    let folder = tempfile::tempdir().unwrap();
+    let (link, file) = (folder.path().join("postgrest"), folder.path().join("postgrest.conf"));
+    std::os::unix::fs::symlink(BASALT, &link).unwrap();
+    std::fs::write(&file, "db-uri = \"postgres://nobody@127.0.0.1:1/x\"\ndb-pool = 3\n").unwrap();
+    let mut command = command_of(&link, &["--dump-config"]);
+    command.arg(&file);
+    let (config, errors, succeeded) = run(command);
+    assert!(succeeded && config.contains("db-pool = 3\n"), "{config}{errors}");
+}
+
+#[test]
+fn serve_refuses_what_is_meant_for_postgrest() {
+    let uri = ("PGRST_DB_URI", "postgres://nobody@127.0.0.1:1/x");
+    for (words, variable, named) in [
+        ("--only rest", uri, uri.0),
+        ("--only rest", ("PGHOST", "127.0.0.1"), "PGHOST"),
+        ("--only rest postgrest.conf", uri, "postgrest.conf"),
+        ("postgrest.conf --only rest", uri, "postgrest.conf"),
+        ("--only rest --dump-config", uri, "--dump-config"),
+        ("--example", uri, "--example"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = basalt_serve(words);
+        command.current_dir(folder.path()).env(variable.0, variable.1);
+        let (_, errors, succeeded) = run(command);
+        assert!(!succeeded && errors.contains("`basalt postgrest`"), "{words}: {errors}");
+        assert!(errors.contains(named), "{words}: {errors}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{words}: nothing was started");
+    }
+    let mut of_project = basalt();
+    of_project.args(["--project", "."]);
+    let (_, errors, succeeded) = run(of_project);
+    assert!(!succeeded && errors.contains("serve no project"), "{errors}");
+}
+
+/// Returns the command `basalt serve` with these words, without any variable.
+fn basalt_serve(words: &str) -> Command {
+    let mut command = command_of(Path::new(BASALT), &["--log-format", "text", "serve"]);
+    command.args(words.split(' '));
+    command
 }
 
 #[test]

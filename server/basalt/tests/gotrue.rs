@@ -1,17 +1,19 @@
-//! The program as a replacement for Supabase Auth's binary, configured only by upstream's environment, with a role that
-//! has rights only on its schema.
+//! `basalt gotrue` in place of Supabase Auth's binary, configured only by upstream's environment, with a role that has
+//! rights only on its schema.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
 #[path = "support/program.rs"]
 mod program;
 
+use std::path::Path;
 use std::process::Command;
 
 use program::Program;
 use serde_json::json;
 use tokens::{KeyOverrides, Keys};
 
+const BASALT: &str = env!("CARGO_BIN_EXE_basalt");
 const SECRET: &str = "a secret of more than thirty-two bytes";
 const EXTERNAL_URL: &str = "https://project.example/auth/v1";
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/support/auth-client.mjs");
@@ -30,10 +32,15 @@ const OUTSIDE: &str = "select
     + (select count(*) from pg_namespace) + (select count(*) from pg_roles)
     + (select count(*) from pg_event_trigger) + (select count(*) from pg_extension)";
 
-/// Returns the command `basalt serve --only auth` in `folder`, without this process's environment.
-fn basalt(folder: &std::path::Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
-    command.args(["--log-format", "text", "serve", "--only", "auth"]).current_dir(folder).env_clear();
+/// Returns the command `basalt gotrue` in `folder`, without this process's environment.
+fn basalt(folder: &Path) -> Command {
+    command_of(Path::new(BASALT), &["--log-format", "text", "gotrue"], folder)
+}
+
+/// Returns a command line in `folder`, without this process's environment.
+fn command_of(path: &Path, words: &[&str], folder: &Path) -> Command {
+    let mut command = Command::new(path);
+    command.args(words).current_dir(folder).env_clear();
     command
 }
 
@@ -121,8 +128,12 @@ fn files_override_the_environment(uri: &str) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("auth.env");
     std::fs::write(&file, "GOTRUE_DISABLE_SIGNUP=true\n").unwrap();
-    let mut command = basalt(folder.path());
-    command.envs(upstream_variables(uri)).env("GOTRUE_DISABLE_SIGNUP", "false").arg("-c").arg(&file);
+    let link = folder.path().join("auth");
+    std::os::unix::fs::symlink(BASALT, &link).unwrap();
+    // Under upstream's name, with upstream's words.
+    let mut command = command_of(&link, &["serve", "-c"], folder.path());
+    command.arg(&file).envs(upstream_variables(uri));
+    command.env("GOTRUE_DISABLE_SIGNUP", "false").env("BASALT_LOG_FORMAT", "text");
     let served = start(command);
     assert!(ask(&served, "GET /settings", "", "").contains("\"disable_signup\":true"));
     served.stop();
@@ -166,4 +177,26 @@ async fn the_tables_of_the_image_are_replaced(client: &postgres::Client, uri: &s
     assert!(!refused.status.success() && printed.contains("older than October 2022"), "{printed}");
     let users = client.query_one("select count(*) from auth.users", &[]).await.unwrap();
     assert_eq!(users.get::<_, i64>(0), 1, "accounts stay");
+}
+
+#[test]
+fn serve_refuses_what_is_meant_for_supabase_auth() {
+    let serve = |words: &[&str], variables: &[(&str, &str)]| {
+        let folder = tempfile::tempdir().unwrap();
+        let words: Vec<_> =
+            ["--log-format", "text", "serve", "--only", "auth"].iter().chain(words).copied().collect();
+        let mut command = command_of(Path::new(BASALT), &words, folder.path());
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        assert!(!output.status.success());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was started");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let uri = "postgres://nobody@127.0.0.1:1/x";
+    for (refused, named) in [
+        (serve(&[], &[("GOTRUE_DB_DATABASE_URL", uri)]), "GOTRUE_DB_DATABASE_URL"),
+        (serve(&[], &[("DATABASE_URL", uri), ("GOTRUE_DB_DRIVER", "postgres")]), "GOTRUE_DB_DRIVER"),
+        (serve(&["--config", "auth.env"], &[]), "--config"),
+    ] {
+        assert!(refused.contains(named) && refused.contains("`basalt gotrue`"), "{refused}");
+    }
 }
