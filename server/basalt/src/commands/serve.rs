@@ -1,9 +1,11 @@
-//! `basalt serve`: starts everything in order, serves it, and stops it in the opposite order.
+//! `basalt serve`: starts a project's server in order, serves it, and stops it in the opposite order.
 
 mod banner;
 mod calls;
+mod database_access;
 mod edge;
 mod hand_over;
+mod listening;
 mod metrics;
 mod nodes;
 mod other_programs;
@@ -13,27 +15,29 @@ mod routes;
 mod scheduled_calls;
 mod services;
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::Args;
-use postgres::{Database, Renewal};
 use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
 
 use super::{block_on, load};
 use crate::accept::{self, Limits};
-use crate::backend::{self, Backend, Logins, RunningPostgres};
+use crate::backend::{self, Backend, RunningPostgres};
 use crate::console;
 use crate::error::Error;
 use crate::instance::{Announcement, Instance};
-use crate::ports::{self, Connections};
+use crate::ports;
 use crate::server;
 use crate::settings::{Invocation, Service, Settings};
+use banner::Banner;
 use calls::CallWorker;
-use reload::Reloads;
+use database_access::DatabaseAccess;
+use listening::{Inbox, Start, listen_for_admin};
 use services::RunningServices;
+
+pub(super) use services::fill_buckets;
 
 /// Arguments of `serve`.
 #[derive(Debug, Clone, Args)]
@@ -81,23 +85,12 @@ async fn serve(settings: Settings) -> Result<(), Error> {
     let signals = server::begin()?;
     ports::check_fixed(&settings).await?;
     let (settings, start) = Start::listen(settings).await?;
-    let (wanted, port) = (settings.server.port, start.public.address().port());
-    // 0 means any.
-    if wanted != 0 && wanted != port {
-        console::note(format_args!("Port {wanted} is taken; using {port} instead."));
-    }
-    console::note(format_args!(
-        "Starting Basalt in {}",
-        crate::settings::display_path(&settings.project.root)
-    ));
+    start.announce(&settings);
     let backend = tokio::select! {
         backend = Backend::start(&settings) => backend?,
         () = signals.cancelled() => return Ok(()),
     };
-    let result = with_backend(&settings, &backend, &signals, start).await;
-    backend.stop().await;
-    // The announcement is dropped last, so that `basalt stop` also waits for the end of the database.
-    result.map(drop)
+    serve_on_backend(&settings, backend, &signals, start).await
 }
 
 /// Does what [`serve`] does; but if a server of this project is running already, that one serves the functions as these
@@ -121,34 +114,24 @@ pub(super) async fn serve_functions(settings: Settings, is_open: bool, is_apart:
     settings.site.enabled = false;
     let signals = server::begin()?;
     let backend = Backend::attach_or_start(&settings).await?;
-    let result = with_backend(&settings, &backend, &signals, start).await;
+    serve_on_backend(&settings, backend, &signals, start).await
+}
+
+/// Serves on `backend`, which it stops at the end.
+async fn serve_on_backend(
+    settings: &Settings,
+    backend: Backend,
+    signals: &CancellationToken,
+    start: Start,
+) -> Result<(), Error> {
+    let announced = serve_services(settings, &backend, signals, start).await;
     backend.stop().await;
     // The announcement is dropped last, so that `basalt stop` also waits for the end of the database.
-    result.map(drop)
+    announced.map(drop)
 }
 
-/// A start: its time, the public port, which is opened before anything else, and the signals that reload.
-struct Start {
-    at: Instant,
-    public: Connections,
-    reloads: Reloads,
-}
-
-impl Start {
-    /// Listens on the public port, so that its number is known before services form URLs with it, such as those in
-    /// mails.
-    ///
-    /// Returns the settings with these URLs.
-    async fn listen(mut settings: Settings) -> Result<(Settings, Self), Error> {
-        let (at, reloads) = (Instant::now(), Reloads::listen()?);
-        let public = Connections::new(ports::listen(settings.server.host, settings.server.port).await?)?;
-        let api_url = settings.server.api_url(public.address().port());
-        settings.services.set_api_url(&api_url);
-        Ok((settings, Self { at, public, reloads }))
-    }
-}
-
-async fn with_backend(
+/// Migrates the database, starts the services, serves them and stops them.
+async fn serve_services(
     settings: &Settings,
     backend: &Backend,
     signals: &CancellationToken,
@@ -158,39 +141,24 @@ async fn with_backend(
     let calls = CallWorker::start(backend, start.public.address()).await?;
     let prepared = async {
         let logins = backend::migrate(settings, &keys, backend).await?;
-        let (renewal, slow) = (Renewal::default(), SlowStatements::new(settings.server.slow_statement));
-        let access = DatabaseAccess { backend, logins, keys: &keys, renewal, slow };
+        let slow = SlowStatements::new(settings.server.slow_statement);
+        let access = DatabaseAccess::new(backend, logins, &keys, slow);
         RunningServices::start(settings, &access, start.public.address()).await
     };
     let running = tokio::select! {
         running = prepared => running?,
         () = signals.cancelled() => return Ok(None),
     };
-    let result = listen(settings, backend, &keys, &running, signals, start).await;
+    let announced = serve_ports(settings, backend, &keys, &running, signals, start).await;
     running.stop().await;
     if let Some(calls) = calls {
         calls.stop().await;
     }
-    result
+    announced
 }
 
-/// Uploads the files of the project's buckets, as a start does. A server may be running at the same time.
-pub(super) async fn fill_buckets(
-    settings: &Settings,
-    backend: &Backend,
-    logins: Logins,
-    keys: &tokens::Keys,
-) -> Result<(), Error> {
-    let Some(storage) = &settings.services.storage else { return Ok(()) };
-    let (renewal, slow) = (Renewal::default(), SlowStatements::default());
-    let access = DatabaseAccess { backend, logins, keys, renewal, slow };
-    let database = access.database(backend::STORAGE_ADMIN, |base| base).await?;
-    let filled = services::open_storage(storage, &database, keys, &keys.verifier(), &settings.buckets).await;
-    database.close().await;
-    filled.map(drop)
-}
-
-async fn listen(
+/// Opens the other ports, starts functions, and serves all ports until a signal.
+async fn serve_ports(
     settings: &Settings,
     backend: &Backend,
     keys: &tokens::Keys,
@@ -199,98 +167,51 @@ async fn listen(
     start: Start,
 ) -> Result<Option<Announcement>, Error> {
     let Start { at, public, reloads } = start;
-    let admin =
-        Connections::new(ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), settings.server.admin_port).await?)?;
+    let (admin, inbox) = (listen_for_admin(settings).await?, Inbox::listen(settings).await?);
     let (address, admin_address) = (public.address(), admin.address());
-    let inbox = Inbox::listen(settings).await?;
-    let stop = CancellationToken::new();
-    let take_call = running.take_call.as_ref();
-    let functions =
-        edge::start(settings, backend, keys, &running.verifier, address, admin_address, take_call)?;
-    if let Some(functions) = &functions {
-        running.gateway.register(|registry| functions.register(registry));
-    }
-    let routes = routes::public(settings, keys, running, functions.as_ref())?;
-    let network_shares = settings.gateway.network_shares && settings.gateway.trusted_proxies == 0;
-    let limits = Limits { network_shares, ..server::LIMITS };
-    let public = accept::serve(public, routes, routes::must_finish, stop.clone(), limits);
-    let administration = routes::admin(settings, keys, running, functions.as_ref())?;
-    let admin = server::serve(admin, administration, accept::may_write, &stop);
     let inbox_address = inbox.as_ref().map(|inbox| inbox.connections.address());
-    let inbox = async {
-        if let Some(Inbox { connections, folder }) = inbox {
-            server::serve(connections, auth::inbox(folder), accept::may_write, &stop).await;
-        }
-    };
-    let banner = banner::Banner { settings, backend, keys, address, admin_address, inbox_address };
+    let functions = edge::start(settings, backend, keys, running, address, admin_address)?;
+    let public_routes = routes::public(settings, keys, running, functions.as_ref())?;
+    let admin_routes = routes::admin(settings, keys, running, functions.as_ref())?;
+
+    let banner = Banner { settings, backend, keys, address, admin_address, inbox_address };
     // If only functions are served, in addition to a running server, the announcement of that server stays valid.
     let is_alone = settings.functions_api.is_none();
     let announced = is_alone.then(|| banner.instance()).and_then(|own| own.announce(&settings.data_dir));
     banner.print(at.elapsed());
-    let stopping = async {
-        signals.cancelled().await;
-        console::note("Stopping …");
-        // Requests are answered until load balancers have noticed that they should send no more.
-        running.draining.cancel();
-        tokio::time::sleep(settings.server.drain_delay).await;
-        stop.cancel();
-    };
-    let reloading = reloads.answer(running.rest.as_ref(), &settings.project, signals);
-    tokio::join!(public, admin, inbox, stopping, reloading);
+
+    let stop = CancellationToken::new();
+    let network_shares = settings.gateway.network_shares && settings.gateway.trusted_proxies == 0;
+    let limits = Limits { network_shares, ..server::LIMITS };
+    tokio::join!(
+        accept::serve(public, public_routes, routes::must_finish, stop.clone(), limits),
+        server::serve(admin, admin_routes, accept::may_write, &stop),
+        async {
+            if let Some(inbox) = inbox {
+                inbox.serve(&stop).await;
+            }
+        },
+        reloads.answer(running.rest.as_ref(), &settings.project, signals),
+        drain(settings, running, signals, &stop),
+    );
     if let Some(functions) = functions {
         functions.stop().await;
     }
     Ok(announced)
 }
 
-/// The page with mails that are kept instead of being sent.
-struct Inbox {
-    connections: Connections,
-    folder: PathBuf,
-}
-
-impl Inbox {
-    /// Listens on the loopback interface, even if the host setting is another one: the mails contain users' sign-in
-    /// links.
-    async fn listen(settings: &Settings) -> Result<Option<Self>, Error> {
-        let Some((folder, port)) = settings.inbox() else { return Ok(None) };
-        let listener = ports::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), port).await?;
-        Ok(Some(Self { connections: Connections::new(listener)?, folder: folder.to_owned() }))
-    }
-}
-
-/// Everything that services need to log in to the database.
-struct DatabaseAccess<'a> {
-    backend: &'a Backend,
-    logins: Logins,
-    keys: &'a tokens::Keys,
-    /// Shared by all services, so that REST renews the connections of all when the catalog changes.
-    renewal: Renewal,
-    /// Records the slow statements of all services.
-    slow: SlowStatements,
-}
-
-impl DatabaseAccess<'_> {
-    /// Opens a pool for one of the services' login roles. If a replica's connection string names no user, the login of
-    /// the primary is used: standbys have the same roles and passwords.
-    async fn database(
-        &self,
-        role: &str,
-        adjust: impl FnOnce(postgres::Settings) -> postgres::Settings,
-    ) -> Result<Database, Error> {
-        let server = self.backend.login(self.logins, role, self.keys);
-        let settings = postgres::Settings {
-            application_name: format!("basalt-{role}"),
-            renewal: self.renewal.clone(),
-            slow: self.slow.clone(),
-            ..postgres::Settings::new(server)
-        };
-        let mut settings = adjust(settings);
-        for replica in &mut settings.replicas {
-            replica.log_in_as(&settings.server);
-        }
-        Ok(Database::connect(settings).await?)
-    }
+/// Waits for a signal, and cancels `stop` once load balancers have noticed that they should send no more requests.
+async fn drain(
+    settings: &Settings,
+    running: &RunningServices,
+    signals: &CancellationToken,
+    stop: &CancellationToken,
+) {
+    signals.cancelled().await;
+    console::note("Stopping …");
+    running.draining.cancel();
+    tokio::time::sleep(settings.server.drain_delay).await;
+    stop.cancel();
 }
 
 #[cfg(test)]

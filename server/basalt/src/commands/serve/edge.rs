@@ -2,10 +2,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use functions::{Functions, Secrets, TakeCall};
+use functions::{Functions, Secrets};
 use poem::{Endpoint, Response};
 use serde_json::json;
 
+use super::services::RunningServices;
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::settings::Settings;
@@ -13,16 +14,14 @@ use crate::settings::Settings;
 /// The path on the admin port at which functions send mails.
 pub(super) const OUTBOX: &str = "/mails";
 
-/// Starts the service of functions, if it is enabled, for a server that listens on `address`. `take_call` decides which
-/// node makes a scheduled call.
+/// Starts the service of functions beside the `running` ones, if it is enabled, for a server that listens on `address`.
 pub(super) fn start(
     settings: &Settings,
     backend: &Backend,
     keys: &tokens::Keys,
-    verifier: &tokens::Verifier,
+    running: &RunningServices,
     address: SocketAddr,
     admin_address: SocketAddr,
-    take_call: Option<&TakeCall>,
 ) -> Result<Option<Functions>, Error> {
     let Some(mut service) = settings.services.functions.clone() else { return Ok(None) };
     let url = settings.functions_api.clone().unwrap_or_else(|| local_url(address));
@@ -32,8 +31,10 @@ pub(super) fn start(
         service.secrets.0.extend(mail.map(|(name, value)| (name.to_owned(), value)));
     }
     let platform = platform_variables(backend.client_uri()?, keys, url);
-    let started = Functions::start(service, platform, verifier.clone(), take_call);
-    started.map(Some).map_err(Error::io("start edge functions"))
+    let started = Functions::start(service, platform, running.verifier.clone(), running.take_call.as_ref());
+    let functions = started.map_err(Error::io("start edge functions"))?;
+    running.gateway.register(|registry| functions.register(registry));
+    Ok(Some(functions))
 }
 
 /// Returns the endpoint that sends mails of functions, if the auth service is enabled, which sends them.

@@ -15,9 +15,10 @@ use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{DatabaseAccess, edge, metrics, nodes, scheduled_calls};
+use super::database_access::DatabaseAccess;
+use super::{edge, metrics, nodes, scheduled_calls};
 use crate::accept;
-use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, STORAGE_ADMIN};
+use crate::backend::{AUTH_ADMIN, AUTHENTICATOR, Backend, Logins, STORAGE_ADMIN};
 use crate::console;
 use crate::error::Error;
 use crate::server;
@@ -284,8 +285,23 @@ fn shared(service: impl poem::Endpoint + 'static) -> SharedEndpoint {
     Arc::new(service.map_to_response().boxed())
 }
 
+/// Uploads the files of the project's buckets, as a start does. A server may be running at the same time.
+pub(in crate::commands) async fn fill_buckets(
+    settings: &Settings,
+    backend: &Backend,
+    logins: Logins,
+    keys: &tokens::Keys,
+) -> Result<(), Error> {
+    let Some(storage) = &settings.services.storage else { return Ok(()) };
+    let access = DatabaseAccess::new(backend, logins, keys, SlowStatements::default());
+    let database = access.database(STORAGE_ADMIN, |base| base).await?;
+    let filled = open_storage(storage, &database, keys, &keys.verifier(), &settings.buckets).await;
+    database.close().await;
+    filled.map(drop)
+}
+
 /// Opens the object store and fills `buckets`.
-pub(super) async fn open_storage(
+async fn open_storage(
     settings: &storage::Settings,
     database: &Database,
     keys: &tokens::Keys,
