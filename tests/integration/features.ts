@@ -4,7 +4,7 @@
  */
 import { inject } from 'vitest'
 
-type Feature = 'oauth-server' | 'object-versions' | 'saml' | 'vectors'
+type Feature = 'object-versions' | 'saml'
 
 /** Reports whether the server under test lacks `feature`, according to the comma-separated list `CONFORMANCE_WITHOUT`. */
 export function lacks(feature: Feature): boolean {

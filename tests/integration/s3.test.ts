@@ -15,7 +15,6 @@ import {
   HeadBucketCommand,
   HeadObjectCommand,
   ListBucketsCommand,
-  ListObjectVersionsCommand,
   ListObjectsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
@@ -85,12 +84,6 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
     expect(head.MissingMeta).toBe(1)
   })
 
-  test('an empty object whose name ends with a slash is a folder', async () => {
-    await put('folder/', '')
-    const { Contents } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix: 'folder/' }))
-    expect(Contents?.map(({ Key }) => Key)).toEqual(['folder/.emptyFolderPlaceholder'])
-  })
-
   test('ranges and conditions', async () => {
     const { ETag } = await put('range', '0123456789')
     const part = await get('range', { Range: 'bytes=2-4' })
@@ -125,31 +118,6 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
       const answer = await fetch(url, { headers: { Range: 'bytes=2-4', 'If-Range': known } })
       expect(answer.status).toBe(status)
     }
-  })
-
-  test('each object has one version', async () => {
-    for (const Key of ['versions/a b', 'versions/c/d']) await put(Key, 'a')
-    const { Versions, CommonPrefixes } = await s3.send(
-      new ListObjectVersionsCommand({ Bucket, Prefix: 'versions/', Delimiter: '/' }),
-    )
-    expect(Versions).toMatchObject([{ Key: 'versions/a b', VersionId: 'null', IsLatest: true }])
-    expect(CommonPrefixes).toEqual([{ Prefix: 'versions/c/' }])
-    const page = await s3.send(new ListObjectVersionsCommand({ Bucket, MaxKeys: 1 }))
-    expect(page).toMatchObject({
-      IsTruncated: true,
-      NextVersionIdMarker: expect.any(String) as string,
-    })
-    const rest = await s3.send(
-      new ListObjectVersionsCommand({
-        Bucket,
-        KeyMarker: page.NextKeyMarker,
-        VersionIdMarker: page.NextVersionIdMarker,
-      }),
-    )
-    expect(rest.Versions?.[0]?.Key).not.toBe(page.Versions?.[0]?.Key)
-    const Objects = (Versions ?? []).map(({ Key, VersionId }) => ({ Key, VersionId }))
-    const removed = await s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }))
-    expect(removed.Deleted).toEqual([{ Key: 'versions/a b', VersionId: 'null' }])
   })
 
   test('a request may ask for other headers', async () => {

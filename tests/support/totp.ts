@@ -18,14 +18,3 @@ export function totp(secret: string, now = Date.now()): string {
   const offset = digest.readUInt8(digest.length - 1) & 15
   return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0')
 }
-
-/** Returns the app's next code. Servers accept it already, since clocks differ. */
-export function nextTotp(secret: string): string {
-  return totp(secret, Date.now() + STEP)
-}
-
-/** Returns a code that is not right now, nor a step before or after. */
-export function wrongTotp(secret: string): string {
-  const right = [-STEP, 0, STEP].map((shift) => totp(secret, Date.now() + shift))
-  return ['000000', '111111', '222222', '333333'].find((code) => !right.includes(code)) ?? ''
-}

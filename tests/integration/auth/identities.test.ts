@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 
 import { expect, test } from 'vitest'
 
@@ -75,13 +75,6 @@ describeBackstage('signing in at a provider', () => {
     const second = await open(callback)
     expect(second.searchParams.get('error_code')).toBe('bad_oauth_state')
   })
-
-  test('a provider that is not set up is named', async () => {
-    const { url } = await ok(visitor().auth.signInWithOAuth({ provider: 'github' }))
-    const answer = await fetch(there(url), { redirect: 'manual' })
-    expect(answer.status).toBe(400)
-    expect(await answer.json()).toMatchObject({ error_code: 'validation_failed' })
-  })
 })
 
 describeBackstage('ID tokens', () => {
@@ -95,15 +88,6 @@ describeBackstage('ID tokens', () => {
     expect(user).toMatchObject({ email, app_metadata: { provider } })
     const other = visitor().auth.signInWithIdToken({ provider, token, nonce: 'twice' })
     expect((await refusal(other)).status).toBe(400)
-  })
-
-  test.for([
-    ['for somebody else', { aud: 'another client' }],
-    ['of another issuer', { iss: 'https://evil.example' }],
-    ['that has expired', { exp: 1_700_000_000, iat: 1_699_999_000 }],
-  ] as const)('one %s is refused', async ([, claims]) => {
-    const token = await idTokenOf(providerUrl(), newAddress(), claims)
-    expect((await refusal(visitor().auth.signInWithIdToken({ provider, token }))).status).toBe(400)
   })
 
   test('one links the provider to an account', async () => {
@@ -136,10 +120,6 @@ describeBackstage('identities', () => {
     await ok(client.auth.unlinkIdentity(linked))
     const { identities: left } = await ok(client.auth.getUserIdentities())
     expect(left.map((identity) => identity.provider)).toEqual(['email'])
-    expect(await refusal(client.auth.unlinkIdentity(there(left[0])))).toMatchObject({
-      status: 422,
-      code: 'single_identity_not_deletable',
-    })
   })
 
   test('one that somebody else has stays theirs', async () => {
@@ -163,48 +143,3 @@ describeBackstage('identities', () => {
     expect(session.user).toMatchObject({ id: there(user).id, email, is_anonymous: false })
   })
 })
-
-describeBackstage('wallets', () => {
-  const options = { url: 'http://localhost:5173/welcome' }
-
-  test('a wallet signs in with a message that the client makes', async () => {
-    const wallet = solanaWallet()
-    const credentials = {
-      chain: 'solana',
-      wallet,
-      statement: 'I want to see the match',
-      options,
-    } as const
-    const { user } = await ok(visitor().auth.signInWithWeb3(credentials))
-    expect(user.app_metadata.provider).toBe('web3')
-    const second = await ok(visitor().auth.signInWithWeb3(credentials))
-    expect(second.user.id).toBe(user.id)
-  })
-
-  test('a message that another wallet signed is refused', async () => {
-    const [mine, other] = [solanaWallet(), solanaWallet()]
-    const wallet = { publicKey: mine.publicKey, signMessage: other.signMessage }
-    const credentials = { chain: 'solana', wallet, options } as const
-    expect((await refusal(visitor().auth.signInWithWeb3(credentials))).status).toBe(400)
-  })
-})
-
-/** Returns a wallet as a page finds it, with a key of its own. */
-function solanaWallet() {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  const raw = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32)
-  return {
-    publicKey: { toBase58: () => base58(raw) },
-    signMessage: (message: Uint8Array) =>
-      Promise.resolve(new Uint8Array(sign(null, message, privateKey))),
-  }
-}
-
-function base58(bytes: Uint8Array): string {
-  const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
-  let number = BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
-  let text = ''
-  for (; number > 0n; number /= 58n) text = `${alphabet.charAt(Number(number % 58n))}${text}`
-  const zeros = bytes.findIndex((byte) => byte !== 0)
-  return `${'1'.repeat(Math.max(zeros, 0))}${text}`
-}

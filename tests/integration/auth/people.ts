@@ -95,16 +95,3 @@ export async function open(link: string): Promise<URL> {
 export function fragment(url: URL): URLSearchParams {
   return new URLSearchParams(url.hash.slice(1))
 }
-
-/** Returns the session of a link of the implicit flow, in a client of its own. */
-export async function arrive(link: string): Promise<Client> {
-  const found = fragment(await open(link))
-  const client = visitor()
-  await ok(
-    client.auth.setSession({
-      access_token: there(found.get('access_token')),
-      refresh_token: there(found.get('refresh_token')),
-    }),
-  )
-  return client
-}

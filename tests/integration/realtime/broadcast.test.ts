@@ -6,7 +6,7 @@ import { afterEach, describe, expect, inject, test } from 'vitest'
 
 import type { Client } from '../../support/client.ts'
 import { visitor } from '../clients.ts'
-import { moment, post, unique, Wires } from './stage.ts'
+import { post, unique, Wires } from './stage.ts'
 
 const wires = new Wires()
 const clients: Client[] = []
@@ -49,47 +49,6 @@ async function listener(name: string, config = {}) {
 const broadcastOf = (event: string, payload: unknown) => ({ type: 'broadcast', event, payload })
 
 describe('the stock client', () => {
-  test('is heard by all others, and not by itself', async () => {
-    const name = unique('room')
-    const [one, two, three] = [await listener(name), await listener(name), await listener(name)]
-    const elsewhere = await listener(unique('room'))
-    const send = { ...broadcastOf('shout', { a: [1, 'ü', null] }) } as const
-    expect(await one.channel.send({ ...send, type: 'broadcast' })).toBe('ok')
-    for (const { heard: deliveries } of [two, three])
-      await expect.poll(() => deliveries).toEqual([broadcastOf('shout', { a: [1, 'ü', null] })])
-    await moment()
-    expect(one.heard).toEqual([])
-    expect(elsewhere.heard).toEqual([])
-  })
-
-  test('hears itself if it wants to, and is told that it was heard', async () => {
-    const name = unique('room')
-    const one = await listener(name, { broadcast: { self: true, ack: true } })
-    const sent = await one.channel.send({ type: 'broadcast', event: 'echo', payload: { n: 1 } })
-    expect(sent).toBe('ok')
-    await expect.poll(() => one.heard).toEqual([broadcastOf('echo', { n: 1 })])
-  })
-
-  test('hears only the events that it listens to', async () => {
-    const name = unique('room')
-    const [sender, deliveries] = [await listener(name), [] as unknown[]]
-    const channel = client().channel(name)
-    channel.on('broadcast', { event: 'b' }, ({ payload }) => deliveries.push(payload))
-    await subscribed(channel)
-    for (const event of ['a', 'b', 'c'])
-      await sender.channel.send({ type: 'broadcast', event, payload: { event } })
-    await expect.poll(() => deliveries).toEqual([{ event: 'b' }])
-  })
-
-  test('sends bytes', async () => {
-    const name = unique('room')
-    const [one, two] = [await listener(name), await listener(name)]
-    const payload = new Uint8Array([0, 255, 128, 10]).buffer
-    await one.channel.send({ type: 'broadcast', event: 'bytes', payload })
-    await expect.poll(() => two.heard.length).toBe(1)
-    expect(new Uint8Array(two.heard[0]?.payload as ArrayBuffer)).toEqual(new Uint8Array(payload))
-  })
-
   test('gets a thousand messages of each sender in their order', { timeout: 60_000 }, async () => {
     const name = unique('room')
     const [one, two, three] = [await listener(name), await listener(name), await listener(name)]
@@ -104,50 +63,9 @@ describe('the stock client', () => {
       .poll(() => one.heard.map(({ payload }) => payload), { timeout: 30_000 })
       .toEqual(numbers)
   })
-
-  test('sends over HTTP before it has joined', async () => {
-    const name = unique('room')
-    const one = await listener(name)
-    const channel = client().channel(name)
-    expect(await channel.httpSend('single', { n: 1 })).toEqual({ success: true })
-    const bytes = new Uint8Array([1, 2, 3]).buffer
-    expect(await channel.httpSend('bytes', bytes)).toEqual({ success: true })
-    expect(await channel.send({ type: 'broadcast', event: 'batch', payload: { n: 2 } })).toBe('ok')
-    await expect.poll(() => one.heard.length).toBe(3)
-    const [single, second, batch] = one.heard
-    expect(single).toEqual(broadcastOf('single', { n: 1 }))
-    expect(new Uint8Array(second?.payload as ArrayBuffer)).toEqual(new Uint8Array(bytes))
-    expect(batch).toEqual(broadcastOf('batch', { n: 2 }))
-  })
-
-  test('hears nothing any more after it has left', async () => {
-    const name = unique('room')
-    const [one, two, three] = [await listener(name), await listener(name), await listener(name)]
-    expect(await two.channel.unsubscribe()).toBe('ok')
-    await one.channel.send({ type: 'broadcast', event: 'later', payload: {} })
-    await expect.poll(() => three.heard.length).toBe(1)
-    await moment()
-    expect(two.heard).toEqual([])
-  })
 })
 
 describe('a message', () => {
-  test('is heard by clients of both versions, whoever sent it', async () => {
-    const name = unique('room')
-    const [v1, v2] = [await wires.add({ vsn: '1.0.0' }), await wires.add()]
-    const [old, young] = [await wires.add({ vsn: '1.0.0' }), await wires.add()]
-    for (const wire of [v1, v2, old, young]) await wire.mustJoin(name)
-    v1.broadcast(name, 'from-v1', { n: 1 })
-    expect(await old.receiveBroadcast(name, 'from-v1')).toEqual(broadcastOf('from-v1', { n: 1 }))
-    expect(await young.receiveBroadcast(name, 'from-v1')).toEqual(broadcastOf('from-v1', { n: 1 }))
-    v2.broadcast(name, 'text-v2', { n: 2 })
-    expect(await old.receiveBroadcast(name, 'text-v2')).toEqual(broadcastOf('text-v2', { n: 2 }))
-    expect(await young.receiveBroadcast(name, 'text-v2')).toEqual(broadcastOf('text-v2', { n: 2 }))
-    v2.binary(name, 'from-v2', { n: 3 })
-    expect(await old.receiveBroadcast(name, 'from-v2')).toEqual(broadcastOf('from-v2', { n: 3 }))
-    expect((await young.receiveBinaryBroadcast(name, 'from-v2')).payload).toEqual({ n: 3 })
-  })
-
   test.for<[unknown]>([
     [{ event: 'x', type: 'other', payload: 1, more: [true] }],
     [{ payload: {} }],
@@ -176,20 +94,6 @@ describe('a message', () => {
       `[null,"1","realtime:${name}","broadcast",{"type":"broadcast","event":"n","payload":${numbers}}]`,
     )
     expect((await two.event(name, 'broadcast')).raw.toString()).toContain(numbers)
-  })
-
-  test('reaches other channels of the same user', async () => {
-    const name = unique('room')
-    const [one, two] = [await wires.add(), await wires.add()]
-    await one.mustJoin(name)
-    await two.mustJoin(name, { broadcast: { self: true } })
-    one.broadcast(name, 'a', {})
-    two.broadcast(name, 'b', {})
-    await two.receiveBroadcast(name, 'a')
-    await two.receiveBroadcast(name, 'b')
-    await one.receiveBroadcast(name, 'b')
-    await one.flush()
-    expect(one.received).toEqual([])
   })
 
   test.for(['text', 'binary'] as const)('that is too large is refused, as %s', async (form) => {
@@ -250,26 +154,6 @@ describe('over HTTP', () => {
     expect(one.young.received).toEqual([])
   })
 
-  test('answers tell of the limit', async () => {
-    const { headers } = await batch([{ topic: 'limits', event: 'a', payload: {} }])
-    for (const name of ['x-rate-rolling', 'x-rate-limit', 'x-rate-limit-remaining'])
-      expect(Number(headers.get(name)), name).toBeGreaterThanOrEqual(0)
-    expect(headers.get('x-rate-limit')).not.toBeNull()
-  })
-
-  test('the token is the header’s for authorization, or else the key', async () => {
-    const message = [{ topic: 'tokens', event: 'a', payload: {} }]
-    const authorization = `Bearer ${anonKey}`
-    expect((await batch(message, { authorization })).status).toBe(202)
-    expect((await batch(message)).status).toBe(202)
-    for (const path of ['broadcast', 'broadcast/room/events/shout']) {
-      const body = JSON.stringify({ messages: message })
-      const refusal = await post(path, body, { authorization: 'Bearer rubbish' })
-      expect(refusal.status).toBe(401)
-      expect(await refusal.json()).toEqual({ message: 'Unauthorized' })
-    }
-  })
-
   test.for<[string, unknown, object]>([
     ['no list', { a: 1 }, { messages: ["can't be blank"] }],
     [
@@ -311,15 +195,6 @@ describe('over HTTP', () => {
     const answer = await post('broadcast', JSON.stringify(body))
     expect(answer.status).toBe(422)
     expect(await answer.json()).toEqual({ errors })
-  })
-
-  test('nothing of a refused batch is sent', async () => {
-    const { name, young } = await room()
-    const answer = await batch([{ topic: name, event: 'a', payload: {} }, { topic: name }])
-    expect(answer.status).toBe(422)
-    expect((await batch([{ topic: name, event: 'b', payload: {} }])).status).toBe(202)
-    await young.receiveBroadcast(name, 'b')
-    expect(young.received).toEqual([])
   })
 
   test('a single message is its payload', async () => {

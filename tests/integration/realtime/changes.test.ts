@@ -1,8 +1,6 @@
 /** Changes of rows: what is sent, to which subscriptions, and how. */
-import { REALTIME_SUBSCRIBE_STATES } from '@supabase/supabase-js'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
-import { connect } from '../../support/client.ts'
 import { isOwn, moment, sql, Tables, unique, Wires } from './stage.ts'
 import {
   change,
@@ -129,36 +127,6 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       ])
     })
 
-    test('reach every channel once, whatever channels there are', async () => {
-      const [one, two] = [await wires.add(), await wires.add({ vsn: '1.0.0' })]
-      const [a, b] = [unique('room'), unique('room')]
-      const [first] = await watch(one, a, [binding()])
-      const [second] = await watch(one, b, [binding()])
-      await watch(two, a, [binding()])
-      expect(second).toBe(first)
-      await sql(`insert into ${name} values (300)`)
-      for (const [wire, room] of [
-        [one, a],
-        [one, b],
-        [two, a],
-      ] as const) {
-        expect(await change(wire, room)).toMatchObject({ record: { id: 300 } })
-        await wire.flush()
-        expect(changes(wire, room)).toEqual([])
-      }
-    })
-
-    test('end when the channel is left', async () => {
-      const [one, two] = [await wires.add(), await wires.add()]
-      const room = unique('room')
-      for (const wire of [one, two]) await watch(wire, room, [binding()])
-      await one.reply(one.send(`realtime:${room}`, 'phx_leave', {}))
-      await sql(`insert into ${name} values (400)`)
-      await change(two, room)
-      await one.flush()
-      expect(changes(one, room)).toEqual([])
-    })
-
     test('go with broadcasts and presence on one channel', async () => {
       const wire = await wires.add()
       const room = unique('room')
@@ -178,34 +146,6 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       await wire.receiveBroadcast(room, 'shout')
     })
 
-    test('are sent of any schema', async () => {
-      const wire = await wires.add()
-      const room = unique('room')
-      await watch(wire, room, [{ event: 'INSERT', schema: '*' }])
-      await sql(`insert into ${name} values (600)`)
-      await expect
-        .poll(() => changes(wire, room).map(({ data }) => data))
-        .toContainEqual(
-          expect.objectContaining({
-            schema: SCHEMA,
-            table,
-            record: { id: 600, name: null, n: null },
-          }),
-        )
-    })
-
-    test('leave out what is rolled back', async () => {
-      const wire = await wires.add()
-      const room = unique('room')
-      await watch(wire, room, [binding()])
-      await sql(`begin; insert into ${name} values (700); rollback`)
-      await sql(`begin; insert into ${name} values (701); savepoint s; insert into ${name} values (702);
-                 rollback to s; insert into ${name} values (703); commit`)
-      await expect
-        .poll(() => changes(wire, room).map(({ data }) => data.record?.id))
-        .toEqual([701, 703])
-    })
-
     test('have only the columns that are selected, and the key', async () => {
       const wire = await wires.add()
       const room = unique('room')
@@ -222,46 +162,6 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       expect(withIds(few)?.data.columns.map(({ name }) => name)).toEqual(['id', 'name'])
       expect(withIds(all)?.data.record).toEqual({ id: 800, name: 'a', n: 1 })
       expect(withIds(none)).toEqual(withIds(all))
-    })
-
-    test('arrive with the stock client, for several bindings', async () => {
-      const { url, anonKey } = inject('access')
-      const client = connect<object>(url, anonKey)
-      const received: string[] = []
-      const channel = client.channel(unique('room'))
-      const timestamp = new Promise<unknown>((resolve) => channel.on('system', {}, resolve))
-      const place = { schema: SCHEMA, table }
-      channel.on('postgres_changes', { event: '*', ...place }, ({ eventType }) =>
-        received.push(`all ${eventType}`),
-      )
-      channel.on(
-        'postgres_changes',
-        { event: 'INSERT', ...place, filter: 'id=eq.900' },
-        (payload) => received.push(`900 ${JSON.stringify([payload.new, payload.old])}`),
-      )
-      channel.on('postgres_changes', { event: 'DELETE', ...place }, (payload) =>
-        received.push(`gone ${JSON.stringify(payload.old)}`),
-      )
-      await new Promise<void>((resolve, reject) => {
-        channel.subscribe((status, error) => {
-          if (status === REALTIME_SUBSCRIBE_STATES.SUBSCRIBED) resolve()
-          else reject(error ?? new Error(status))
-        })
-      })
-      expect(await timestamp).toMatchObject({ status: 'ok', message: 'Subscribed to PostgreSQL' })
-      await sql(`insert into ${name} values (900, 'x', 5)`)
-      await sql(`insert into ${name} values (901)`)
-      await sql(`delete from ${name} where id = 900`)
-      await expect
-        .poll(() => received)
-        .toEqual([
-          'all INSERT',
-          '900 [{"id":900,"name":"x","n":5},{}]',
-          'all INSERT',
-          'all DELETE',
-          'gone {"id":900}',
-        ])
-      await client.realtime.disconnect()
     })
   })
 

@@ -1,8 +1,6 @@
 /** Broadcasts that come from the database. */
-import { REALTIME_SUBSCRIBE_STATES } from '@supabase/supabase-js'
 import { afterEach, describe, expect, inject, test } from 'vitest'
 
-import { service } from '../clients.ts'
 import { isOwn, moment, somebody, sql, unique, Wires } from './stage.ts'
 import type { Frame, Wire } from './wire.ts'
 
@@ -52,50 +50,6 @@ const broadcasts = ({ received }: Wire) =>
   received.filter(({ event, kind }) => kind !== 'text' || event === 'broadcast')
 
 describe.skipIf(!isOwn)('a broadcast of the database', () => {
-  test('can be waited for', async () => {
-    const [open, closed] = [unique('room'), unique('room')]
-    const wire = await trusted()
-    const broadcast = { replication_ready: true }
-    await wire.mustJoin(open, { broadcast })
-    await wire.mustJoin(closed, { private: true, broadcast })
-    for (const name of [open, closed])
-      expect(await wire.system(name)).toEqual({
-        extension: 'system',
-        status: 'ok',
-        message: 'Replication connection established',
-        channel: name,
-      })
-  })
-
-  test('reaches clients of both versions with its id', async () => {
-    const name = unique('room')
-    const [young, old] = [await wires.add(), await wires.add({ vsn: '1.0.0' })]
-    for (const wire of [young, old]) await listen(wire, name)
-    await send(name, 'said', { a: [1, null, 'ü'] })
-    const id = await sql(
-      `select id from realtime.messages where (topic, event) = ('${name}', 'said')`,
-    )
-    const frame = await young.receiveBinaryBroadcast(name, 'said')
-    expect(JSON.parse(frame.metadata)).toEqual({ id })
-    expect(frame.payload).toEqual({ a: [1, null, 'ü'], id })
-    expect(await old.receiveBroadcast(name, 'said')).toEqual({
-      type: 'broadcast',
-      event: 'said',
-      payload: { a: [1, null, 'ü'], id },
-      meta: { id },
-    })
-  })
-
-  test('keeps the id of its payload', async () => {
-    const name = unique('room')
-    const wire = await wires.add()
-    await listen(wire, name)
-    await send(name, 'said', { id: 'mine' })
-    const frame = await wire.receiveBinaryBroadcast(name, 'said')
-    expect(frame.payload).toEqual({ id: 'mine' })
-    expect(JSON.parse(frame.metadata)).toEqual({ id: anId })
-  })
-
   test('may be bytes, which older clients do not get', async () => {
     const name = unique('room')
     const [young, old] = [await wires.add(), await wires.add({ vsn: '1.0.0' })]
@@ -107,19 +61,6 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
     expect(JSON.parse(frame.metadata)).toEqual({ id: anId })
     await old.receiveBroadcast(name, 'after')
     expect(broadcasts(old)).toEqual([])
-  })
-
-  test('is private unless it says otherwise', async () => {
-    const name = unique('room')
-    const [inside, outside] = [await trusted(), await wires.add()]
-    await listen(inside, name, PRIVATE)
-    await listen(outside, name)
-    await sendPrivately(name, 'private')
-    await send(name, 'public')
-    await inside.receiveBinaryBroadcast(name, 'private')
-    await outside.receiveBinaryBroadcast(name, 'public')
-    await moment()
-    expect([broadcasts(inside), broadcasts(outside)]).toEqual([[], []])
   })
 
   test('is a row that anybody with the right inserts', async () => {
@@ -178,38 +119,6 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
     expect(broadcasts(wire)).toEqual([])
   })
 
-  test('is made of a change by a trigger', async () => {
-    const name = unique('room')
-    const table = name.replaceAll('-', '_')
-    const wire = await trusted()
-    await listen(wire, name, PRIVATE)
-    await sql(`
-      create table public."${table}" (id int primary key, name text);
-      create function public."${table}"() returns trigger language plpgsql as $$ begin
-        perform realtime.broadcast_changes('${name}', tg_op, tg_op, tg_table_name, tg_table_schema, new, old);
-        return null;
-      end $$;
-      create trigger told after insert or update or delete on public."${table}"
-        for each row execute function public."${table}"()`)
-    await sql(`insert into public."${table}" values (1, 'a')`)
-    await sql(`update public."${table}" set name = 'b'`)
-    await sql(`delete from public."${table}"`)
-    const [before, after] = [
-      { id: 1, name: 'a' },
-      { id: 1, name: 'b' },
-    ]
-    const about = { table, schema: 'public', id: anId }
-    for (const [operation, record, old_record] of [
-      ['INSERT', before, null],
-      ['UPDATE', after, before],
-      ['DELETE', null, after],
-    ] as const) {
-      const { payload } = await wire.receiveBinaryBroadcast(name, operation)
-      expect(payload).toEqual({ operation, record, old_record, ...about })
-    }
-    await sql(`drop table public."${table}"; drop function public."${table}"`)
-  })
-
   test('of a change is refused for what is no change of a row', async () => {
     for (const rest of [
       `'TRUNCATE', 't', 'public', null, null`,
@@ -218,30 +127,6 @@ describe.skipIf(!isOwn)('a broadcast of the database', () => {
       await expect(
         sql(`select realtime.broadcast_changes('topic', 'event', ${rest})`),
       ).rejects.toThrow()
-  })
-
-  test('is heard by the stock client with what is said about it', async () => {
-    const name = unique('room')
-    const deliveries: { event: string; payload?: unknown; meta?: { id: string } }[] = []
-    const client = service()
-    const channel = client.channel(name, { config: PRIVATE })
-    channel.on('broadcast', { event: '*' }, (message) =>
-      deliveries.push(message as (typeof deliveries)[0]),
-    )
-    await new Promise<void>((resolve, reject) => {
-      channel.subscribe((status, error) => {
-        if (status === REALTIME_SUBSCRIBE_STATES.SUBSCRIBED) resolve()
-        else reject(error ?? new Error(status))
-      })
-    })
-    await listen(await trusted(), unique('wait'), PRIVATE)
-    await sendPrivately(name, 'said', { n: 1 })
-    await expect
-      .poll(() => deliveries)
-      .toEqual([
-        { type: 'broadcast', event: 'said', payload: { n: 1, id: anId }, meta: { id: anId } },
-      ])
-    await client.realtime.disconnect()
   })
 })
 
@@ -292,21 +177,6 @@ describe.skipIf(!isOwn)('a replay', () => {
     expect(texts(wire)).toHaveLength(25)
   })
 
-  test('ends at its limit, and begins when it is told to', async () => {
-    const name = unique('room')
-    await past(name)
-    const [few, late] = [await trusted(), await trusted()]
-    await few.mustJoin(name, since(0, 3))
-    await expect
-      .poll(() => texts(few).map((frame) => payloadOf(frame).event))
-      .toEqual(['e28', 'e29', 'e30'])
-    await late.mustJoin(name, since(Date.now() + 60_000))
-    await late.flush()
-    await moment()
-    expect(texts(late)).toEqual([])
-    expect(texts(few)).toHaveLength(3)
-  })
-
   test('brings bytes to those who can read them', async () => {
     const name = unique('room')
     const begin = Date.now() - 1000
@@ -348,14 +218,6 @@ describe.skipIf(!isOwn)('a replay', () => {
     const replay = { since: 0, limit }
     const answer = await wire.join(unique('room'), { ...PRIVATE, broadcast: { replay } })
     expect(answer).toMatchObject({ status: 'ok' })
-  })
-
-  test('is nothing for public channels', async () => {
-    const wire = await trusted()
-    expect(await wire.join(unique('room'), { broadcast: { replay: { since: 0 } } })).toEqual({
-      status: 'error',
-      response: { reason: 'UnableToReplayMessages: Replay is not allowed for public channels' },
-    })
   })
 
   test.for<[unknown]>([[{ since: 0, limit: 'x' }], [{ since: 'yesterday', limit: 5 }]])(

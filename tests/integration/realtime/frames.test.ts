@@ -23,13 +23,6 @@ const unmatched = { status: 'error', response: { reason: 'unmatched topic' } }
 describe.for(VERSIONS)('a socket of version %s', (vsn) => {
   const open = () => wires.add({ vsn })
 
-  test('joins a topic, whatever its name', async () => {
-    const wire = await open()
-    for (const name of ['room', 'a:b:c', 'ü ☃ "quoted"', 'x'.repeat(200), ':', ' '])
-      expect(await wire.join(unique(name))).toEqual(joined)
-    expect(await wire.join(':')).toEqual(joined)
-  })
-
   test('is answered with the references that it sent', async () => {
     const wire = await open()
     const topic = `realtime:${unique('room')}`
@@ -41,36 +34,6 @@ describe.for(VERSIONS)('a socket of version %s', (vsn) => {
       if (vsn === '2.0.0') expect(frame.joinRef).toBe('join')
       else expect(Object.keys(JSON.parse(frame.raw.toString()) as object)).toHaveLength(4)
     }
-  })
-
-  test('is told that it has not joined a topic', async () => {
-    const wire = await open()
-    const topic = `realtime:${unique('room')}`
-    expect(await wire.reply(wire.broadcast('nowhere', 'shout', {}))).toEqual(unmatched)
-    expect(await wire.reply(wire.send(topic, 'anything', {}))).toEqual(unmatched)
-    expect(await wire.reply(wire.send('room', 'phx_join', { config: {} }))).toEqual(unmatched)
-    expect(await wire.reply(wire.send('phoenix', 'phx_join', {}))).toEqual(unmatched)
-  })
-
-  test('cannot join a topic without a name', async () => {
-    const wire = await open()
-    expect(await wire.join('')).toEqual({
-      status: 'error',
-      response: { reason: 'TopicNameRequired: You must provide a topic name' },
-    })
-  })
-
-  test('leaves a topic', async () => {
-    const wire = await open()
-    const name = unique('room')
-    const topic = `realtime:${name}`
-    await wire.mustJoin(name, {}, { ref: 'join' })
-    const ref = wire.send(topic, 'phx_leave', {}, { joinRef: 'join' })
-    const left = await wire.take((frame) => frame.topic === topic, 'reply')
-    expect(left).toMatchObject({ event: 'phx_reply', ref, payload: ok })
-    expect(await wire.event(name, 'phx_close')).toMatchObject({ ref: 'join', payload: {} })
-    expect(await wire.reply(wire.broadcast(name, 'shout', {}))).toEqual(unmatched)
-    expect(await wire.join(name)).toEqual(joined)
   })
 
   test('does not leave by what it sent for an earlier join', async () => {
@@ -90,22 +53,6 @@ describe.for(VERSIONS)('a socket of version %s', (vsn) => {
     const wire = await open()
     const topic = `realtime:${unique('room')}`
     expect(await wire.reply(wire.send(topic, 'phx_leave', {}))).toEqual(ok)
-    await wire.flush()
-    expect(wire.received).toEqual([])
-  })
-
-  test('joins again in place of its channel', async () => {
-    const [wire, other] = [await open(), await open()]
-    const name = unique('room')
-    await wire.mustJoin(name, { broadcast: { self: true } }, { ref: 'first' })
-    await other.mustJoin(name)
-    wire.sendJoin(name, {}, { ref: 'second' })
-    expect(await wire.reply('second')).toEqual(joined)
-    expect(await wire.event(name, 'phx_close')).toMatchObject({ ref: 'first', payload: {} })
-    other.broadcast(name, 'once', {})
-    await wire.receiveBroadcast(name, 'once')
-    wire.broadcast(name, 'own', {})
-    await other.receiveBroadcast(name, 'own')
     await wire.flush()
     expect(wire.received).toEqual([])
   })
@@ -243,14 +190,6 @@ describe.for(VERSIONS)('a socket of version %s', (vsn) => {
     const ref = wire.send(`realtime:${unique('room')}`, 'phx_join', payload)
     expect(await wire.reply(ref)).toEqual(joined)
   })
-})
-
-test('words for booleans in a join are obeyed', async () => {
-  const wire = await wires.add()
-  const name = unique('room')
-  await wire.mustJoin(name, { broadcast: { self: 'TRUE', ack: 'true' } })
-  expect(await wire.reply(wire.broadcast(name, 'shout', {}))).toEqual(ok)
-  await wire.receiveBroadcast(name, 'shout')
 })
 
 describe('a binary frame', () => {

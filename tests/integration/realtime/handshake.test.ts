@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, inject, test } from 'vitest'
 
 import { inSeconds, isOwn, key, signed, token, Wires } from './stage.ts'
-import { handshakeRefusal, VERSIONS, Wire } from './wire.ts'
+import { handshakeRefusal } from './wire.ts'
 
 const wires = new Wires()
 afterEach(() => wires.close())
@@ -10,45 +10,6 @@ afterEach(() => wires.close())
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 const isRefusal = (error: string) => ({ status: 401, type: JSON_TYPE, body: { error } })
-
-test.for(VERSIONS)('a socket of version %s answers a heartbeat', async (vsn) => {
-  const wire = await wires.add({ vsn })
-  const ref = wire.send('phoenix', 'heartbeat', {})
-  expect(await wire.reply(ref)).toEqual({ status: 'ok', response: {} })
-})
-
-test('a socket that names no version has the first', async () => {
-  const wire = await Wire.openPlainly({ key: inject('access').anonKey })
-  const ref = wire.send('phoenix', 'heartbeat', {})
-  const frame = await wire.take(() => true, 'answer')
-  expect(JSON.parse(frame.raw.toString())).toEqual({
-    topic: 'phoenix',
-    event: 'phx_reply',
-    payload: { status: 'ok', response: {} },
-    ref,
-  })
-  wire.cut()
-})
-
-test.for(['0.9.0', '3.0.0', '2', 'x'])('a socket of version %s is refused', async (vsn) => {
-  const { anonKey } = inject('access')
-  const { status } = await handshakeRefusal({ key: anonKey, vsn }).catch((error: unknown) => {
-    // A body that is no JSON is a refusal, too.
-    if (error instanceof SyntaxError) return { status: 400 }
-    throw error
-  })
-  expect(status).toBeGreaterThanOrEqual(400)
-  expect(status).toBeLessThan(500)
-})
-
-test('a socket without a key is refused', async () => {
-  expect(await handshakeRefusal({ vsn: '2.0.0' })).toEqual(isRefusal('API key is missing'))
-})
-
-test('what else the query says does not matter', async () => {
-  for (const log_level of ['info', 'warning', 'error', 'verbose', ''])
-    await (await wires.add({ query: { log_level, eventsPerSecond: '10', a: '' } })).flush()
-})
 
 test.for(['rubbish', 'a.b.c', 'eyJhbGciOiJIUzI1NiJ9.e30', '..'])(
   'the key %j is no token',
@@ -63,49 +24,11 @@ test('a key that the project does not have is refused', async () => {
   expect((await handshakeRefusal({ key, vsn: '2.0.0' })).status).toBe(401)
 })
 
-test('the key of the header wins', async () => {
-  const { anonKey } = inject('access')
-  const headers = { 'x-api-key': anonKey }
-  await (await wires.add({ key: 'rubbish', headers })).flush()
-  const refusal = isRefusal('The token provided is not a valid JWT')
-  expect(await handshakeRefusal({ key: anonKey, headers: { 'x-api-key': 'rubbish' } })).toEqual(
-    refusal,
-  )
-})
-
-test('the service answers that it is there', async () => {
-  const { url, anonKey } = inject('access')
-  const answer = await fetch(`${url}/realtime/v1/api/ping`, { headers: { apikey: anonKey } })
-  expect(answer.status).toBe(200)
-  expect(await answer.json()).toEqual({ message: 'Success' })
-})
-
 test('a request without an upgrade is refused', async () => {
   const { url, anonKey } = inject('access')
   const answer = await fetch(`${url}/realtime/v1/websocket?apikey=${anonKey}&vsn=2.0.0`)
   expect(answer.status).toBeGreaterThanOrEqual(400)
   expect(answer.status).toBeLessThan(500)
-})
-
-test('pages of any origin may broadcast over HTTP', async () => {
-  const { url } = inject('access')
-  for (const path of ['broadcast', 'broadcast/room/events/shout']) {
-    const answer = await fetch(`${url}/realtime/v1/api/${path}`, {
-      method: 'OPTIONS',
-      headers: {
-        origin: 'https://club.example',
-        'access-control-request-method': 'POST',
-        'access-control-request-headers': 'apikey, authorization, content-type',
-      },
-    })
-    expect(answer.ok).toBe(true)
-    expect(answer.headers.get('access-control-allow-origin')).toMatch(
-      /^(\*|https:\/\/club\.example)$/,
-    )
-    expect(answer.headers.get('access-control-allow-headers')?.toLowerCase()).toMatch(
-      /\*|authorization/,
-    )
-  }
 })
 
 describe.skipIf(!isOwn)('the key of a socket', () => {

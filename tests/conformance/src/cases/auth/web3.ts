@@ -2,7 +2,15 @@ import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:cry
 
 import { group } from '../../case.ts'
 import type { Context } from '../../context.ts'
-import { claimsOf, freshEmail, gotrue, link, refusal, removesUserOf } from '../../gotrue.ts'
+import {
+  claimsOf,
+  freshEmail,
+  gotrue,
+  link,
+  refusal,
+  removesUser,
+  removesUserOf,
+} from '../../gotrue.ts'
 import { partly, some } from '../../match.ts'
 
 const guide = 'https://supabase.com/docs/guides/auth/auth-web3'
@@ -93,6 +101,26 @@ solana.case('sign-in', 'who signs the message is signed in', async (t) => {
     partly({ amr: [partly({ method: 'web3' })], is_anonymous: false }),
     null,
   )
+})
+
+solana.case('client', 'a stock client signs in with the message that it makes', async (t) => {
+  const { address, key } = wallet()
+  const page = await pageOf(t)
+  const { data, error } = await t.anon.auth.signInWithWeb3({
+    chain: 'solana',
+    statement: 'Kick-off',
+    wallet: {
+      publicKey: { toBase58: () => address },
+      signMessage: (message) => Promise.resolve(new Uint8Array(sign(null, message, key))),
+    },
+    options: { url: page.href },
+  })
+  removesUser(t, data.user?.id)
+  t.ok({ error })
+  t.answer().has(200, {
+    access_token: some.token,
+    user: partly({ identities: [partly({ id: `web3:solana:${address}` })] }),
+  })
 })
 
 solana.case('again', 'the same wallet is the same user', async (t) => {

@@ -1,3 +1,0 @@
-// Never answers.
-
-Deno.serve(() => new Promise<Response>(() => {}))
