@@ -1,6 +1,5 @@
 /** Multipart uploads whose server is killed while it puts the parts together. */
 import { randomBytes } from 'node:crypto'
-import { rm } from 'node:fs/promises'
 
 import {
   CompleteMultipartUploadCommand,
@@ -11,7 +10,7 @@ import {
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { Server } from '../support/server.mjs'
 
@@ -48,11 +47,6 @@ describe.skipIf(inject('own') === null)('a multipart upload', () => {
   beforeAll(async () => {
     await start()
     await s3.send(new CreateBucketCommand({ Bucket }))
-  }, 240_000)
-
-  afterAll(async () => {
-    await server.stop()
-    await rm(server.dataDir, { recursive: true, force: true })
   })
 
   test.for(MOMENTS)(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
 import { callFunction, contactSubmission } from '../support/leads.ts'
 import { Server } from '../support/server.mjs'
@@ -12,11 +12,6 @@ describe.skipIf(inject('own') === null)('a mail to the team that its server does
     mails = await MailServer.start()
     const only = ['rest', 'auth', 'functions']
     server = await Server.start({ only, env: mails.settings })
-  }, 150_000)
-
-  afterAll(async () => {
-    await server.stop()
-    mails.stop()
   })
 
   async function call(key: string, body: object) {

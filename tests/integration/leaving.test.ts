@@ -51,12 +51,12 @@ describe.skipIf(own === null)('a client that leaves', () => {
 
   test('has its rows written', async () => {
     for (let times = 0; times < 50; times++) await leave('/rest/v1/left_behind', '{"said":"row"}')
-    await expect.poll(() => rowCount('row'), { timeout: 20_000 }).toBe('50')
+    await expect.poll(() => rowCount('row')).toBe('50')
   })
 
   test('has its function of the database run to the end', async () => {
     for (let times = 0; times < 3; times++) await leave('/rest/v1/rpc/say_late', '{"said":"late"}')
-    await expect.poll(() => rowCount('late'), { timeout: 20_000 }).toBe('3')
+    await expect.poll(() => rowCount('late')).toBe('3')
   })
 
   test('writes nothing that it has not sent whole', async () => {
@@ -68,7 +68,7 @@ describe.skipIf(own === null)('a client that leaves', () => {
     await write(socket, head('POST', `${url}/rest/v1/left_behind`, chunked) + chunk)
     socket.destroy()
     await leave('/rest/v1/left_behind', '{"said":"after"}')
-    await expect.poll(() => rowCount('after'), { timeout: 20_000 }).toBe('1')
+    await expect.poll(() => rowCount('after')).toBe('1')
     expect(await rowCount('half')).toBe('0')
   })
 
@@ -77,11 +77,11 @@ describe.skipIf(own === null)('a client that leaves', () => {
     await leave('/auth/v1/admin/users', JSON.stringify({ email, email_confirm: true }))
     const users = async () => (await service().auth.admin.listUsers({ perPage: 1000 })).data.users
     const known = async () => (await users()).some((user) => user.email === email)
-    await expect.poll(known, { timeout: 20_000 }).toBe(true)
+    await expect.poll(known).toBe(true)
 
     await leave('/functions/v1/echo/remember', '{"left":true}')
     const remembered = async () => (await invoke(service(), 'echo/remembered')).data
-    await expect.poll(remembered, { timeout: 20_000 }).toEqual({ left: true })
+    await expect.poll(remembered).toEqual({ left: true })
   })
 
   test('gets its answer if it closes only its writing side', async () => {

@@ -45,10 +45,9 @@ describe.skipIf(!isThere)('limits that count by address', () => {
       env: { BASALT_HOST: '::' },
     })
     port = new URL(server.access.url).port
-  }, 240_000)
+  })
 
   afterAll(async () => {
-    await server.stop()
     await inside.remove()
     await ip('netns', 'delete', network)
   })
@@ -80,13 +79,13 @@ describe.skipIf(!isThere)('limits that count by address', () => {
       'Forwarded: for=203.0.113.9',
     ]
     expect(refusalCount(await call('192.0.2.7', 2, disguised))).toBeGreaterThan(0)
-  }, 60_000)
+  })
 
   test('count the network of an IPv6 address', async () => {
     expect(refusalCount(await call('2001:db8:7::7', burst + 5))).toBeGreaterThan(0)
     expect(refusalCount(await call('2001:db8:7::8', 2))).toBeGreaterThan(0)
     expect(refusalCount(await call('2001:db8:8::8', 1))).toBe(0)
-  }, 60_000)
+  })
 })
 
 describe.skipIf(!isOwn)('limits behind two proxies', () => {
@@ -97,10 +96,6 @@ describe.skipIf(!isOwn)('limits behind two proxies', () => {
       only: ['rest', 'auth'],
       env: { BASALT_TRUSTED_PROXIES: '2' },
     })
-  }, 240_000)
-
-  afterAll(async () => {
-    await server.stop()
   })
 
   /** Makes one call whose headers `X-Forwarded-For` are `lines`, as the nearer proxy passes them on. */
@@ -129,7 +124,7 @@ describe.skipIf(!isOwn)('limits behind two proxies', () => {
     ]
     expect(await refusals(times(call))).toBeGreaterThan(0)
     expect(await refusals([['203.0.113.8, 10.0.0.2'], ['198.51.100.1, 10.0.0.3:80']])).toBe(0)
-  }, 60_000)
+  })
 
   test('stop a network of IPv6, and no other', async () => {
     const call = (index: number) => {
@@ -142,10 +137,10 @@ describe.skipIf(!isOwn)('limits behind two proxies', () => {
     }
     expect(await refusals(times(call))).toBeGreaterThan(0)
     expect(await refusals([['2001:db8:8::8, fd00::2']])).toBe(0)
-  }, 60_000)
+  })
 
   test('stop who leaves out a proxy by the address that is known', async () => {
     expect(await refusals(times(() => ['203.0.113.20']))).toBeGreaterThan(0)
     expect(await refusals([['203.0.113.21']])).toBe(0)
-  }, 60_000)
+  })
 })

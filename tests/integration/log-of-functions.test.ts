@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
 import { layFunctions } from '../support/functions.mjs'
 import { callFunction, contactSubmission } from '../support/leads.ts'
@@ -20,16 +20,11 @@ describe.skipIf(inject('own') === null)('the log of the site’s functions', () 
     folder = await mkdtemp(path.join(tmpdir(), 'basalt-functions-'))
     await layFunctions(folder, model.url)
     const env = { BASALT_FUNCTIONS_PATH: folder }
-    server = await Server.start({ only: ['rest', 'auth', 'functions'], env })
+    const only = ['rest', 'auth', 'functions']
+    server = await Server.start({ only, folders: [folder], env })
     const keep = (part: Buffer) => (log += part.toString())
     server.process.stdout.on('data', keep)
     server.process.stderr.on('data', keep)
-  }, 150_000)
-
-  afterAll(async () => {
-    await server.stop()
-    model.stop()
-    await rm(folder, { recursive: true, force: true })
   })
 
   const logged = (text: string) => vi.waitUntil(() => log.includes(text), { timeout: 20_000 })

@@ -14,7 +14,7 @@ import {
 import { createPresignedPost } from '@aws-sdk/s3-presigned-post'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { Upload } from 'tus-js-client'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { connect } from '../support/client.ts'
 import { Server } from '../support/server.mjs'
@@ -113,12 +113,6 @@ describe.skipIf(inject('own') === null).each([
     inner = `http://127.0.0.1:${String(own)}`
     s3 = client(outer)
     await s3.send(new CreateBucketCommand({ Bucket, ACL: 'public-read' }))
-  }, 240_000)
-
-  afterAll(async () => {
-    await server.stop()
-    proxy.closeAllConnections()
-    proxy.close()
   })
 
   test('signed requests and presigned URLs are for the public address', async () => {

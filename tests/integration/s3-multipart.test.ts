@@ -114,7 +114,7 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
     )
     const bytes = await there((await get('multi/copy')).Body).transformToByteArray()
     expect(Buffer.from(bytes).equals(there(parts[0]).subarray(0, 200))).toBe(true)
-  }, 60_000)
+  })
 
   test('the managed upload sends large streams in parts', async () => {
     const bytes = randomBytes(12 << 20)
@@ -128,5 +128,5 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
     expect(
       Buffer.from(await there((await get('managed')).Body).transformToByteArray()).equals(bytes),
     ).toBe(true)
-  }, 60_000)
+  })
 })

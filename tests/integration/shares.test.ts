@@ -26,13 +26,12 @@ describe.skipIf(inject('own') === null)('a server', () => {
     await server.psql(
       `create function public.nap() returns int language sql as 'select 1 from pg_sleep(2.5)'`,
     )
-  }, 240_000)
-  afterAll(() => server.stop())
+  })
 
   test('stays ready while callers fill the pool', async () => {
     const { url, anonKey: apikey } = server.access
     const nap = () => fetch(`${url}/rest/v1/rpc/nap`, { headers: { apikey } })
-    await expect.poll(async () => (await nap()).status, { timeout: 20_000 }).toBe(200)
+    await expect.poll(async () => (await nap()).status).toBe(200)
     const naps = Array.from({ length: crowd }, async () => (await nap()).status)
     // They are on their way, and the first ones have the connections.
     await new Promise((resolve) => setTimeout(resolve, 500))
@@ -46,7 +45,7 @@ describe.skipIf(inject('own') === null)('a server', () => {
     expect(performance.now() - begin).toBeLessThan(5000)
     // Some have waited for too long; that is theirs to know.
     for (const status of await Promise.all(naps)) expect([200, 504]).toContain(status)
-  }, 60_000)
+  })
 
   test('answers while a function or another program holds all connections that it can get', async () => {
     const held: Client[] = []
@@ -71,15 +70,14 @@ describe.skipIf(inject('own') === null)('a server', () => {
     } finally {
       await Promise.all(held.map((client) => client.end().catch(() => undefined)))
     }
-  }, 60_000)
+  })
 })
 
 describe.skipIf(inject('own') === null)('a server with little memory for bodies', () => {
   let server: Server
   beforeAll(async () => {
     server = await Server.start({ only: ['storage'], env: { BASALT_BODY_MEMORY: '65536' } })
-  }, 240_000)
-  afterAll(() => server.stop())
+  })
 
   test('refuses long JSON of storage, and goes on', async () => {
     const { url, serviceKey } = server.access
@@ -156,11 +154,10 @@ describe.skipIf(!isThere)('a server that several networks reach', () => {
     )
     const env = { BASALT_HOST: '0.0.0.0' }
     server = await Server.start({ binary: inside.binary, only: ['rest'], env })
-  }, 240_000)
+  })
 
   afterAll(async () => {
     holding?.kill()
-    await server.stop()
     await inside.remove()
     await ip('netns', 'delete', network)
   })
@@ -183,5 +180,5 @@ describe.skipIf(!isThere)('a server that several networks reach', () => {
     }
     for (let times = 0; times < 10; times++) expect(await ask(other)).toBe('200')
     expect(await ask(greedy)).toBe('no answer')
-  }, 60_000)
+  })
 })

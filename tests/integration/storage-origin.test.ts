@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { freePort } from '../../bench/lib/ports.mjs'
 import { connect, type Client } from '../support/client.ts'
@@ -23,9 +23,7 @@ describe.skipIf(inject('own') === null)('an origin for objects', () => {
       .from(bucket)
       .upload('a.txt', 'text', { contentType: 'text/plain' })
     expect(error).toBeNull()
-  }, 150_000)
-
-  afterAll(() => server.stop())
+  })
 
   test('answers reads of objects and nothing else', async () => {
     const headers = { apikey: server.access.anonKey }

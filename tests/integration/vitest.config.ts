@@ -4,7 +4,11 @@ export default defineConfig({
   test: {
     include: ['**/*.test.ts'],
     globalSetup: ['./setup.ts'],
-    testTimeout: 30_000,
+    setupFiles: ['../support/stop-programs.ts'],
+    // A test ends as soon as what it waits for is there. The limits are for a slow machine on which much else runs.
+    testTimeout: 60_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 20_000 } },
     maxWorkers: 2,
   },
 })

@@ -29,7 +29,7 @@ describe.skipIf(inject('own') === null)('without a primary', () => {
         BASALT_ADOPT_DATABASE: '1',
       },
     })
-  }, 240_000)
+  })
 
   afterAll(async () => {
     await server.stop()
@@ -68,6 +68,6 @@ describe.skipIf(inject('own') === null)('without a primary', () => {
 
     await postgres.promote()
     const signsIn = async () => (await reader.auth.signInWithPassword(credentials)).error
-    await expect.poll(signsIn, { timeout: 20_000 }).toBeNull()
+    await expect.poll(signsIn).toBeNull()
   })
 })

@@ -1,13 +1,13 @@
 // The stock Supabase CLI's commands that have the keys of its own local stacks built in, against a server with these keys.
 
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 
 import { Server } from '../support/server.mjs'
 
@@ -45,12 +45,9 @@ beforeAll(async () => {
   await mkdir(path.join(folder, 'supabase/papers'), { recursive: true })
   await writeFile(path.join(folder, 'supabase/config.toml'), config)
   await writeFile(path.join(folder, 'supabase/papers/a.txt'), 'a paper')
-  server = await Server.start({ project: folder, port, env: { BASALT_CLI_KEYS: 'true' } })
+  const env = { BASALT_CLI_KEYS: 'true' }
+  server = await Server.start({ project: folder, folders: [folder], port, env })
 }, 120_000)
-afterAll(async () => {
-  await server.stop()
-  await rm(folder, { recursive: true, force: true })
-})
 
 test('the CLI seeds buckets, and copies, lists and removes objects', async () => {
   await supabase('seed', 'buckets', '--yes')

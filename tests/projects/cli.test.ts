@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 
 import { connect } from '../support/client.ts'
 import { runsTestsOf } from '../support/extensions.mjs'
@@ -72,7 +72,8 @@ const service = () => connect<Shop>(server.access.url, server.access.serviceKey)
 /** Starts the server of the project. */
 async function start() {
   // On the port of config.toml, the CLI takes the database for its own stack's, and looks for a container.
-  server = await Server.start({ project: folder, dataDir, env: { BASALT_DATABASE_PORT: '0' } })
+  const env = { BASALT_DATABASE_PORT: '0' }
+  server = await Server.start({ project: folder, folders: [folder], dataDir, env })
   const status = await server.status()
   database = status.DB_URL ?? ''
 }
@@ -100,10 +101,6 @@ beforeAll(async () => {
   expect((await storage.createBucket('papers', { public: true })).error).toBeNull()
   expect((await storage.from('papers').upload('a.txt', 'a paper')).error).toBeNull()
 }, 120_000)
-afterAll(async () => {
-  await server.stop()
-  await Promise.all([folder, dataDir].map((name) => rm(name, { recursive: true, force: true })))
-})
 
 describe('the CLI', () => {
   test('lists, fetches, repairs and applies migrations', async () => {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 
 import { connect } from '../support/client.ts'
 import { Registry } from '../support/registry.mjs'
@@ -21,10 +21,6 @@ beforeAll(async () => {
   registry = await Registry.start()
   const env = { NPM_CONFIG_REGISTRY: registry.url }
   server = await Server.start({ project: path.join(folder, 'todo'), env })
-})
-afterAll(async () => {
-  await server.stop()
-  registry.stop()
 })
 
 const visitor = () => connect<Database>(server.access.url, server.access.anonKey)

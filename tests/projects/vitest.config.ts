@@ -11,6 +11,7 @@ export default defineConfig({
     include: ['*.test.ts'],
     exclude: [...configDefaults.exclude, ...(served ? [] : [todo])],
     passWithNoTests: !served,
+    setupFiles: ['../support/stop-programs.ts'],
     testTimeout: 60_000,
     maxWorkers: 2,
     // Starting a server on an empty data folder, on a busy machine.

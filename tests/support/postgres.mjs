@@ -1,5 +1,4 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { appendFile, chmod, cp, mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 
 import { freePort } from '../../bench/lib/ports.mjs'
-import { isRunning } from './service.mjs'
+import { end, forget, isRunning, track } from './programs.mjs'
 
 /** The programs that Basalt embeds. */
 const embedded = path.resolve(
@@ -151,11 +150,9 @@ export class Postgres {
    * @param {'SIGINT' | 'SIGKILL'} [signal] by default, as Postgres' fast shutdown does
    */
   async stop(signal = 'SIGINT') {
-    const server = this.#process
-    if (!server || !isRunning(server)) return
-    const ended = once(server, 'exit', { signal: AbortSignal.timeout(stopLimit) })
-    server.kill(signal)
-    await ended
+    if (this.#process === undefined) return
+    await end(this.#process, signal, stopLimit)
+    forget(this.#process)
   }
 
   /** Halts all its processes where they are. Its connections stay open, and nothing answers. */
@@ -220,6 +217,7 @@ export class Postgres {
   async #attempt(end) {
     const server = this.#spawn(['-D', this.data, '-p', String(this.port)])
     this.#process = server
+    track(server, () => this.stop('SIGKILL'))
     this.#log = ''
     server.stderr.on('data', (chunk) => (this.#log = (this.#log + chunk).slice(-logKept)))
     while (performance.now() < end) {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
-import { isRunning } from './service.mjs'
+import { end, forget, track } from './programs.mjs'
 
 const run = promisify(execFile)
 
@@ -13,6 +13,8 @@ const repository = path.resolve(import.meta.dirname, '../..')
 
 /** The longest that a start on an empty data folder may take, in milliseconds. */
 const startLimit = 120_000
+/** How long a server may take to end before it is killed, in milliseconds. */
+const stopLimit = 60_000
 
 /**
  * What is needed to talk to a server.
@@ -29,6 +31,7 @@ const startLimit = 120_000
  * @typedef {object} Options
  * @property {string} [binary] by default the one named by BASALT_BINARY, else the debug build
  * @property {string} [dataDir] the data folder, by default an empty one
+ * @property {string[]} [folders] further folders that are removed with its data
  * @property {string} [project] the project's folder, by default the repository
  * @property {number} [port] the port of the API, by default a free one
  * @property {string[]} [only] the parts to serve, by default all
@@ -45,7 +48,13 @@ export class Server {
    */
   static async start(options = {}) {
     const dataDir = options.dataDir ?? (await mkdtemp(path.join(tmpdir(), 'basalt-test-')))
-    return new Server(path.resolve(options.binary ?? defaultBinary()), dataDir, options).ready()
+    const server = new Server(path.resolve(options.binary ?? defaultBinary()), dataDir, options)
+    try {
+      return await server.ready()
+    } catch (error) {
+      await server.stop({ keepData: options.dataDir !== undefined })
+      throw error
+    }
   }
 
   /**
@@ -54,10 +63,11 @@ export class Server {
    * @param {Options} [options]
    */
   constructor(binary, dataDir, options = {}) {
-    const { project = repository, port = 0, only = [], env = {}, network } = options
+    const { project = repository, folders = [], port = 0, only = [], env = {}, network } = options
     this.binary = binary
     /** Its data folder. */
     this.dataDir = dataDir
+    this.folders = [dataDir, ...folders]
     this.project = project
     // As text, since the announcement is read.
     // Several servers of one project run at the same time.
@@ -82,6 +92,7 @@ export class Server {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: this.environment,
     })
+    track(this.process, () => this.stop())
     this.announced = announcement(this.process).then((addresses) => {
       this.startedIn = Math.round(performance.now() - begin)
       return addresses
@@ -152,21 +163,15 @@ export class Server {
    * @param {{ keepData?: boolean }} [options]
    */
   async stop({ keepData = false } = {}) {
-    await this.#end('SIGINT')
-    if (!keepData) await rm(this.dataDir, { recursive: true, force: true })
+    await end(this.process, 'SIGINT', stopLimit)
+    if (keepData) return
+    await Promise.all(this.folders.map((folder) => rm(folder, { recursive: true, force: true })))
+    forget(this.process)
   }
 
   /** Kills the server; its data stays. */
   async kill() {
-    await this.#end('SIGKILL')
-  }
-
-  /** @param {NodeJS.Signals} signal */
-  async #end(signal) {
-    if (!isRunning(this.process)) return
-    const ended = new Promise((resolve) => this.process.once('exit', resolve))
-    this.process.kill(signal)
-    await ended
+    await end(this.process, 'SIGKILL', stopLimit)
   }
 
   /**
@@ -251,6 +256,7 @@ function announcement(child) {
     }
     child.stdout?.on('data', read)
     child.stderr?.on('data', read)
+    child.once('error', reject)
     child.once('exit', (code) => {
       clearTimeout(timer)
       reject(new Error(`the server ended with ${String(code)}:\n${output}`))

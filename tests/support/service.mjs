@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
+import { end, forget, isRunning, track } from './programs.mjs'
+
 /** How long a program may take until it is ready, in milliseconds. */
 const startLimit = 90_000
 /** How long it may take to end before it is killed, in milliseconds. */
@@ -38,9 +40,10 @@ export class Service {
     const { command, isReady, interval = 50 } = this.#options
     const child = this.#spawn(command)
     this.#process = child
-    const end = performance.now() + startLimit
+    track(child, () => this.stop())
+    const limit = performance.now() + startLimit
     while (!(await isReady())) {
-      if (!isRunning(child) || performance.now() > end) {
+      if (!isRunning(child) || performance.now() > limit) {
         await this.stop()
         throw new Error(`${command.join(' ')} did not start:\n${this.log}`)
       }
@@ -67,13 +70,9 @@ export class Service {
    * @param {NodeJS.Signals} [signal]
    */
   async stop(signal = 'SIGTERM') {
-    const child = this.#process
-    if (!child || !isRunning(child)) return
-    const ended = once(child, 'exit')
-    child.kill(signal)
-    const timer = setTimeout(() => child.kill('SIGKILL'), stopLimit)
-    await ended
-    clearTimeout(timer)
+    if (this.#process === undefined) return
+    await end(this.#process, signal, stopLimit)
+    forget(this.#process)
   }
 
   /** @param {string[]} command */
@@ -89,11 +88,6 @@ export class Service {
     }
     return child
   }
-}
-
-/** Returns whether a child process has not ended. */
-export function isRunning(/** @type {import('node:child_process').ChildProcess} */ child) {
-  return child.exitCode === null && child.signalCode === null
 }
 
 /** Returns whether a URL answers with success. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 
 import { everyWayIn } from '../../support/auth.mjs'
 import { certificate } from '../../support/certificate.ts'
@@ -23,12 +23,6 @@ describeBackstage(
         ...mails.settings,
       }
       server = await Server.start({ only: ['auth'], env })
-    }, 150_000)
-
-    afterAll(async () => {
-      await server.stop()
-      await provider.stop()
-      mails.stop()
     })
 
     const client = (flowType: 'implicit' | 'pkce' = 'implicit') =>

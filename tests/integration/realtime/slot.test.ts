@@ -1,11 +1,11 @@
 /** The replication slot: how much it may keep, and where it is read. */
 import { randomBytes } from 'node:crypto'
 
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { Proxy } from '../../support/proxy.ts'
 import { Server } from '../../support/server.mjs'
-import { start, type ChannelServer } from './server.ts'
+import { start } from './server.ts'
 import { unique, Wires } from './stage.ts'
 import { change, subscribed, watch } from './watch.ts'
 
@@ -15,7 +15,7 @@ afterEach(() => wires.close())
 describe.skipIf(inject('own') === null)('the slot', () => {
   const env = { JWT_SECRET: randomBytes(32).toString('hex') }
   let host: Server
-  let realtime: ChannelServer
+  let realtime: Server
   let proxy: Proxy
 
   beforeAll(async () => {
@@ -38,16 +38,10 @@ describe.skipIf(inject('own') === null)('the slot', () => {
       },
       '[basalt.realtime]\nmax_slot_lag_mb = 1\n',
     )
-  }, 240_000)
-
-  afterAll(async () => {
-    await realtime.stop()
-    proxy.stop()
-    await host.stop()
   })
 
   test('is read where the settings say, and made anew when it keeps too much', async () => {
-    const { url, anonKey } = realtime.server.access
+    const { url, anonKey } = realtime.access
     const wire = await wires.add({ url, key: anonKey })
     const room = unique('room')
     await watch(wire, room, [{ event: '*', schema: 'public', table: 'flow' }])

@@ -1,10 +1,10 @@
 /** The stream of the database under failures: nothing is lost, nothing comes twice, and the order is kept. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 
-import { psqlAsSuperuser } from '../../support/server.mjs'
-import { start, type ChannelServer } from './server.ts'
+import { psqlAsSuperuser, type Server } from '../../support/server.mjs'
+import { start } from './server.ts'
 import { isOwn, unique, Wires } from './stage.ts'
 import { changes, watch } from './watch.ts'
 import type { Wire } from './wire.ts'
@@ -15,8 +15,8 @@ afterEach(() => wires.close())
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 
 describe.skipIf(!isOwn)('the stream', () => {
-  let own: ChannelServer
-  const sql = (text: string) => own.server.psql(text)
+  let own: Server
+  const sql = (text: string) => own.psql(text)
 
   beforeAll(async () => {
     own = await start({ TENANT_MAX_EVENTS_PER_SECOND: '1000000' })
@@ -27,11 +27,10 @@ describe.skipIf(!isOwn)('the stream', () => {
       alter table public.guarded enable row level security;
       create policy "all" on public.guarded for select using (true);
       alter publication supabase_realtime add table public.notices, public.guarded`)
-  }, 120_000)
-  afterAll(() => own.stop())
+  })
 
   const open = () => {
-    const { url, anonKey } = own.server.access
+    const { url, anonKey } = own.access
     return wires.add({ url, key: anonKey })
   }
 
@@ -90,39 +89,39 @@ describe.skipIf(!isOwn)('the stream', () => {
   }
 
   // A commit is in the log before other sessions see it, and policies are asked in another session.
-  test('misses no row of a table with policies', { timeout: 60_000 }, async () => {
+  test('misses no row of a table with policies', async () => {
     await isWhole(
       await underway(1500, () => Promise.resolve(), { table: 'guarded', pause: 1 }),
       1500,
     )
   })
 
-  test('goes on where it was when its connection breaks', { timeout: 60_000 }, async () => {
+  test('goes on where it was when its connection breaks', async () => {
     const end = `select count(pg_terminate_backend(active_pid)) from pg_replication_slots where active`
     const outcome = await underway(400, async () => {
       for (let times = 0; times < 4; times++) {
-        await psqlAsSuperuser(own.server.instance, end)
+        await psqlAsSuperuser(own.instance, end)
         await sleep(200)
       }
     })
     await isWhole(outcome, 400)
   })
 
-  test('goes on when the service’s other connections break', { timeout: 60_000 }, async () => {
+  test('goes on when the service’s other connections break', async () => {
     const end = `
       select count(pg_terminate_backend(pid)) from pg_stat_activity
       where backend_type = 'client backend' and pid <> pg_backend_pid() and query not like 'do $$%'
         and application_name <> 'psql' and query not like '%for n in 1..%'`
     const outcome = await underway(400, async () => {
       for (let times = 0; times < 4; times++) {
-        await psqlAsSuperuser(own.server.instance, end)
+        await psqlAsSuperuser(own.instance, end)
         await sleep(200)
       }
     })
     await isWhole(outcome, 400)
   })
 
-  test('goes on when a transaction waits for another', { timeout: 60_000 }, async () => {
+  test('goes on when a transaction waits for another', async () => {
     const outcome = await underway(200, async () => {
       // A long transaction that is open meanwhile, and a change of the table.
       await Promise.all([
@@ -133,7 +132,7 @@ describe.skipIf(!isOwn)('the stream', () => {
     await isWhole(outcome, 200)
   })
 
-  test('reaches all channels of a crowd', { timeout: 60_000 }, async () => {
+  test('reaches all channels of a crowd', async () => {
     await sql('delete from public.notices')
     const crowd = await Promise.all(numbers(60).map(() => open()))
     const room = unique('room')
@@ -141,7 +140,7 @@ describe.skipIf(!isOwn)('the stream', () => {
     await Promise.all(crowd.map((wire) => watch(wire, room, [binding])))
     await sql(`insert into public.notices select n, 'x' from generate_series(1, 200) n`)
     for (const wire of crowd) {
-      await expect.poll(() => keys(wire, room).length, { timeout: 20_000 }).toBe(200)
+      await expect.poll(() => keys(wire, room).length).toBe(200)
       expect(keys(wire, room)).toEqual(numbers(200))
     }
   })

@@ -1,9 +1,10 @@
 /** A server that asks more of tokens and channels, and that ends. */
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 
-import { start, type ChannelServer } from './server.ts'
+import type { Server } from '../../support/server.mjs'
+import { start } from './server.ts'
 import { inSeconds, isOwn, moment, signed, unique, Wires } from './stage.ts'
 import { change, changes, subscribed } from './watch.ts'
 import { handshakeRefusal } from './wire.ts'
@@ -44,7 +45,7 @@ function signedBy(key: KeyObject, hash: string | null, header: object, claims: o
 }
 
 describe.skipIf(!isOwn)('a strict server', () => {
-  let own: ChannelServer
+  let own: Server
   const secret = 'the secret that the server of these tests shares'
   beforeAll(async () => {
     own = await start(
@@ -56,12 +57,11 @@ describe.skipIf(!isOwn)('a strict server', () => {
       },
       '[basalt.realtime]\nprivate_only = true\n',
     )
-  }, 120_000)
-  afterAll(() => own.stop())
+  })
 
   const claims = { role: 'service_role', iss: 'club', level: 2, exp: inSeconds(3600) }
   const socketOptions = (more: object = {}) => ({
-    url: own.server.access.url,
+    url: own.access.url,
     key: signed({ ...claims, ...more }, secret),
   })
 
@@ -131,13 +131,13 @@ describe.skipIf(!isOwn)('a strict server', () => {
     for (const wire of [left, stays, second]) await wire.mustJoin('room', { private: true })
     for (const wire of [left, second]) await wire.reply(wire.send('realtime:room', 'phx_leave', {}))
     await second.mustJoin('other', { private: true })
-    await left.closeCode(5000)
+    await left.closeCode()
     await moment(500)
     for (const wire of [never, stays, second]) await wire.flush()
   })
 
   test('tells of no operations that are not published', async () => {
-    await own.server.psql(`
+    await own.psql(`
       create table public.quiet (id int primary key, n int);
       alter publication supabase_realtime add table public.quiet;
       alter publication supabase_realtime set (publish = 'update')`)
@@ -146,8 +146,8 @@ describe.skipIf(!isOwn)('a strict server', () => {
     const postgres_changes = [{ event: '*', schema: 'public', table: 'quiet' }]
     await wire.mustJoin(room, { private: true, postgres_changes })
     expect(await wire.system(room)).toEqual(subscribed(room))
-    await own.server.psql(`insert into public.quiet values (1, 1)`)
-    await own.server.psql(`update public.quiet set n = 2`)
+    await own.psql(`insert into public.quiet values (1, 1)`)
+    await own.psql(`update public.quiet set n = 2`)
     expect(await change(wire, room)).toMatchObject({ type: 'UPDATE', record: { n: 2 } })
     expect(changes(wire, room)).toEqual([])
   })
@@ -157,7 +157,7 @@ describe.skipIf(!isOwn)('a strict server', () => {
     const old = await wires.add({ ...socketOptions(), vsn: '1.0.0' })
     for (const name of ['one', 'two'])
       for (const it of [wire, old]) await it.mustJoin(name, { private: true })
-    own.server.process.kill('SIGINT')
+    own.process.kill('SIGINT')
     for (const name of ['one', 'two'])
       for (const it of [wire, old])
         expect(await it.system(name)).toEqual({

@@ -3,7 +3,8 @@ import { REALTIME_SUBSCRIBE_STATES } from '@supabase/supabase-js'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { connect } from '../../support/client.ts'
-import { start, type ChannelServer } from './server.ts'
+import type { Server } from '../../support/server.mjs'
+import { start } from './server.ts'
 import { isOwn, somebody, sql, Tables, unique, Wires } from './stage.ts'
 import { change, subscribed, type Binding } from './watch.ts'
 
@@ -114,16 +115,15 @@ describe.skipIf(!isOwn)('a join that waits for its row changes', () => {
 })
 
 describe.skipIf(!isOwn)('without a replication stream', () => {
-  let own: ChannelServer
+  let own: Server
   beforeAll(async () => {
     own = await start({ REALTIME_REPLICATION_URL: 'postgres://nobody@127.0.0.1:1/nothing' })
-    await own.server.psql(`create table public.things (id int primary key);
+    await own.psql(`create table public.things (id int primary key);
       grant select on public.things to anon; alter publication supabase_realtime add table public.things`)
-  }, 120_000)
-  afterAll(() => own.stop())
+  })
 
   test('a join waits as long as it wants to, and others do not', async () => {
-    const { url, anonKey } = own.server.access
+    const { url, anonKey } = own.access
     const wire = await wires.add({ url, key: anonKey })
     const config = {
       postgres_changes: [{ event: '*', schema: 'public', table: 'things' }],

@@ -16,6 +16,9 @@ export const USER_BROADCAST = 4
 export const BYTES = 0
 export const JSON_TEXT = 1
 
+/** The longest that tests wait for what has to come, in milliseconds. Much else may run on the machine. */
+const LONG = 20_000
+
 /** The versions of the protocol. */
 export const VERSIONS = ['1.0.0', '2.0.0'] as const
 
@@ -168,7 +171,7 @@ export class Wire {
   }
 
   /** Takes the first frame that matches, once it is there. */
-  async take(matches: (frame: Frame) => boolean, what: string, within = 10_000): Promise<Frame> {
+  async take(matches: (frame: Frame) => boolean, what: string, within = LONG): Promise<Frame> {
     let found: Frame | undefined
     const isThere = () => {
       const index = this.received.findIndex(matches)
@@ -265,7 +268,7 @@ export class Wire {
   }
 
   /** Waits until the server has closed the socket, and returns the code. */
-  async closeCode(within = 10_000): Promise<number> {
+  async closeCode(within = LONG): Promise<number> {
     await this.until(() => this.closed !== null, 'end of the socket', within).catch(() => undefined)
     if (this.closed === null) throw new Error('the socket is still open')
     return this.closed.code

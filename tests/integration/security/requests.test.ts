@@ -140,7 +140,7 @@ describe.skipIf(inject('own') === null)('requests', () => {
     const { data } = await service().storage.from(Bucket).list()
     expect(data).toEqual([])
     await service().storage.deleteBucket(Bucket)
-  }, 60_000)
+  })
 
   test('without a host, with two or with one that is none are refused', async () => {
     const { host } = new URL(inject('access').url)

@@ -3,7 +3,7 @@ import { connect as dial } from 'node:net'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { connect } from '../../support/client.ts'
 import { run } from '../../support/raw.ts'
@@ -37,9 +37,7 @@ describe.skipIf(inject('own') === null)('a server that listens everywhere', () =
     keys = await server.status()
     const announced = await readFile(path.join(server.dataDir, 'server.json'), 'utf8')
     admin = (JSON.parse(announced) as { admin_url: string }).admin_url
-  }, 150_000)
-
-  afterAll(() => server.stop())
+  })
 
   // All of 127/8 leads to the machine itself there, so that the second address stands for any other.
   test.skipIf(process.platform !== 'linux')(
