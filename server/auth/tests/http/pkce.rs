@@ -50,20 +50,6 @@ async fn the_link_of_a_sign_up_ends_in_a_code_for_whoever_began() {
 }
 
 #[tokio::test]
-async fn recovery_and_magic_links_end_in_codes_too() {
-    for (path, kind) in [("/recover", "recovery"), ("/otp", "magiclink")] {
-        let server = Server::start().await;
-        server.user(EMAIL).await;
-        let body = json!({ "email": EMAIL, "code_challenge": VERIFIER, "code_challenge_method": "plain" });
-        assert_eq!(server.post(path, body).await.status, StatusCode::OK);
-        let code = server.code("recovery_token", kind).await;
-        let session = server.exchange(&code, VERIFIER).await;
-        let token = server.keys.verifier().verify(session.text("access_token")).unwrap();
-        assert_eq!(token.claims["amr"][0]["method"], json!(kind));
-    }
-}
-
-#[tokio::test]
 async fn the_code_may_be_typed_as_well() {
     let server = signing_up().await;
     server.plant("confirmation_token", EMAIL, "123456").await;

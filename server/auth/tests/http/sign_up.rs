@@ -193,23 +193,6 @@ async fn audiences_have_users_of_their_own() {
 }
 
 #[tokio::test]
-async fn nobody_in_particular_may_have_a_session() {
-    let server = Server::with(Settings { providers: all_open(), ..Default::default() }).await;
-    let answer = server.post("/signup", json!({ "data": { "colour": "blue" } })).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    let user = &answer.body["user"];
-    assert_eq!((&user["is_anonymous"], &user["app_metadata"]), (&json!(true), &json!({})));
-    assert_eq!((&user["user_metadata"], &user["identities"]), (&json!({ "colour": "blue" }), &json!([])));
-    let token = server.keys.verifier().verify(answer.text("access_token")).unwrap();
-    assert_eq!(
-        (&token.claims["is_anonymous"], &token.claims["amr"][0]["method"]),
-        (&json!(true), &json!("anonymous"))
-    );
-    let second = server.post("/signup", json!({})).await;
-    assert_ne!(second.body["user"]["id"], user["id"]);
-}
-
-#[tokio::test]
 async fn an_invitation_makes_a_user_who_may_be_invited_again() {
     let server = Server::start().await;
     let invitation = json!({ "email": "ada@example.com", "data": { "team": "blue" } });

@@ -58,21 +58,6 @@ async fn a_code_confirms_the_address_once() {
 }
 
 #[tokio::test]
-async fn a_hash_stands_for_its_code() {
-    let server = signed_up(Settings::default()).await;
-    let hash = server.hash("confirmation_token").await;
-    let wrong_kind = server.verify(json!({ "type": "recovery", "token_hash": hash })).await;
-    assert_eq!(wrong_kind.refusal(), (403, "otp_expired"));
-    assert_eq!(wrong_kind.text("msg"), "Email link is invalid or has expired");
-    let session = server.verify(json!({ "type": "signup", "token_hash": hash })).await;
-    assert_eq!(session.status, StatusCode::OK, "{}", session.body);
-    assert_eq!(
-        server.verify(json!({ "type": "signup", "token_hash": hash })).await.refusal(),
-        (403, "otp_expired")
-    );
-}
-
-#[tokio::test]
 async fn codes_age() {
     let server = signed_up(Settings::default()).await;
     server.plant("confirmation_token", EMAIL, "123456").await;
