@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { run } from '../support/raw.ts'
 import { Server } from '../support/server.mjs'
 import { wrapBinary, type WrappedBinary } from '../support/wrapped.ts'
-import { there } from './auth/people.ts'
+import { there } from './auth/users.ts'
 
 /** A network of its own, with addresses that are for documentation (RFC 5737, RFC 3849). */
 const network = `basalt-${String(process.pid)}`

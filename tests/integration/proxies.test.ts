@@ -18,7 +18,7 @@ import { beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { connect } from '../support/client.ts'
 import { Server } from '../support/server.mjs'
-import { there } from './auth/people.ts'
+import { there } from './auth/users.ts'
 
 const prefix = '/team/api'
 const keys = { accessKeyId: 'behind', secretAccessKey: 'a secret of tests' }

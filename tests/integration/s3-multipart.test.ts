@@ -14,7 +14,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage'
 import { describe, expect, test } from 'vitest'
 
-import { there } from './auth/people.ts'
+import { there } from './auth/users.ts'
 import { keys, refusal, useBucket } from './s3.ts'
 
 describe.skipIf(keys === null)('the S3 protocol', () => {

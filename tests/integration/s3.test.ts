@@ -26,7 +26,7 @@ import { createPresignedPost } from '@aws-sdk/s3-presigned-post'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { describe, expect, inject, test } from 'vitest'
 
-import { member, sql, there } from './auth/people.ts'
+import { newUser, sql, there } from './auth/users.ts'
 import { service } from './clients.ts'
 import { connect, keys, refusal, useBucket } from './s3.ts'
 
@@ -341,7 +341,7 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
   test.skipIf(inject('own') === null)(
     'a session token is a user under row-level security',
     async () => {
-      const { session } = await member()
+      const { session } = await newUser()
       const policy = `S3 ${Bucket}`
       await sql(
         `create policy "${policy}" on storage.objects to authenticated

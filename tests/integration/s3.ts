@@ -18,7 +18,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, expect, inject } from 'vitest'
 
-import { there } from './auth/people.ts'
+import { there } from './auth/users.ts'
 
 /** The keys of the server under test; null where nobody has named them, so that its tests are skipped. */
 export const keys = inject('s3')

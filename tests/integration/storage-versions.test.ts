@@ -21,7 +21,7 @@ import {
 import { Upload } from 'tus-js-client'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { there } from './auth/people.ts'
+import { there } from './auth/users.ts'
 import { service, visitor } from './clients.ts'
 import { lacks } from './features.ts'
 import { connect, keys, refusal } from './s3.ts'

@@ -5,10 +5,10 @@ import { expect, test } from 'vitest'
 import { idTokenOf, Provider, signInAt } from '../../support/provider.ts'
 import { visitor } from '../clients.ts'
 import {
-  describeBackstage,
+  describeOwnServer,
   fragment,
   inbox,
-  member,
+  newUser,
   newAddress,
   ok,
   open,
@@ -16,7 +16,7 @@ import {
   refusal,
   there,
   WELCOME,
-} from './people.ts'
+} from './users.ts'
 
 const provider = 'keycloak'
 const options = { redirectTo: WELCOME }
@@ -27,7 +27,7 @@ async function through(url: string, email: string): Promise<URL> {
   return open(await signInAt(atProvider.href, email))
 }
 
-describeBackstage('signing in at a provider', () => {
+describeOwnServer('signing in at a provider', () => {
   test('with PKCE it ends in a code, which brings the provider’s token', async () => {
     const email = newAddress()
     const client = visitor({ flowType: 'pkce' })
@@ -52,7 +52,7 @@ describeBackstage('signing in at a provider', () => {
   })
 
   test('a verified address leads to the account that has it', async () => {
-    const { id, email } = await member()
+    const { id, email } = await newUser()
     const { url } = await ok(visitor().auth.signInWithOAuth({ provider, options }))
     const tokens = fragment(await through(there(url), email))
     const { user } = await ok(visitor().auth.getUser(there(tokens.get('access_token'))))
@@ -77,7 +77,7 @@ describeBackstage('signing in at a provider', () => {
   })
 })
 
-describeBackstage('ID tokens', () => {
+describeOwnServer('ID tokens', () => {
   const hashed = (nonce: string) => createHash('sha256').update(nonce).digest('hex')
 
   test('one of the provider signs in', async () => {
@@ -91,7 +91,7 @@ describeBackstage('ID tokens', () => {
   })
 
   test('one links the provider to an account', async () => {
-    const { id, client } = await member()
+    const { id, client } = await newUser()
     const token = await idTokenOf(providerUrl(), newAddress())
     await ok(client.auth.linkIdentity({ provider, token }))
     const { identities } = await ok(client.auth.getUserIdentities())
@@ -102,9 +102,9 @@ describeBackstage('ID tokens', () => {
   })
 })
 
-describeBackstage('identities', () => {
+describeOwnServer('identities', () => {
   test('one is linked at the provider, signs in, and is unlinked', async () => {
-    const { id, client } = await member({ flowType: 'pkce' })
+    const { id, client } = await newUser({ flowType: 'pkce' })
     const elsewhere = newAddress()
     const { url } = await ok(client.auth.linkIdentity({ provider, options }))
     const back = await open(await signInAt(there(url), elsewhere))
@@ -126,7 +126,7 @@ describeBackstage('identities', () => {
     const theirs = newAddress()
     const token = await idTokenOf(providerUrl(), theirs)
     await ok(visitor().auth.signInWithIdToken({ provider, token }))
-    const { client } = await member()
+    const { client } = await newUser()
     const { url } = await ok(client.auth.linkIdentity({ provider, options }))
     const back = await open(await signInAt(there(url), theirs))
     expect(back.searchParams.get('error_code')).toBe('identity_already_exists')

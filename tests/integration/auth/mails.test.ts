@@ -3,22 +3,22 @@ import { expect, test } from 'vitest'
 
 import { service, visitor } from '../clients.ts'
 import {
-  describeBackstage,
+  describeOwnServer,
   fragment,
   inbox,
-  member,
+  newUser,
   newAddress,
   ok,
   open,
   PASSWORD,
   there,
   WELCOME,
-} from './people.ts'
+} from './users.ts'
 
-describeBackstage('the mail', () => {
+describeOwnServer('the mail', () => {
   const signIn = (email: string) =>
     ok(visitor().auth.signInWithOtp({ email, options: { emailRedirectTo: WELCOME } }))
-  const known = async () => (await member()).email
+  const known = async () => (await newUser()).email
   const unknown = () => Promise.resolve(newAddress())
   const mails: [
     what: string,
@@ -68,7 +68,7 @@ describeBackstage('the mail', () => {
   })
 
   test('of a change of address goes to both, and again where it is asked for', async () => {
-    const { email, client } = await member()
+    const { email, client } = await newUser()
     const next = newAddress()
     await ok(client.auth.updateUser({ email: next }))
     await ok(client.auth.resend({ type: 'email_change', email }))
@@ -81,7 +81,7 @@ describeBackstage('the mail', () => {
   })
 
   test('is not sent where somebody could learn by it who has an account, or has the link', async () => {
-    const [taken, nobody, guest] = [await member(), newAddress(), newAddress()]
+    const [taken, nobody, guest] = [await newUser(), newAddress(), newAddress()]
     await ok(visitor().auth.signUp({ email: taken.email, password: 'another password' }))
     await ok(visitor().auth.resetPasswordForEmail(nobody))
     const { user } = await ok(service().auth.admin.generateLink({ type: 'invite', email: guest }))

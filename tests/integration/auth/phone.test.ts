@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 
 import { PHONE_CODE, PHONES } from '../../support/auth.mjs'
 import { visitor } from '../clients.ts'
-import { describeBackstage, ok, PASSWORD, refusal, there } from './people.ts'
+import { describeOwnServer, ok, PASSWORD, refusal, there } from './users.ts'
 
-describeBackstage('signing in by phone', () => {
+describeOwnServer('signing in by phone', () => {
   test('a code signs in, and confirms the number of somebody new', async () => {
     const phone = `+${there(PHONES[0])}`
     const client = visitor()

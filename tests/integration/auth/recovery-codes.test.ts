@@ -2,13 +2,21 @@ import { expect, test } from 'vitest'
 
 import type { Traits } from '../../support/client.ts'
 import { totp } from '../../support/totp.ts'
-import { describeBackstage, member, ok, refusal, signedIn, there, type Member } from './people.ts'
+import {
+  describeOwnServer,
+  newUser,
+  ok,
+  refusal,
+  signedIn,
+  there,
+  type SignedInUser,
+} from './users.ts'
 
 /** Returns a member with an authenticator app, whose code has raised the session. */
-async function protectedMember(
+async function userWithFactor(
   traits?: Traits,
-): Promise<Member & { factorId: string; secret: string }> {
-  const one = await member(traits)
+): Promise<SignedInUser & { factorId: string; secret: string }> {
+  const one = await newUser(traits)
   const factorType = 'totp'
   const { id: factorId, totp: app } = await ok(one.client.auth.mfa.enroll({ factorType }))
   const code = totp(app.secret)
@@ -17,11 +25,11 @@ async function protectedMember(
 }
 
 // Hosted projects have them switched off.
-describeBackstage('recovery codes', () => {
+describeOwnServer('recovery codes', () => {
   const traits = { experimental: true }
 
   test('take the place of a factor that is lost, each once', async () => {
-    const { client, email, factorId } = await protectedMember(traits)
+    const { client, email, factorId } = await userWithFactor(traits)
     const { recoveryCodes } = client.auth.mfa
     expect(await refusal(recoveryCodes.getStatus())).toMatchObject({
       status: 404,

@@ -3,7 +3,7 @@ import type { JsonWebKey } from 'node:crypto'
 
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { describeBackstage, member, there } from './people.ts'
+import { describeOwnServer, newUser, there } from './users.ts'
 
 interface Schema {
   $ref?: string
@@ -102,7 +102,7 @@ function* rubbish(
   }
 }
 
-describeBackstage('rubbish', () => {
+describeOwnServer('rubbish', () => {
   test('no endpoint fails on it', { timeout: 120_000 }, async () => {
     const { anonKey, serviceKey } = inject('access')
     const { text } = await ask('GET', '/openapi.json', { apikey: anonKey })
@@ -111,7 +111,7 @@ describeBackstage('rubbish', () => {
     const paths = Object.entries(description.paths).toSorted(
       ([one], [other]) => Number(one === '/logout') - Number(other === '/logout'),
     )
-    const { access_token: userToken } = (await member()).session
+    const { access_token: userToken } = (await newUser()).session
     let count = 0
     for (const [path, operations] of paths) {
       const token = path.startsWith('/admin') ? serviceKey : userToken
@@ -175,7 +175,7 @@ describe('forged tokens', () => {
   const der = () => createPublicKey({ key, format: 'jwk' }).export({ type: 'spki', format: 'der' })
 
   beforeAll(async () => {
-    const { session } = await member()
+    const { session } = await newUser()
     token = session.access_token.split('.')
     claims = JSON.parse(Buffer.from(there(token[1]), 'base64url').toString()) as typeof claims
     const answer = await fetch(at('/.well-known/jwks.json'))

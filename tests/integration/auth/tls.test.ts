@@ -6,9 +6,9 @@ import { connect } from '../../support/client.ts'
 import { idTokenOf, Provider, signInAt } from '../../support/provider.ts'
 import { Server } from '../../support/server.mjs'
 import { MailServer } from '../../support/smtp.ts'
-import { describeBackstage, newAddress, ok, open, PASSWORD, there, WELCOME } from './people.ts'
+import { describeOwnServer, newAddress, ok, open, PASSWORD, there, WELCOME } from './users.ts'
 
-describeBackstage(
+describeOwnServer(
   'servers with certificates of an authority that the machine is told to trust',
   () => {
     let server: Server

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 
 import { expect, inject, test } from 'vitest'
 
-import { describeBackstage, member, newAddress, ok, PASSWORD, sql, there } from '../auth/people.ts'
+import { describeOwnServer, newUser, newAddress, ok, PASSWORD, sql, there } from '../auth/users.ts'
 
 /** Fields that a user must not be able to set. */
 const wanted = {
@@ -31,7 +31,7 @@ const rights = (email: string) =>
               raw_app_meta_data->>'role', raw_user_meta_data->>'role'
          from auth.users where email = '${email}'`)
 
-describeBackstage('fields that are not for users', () => {
+describeOwnServer('fields that are not for users', () => {
   test('are passed over at sign-up', async () => {
     const { anonKey } = inject('access')
     const email = newAddress()
@@ -43,7 +43,7 @@ describeBackstage('fields that are not for users', () => {
   })
 
   test('are passed over when a user changes, and refused where they are known', async () => {
-    const { id, email, session } = await member()
+    const { id, email, session } = await newUser()
     const changed = await send('PUT', 'user', session.access_token, wanted)
     expect(changed.status).toBe(200)
     expect(await changed.json()).toMatchObject({ id, role: 'authenticated' })
@@ -53,7 +53,7 @@ describeBackstage('fields that are not for users', () => {
   })
 
   test('are passed over at a refresh, and metadata stays below its own claim', async () => {
-    const { id, client, session } = await member()
+    const { id, client, session } = await newUser()
     await ok(client.auth.updateUser({ data: { role: 'service_role', sub: wanted.id } }))
     const fields = { refresh_token: session.refresh_token, user_id: wanted.id, ...wanted }
     const path = 'token?grant_type=refresh_token'

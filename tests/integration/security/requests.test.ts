@@ -6,7 +6,7 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { describe, expect, inject, test } from 'vitest'
 
 import { exchange } from '../../support/raw.ts'
-import { there } from '../auth/people.ts'
+import { there } from '../auth/users.ts'
 import { service } from '../clients.ts'
 
 /** Returns the statuses of all answers to what is sent over one connection. */

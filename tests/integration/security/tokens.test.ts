@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, sign, type JsonWebKey } from 'nod
 
 import { describe, expect, inject, test } from 'vitest'
 
-import { member, there } from '../auth/people.ts'
+import { newUser, there } from '../auth/users.ts'
 import { service } from '../clients.ts'
 import { inSeconds, isOwn, signed } from '../realtime/stage.ts'
 
@@ -55,7 +55,7 @@ async function forged(): Promise<Record<string, string>> {
   }
   const hs256 = (secret: string, header: object = {}) =>
     signed(claims, secret, { alg: 'HS256', typ: 'JWT', ...header })
-  const { session } = await member()
+  const { session } = await newUser()
   const [head = '', , signature = ''] = session.access_token.split('.')
   const unsigned = ['none', 'None', 'NONE', ''].map((alg) => [
     `algorithm "${alg}"`,

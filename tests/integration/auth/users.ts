@@ -15,20 +15,20 @@ export const WELCOME = 'http://127.0.0.1:5173/welcome'
 export const PASSWORD = 'correct horse battery staple'
 
 /** Tests that need more than the interface: mails, settings, an OpenID provider. */
-export const describeBackstage = describe.skipIf(inject('own') === null)
+export const describeOwnServer = describe.skipIf(inject('own') === null)
 
-function backstage(): OwnServer {
+function ownServer(): OwnServer {
   const found = inject('own')
   if (found === null) throw new Error('there is nothing behind a server that is not our own')
   return found
 }
 
-export const providerUrl = () => backstage().providerUrl
+export const providerUrl = () => ownServer().providerUrl
 
 /** Runs SQL as the database's administrator. */
-export const sql = (text: string) => psql(backstage().instance, text)
+export const sql = (text: string) => psql(ownServer().instance, text)
 
-export const inbox = () => new Inbox(backstage().inboxUrl)
+export const inbox = () => new Inbox(ownServer().inboxUrl)
 
 /** Returns an address without an account. */
 export const newAddress = () => `fan-${randomUUID()}@club.example`
@@ -61,14 +61,14 @@ export function there<T>(value: T | null | undefined): T {
 }
 
 /** Somebody with a confirmed address, who is signed in by password. */
-export interface Member {
+export interface SignedInUser {
   id: string
   email: string
   client: Client
   session: Session
 }
 
-export async function member(traits?: Traits): Promise<Member> {
+export async function newUser(traits?: Traits): Promise<SignedInUser> {
   const email = newAddress()
   const user = { email, password: PASSWORD, email_confirm: true }
   const { user: created } = await ok(service().auth.admin.createUser(user))
