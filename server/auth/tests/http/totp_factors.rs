@@ -107,24 +107,6 @@ async fn verification_ends_what_is_less_sure() {
 }
 
 #[tokio::test]
-async fn a_wrong_code_leaves_the_challenge_open_and_a_right_one_uses_it_up() {
-    let (server, token, _) = signed_in(Settings::default()).await;
-    let app = server.enroll_app(&token, "app").await;
-    let challenge = server.challenged(&token, &app.factor).await;
-    let wrong = server.show_code(&token, &app.factor, &challenge, &app.wrong_code()).await;
-    assert_eq!(
-        (wrong.refusal(), wrong.text("msg")),
-        ((422, "mfa_verification_failed"), "Invalid TOTP code entered")
-    );
-    assert_eq!(server.claims(&token)["aal"], json!("aal1"));
-    let right = server.show_code(&token, &app.factor, &challenge, &app.code()).await;
-    assert_eq!(right.status, StatusCode::OK, "{}", right.body);
-    let second = server.show_code(&token, &app.factor, &challenge, &app.code()).await;
-    assert_eq!(second.refusal(), (422, "mfa_challenge_expired"));
-    assert!(second.text("msg").contains("already been verified"), "{}", second.body);
-}
-
-#[tokio::test]
 async fn a_code_is_good_once() {
     let (server, token, _) = signed_in(Settings::default()).await;
     let app = server.enroll_app(&token, "app").await;
@@ -206,26 +188,6 @@ async fn a_refresh_beside_the_verification_leaves_one_live_token() {
     assert_eq!(verified.status, StatusCode::OK, "{}", verified.body);
     assert_eq!(refreshed.status, StatusCode::OK, "{}", refreshed.body);
     assert_eq!(server.value("select count(*) from auth.refresh_tokens where not revoked").await, 1);
-}
-
-#[tokio::test]
-async fn an_unverified_factor_goes_as_it_came_and_a_verified_one_at_aal2_alone() {
-    let (server, token, _) = signed_in(Settings::default()).await;
-    let app = server.enroll_app(&token, "app").await;
-    let path = format!("/factors/{}", app.factor);
-    let gone = server.call(Method::DELETE, &path, &token, json!(null)).await;
-    assert_eq!((gone.status, gone.text("id")), (StatusCode::OK, app.factor.as_str()));
-    assert!(server.factors(&token).await.is_empty());
-
-    let app = server.enroll_app(&token, "app").await;
-    let (risen, _) = server.rise(&token, &app).await;
-    let (low, _) = server.tokens(ADA).await;
-    let path = format!("/factors/{}", app.factor);
-    let refused = server.call(Method::DELETE, &path, &low, json!(null)).await;
-    assert_eq!(refused.refusal(), (422, "insufficient_aal"));
-    assert_eq!(server.factors(&risen).await.len(), 1);
-    assert_eq!(server.call(Method::DELETE, &path, &risen, json!(null)).await.status, StatusCode::OK);
-    assert!(server.factors(&risen).await.is_empty());
 }
 
 #[tokio::test]
