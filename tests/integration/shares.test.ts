@@ -12,7 +12,7 @@ import { Server } from '../support/server.mjs'
 import { wrapBinary, type WrappedBinary } from '../support/wrapped.ts'
 
 /** More slow calls than REST has connections. */
-const crowd = 60
+const crowd = 25
 
 describe.skipIf(inject('own') === null)('a server', () => {
   let server: Server
@@ -36,7 +36,7 @@ describe.skipIf(inject('own') === null)('a server', () => {
     // They are on their way, and the first ones have the connections.
     await new Promise((resolve) => setTimeout(resolve, 500))
     const begin = performance.now()
-    for (let times = 0; times < 5; times++) {
+    for (let times = 0; times < 2; times++) {
       for (const check of ['/health', '/health/ready', '/health/live'])
         for (const port of [url, admin])
           expect((await fetch(`${port}${check}`)).status, `${port}${check}`).toBe(200)
