@@ -140,7 +140,7 @@ describe.skipIf(!isOwn)('a replay', () => {
     broadcast: { replay: { since: ms, ...(limit === undefined ? {} : { limit }) } },
   })
 
-  /** Writes thirty private messages, a minute apart, until now, and one that is public. */
+  /** Writes thirty private messages, a second apart, until now, and one that is public. */
   async function past(name: string) {
     await sql(`
       insert into realtime.messages (topic, extension, event, payload, private, inserted_at)
@@ -149,6 +149,8 @@ describe.skipIf(!isOwn)('a replay', () => {
       from generate_series(1, 30) n;
       insert into realtime.messages (topic, extension, event, payload, private)
       values ('${name}', 'broadcast', 'public', '{}', false), ('${name}', 'presence', 'other', '{}', true)`)
+    // Who joins before the stream has passed them hears them as new ones.
+    await listen(await trusted(), unique('wait'), PRIVATE)
   }
 
   test.for(['1.0.0', '2.0.0'])('brings what was missed, in version %s', async (vsn) => {

@@ -216,11 +216,13 @@ describe.skipIf(!isOwn)('generated columns', () => {
     expect(await wire.system(other)).toEqual(unsubscribed(other, message))
   })
 
-  test('that cannot be computed any more are left out', async ({ skip }) => {
+  test('that cannot be computed are left out', async ({ skip }) => {
     skip(!(await areComputed()))
-    const compute = (body: string) => `create or replace function ${SCHEMA}.compute(n int)
-      returns int immutable language plpgsql as $$ begin ${body} end $$`
-    await sql(compute('return n * 2;'))
+    // For other programs than the tests' own, it fails for numbers above 1.
+    await sql(`create function ${SCHEMA}.compute(n int) returns int immutable language plpgsql as $$ begin
+      if n > 1 and current_setting('application_name') <> 'psql' then raise 'no more'; end if;
+      return n * 2;
+    end $$`)
     const name = await published(
       'broken',
       `id int primary key, n int, twice int generated always as (${SCHEMA}.compute(n)) stored`,
@@ -229,8 +231,9 @@ describe.skipIf(!isOwn)('generated columns', () => {
     const { wire, room } = await watching('broken')
     await sql(`insert into ${name} values (1, 1)`)
     expect((await change(wire, room)).record).toEqual({ id: 1, n: 1, twice: 2 })
-    await sql(`begin; insert into ${name} values (2, 2); update ${name} set n = 3 where id = 1;
-      ${compute(`if n > 1 then raise 'no more'; end if; return n * 2;`)}; commit`)
+    await sql(
+      `begin; insert into ${name} values (2, 2); update ${name} set n = 3 where id = 1; commit`,
+    )
     expect((await change(wire, room)).record).toEqual({ id: 2, n: 2 })
     // An old value does not stand in for the new one.
     expect((await change(wire, room)).record).toEqual({ id: 1, n: 3 })

@@ -60,6 +60,9 @@ describe.skipIf(!isOwn)('a change is told', () => {
     await sql(`update ${name} set body = 'd' where id in (1, 2)`)
     // Now it is Ben's.
     await sql(`update ${name} set owner = '${ben.id}' where id = 1`)
+    // A row that is gone when its change is looked at is told to nobody.
+    for (const { changes: told } of [services, all])
+      await expect.poll(told).toContainEqual(['INSERT', 3])
     await sql(`delete from ${name} where id = 3`)
     const whole = [
       ['INSERT', 1],
