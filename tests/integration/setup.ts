@@ -10,7 +10,7 @@ import { layFunctions } from '../support/functions.mjs'
 import { Model } from '../support/model.mjs'
 import { Provider } from '../support/provider.ts'
 import { Registry } from '../support/registry.mjs'
-import { Server } from '../support/server.mjs'
+import { prepareDataDir, Server } from '../support/server.mjs'
 
 /** What clients of the S3 protocol sign with. */
 interface S3Keys {
@@ -92,10 +92,12 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     CHANNEL_ERROR_BACKOFF_MS: '200',
     CONNECT_ERROR_BACKOFF_MS: '200',
   }
+  const forget = await prepareDataDir()
   const end = async () => {
     model.stop()
     registry.stop()
     await provider.stop()
+    await forget()
     await rm(folder, { recursive: true, force: true })
   }
   const server = await Server.start({ env }).catch(async (error: unknown) => {

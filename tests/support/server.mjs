@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -16,6 +16,9 @@ const startLimit = 120_000
 /** How long a server may take to end before it is killed, in milliseconds. */
 const stopLimit = 60_000
 
+/** The variable that names a data folder of which new servers get a copy; without it, theirs is empty. */
+const PREPARED = 'BASALT_TEST_DATA_DIR'
+
 /**
  * What is needed to talk to a server.
  * @typedef {{ url: string, anonKey: string, serviceKey: string }} Access
@@ -30,7 +33,7 @@ const stopLimit = 60_000
  * How to start a server.
  * @typedef {object} Options
  * @property {string} [binary] by default the one named by BASALT_BINARY, else the debug build
- * @property {string} [dataDir] the data folder, by default an empty one
+ * @property {string} [dataDir] the data folder, by default a new one
  * @property {string[]} [folders] further folders that are removed with its data
  * @property {string} [project] the project's folder, by default the repository
  * @property {number} [port] the port of the API, by default a free one
@@ -47,7 +50,7 @@ export class Server {
    * @returns {Promise<Server>}
    */
   static async start(options = {}) {
-    const dataDir = options.dataDir ?? (await mkdtemp(path.join(tmpdir(), 'basalt-test-')))
+    const dataDir = options.dataDir ?? (await newDataDir(options.env?.DATABASE_URL === undefined))
     const server = new Server(path.resolve(options.binary ?? defaultBinary()), dataDir, options)
     try {
       return await server.ready()
@@ -181,6 +184,32 @@ export class Server {
   #command(name, ...rest) {
     return command(this.instance, this.environment, name, ...rest)
   }
+}
+
+/**
+ * Lets the servers that this process and its children start from here on find the platform's schema in their data
+ * folders, which saves most of the time of a first start.
+ * @returns {Promise<() => Promise<void>>} ends that
+ */
+export async function prepareDataDir() {
+  const project = await mkdtemp(path.join(tmpdir(), 'basalt-empty-'))
+  await writeFile(path.join(project, 'config.toml'), '')
+  const server = await Server.start({ project, folders: [project], only: ['rest'] })
+  await server.stop({ keepData: true })
+  process.env[PREPARED] = server.dataDir
+  return async () => {
+    delete process.env[PREPARED]
+    await server.stop()
+  }
+}
+
+/** Makes a data folder; `hasDatabase` says whether the server will have its database there. */
+async function newDataDir(/** @type {boolean} */ hasDatabase) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'basalt-test-'))
+  const prepared = process.env[PREPARED]
+  // With the owners of the files: Postgres does not run as root.
+  if (prepared && hasDatabase) await run('cp', ['-a', `${prepared}/.`, folder])
+  return folder
 }
 
 /**
