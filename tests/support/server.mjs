@@ -285,7 +285,10 @@ function announcement(child) {
     }
     child.stdout?.on('data', read)
     child.stderr?.on('data', read)
-    child.once('error', reject)
+    child.once('error', (error) => {
+      clearTimeout(timer)
+      reject(error)
+    })
     child.once('exit', (code) => {
       clearTimeout(timer)
       reject(new Error(`the server ended with ${String(code)}:\n${output}`))
