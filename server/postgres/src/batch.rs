@@ -243,7 +243,7 @@ impl Connection {
 
     async fn finish_reset(&mut self) -> Result<(), Error> {
         loop {
-            match self.session.receive_one_of(b"EZ").await? {
+            match self.session.receive().await? {
                 Message::ReadyForQuery(body) if body.status() == b'I' => {
                     self.is_resetting = false;
                     return Ok(());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::{Buf as _, BytesMut};
+use bytes::BytesMut;
 use fallible_iterator::FallibleIterator as _;
 use postgres_protocol::authentication::{md5_hash, sasl};
 use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
@@ -24,9 +24,6 @@ use crate::conninfo::Conninfo;
 use crate::error::ServerError;
 use crate::servers::{Server, ServerState, SessionAttrs, configure, servers};
 use crate::{Error, Settings, silence, tls};
-
-/// The bytes before a message's content: its type and its length.
-const HEADER: usize = 5;
 
 /// Servers that a connection may be opened to.
 #[derive(Clone)]
@@ -350,25 +347,6 @@ impl Session {
         }
     }
 
-    /// Returns the next message that is of one of these `types`. The messages before it are dropped unread, which is
-    /// several times cheaper than to parse them.
-    pub(crate) async fn receive_one_of(&mut self, types: &[u8]) -> Result<Message, Error> {
-        loop {
-            if let [message_type, a, b, c, d, ..] = *self.inbound {
-                // The length counts itself, but not the byte before it.
-                let length = (u32::from_be_bytes([a, b, c, d]) as usize).saturating_add(1);
-                if types.contains(&message_type) || length < HEADER {
-                    return self.receive().await;
-                }
-                if self.inbound.len() >= length {
-                    self.inbound.advance(length);
-                    continue;
-                }
-            }
-            self.fill().await?;
-        }
-    }
-
     /// Sends whole messages. Errors: [`Error::Unavailable`] if the connection is lost.
     pub async fn send(&mut self, messages: &[u8]) -> Result<(), Error> {
         self.stream.write_all(messages).await?;
@@ -476,27 +454,5 @@ mod tests {
         let error = try_target("postgres://u:s3cret@h:notaport/d").err().unwrap();
         assert!(!error.to_string().contains("s3cret"), "{error}");
         assert!(try_target("postgres://u@h/d?sslmode=always").is_err());
-    }
-
-    #[tokio::test]
-    async fn messages_of_other_types_are_dropped() {
-        let (server, client) = UnixStream::pair().unwrap();
-        let inbound = BytesMut::new();
-        let (stream, cancel, opened) = (Stream::Unix(client), CancelKey::default(), Instant::now());
-        let mut session = Session { stream, inbound, cancel, opened };
-        let (command, ready) = (b"C\0\0\0\x0aRESET\0", b"Z\0\0\0\x05I");
-        let sent = [&command[..], &command[..], &ready[..], &command[..]].concat();
-        let write = async {
-            // In pieces that end within a header and within a content.
-            for piece in sent.chunks(7) {
-                server.writable().await.unwrap();
-                assert_eq!(server.try_write(piece).unwrap(), piece.len());
-                tokio::task::yield_now().await;
-            }
-        };
-        let (found, ()) = tokio::join!(session.receive_one_of(b"EZ"), write);
-        assert!(matches!(found.unwrap(), Message::ReadyForQuery(body) if body.status() == b'I'));
-        drop(server);
-        assert!(session.receive_one_of(b"EZ").await.is_err(), "the last command, and the end of the stream");
     }
 }
