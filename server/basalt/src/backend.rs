@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use embedded::{AdministratorLogins, Cluster, DEFAULT_PASSWORD, Options, POSTGRES, Search};
-use migrations::{self, Migrator, Report, State};
+use migrations::{Migrator, Report, State};
 use postgres::conninfo::Conninfo;
 use postgres::{Client, Database};
 use tokens::{KeyOverrides, Keys};

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use migrations::{self, Migrator};
+use migrations::Migrator;
 use postgres::{Client, Database, quote_identifier};
 
 use super::Backend;

@@ -59,8 +59,8 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// Reports whether the command runs a server.
-    pub(super) const fn is_server(&self) -> bool {
-        !(self.dump_config || self.dump_schema || self.ready || self.example || self.version)
+    pub(super) fn is_server(&self) -> bool {
+        self.action().is_none() && !self.example && !self.version
     }
 
     fn action(&self) -> Option<Action> {

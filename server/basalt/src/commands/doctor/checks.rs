@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use embedded::{self, Binaries, Cluster, MINIMUM_MAJOR, Search, find_psql};
+use embedded::{Binaries, Cluster, MINIMUM_MAJOR, Search, find_psql};
 use migrations::extensions::HOSTED;
 use migrations::{Migrator, State};
 use postgres::Database;
