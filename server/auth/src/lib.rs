@@ -107,7 +107,7 @@ pub fn inbox(folder: PathBuf) -> impl Endpoint<Output = Response> {
     inbox::Inbox::new(folder)
 }
 
-/// The headers of its answers that the service lets scripts of other origins read; for [`gateway::Face::exposing`].
+/// The headers of its answers that the service lets scripts of other origins read; for [`gateway::Layered::exposing`].
 pub const EXPOSED_HEADERS: &str = "X-Total-Count, Link, X-Supabase-Api-Version";
 
 /// Returns the paths (relative to the mount point) that need no API key, because links, redirects or other servers lead

@@ -10,7 +10,6 @@
 mod deno;
 mod error;
 mod metrics;
-mod names;
 mod relay;
 mod schedule;
 mod session;
@@ -37,7 +36,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use deno::NoDeno;
-pub use names::names;
 pub use schedule::TakeCall;
 pub use session::{Overrides, Session};
 pub use settings::{DeployedFunction, Function, KNOWN_KEYS, Limits, Secrets, Settings};
@@ -117,8 +115,8 @@ impl Functions {
     }
 
     /// Returns the service, with paths relative to its mount point (`/functions/v1`): the first segment names the
-    /// function. Expects a [`gateway::Caller`] in every request's extensions, and a [`gateway::Face`] that leaves CORS
-    /// to the service.
+    /// function. Expects a [`gateway::Caller`] in every request's extensions, and a [`gateway::Layered`] that leaves
+    /// CORS to the service.
     pub fn endpoint(&self) -> impl Endpoint<Output = Response> + use<> {
         let inner = Arc::clone(&self.0);
         endpoint::make(move |request| {
@@ -158,6 +156,8 @@ impl Inner {
     }
 
     async fn call(&self, mut request: Box<Request>) -> Result<Response, Error> {
+        // The path below the function's name is the function's own.
+        telemetry::name_route("/{function}");
         let processes = self.processes(name(request.uri().path()))?;
         if !METHODS.contains(request.method()) {
             return Err(Error::Method);

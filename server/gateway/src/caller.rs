@@ -15,8 +15,8 @@ use tokens::ApiKeyKind;
 use crate::forwarded::X_FORWARDED_FOR;
 use crate::{ExternalUrl, RequestId};
 
-/// The sender of a request, as far as the gateway knows. It is in the extensions of every request behind a
-/// [`crate::Face`].
+/// The sender of a request, as far as the gateway knows. It is in the extensions of every request to a
+/// [`crate::Layered`] service.
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// Identifies the request in logs and responses.

@@ -2,7 +2,7 @@
 //!
 //! Signatures and links depend on it, so there is exactly one for each request. It depends on the request's host, which
 //! clients may choose, and on the settings. The headers of proxies are read only if proxies are trusted: otherwise the
-//! [`Face`](crate::Face) has removed them.
+//! [layers](crate::Layered) have removed them.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What an operator may decide about all faces.
+//! What an operator may decide about the layers of all services.
 
 use ::settings::Bytes;
 
@@ -6,7 +6,7 @@ use crate::ExternalUrl;
 
 ::settings::settings! {
     /// Settings of the gateway. The defaults are for a server that clients reach directly.
-    #[derive(Debug, Clone)]
+    #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Settings {
         /// How many requests an address may make in a minute, to all services and nodes together. For IPv6 the whole
         /// network is counted. 0: no limit. Programs on this machine are not limited. Upstream has no such setting and
@@ -41,5 +41,16 @@ use crate::ExternalUrl;
         pub public_openapi: bool = false,
         /// The URL under which clients reach the API, if it is not the origin that a request names.
         pub external_url: Option<ExternalUrl> = None,
+    }
+}
+
+impl Settings {
+    /// Returns the names of the settings that differ between these and `new` and cannot be changed while the server runs.
+    pub fn needs_restart(&self, new: &Self) -> Vec<&'static str> {
+        let differ = [
+            ("basalt.network_shares", self.network_shares != new.network_shares),
+            ("basalt.body_memory", self.body_memory != new.body_memory),
+        ];
+        differ.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use gateway::{Gateway, Names, Settings};
+use gateway::{Gateway, Settings};
 use http::uri::Scheme;
 use http::{Method, StatusCode};
 use opentelemetry::trace::{SpanKind, Status, TracerProvider as _};
@@ -38,15 +38,15 @@ fn caller(status: StatusCode) -> impl Endpoint<Output = Response> {
     })
 }
 
-/// Sends `request` to `face` as a server does, with its original URI, and returns the body of the answer.
-async fn ask(face: &impl Endpoint<Output = Response>, request: RequestBuilder) -> String {
+/// Sends `request` to `service` as a server does, with its original URI, and returns the body of the answer.
+async fn ask(service: &impl Endpoint<Output = Response>, request: RequestBuilder) -> String {
     let request = request.finish();
     let builder = http::Request::builder().method(request.method()).uri(request.uri());
     let (mut parts, ()) = builder.body(()).unwrap().into_parts();
     parts.headers = request.headers().clone();
     let parts = RequestParts::from((parts, LocalAddr::default(), RemoteAddr::default(), Scheme::HTTP));
     let request = Request::from_parts(parts, Body::empty());
-    face.call(request).await.unwrap().into_body().into_string().await.unwrap()
+    service.call(request).await.unwrap().into_body().into_string().await.unwrap()
 }
 
 fn get(uri: &str) -> RequestBuilder {
@@ -60,11 +60,14 @@ fn attributes(span: &SpanData) -> BTreeMap<&str, String> {
 #[tokio::test]
 async fn a_request_its_service_and_its_calls_are_one_trace() {
     let (gateway, exporter) = traced();
-    let names = Names { route: |_| "/{thing}".into(), ..Names::default() };
-    let face = Route::new().nest("/things/v1", gateway.open("things", caller(StatusCode::OK)).named(names));
+    let things = caller(StatusCode::OK).before(async |request| {
+        telemetry::name_route("/{thing}");
+        Ok(request)
+    });
+    let service = Route::new().nest("/things/v1", gateway.open("things", things));
     let request =
         get("http://shop.example:8080/things/v1/lamp?token=hunter2").header("host", "shop.example:8080");
-    let sent = ask(&face.map_to_response(), request.header("traceparent", format!("{PARENT}-01"))).await;
+    let sent = ask(&service.map_to_response(), request.header("traceparent", format!("{PARENT}-01"))).await;
     let spans = exporter.get_finished_spans().unwrap();
     let [call, service, request] = &spans[..] else { panic!("{spans:?}") };
     let id = |span: &SpanData| span.span_context.span_id();
@@ -92,9 +95,9 @@ async fn a_request_its_service_and_its_calls_are_one_trace() {
 async fn routes_are_those_that_the_service_has_matched() {
     let (gateway, exporter) = traced();
     let service = Route::new().at("/users/:user_id", caller(StatusCode::INTERNAL_SERVER_ERROR));
-    let face = gateway.open("auth", service.map_to_response());
+    let service = gateway.open("auth", service.map_to_response());
     let method = Method::from_bytes(b"BREW").unwrap();
-    ask(&face, Request::builder().method(method).uri_str("/users/7")).await;
+    ask(&service, Request::builder().method(method).uri_str("/users/7")).await;
     let spans = exporter.get_finished_spans().unwrap();
     let request = spans.last().unwrap();
     assert_eq!(request.name, "HTTP /users/{user_id}");
@@ -106,14 +109,14 @@ async fn routes_are_those_that_the_service_has_matched() {
 #[tokio::test]
 async fn refusals_are_traced_too_and_unsampled_traces_are_not() {
     let (gateway, exporter) = traced();
-    let face = gateway.guarded("things", caller(StatusCode::OK));
-    ask(&face, get("/").header("traceparent", format!("{PARENT}-01"))).await;
+    let service = gateway.guarded("things", caller(StatusCode::OK));
+    ask(&service, get("/").header("traceparent", format!("{PARENT}-01"))).await;
     let spans = exporter.get_finished_spans().unwrap();
     let [request] = &spans[..] else { panic!("{spans:?}") };
     assert_eq!(attributes(request)["http.response.status_code"], "401");
     exporter.reset();
-    let face = gateway.open("things", caller(StatusCode::OK));
-    let sent = ask(&face, get("/").header("traceparent", format!("{PARENT}-00"))).await;
+    let service = gateway.open("things", caller(StatusCode::OK));
+    let sent = ask(&service, get("/").header("traceparent", format!("{PARENT}-00"))).await;
     assert!(sent.starts_with("00-0af7651916cd43dd8448eb211c80319c-") && sent.ends_with("-00"), "{sent}");
     assert!(!sent.contains("b7ad6b7169203331"), "{sent}");
     assert!(exporter.get_finished_spans().unwrap().is_empty());
@@ -122,9 +125,9 @@ async fn refusals_are_traced_too_and_unsampled_traces_are_not() {
 #[tokio::test]
 async fn without_a_tracer_the_clients_trace_headers_are_passed_on() {
     let gateway = Gateway::without_keys(Settings::default());
-    let face = gateway.open("things", caller(StatusCode::OK));
+    let service = gateway.open("things", caller(StatusCode::OK));
     for header in [format!("{PARENT}-01"), "rubbish".to_owned()] {
-        assert_eq!(ask(&face, get("/").header("traceparent", header)).await, "unchanged");
+        assert_eq!(ask(&service, get("/").header("traceparent", header)).await, "unchanged");
     }
-    assert_eq!(ask(&face, get("/")).await, "nothing");
+    assert_eq!(ask(&service, get("/")).await, "nothing");
 }

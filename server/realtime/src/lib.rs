@@ -15,7 +15,6 @@ mod hub;
 mod limits;
 mod messages;
 mod metrics;
-mod names;
 mod persistence;
 mod protocol;
 mod settings;
@@ -35,7 +34,6 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 pub use api::service;
 pub use bus::connect_to_nats;
-pub use names::names;
 pub use settings::{KNOWN_KEYS, RequiredClaims, Settings};
 
 use bus::{Bus, Head, Message};

@@ -23,10 +23,10 @@ mod error;
 pub mod freshness;
 mod legacy;
 mod metrics;
-mod names;
 mod openapi;
 pub mod plan;
 pub mod plan_cache;
+mod query_shape;
 pub mod request;
 pub mod response;
 pub mod schema_cache;
@@ -39,7 +39,7 @@ mod transaction;
 
 pub use admin::{Admin, Probe};
 pub use error::Error;
-pub use names::names;
+pub use query_shape::query_shape;
 pub use service::{Rest, service, service_from};
 pub use settings::{
     ClaimPath, Connections, KNOWN_KEYS, LOG_LEVEL, Mode, OpenApiMode, ProxyUri, Server, Servers, Settings,

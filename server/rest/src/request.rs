@@ -75,6 +75,17 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// Returns the kind of path that it belongs to, for traces.
+    pub(crate) const fn route(&self) -> &'static str {
+        match self {
+            Self::Describe | Self::RootInfo => "/",
+            Self::Read { .. } | Self::Mutate { .. } | Self::RelationInfo { .. } => "/{relation}",
+            Self::Call { .. } | Self::FunctionInfo { .. } => "/rpc/{function}",
+        }
+    }
+}
+
 /// A change of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutation {
@@ -164,6 +175,8 @@ impl Request {
         let resource = resource(incoming.path, settings)?;
         let (schema, is_profile_negotiated) = schema(incoming, settings)?;
         let action = action(resource, incoming.method)?;
+        // Here, so that requests that are refused for their query string have it, too.
+        telemetry::name_route(action.route());
         let is_call_by_get = matches!(action, Action::Call { by_get: true, .. });
         let query = Query::parse(incoming.query, is_call_by_get)?;
         let range = top_level_range(incoming, &query)?;

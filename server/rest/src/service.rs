@@ -214,6 +214,7 @@ impl PendingRequest<'_> {
         let Some((shape, template)) = found else { return Ok(Attempted::InFull(None)) };
         self.timing.lap("parse");
         let (request, plan) = (template.request(), template.plan());
+        telemetry::name_route(request.action.route());
         let Some(values) = template.values(shape) else { return Ok(Attempted::InFull(None)) };
         let Some(statements) = template.statements(&values) else { return Ok(Attempted::InFull(None)) };
         self.timing.lap("plan");

@@ -13,7 +13,7 @@ mod sql;
 mod statements;
 
 pub use process::Usage;
-pub use request::{Request, answering, names_only};
+pub use request::{Request, answering, name_route, names_only};
 pub use scrape::{collector, gauge_of, write_metric};
 pub use slow::SlowStatements;
 pub use span::{Parent, Span, Tracer, begin_call, write_parent_to};

@@ -1,5 +1,7 @@
 //! The request that a task answers.
 
+use std::sync::{Arc, OnceLock};
+
 use http::{HeaderValue, Method, Uri};
 
 use crate::Parent;
@@ -21,6 +23,8 @@ pub struct Request {
     pub id: HeaderValue,
     /// Returns a query string without its values.
     pub query_shape: fn(&str) -> String,
+    /// Where [`name_route`] puts the route; `None` without tracing.
+    pub route: Option<Arc<OnceLock<&'static str>>>,
     /// The parent of spans in the request; `None` without tracing.
     pub parent: Option<Parent>,
 }
@@ -28,6 +32,18 @@ pub struct Request {
 /// Runs `future`, which answers `request`. Tasks that it spawns are not part of the request.
 pub fn answering<F: Future>(request: Request, future: F) -> impl Future<Output = F::Output> {
     CURRENT.scope(request, future)
+}
+
+/// Names the route of the request that this task answers, such as `/{relation}`, for its trace. The name has nothing that
+/// a client can choose freely: the number of names would be unlimited, and values may be secret. For services that
+/// have no table of routes of poem's, whose routes name themselves.
+pub fn name_route(route: &'static str) {
+    current(|request| {
+        if let Some(named) = &request.route {
+            // Of a request that is tried again, the first name stays.
+            let _ = named.set(route);
+        }
+    });
 }
 
 /// Calls `look` with the request that this task answers and returns the result; `None` if there is no request.
@@ -67,6 +83,7 @@ mod tests {
             uri: Uri::from_static(uri),
             id: HeaderValue::from_static("7"),
             query_shape: names_only,
+            route: None,
             parent: None,
         }
     }
@@ -76,6 +93,15 @@ mod tests {
         assert_eq!(request("/a/b").shape(), "/a/b");
         assert_eq!(request("/a?").shape(), "/a");
         assert_eq!(request("/a?token=x.y&b=1&secret").shape(), "/a?token=?&b=?&?");
+    }
+
+    #[tokio::test]
+    async fn a_service_names_the_route_of_its_request() {
+        let route = Arc::<OnceLock<&'static str>>::default();
+        name_route("/elsewhere");
+        let traced = Request { route: Some(Arc::clone(&route)), ..request("/a") };
+        answering(traced, async { name_route("/{thing}") }).await;
+        assert_eq!(route.get(), Some(&"/{thing}"));
     }
 
     #[tokio::test]

@@ -163,6 +163,7 @@ mod tests {
             uri: uri.parse::<Uri>().unwrap(),
             id: HeaderValue::from_static("r1"),
             query_shape: names_only,
+            route: None,
             parent: None,
         };
         answering(request, async { slow.record(took, None, || text.into()) }).await;

@@ -47,31 +47,30 @@ pub(super) fn public(
     };
     let mut routes = PrefixRouter::new(others);
     if let Some(rest) = &running.rest {
-        let face = gateway.guarded("rest", rest.clone()).named(rest::names());
-        let face = if settings.gateway.public_openapi { face } else { face.keeping_secret("/") };
-        routes = routes.mount("/rest/v1", face);
+        let guarded = gateway.guarded("rest", rest.clone()).shaping_queries_by(rest::query_shape);
+        let guarded = if settings.gateway.public_openapi { guarded } else { guarded.keeping_secret("/") };
+        routes = routes.mount("/rest/v1", guarded);
         routes = routes.mount("/graphql/v1", gateway.guarded("graphql", endpoint::make(without_graphql)));
     }
     if let Some(auth) = &running.auth {
-        let face = gateway.guarded_except("auth", auth::keyless_paths(), auth.clone());
+        let guarded = gateway.guarded_except("auth", auth::keyless_paths(), auth.clone());
         let metadata = gateway.open("auth", auth.clone().before(metadata));
-        routes = routes.mount(AUTH, face.exposing(auth::EXPOSED_HEADERS));
+        routes = routes.mount(AUTH, guarded.exposing(auth::EXPOSED_HEADERS));
         routes = routes.mount(METADATA, metadata.exposing(auth::EXPOSED_HEADERS));
     }
     if let Some(storage) = &running.storage {
-        let face = gateway.open("storage", storage::service(storage.clone()));
+        let open = gateway.open("storage", storage::service(storage.clone()));
         // Each bucket has a limit of its own, and the error for larger files has another form than the gateway's.
-        routes = routes.mount(STORAGE, face.streaming_bodies().named(storage::names()));
+        routes = routes.mount(STORAGE, open.streaming_bodies());
     }
     if let Some(realtime) = &running.realtime {
         // Tokens decide about access, and refusals have another form than the gateway's.
-        let face = gateway.open("realtime", realtime::service(realtime.clone()));
-        routes = routes.mount("/realtime/v1", face.named(realtime::names()));
+        let open = gateway.open("realtime", realtime::service(realtime.clone()));
+        routes = routes.mount("/realtime/v1", open);
     }
     if let Some(functions) = functions {
-        let face = gateway.open("functions", functions.endpoint());
-        let face = face.without_cors().named(functions::names());
-        routes = routes.mount("/functions/v1", face);
+        let open = gateway.open("functions", functions.endpoint());
+        routes = routes.mount("/functions/v1", open.without_cors());
     }
     let elsewhere = gateway.open("none", endpoint::make(not_found)).boxed();
     Ok(ByOrigin { routes: routes.mount("/health", health(running)), storage_origin, elsewhere })

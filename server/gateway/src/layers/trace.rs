@@ -4,18 +4,21 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
 
 use http::Version;
 use http::uri::Authority;
 use poem::{PathPattern, Request, Response};
 use telemetry::{Parent, Span, Tracer};
 
+use super::RequestId;
 use crate::public_address::received_host;
-use crate::{Names, RequestId};
 
 /// The methods that the conventions list; any other is [`OTHER`].
 const METHODS: [&str; 9] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];
 const OTHER: &str = "_OTHER";
+/// The route of a request that no route has matched.
+const UNKNOWN: &str = "/*";
 
 /// The span of a request that is being answered.
 pub(crate) struct RequestSpan {
@@ -23,7 +26,8 @@ pub(crate) struct RequestSpan {
     method: &'static str,
     /// Where the service is mounted.
     mount: String,
-    route: Cow<'static, str>,
+    /// The route, as a service names it that has no table of routes of poem's.
+    route: Arc<OnceLock<&'static str>>,
 }
 
 impl RequestSpan {
@@ -33,7 +37,6 @@ impl RequestSpan {
         tracer: &Tracer,
         request: &Request,
         service: &'static str,
-        names: Names,
         (id, address): (&RequestId, IpAddr),
     ) -> Self {
         let known = METHODS.iter().find(|method| **method == request.method().as_str());
@@ -57,7 +60,7 @@ impl RequestSpan {
                 span.set("server.port", i64::from(port));
             }
         }
-        Self { span, method, mount, route: (names.route)(path) }
+        Self { span, method, mount, route: Arc::default() }
     }
 
     /// Returns this span as the parent of other spans.
@@ -65,11 +68,16 @@ impl RequestSpan {
         self.span.as_parent()
     }
 
+    /// Returns where the service names the route.
+    pub(crate) fn route(&self) -> Arc<OnceLock<&'static str>> {
+        Arc::clone(&self.route)
+    }
+
     /// Ends the span with `response`. Returns the trace's id if the trace is recorded.
     pub(crate) fn end(mut self, response: &Response) -> Option<String> {
         let route = match response.data::<PathPattern>() {
             Some(PathPattern(pattern)) => Cow::Owned(braced(pattern)),
-            None => self.route,
+            None => Cow::Borrowed(*self.route.get().unwrap_or(&UNKNOWN)),
         };
         let route = format!("{}{route}", self.mount);
         let method = if self.method == OTHER { "HTTP" } else { self.method };

@@ -1,4 +1,4 @@
-//! Tests of faces from a caller's view.
+//! Tests of the layers from a caller's view.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
@@ -42,8 +42,8 @@ fn mirror() -> impl Endpoint<Output = Response> {
     })
 }
 
-async fn ask(face: &impl Endpoint<Output = Response>, request: RequestBuilder) -> (StatusCode, Value) {
-    let response = face.call(request.finish()).await.unwrap();
+async fn ask(service: &impl Endpoint<Output = Response>, request: RequestBuilder) -> (StatusCode, Value) {
+    let response = service.call(request.finish()).await.unwrap();
     let status = response.status();
     let text = response.into_body().into_string().await.unwrap();
     (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
@@ -56,35 +56,35 @@ fn get(uri: &str) -> RequestBuilder {
 #[tokio::test]
 async fn a_guarded_service_requires_a_known_key() {
     let keys = keys();
-    let face = gateway(&keys).guarded_except("mirror", ["/open", "/open/below/*"], mirror());
-    let (status, body) = ask(&face, get("/")).await;
+    let service = gateway(&keys).guarded_except("mirror", ["/open", "/open/below/*"], mirror());
+    let (status, body) = ask(&service, get("/")).await;
     assert_eq!(status, StatusCode::UNAUTHORIZED);
     assert_eq!(body["message"], "No API key found in request");
-    let (status, body) = ask(&face, get("/").header("apikey", "sb_secret_guess")).await;
+    let (status, body) = ask(&service, get("/").header("apikey", "sb_secret_guess")).await;
     assert_eq!((status, &body["message"]), (StatusCode::UNAUTHORIZED, &json!("Invalid API key")));
     assert!(body["hint"].is_string());
     for path in ["/open", "/open/below/", "/open/below/this"] {
-        assert_eq!(ask(&face, get(path)).await.0, StatusCode::OK, "{path}");
+        assert_eq!(ask(&service, get(path)).await.0, StatusCode::OK, "{path}");
     }
     for path in ["/opened", "/open/", "/open/below"] {
-        assert_eq!(ask(&face, get(path)).await.0, StatusCode::UNAUTHORIZED, "{path}");
+        assert_eq!(ask(&service, get(path)).await.0, StatusCode::UNAUTHORIZED, "{path}");
     }
 
     let api = keys.api_keys();
     for key in [api.anon(), api.service_role(), api.publishable(), api.secret()] {
-        assert_eq!(ask(&face, get("/").header("apikey", key)).await.0, StatusCode::OK);
-        assert_eq!(ask(&face, get(&format!("/?select=*&apikey={key}"))).await.0, StatusCode::OK);
+        assert_eq!(ask(&service, get("/").header("apikey", key)).await.0, StatusCode::OK);
+        assert_eq!(ask(&service, get(&format!("/?select=*&apikey={key}"))).await.0, StatusCode::OK);
     }
 }
 
 #[tokio::test]
 async fn a_secret_path_is_for_secret_keys() {
     let keys = keys();
-    let face = gateway(&keys).guarded("mirror", mirror()).keeping_secret("/");
+    let service = gateway(&keys).guarded("mirror", mirror()).keeping_secret("/");
     let api = keys.api_keys();
     let of_service = keys.sign(&json!({ "role": "service_role", "iss": "elsewhere" })).unwrap();
     for key in [api.service_role(), api.secret(), &of_service] {
-        assert_eq!(ask(&face, get("/").header("apikey", key)).await.0, StatusCode::OK);
+        assert_eq!(ask(&service, get("/").header("apikey", key)).await.0, StatusCode::OK);
     }
     let user = keys.sign(&json!({ "role": "authenticated", "sub": "u" })).unwrap();
     for (key, message) in [
@@ -92,34 +92,34 @@ async fn a_secret_path_is_for_secret_keys() {
         (api.anon(), "Invalid API key"),
         (&*user, "Invalid API key"),
     ] {
-        let (status, body) = ask(&face, get("/").header("apikey", key)).await;
+        let (status, body) = ask(&service, get("/").header("apikey", key)).await;
         assert_eq!((status, &body["message"]), (StatusCode::UNAUTHORIZED, &json!(message)));
         // A secret key elsewhere in the request does not help, and other paths are as ever.
         let both = get("/").header("apikey", key).header("authorization", format!("Bearer {of_service}"));
-        assert_eq!(ask(&face, both).await.0, StatusCode::UNAUTHORIZED);
-        assert_eq!(ask(&face, get(&format!("/?apikey={key}"))).await.0, StatusCode::UNAUTHORIZED);
-        assert_eq!(ask(&face, get("/notes").header("apikey", key)).await.0, StatusCode::OK);
+        assert_eq!(ask(&service, both).await.0, StatusCode::UNAUTHORIZED);
+        assert_eq!(ask(&service, get(&format!("/?apikey={key}"))).await.0, StatusCode::UNAUTHORIZED);
+        assert_eq!(ask(&service, get("/notes").header("apikey", key)).await.0, StatusCode::OK);
     }
 }
 
 #[tokio::test]
 async fn a_token_of_ours_with_a_role_is_a_key_too() {
     let keys = keys();
-    let face = gateway(&keys).guarded("mirror", mirror());
+    let service = gateway(&keys).guarded("mirror", mirror());
     let custom = keys.sign(&json!({ "role": "reporting" })).unwrap();
-    let (_, body) = ask(&face, get("/").header("apikey", &custom)).await;
+    let (_, body) = ask(&service, get("/").header("apikey", &custom)).await;
     assert_eq!((&body["kind"], &body["bearer"]), (&json!("Token"), &json!(custom)));
     for refused in
         [keys.sign(&json!({ "sub": "u" })).unwrap(), keys.sign(&json!({ "role": "x", "exp": 1 })).unwrap()]
     {
-        assert_eq!(ask(&face, get("/").header("apikey", refused)).await.0, StatusCode::UNAUTHORIZED);
+        assert_eq!(ask(&service, get("/").header("apikey", refused)).await.0, StatusCode::UNAUTHORIZED);
     }
 }
 
 #[tokio::test]
 async fn opaque_keys_reach_the_service_as_the_token_of_their_role() {
     let keys = keys();
-    let face = gateway(&keys).guarded("mirror", mirror());
+    let service = gateway(&keys).guarded("mirror", mirror());
     let api = keys.api_keys();
     let user = keys.sign(&json!({ "role": "authenticated" })).unwrap();
     let cases = [
@@ -137,7 +137,7 @@ async fn opaque_keys_reach_the_service_as_the_token_of_their_role() {
         if let Some(authorization) = &authorization {
             request = request.header("authorization", authorization);
         }
-        let (status, body) = ask(&face, request).await;
+        let (status, body) = ask(&service, request).await;
         assert_eq!(status, StatusCode::OK);
         assert_eq!(body["bearer"].as_str(), expected, "{authorization:?}");
         assert_eq!(body["source"], source, "{authorization:?}");
@@ -155,20 +155,20 @@ async fn a_secret_key_is_refused_from_browsers() {
     let from_browser = |key: &str, authorization: &str| {
         get("/").header("user-agent", browser).header("apikey", key).header("authorization", authorization)
     };
-    for face in [&guarded, &open] {
+    for service in [&guarded, &open] {
         for request in [
             get("/").header("user-agent", browser).header("apikey", api.secret()),
             get(&format!("/?apikey={}", api.secret())).header("user-agent", browser),
             from_browser(api.publishable(), &bearer(api.secret())),
         ] {
-            let (status, body) = ask(face, request).await;
+            let (status, body) = ask(service, request).await;
             assert_eq!(status, StatusCode::UNAUTHORIZED);
             assert_eq!(body["message"], "Forbidden use of secret API key in browser");
         }
         // As on hosted Supabase, the legacy key of the same role is accepted.
         for key in [api.anon(), api.service_role()] {
             let request = from_browser(api.publishable(), &bearer(key));
-            assert_eq!(ask(face, request).await.0, StatusCode::OK);
+            assert_eq!(ask(service, request).await.0, StatusCode::OK);
         }
     }
     let server = get("/").header("apikey", api.secret()).header("user-agent", "node");
@@ -178,36 +178,36 @@ async fn a_secret_key_is_refused_from_browsers() {
 #[tokio::test]
 async fn an_open_service_accepts_all_callers_and_trusts_none() {
     let keys = keys();
-    let face = gateway(&keys).open("mirror", mirror());
-    let (status, body) = ask(&face, get("/")).await;
+    let service = gateway(&keys).open("mirror", mirror());
+    let (status, body) = ask(&service, get("/")).await;
     assert_eq!((status, &body["kind"], &body["bearer"]), (StatusCode::OK, &Value::Null, &Value::Null));
     let unknown =
         get("/").header("apikey", "sb_secret_guess").header("authorization", "Bearer sb_secret_guess");
-    let (status, body) = ask(&face, unknown).await;
+    let (status, body) = ask(&service, unknown).await;
     assert_eq!((status, &body["kind"], &body["bearer"]), (StatusCode::OK, &Value::Null, &Value::Null));
     let alone = get("/").header("authorization", format!("Bearer {}", keys.api_keys().secret()));
-    assert_eq!(ask(&face, alone).await.1["bearer"], keys.api_keys().service_role());
+    assert_eq!(ask(&service, alone).await.1["bearer"], keys.api_keys().service_role());
 }
 
 #[tokio::test]
 async fn behind_another_gateway_api_keys_have_no_meaning() {
     let api = keys().api_keys().clone();
-    let face = Gateway::without_keys(Settings::default()).open("mirror", mirror());
+    let service = Gateway::without_keys(Settings::default()).open("mirror", mirror());
     let with_key = get("/?apikey=x").header("apikey", api.secret());
-    assert_eq!(ask(&face, with_key).await.1["bearer"], Value::Null);
+    assert_eq!(ask(&service, with_key).await.1["bearer"], Value::Null);
     let opaque = get("/").header("authorization", format!("Bearer {}", api.secret()));
-    assert_eq!(ask(&face, opaque).await.1["bearer"], api.secret());
+    assert_eq!(ask(&service, opaque).await.1["bearer"], api.secret());
 }
 
 #[tokio::test]
 async fn a_preflight_is_answered_without_a_key_and_allows_what_it_requests() {
-    let face = gateway(&keys()).guarded("mirror", mirror());
+    let service = gateway(&keys()).guarded("mirror", mirror());
     let request = Request::builder()
         .method(Method::OPTIONS)
         .header("origin", "https://site.example")
         .header("access-control-request-method", "PATCH")
         .header("access-control-request-headers", "apikey,x-header-of-tomorrow");
-    let response = face.call(request.finish()).await.unwrap();
+    let response = service.call(request.finish()).await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
     let header = |name: &str| response.headers()[name].to_str().unwrap();
     assert_eq!(header("access-control-allow-origin"), "*");
@@ -216,7 +216,7 @@ async fn a_preflight_is_answered_without_a_key_and_allows_what_it_requests() {
     assert_eq!(header("access-control-max-age"), "86400");
     let plain = Request::builder().method(Method::OPTIONS).finish();
     assert_eq!(
-        face.call(plain).await.unwrap().status(),
+        service.call(plain).await.unwrap().status(),
         StatusCode::UNAUTHORIZED,
         "no preflight, no exception"
     );
@@ -244,18 +244,18 @@ async fn refusals_and_failures_can_be_read_across_origins_and_carry_the_id() {
 
 #[tokio::test]
 async fn a_service_names_the_headers_that_scripts_may_read() {
-    let face = gateway(&keys()).guarded("mirror", mirror()).exposing("Link, X-Total-Count");
-    let refused = face.call(get("/").finish()).await.unwrap();
+    let service = gateway(&keys()).guarded("mirror", mirror()).exposing("Link, X-Total-Count");
+    let refused = service.call(get("/").finish()).await.unwrap();
     assert_eq!(refused.headers()["access-control-expose-headers"], "Link, X-Total-Count");
 }
 
 #[tokio::test]
 async fn a_callers_own_request_id_is_kept_unless_it_could_forge_a_line() {
-    let face = gateway(&keys()).open("mirror", mirror());
-    let (_, body) = ask(&face, get("/").header("x-request-id", "trace-42.a_b")).await;
+    let service = gateway(&keys()).open("mirror", mirror());
+    let (_, body) = ask(&service, get("/").header("x-request-id", "trace-42.a_b")).await;
     assert_eq!(body["id"], "trace-42.a_b");
     for id in ["", "a b", "a\"b", &"x".repeat(65)] {
-        let (_, body) = ask(&face, get("/").header("x-request-id", id)).await;
+        let (_, body) = ask(&service, get("/").header("x-request-id", id)).await;
         assert_ne!(body["id"], *id);
     }
 }
@@ -267,7 +267,7 @@ async fn bodies_beyond_the_limit_get_413_with_or_without_a_length() {
         let read = request.take_body().into_bytes().await;
         read.map(|bytes| bytes.len().to_string()).map_err(poem::Error::from)
     });
-    let face = gateway.open("reader", reader);
+    let service = gateway.open("reader", reader);
     let announced = |length: usize| get("/").header("content-length", length).body(vec![0; length]);
     let chunked = |length: usize| {
         let chunks =
@@ -280,7 +280,7 @@ async fn bodies_beyond_the_limit_get_413_with_or_without_a_length() {
         (chunked(100), StatusCode::OK),
         (chunked(110), StatusCode::PAYLOAD_TOO_LARGE),
     ] {
-        assert_eq!(face.call(request).await.unwrap().status(), status);
+        assert_eq!(service.call(request).await.unwrap().status(), status);
     }
 }
 
@@ -290,7 +290,7 @@ async fn senders_that_never_finish_a_body_get_408() {
         let read = request.take_body().into_bytes().await;
         read.map(|bytes| bytes.len().to_string()).map_err(poem::Error::from)
     });
-    let face = gateway_for_bodies_up_to(1_000_000, &keys()).open("reader", reads);
+    let service = gateway_for_bodies_up_to(1_000_000, &keys()).open("reader", reads);
     let pausing = |seconds: u64, count: usize| {
         stream::iter(0..count).then(move |_| async move {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
@@ -303,7 +303,7 @@ async fn senders_that_never_finish_a_body_get_408() {
         } else {
             get("/").header("transfer-encoding", "chunked")
         };
-        face.call(request.body(Body::from_bytes_stream(body))).await.unwrap().status()
+        service.call(request.body(Body::from_bytes_stream(body))).await.unwrap().status()
     };
     for announced in [true, false] {
         assert_eq!(send(announced, pausing(50, 1).boxed()).await, StatusCode::OK);
@@ -346,9 +346,9 @@ async fn bodies_share_the_memory_that_there_is_for_them() {
         let request = get(path).header("x-forwarded-for", format!("192.0.2.{last}"));
         request.header("content-length", units * UNIT).body(vec![0; units * UNIT])
     };
-    let face = gateway.open("reader", reads());
+    let service = gateway.open("reader", reads());
     let status = async |request| {
-        let response = face.call(request).await.unwrap();
+        let response = service.call(request).await.unwrap();
         (response.status(), response.headers().contains_key("retry-after"))
     };
     // The first unit of each costs nothing. One network gets three quarters of sixteen, another one some of the rest.
@@ -371,18 +371,18 @@ async fn bodies_share_the_memory_that_there_is_for_them() {
 async fn a_key_in_the_query_stays_with_the_gateway() {
     let keys = keys();
     let echo = make_sync(|request| request.uri().to_string());
-    let face = gateway(&keys).guarded("echo", echo);
+    let service = gateway(&keys).guarded("echo", echo);
     let key = keys.api_keys().publishable();
     for (sent, seen) in [
         (format!("/a?apikey={key}&select=*&b=%26"), "/a?select=*&b=%26"),
         (format!("/a?select=*&apikey={key}"), "/a?select=*"),
         (format!("/a?apikey={key}"), "/a"),
     ] {
-        let (status, body) = ask(&face, get(&sent)).await;
+        let (status, body) = ask(&service, get(&sent)).await;
         assert_eq!((status, body), (StatusCode::OK, json!(seen)));
     }
     let column = get("/a?apikey=eq.1").header("apikey", key);
-    assert_eq!(ask(&face, column).await.1, json!("/a?apikey=eq.1"), "a column of that name");
+    assert_eq!(ask(&service, column).await.1, json!("/a?apikey=eq.1"), "a column of that name");
 }
 
 #[tokio::test]
@@ -402,9 +402,9 @@ async fn health_distinguishes_live_and_ready() {
 #[tokio::test]
 async fn metrics_count_by_service_method_and_class() {
     let gateway = gateway(&keys());
-    let face = gateway.guarded("mirror", mirror());
-    ask(&face, get("/")).await;
-    ask(&face, get("/").method(Method::from_bytes(b"BREW").unwrap())).await;
+    let service = gateway.guarded("mirror", mirror());
+    ask(&service, get("/")).await;
+    ask(&service, get("/").method(Method::from_bytes(b"BREW").unwrap())).await;
     let (_, text) = ask(&gateway.metrics(), get("/").header("host", "localhost:9000")).await;
     let text = text.as_str().unwrap();
     for line in [
@@ -493,8 +493,8 @@ async fn a_body_that_breaks_off_is_not_the_servers_failure() {
         (StatusCode::OK, true, 200),
         (StatusCode::INTERNAL_SERVER_ERROR, false, 500),
     ] {
-        let face = gateway(&keys).open("body", answering(status, reads));
-        let answer = face.call(broken()).await.unwrap();
+        let service = gateway(&keys).open("body", answering(status, reads));
+        let answer = service.call(broken()).await.unwrap();
         assert_eq!(answer.status().as_u16(), expected, "{status} {reads}");
     }
 }
@@ -515,7 +515,7 @@ impl Write for Log {
 #[tokio::test]
 async fn the_access_log_names_the_request_and_holds_no_secret() {
     let keys = keys();
-    let face = gateway(&keys).guarded("mirror", mirror());
+    let service = gateway(&keys).guarded("mirror", mirror());
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt().json().with_writer(move || writer.clone()).finish();
@@ -524,7 +524,7 @@ async fn the_access_log_names_the_request_and_holds_no_secret() {
     tracing::callsite::rebuild_interest_cache();
     let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.unwrap();
     let address = *acceptor.local_addr()[0].as_socket_addr().unwrap();
-    let server = tokio::spawn(Server::new_with_acceptor(acceptor).run(face));
+    let server = tokio::spawn(Server::new_with_acceptor(acceptor).run(service));
 
     let secret = keys.api_keys().secret();
     let mut client = tokio::net::TcpStream::connect(address).await.unwrap();
@@ -554,9 +554,9 @@ async fn one_network_leaves_connections_of_a_proxy_to_others() {
     let settings = Settings { trusted_proxies: 1, ..Settings::default() };
     let gateway = Gateway::new(settings, keys(), None);
     gateway.divide_connections(4);
-    let face = gateway.open("mirror", mirror());
+    let service = gateway.open("mirror", mirror());
     let ask =
-        async |client: &str| face.call(get("/").header("x-forwarded-for", client).finish()).await.unwrap();
+        async |client: &str| service.call(get("/").header("x-forwarded-for", client).finish()).await.unwrap();
     // Their bodies have not been sent yet.
     let mut held = Vec::new();
     for _ in 0..3 {
@@ -582,9 +582,9 @@ async fn networks_have_shares_unless_they_are_turned_off() {
             assert_eq!(caller.network, fairness::caller());
             Response::builder().body(caller.network.map_or_else(String::new, |network| network.to_string()))
         });
-        let face = Gateway::new(settings, keys(), None).open("told", told);
+        let service = Gateway::new(settings, keys(), None).open("told", told);
         for (client, expected) in ["192.0.2.1", "127.0.0.1"].into_iter().zip(expected) {
-            let (_, network) = ask(&face, get("/").header("x-forwarded-for", client)).await;
+            let (_, network) = ask(&service, get("/").header("x-forwarded-for", client)).await;
             assert_eq!(network.as_str().unwrap(), expected.unwrap_or_default());
         }
     }

@@ -24,7 +24,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 const MIN_RATE: u32 = 512;
 /// The unit of the memory for bodies, in bytes. A body of up to this size is not counted: the number of requests is limited,
 /// and most have less.
-pub(crate) const UNIT: u64 = 16 << 10;
+const UNIT: u64 = 16 << 10;
 
 /// Nothing is wrong with the body so far.
 const FINE: u8 = 0;
@@ -45,7 +45,7 @@ pub(crate) fn memory(size: ::settings::Bytes) -> Memory {
 pub struct BodyMemory(Memory);
 
 impl BodyMemory {
-    pub(crate) fn new(memory: &Memory, network: Option<Network>) -> Self {
+    fn new(memory: &Memory, network: Option<Network>) -> Self {
         Self(memory.of(network))
     }
 
@@ -55,11 +55,13 @@ impl BodyMemory {
     }
 }
 
-/// The memory for bodies, and the network whose share of it a request takes.
-pub(crate) type SharedMemory<'a> = (&'a Memory, Option<Network>);
-
 /// The outcome of reading a body, set by [`WatchedBody`]. It holds the body's memory until the request is answered.
-pub(crate) struct BodyWatch(Option<Arc<Outcome>>);
+pub(super) struct BodyWatch {
+    /// `None` if there is nothing to read.
+    outcome: Option<Arc<Outcome>>,
+    /// The maximum number of bytes.
+    limit: u64,
+}
 
 #[derive(Default)]
 struct Outcome {
@@ -68,12 +70,15 @@ struct Outcome {
 }
 
 impl BodyWatch {
-    /// Returns the response to a request whose body was cut off for the service: a refusal, if it was larger than `limit`
-    /// bytes or arrived too slowly. If it broke off, that is not the server's failure, so a refusal replaces the service's
+    /// That of a request without a body.
+    const NOTHING: Self = Self { outcome: None, limit: 0 };
+
+    /// Returns the response to a request whose body was cut off for the service: a refusal, if it was larger than the limit
+    /// or arrived too slowly. If it broke off, that is not the server's failure, so a refusal replaces the service's
     /// `answer` if that is an error of the server. Otherwise `answer` itself is returned.
-    pub(crate) fn judge(&self, limit: u64, answer: Response) -> Response {
-        match self.0.as_ref().map_or(FINE, |outcome| outcome.verdict.load(Ordering::Relaxed)) {
-            TOO_LARGE => too_large(limit),
+    pub(super) fn judge(&self, answer: Response) -> Response {
+        match self.outcome.as_ref().map_or(FINE, |outcome| outcome.verdict.load(Ordering::Relaxed)) {
+            TOO_LARGE => too_large(self.limit),
             TOO_SLOW => too_slow(),
             NO_MEMORY => no_memory(),
             BROKEN if answer.status().is_server_error() => broken(),
@@ -82,39 +87,65 @@ impl BodyWatch {
     }
 }
 
-/// The error for a body whose announced length exceeds the limit.
-pub(crate) struct TooLarge;
+/// What a service accepts as a body.
+pub(super) struct BodyLimit {
+    /// In bytes.
+    size: u64,
+    /// Whether the service reads bodies part by part and keeps none of them in memory.
+    streams: bool,
+}
 
-/// Checks the announced length of the body, if there is one, and watches it while the service reads. What it takes of
-/// `memory` is held until the [`BodyWatch`] is dropped; `None` if the service keeps nothing of it.
-///
-/// Errors: [`TooLarge`].
-pub(crate) fn apply(
-    request: &mut Request,
-    limit: u64,
-    memory: Option<SharedMemory<'_>>,
-) -> Result<BodyWatch, TooLarge> {
-    let headers = request.headers();
-    if headers.contains_key(TRANSFER_ENCODING) {
-        return Ok(watch(request, limit, memory));
+impl BodyLimit {
+    /// Returns the limit of a service that keeps bodies of up to `size` bytes in memory.
+    pub(super) const fn new(size: u64) -> Self {
+        Self { size, streams: false }
     }
-    match headers
-        .get(CONTENT_LENGTH)
-        .map(|value| value.to_str().ok().and_then(|text| text.parse::<u64>().ok()))
-    {
-        Some(Some(0)) => Ok(BodyWatch(None)),
-        Some(Some(length)) if length <= limit => {
-            // A body of one unit takes no memory.
-            Ok(watch(request, limit, memory.filter(|_| length > UNIT)))
+
+    /// Returns the limit of a service that has limits of its own and writes what arrives somewhere else.
+    pub(super) const fn streaming() -> Self {
+        Self { size: u64::MAX, streams: true }
+    }
+
+    /// Checks the announced length of the body, if there is one, and watches it while the service reads. What it takes of
+    /// `memory` for `network` is held until the [`BodyWatch`] is dropped. A service that streams bodies gets the
+    /// [`BodyMemory`] instead, for the few that it keeps.
+    ///
+    /// Errors: the response if the announced length is too large.
+    pub(super) fn watch(
+        &self,
+        request: &mut Request,
+        memory: &Memory,
+        network: Option<Network>,
+    ) -> Result<BodyWatch, Box<Response>> {
+        let limit = self.size;
+        let memory = if self.streams {
+            request.extensions_mut().insert(BodyMemory::new(memory, network));
+            None
+        } else {
+            Some((memory, network))
+        };
+        let headers = request.headers();
+        if headers.contains_key(TRANSFER_ENCODING) {
+            return Ok(watch(request, limit, memory));
         }
-        Some(_) => Err(TooLarge),
-        None if request.version() == Version::HTTP_2 => Ok(watch(request, limit, memory)),
-        // There is neither a length nor an encoding, so there is no body (RFC 9112, section 6.3).
-        None => Ok(BodyWatch(None)),
+        match headers
+            .get(CONTENT_LENGTH)
+            .map(|value| value.to_str().ok().and_then(|text| text.parse::<u64>().ok()))
+        {
+            Some(Some(0)) => Ok(BodyWatch::NOTHING),
+            Some(Some(length)) if length <= limit => {
+                // A body of one unit takes no memory.
+                Ok(watch(request, limit, memory.filter(|_| length > UNIT)))
+            }
+            Some(_) => Err(Box::new(too_large(limit))),
+            None if request.version() == Version::HTTP_2 => Ok(watch(request, limit, memory)),
+            // There is neither a length nor an encoding, so there is no body (RFC 9112, section 6.3).
+            None => Ok(BodyWatch::NOTHING),
+        }
     }
 }
 
-fn watch(request: &mut Request, limit: u64, memory: Option<SharedMemory<'_>>) -> BodyWatch {
+fn watch(request: &mut Request, limit: u64, memory: Option<(&Memory, Option<Network>)>) -> BodyWatch {
     let outcome = Arc::new(Outcome::default());
     let chunks = Box::pin(request.take_body().into_bytes_stream());
     let incoming = WatchedBody {
@@ -130,7 +161,7 @@ fn watch(request: &mut Request, limit: u64, memory: Option<SharedMemory<'_>>) ->
         Some((chunk, incoming))
     });
     request.set_body(Body::from_bytes_stream(watched));
-    BodyWatch(Some(outcome))
+    BodyWatch { outcome: Some(outcome), limit }
 }
 
 /// A body whose size and time are limited.
@@ -189,7 +220,7 @@ impl WatchedBody {
 }
 
 /// Returns the response to a request whose body is larger than `limit` bytes.
-pub(crate) fn too_large(limit: u64) -> Response {
+fn too_large(limit: u64) -> Response {
     let message = format!("Request body is larger than the {limit} bytes that are allowed here");
     response::json(StatusCode::PAYLOAD_TOO_LARGE, &json!({ "message": message }))
 }

@@ -32,12 +32,16 @@ const MAX_ENTRIES: usize = 30_000;
 /// The number of bytes of a count in a message: the number of the address or key, and the count.
 const ENTRY_SIZE: usize = 8 + 4;
 
-/// The limits and their counters.
-pub(crate) struct RequestLimits {
-    per_address: u32,
-    per_key: u32,
-    counters: Mutex<Counters>,
+/// The limits, in requests a minute; 0 for none.
+#[derive(Clone, Copy)]
+pub(crate) struct RateLimit {
+    pub(crate) per_address: u32,
+    pub(crate) per_key: u32,
 }
+
+/// What addresses and keys have requested, which outlives a change of the limits.
+#[derive(Default)]
+pub(crate) struct RequestCounts(Mutex<Counters>);
 
 #[derive(Default)]
 struct Counters {
@@ -55,34 +59,37 @@ struct Count {
     pending: u32,
 }
 
-impl RequestLimits {
-    /// Returns limits in requests a minute; 0 for none.
-    pub(crate) fn new(per_address: u32, per_key: u32) -> Self {
-        Self { per_address, per_key, counters: Mutex::default() }
-    }
-
-    /// Reports whether there are any limits.
-    pub(crate) const fn exist(&self) -> bool {
+impl RateLimit {
+    /// Reports whether there is any limit.
+    pub(crate) const fn exists(self) -> bool {
         self.per_address > 0 || self.per_key > 0
     }
+}
 
+impl RequestCounts {
     /// Counts a request of `address` with `key`, if it has one. Returns the refusal, 429 with `Retry-After`, if one of
-    /// the two has made too many. Programs on this machine are not limited.
-    pub(crate) fn refusal(&self, address: IpAddr, key: Option<&str>) -> Option<Response> {
-        self.take_at(address, key, since_1970()).err().map(too_many)
+    /// the two has made more than `limit` allows. Programs on this machine are not limited.
+    pub(crate) fn refusal(&self, limit: RateLimit, address: IpAddr, key: Option<&str>) -> Option<Response> {
+        self.take_at(limit, address, key, since_1970()).err().map(too_many)
     }
 
     /// Counts a request at `now`.
     ///
     /// Errors: the number of seconds after which another request is allowed.
-    fn take_at(&self, address: IpAddr, key: Option<&str>, now: Duration) -> Result<(), u64> {
+    fn take_at(
+        &self,
+        limit: RateLimit,
+        address: IpAddr,
+        key: Option<&str>,
+        now: Duration,
+    ) -> Result<(), u64> {
         let Some(network) = Network::of(address) else { return Ok(()) };
         let limited = [
-            (self.per_address > 0)
-                .then(|| (number_of(("address", network.to_string().as_str())), self.per_address)),
-            key.filter(|_| self.per_key > 0).map(|key| (number_of(("key", key)), self.per_key)),
+            (limit.per_address > 0)
+                .then(|| (number_of(("address", network.to_string().as_str())), limit.per_address)),
+            key.filter(|_| limit.per_key > 0).map(|key| (number_of(("key", key)), limit.per_key)),
         ];
-        let mut counters = self.counters.lock();
+        let mut counters = self.0.lock();
         counters.advance_to(now.as_secs() / WINDOW);
         // Only granted requests count, so that a client that ignores refusals still gets the allowed number.
         for (id, limit) in limited.iter().flatten() {
@@ -97,15 +104,15 @@ impl RequestLimits {
 
     /// Adds the counts that other nodes send.
     pub(crate) fn listen_to(self: &Arc<Self>, nodes: &Nodes) {
-        let limits = Arc::clone(self);
-        nodes.listen(SUBJECT, move |message| limits.add_remote(message));
+        let counts = Arc::clone(self);
+        nodes.listen(SUBJECT, move |message| counts.add_remote(message));
     }
 
     /// Sends new counts to the other nodes, until the future is dropped.
     pub(crate) async fn share(&self, nodes: &Nodes) {
         let mut ticks = tokio::time::interval(SHARE_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        while self.exist() {
+        loop {
             ticks.tick().await;
             while let Some(message) = self.take_pending() {
                 nodes.send(SUBJECT, &message);
@@ -116,7 +123,7 @@ impl RequestLimits {
     /// Returns the counts that have not been sent to the other nodes, as a message, and resets them; `None` if there
     /// are none.
     fn take_pending(&self) -> Option<Vec<u8>> {
-        let mut counters = self.counters.lock();
+        let mut counters = self.0.lock();
         let mut message = Vec::new();
         let pending = counters.counts.iter_mut().filter(|(_, count)| count.pending > 0);
         for (id, count) in pending.take(MAX_ENTRIES) {
@@ -128,7 +135,7 @@ impl RequestLimits {
 
     /// Adds the counts in a message from another node.
     fn add_remote(&self, message: &[u8]) {
-        let mut counters = self.counters.lock();
+        let mut counters = self.0.lock();
         counters.advance_to(since_1970().as_secs() / WINDOW);
         for entry in message.chunks_exact(ENTRY_SIZE) {
             let Some((id, number)) = entry.split_first_chunk() else { return };
@@ -202,15 +209,17 @@ mod tests {
 
     const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7));
 
+    const TEN: RateLimit = RateLimit { per_address: 10, per_key: 0 };
+
     fn at(seconds: u64) -> Duration {
         Duration::from_secs(WINDOW * 1000 + seconds)
     }
 
     #[test]
     fn addresses_have_their_number_of_requests_a_minute() {
-        let limits = RequestLimits::new(10, 0);
+        let counts = RequestCounts::default();
         let granted = |seconds, number| {
-            (0..number).filter(|_| limits.take_at(ADDRESS, None, at(seconds)).is_ok()).count()
+            (0..number).filter(|_| counts.take_at(TEN, ADDRESS, None, at(seconds)).is_ok()).count()
         };
         assert_eq!(granted(0, 20), 10);
         assert_eq!(granted(59, 20), 0);
@@ -218,14 +227,14 @@ mod tests {
         assert_eq!(granted(90, 20), 5);
         assert_eq!(granted(240, 20), 10);
         let other = IpAddr::from([192, 0, 2, 8]);
-        assert!(limits.take_at(other, None, at(240)).is_ok(), "others have their own");
-        assert!((0..20).all(|_| limits.take_at(IpAddr::from([127, 0, 0, 1]), None, at(240)).is_ok()));
+        assert!(counts.take_at(TEN, other, None, at(240)).is_ok(), "others have their own");
+        assert!((0..20).all(|_| counts.take_at(TEN, IpAddr::from([127, 0, 0, 1]), None, at(240)).is_ok()));
     }
 
     #[test]
     fn the_wait_ends_when_a_request_is_allowed() {
-        let limits = RequestLimits::new(10, 0);
-        let take = |seconds| limits.take_at(ADDRESS, None, at(seconds));
+        let counts = RequestCounts::default();
+        let take = |seconds| counts.take_at(TEN, ADDRESS, None, at(seconds));
         assert!((0..10).all(|_| take(20).is_ok()));
         let mut now = 20;
         for _ in 0..3 {
@@ -242,30 +251,30 @@ mod tests {
 
     #[test]
     fn keys_count_for_all_addresses_and_networks_as_one_address() {
-        let limits = RequestLimits::new(0, 2);
-        let take = |last: u8, key| limits.take_at(IpAddr::from([192, 0, 2, last]), key, at(0)).is_ok();
+        let (counts, limit) = (RequestCounts::default(), RateLimit { per_address: 0, per_key: 2 });
+        let take = |last: u8, key| counts.take_at(limit, IpAddr::from([192, 0, 2, last]), key, at(0)).is_ok();
         assert!(take(1, Some("a")) && take(2, Some("a")) && !take(3, Some("a")));
         assert!(take(3, Some("b")) && take(3, None));
-        let limits = RequestLimits::new(2, 0);
-        let take = |address: &str| limits.take_at(address.parse().unwrap(), None, at(0)).is_ok();
+        let (counts, limit) = (RequestCounts::default(), RateLimit { per_address: 2, per_key: 0 });
+        let take = |address: &str| counts.take_at(limit, address.parse().unwrap(), None, at(0)).is_ok();
         assert!(take("2001:db8:1:2:3::4") && take("2001:db8:1:2:4::5") && !take("2001:db8:1:2:5::6"));
         assert!(take("2001:db8:1:3::4"));
     }
 
     #[test]
     fn nodes_count_together() {
-        let (one, other) = (RequestLimits::new(10, 0), RequestLimits::new(10, 0));
+        let (one, other) = (RequestCounts::default(), RequestCounts::default());
         for _ in 0..6 {
-            assert!(one.refusal(ADDRESS, None).is_none());
+            assert!(one.refusal(TEN, ADDRESS, None).is_none());
         }
         other.add_remote(&one.take_pending().unwrap());
         assert_eq!(one.take_pending(), None, "it is sent once");
         assert_eq!(other.take_pending(), None, "and not sent back");
-        let granted = (0..20).filter(|_| other.refusal(ADDRESS, None).is_none()).count();
+        let granted = (0..20).filter(|_| other.refusal(TEN, ADDRESS, None).is_none()).count();
         // The minute may end during the test.
         assert!((4..=5).contains(&granted), "{granted}");
         other.add_remote(b"rubbish");
-        let refused = other.refusal(ADDRESS, None).unwrap();
+        let refused = other.refusal(TEN, ADDRESS, None).unwrap();
         assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
         assert!(refused.headers().contains_key(RETRY_AFTER));
     }

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use poem::Request;
 use uuid::Uuid;
 
 /// Header that carries the id in both directions.
-pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Header in which hosted Supabase returns the id.
-pub(crate) const SB_REQUEST_ID: HeaderName = HeaderName::from_static("sb-request-id");
+const SB_REQUEST_ID: HeaderName = HeaderName::from_static("sb-request-id");
 
 /// The id of one request, in responses and in every log line about it: the one that the caller (or a proxy) sent as
 /// `x-request-id`, if that is 1 to 64 letters, digits, `-`, `_` or `.`; else a new UUID of version 7.
@@ -33,6 +33,12 @@ impl RequestId {
         let id = uuid::Builder::from_unix_timestamp_millis(millis, &rand::random()).into_uuid();
         let text = id.hyphenated().encode_lower(&mut buffer);
         Self(HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("unknown")))
+    }
+
+    /// Sets the headers of a response that carry the id.
+    pub(super) fn set_on(&self, headers: &mut HeaderMap) {
+        headers.insert(X_REQUEST_ID, self.0.clone());
+        headers.insert(SB_REQUEST_ID, self.0.clone());
     }
 
     /// Returns the id as text.

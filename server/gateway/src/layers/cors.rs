@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use poem::{Request, Response};
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET,HEAD,PUT,PATCH,POST,DELETE,OPTIONS,TRACE,CONNECT");
-pub(crate) const ANY: HeaderValue = HeaderValue::from_static("*");
+const ANY: HeaderValue = HeaderValue::from_static("*");
 /// Seconds that a browser may cache the response: the same number as PostgREST's.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 
@@ -38,8 +38,34 @@ pub fn preflight(request: &Request) -> Option<Response> {
     Some(response)
 }
 
-/// Lets scripts of any origin read the response and the headers that `exposed` names.
-pub(crate) fn admit(headers: &mut HeaderMap, exposed: &HeaderValue) {
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
-    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed.clone());
+/// Who answers cross-origin requests to a service.
+pub(super) enum Cors {
+    /// The gateway. Scripts of any origin may read the response, and those of its headers that this value names.
+    Exposing(HeaderValue),
+    /// The service itself: it answers preflights, and sets the headers of its responses.
+    Service,
+}
+
+impl Default for Cors {
+    fn default() -> Self {
+        Self::Exposing(ANY)
+    }
+}
+
+impl Cors {
+    /// Returns the response to `request` if it is a preflight that the gateway answers.
+    pub(super) fn preflight(&self, request: &Request) -> Option<Response> {
+        match self {
+            Self::Exposing(_) => preflight(request),
+            Self::Service => None,
+        }
+    }
+
+    /// Lets scripts of other origins read a response with these `headers`.
+    pub(super) fn admit(&self, headers: &mut HeaderMap) {
+        if let Self::Exposing(exposed) = self {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed.clone());
+        }
+    }
 }

@@ -11,6 +11,73 @@ use crate::{Bearer, BearerSource, response};
 
 const API_KEY: HeaderName = HeaderName::from_static("apikey");
 
+/// Which requests to a service need an API key.
+#[derive(Default)]
+pub(crate) struct RequiredKey {
+    /// The paths that need none; `None` if no path does.
+    keyless: Option<Vec<&'static str>>,
+    /// The path that only secret keys may call.
+    secret: Option<&'static str>,
+}
+
+/// What the API key and the token of a request that may pass are.
+pub(super) struct Checked {
+    pub(super) kind: Option<ApiKeyKind>,
+    pub(super) bearer: Option<Bearer>,
+    pub(super) bearer_source: BearerSource,
+}
+
+impl RequiredKey {
+    /// Returns the rule that all paths but `keyless` need a key. One that ends in `/*` stands for all paths below it.
+    pub(crate) fn except(keyless: impl IntoIterator<Item = &'static str>) -> Self {
+        Self { keyless: Some(keyless.into_iter().collect()), secret: None }
+    }
+
+    /// Makes `path` need a secret key.
+    pub(super) const fn keep_secret(&mut self, path: &'static str) {
+        self.secret = Some(path);
+    }
+
+    /// Checks the API key of `request`, and removes it from the query string. Without `credentials`, nothing is checked or
+    /// changed.
+    ///
+    /// Errors: the refusal.
+    pub(super) fn check(
+        &self,
+        request: &mut Request,
+        credentials: Option<&Credentials>,
+    ) -> Result<Checked, Box<Response>> {
+        let (check, bearer, bearer_source) = match credentials {
+            Some(credentials) => credentials.of(request),
+            None => (KeyCheck::Missing, Bearer::of(request.headers()), BearerSource::Authorization),
+        };
+        if let Some(refusal) = refusal(&check, self.is_needed(request.uri().path())) {
+            return Err(Box::new(refusal));
+        }
+        if let Some(credentials) = credentials {
+            if self.secret == Some(request.uri().path())
+                && let Some(refusal) = credentials.refusal_of_public_key(request, &check)
+            {
+                return Err(Box::new(refusal));
+            }
+            hide_key(request);
+        }
+        let kind = match check {
+            KeyCheck::Valid(kind) => Some(kind),
+            KeyCheck::Missing | KeyCheck::Unknown | KeyCheck::InBrowser => None,
+        };
+        Ok(Checked { kind, bearer, bearer_source })
+    }
+
+    fn is_needed(&self, path: &str) -> bool {
+        let is_covered = |keyless: &&str| match keyless.strip_suffix('*') {
+            Some(folder) => path.starts_with(folder),
+            None => path == *keyless,
+        };
+        self.keyless.as_ref().is_some_and(|keyless| !keyless.iter().any(is_covered))
+    }
+}
+
 /// All keys that give access to the project.
 pub(crate) struct Credentials {
     keys: Keys,
@@ -20,7 +87,7 @@ pub(crate) struct Credentials {
 }
 
 /// The outcome of the check of a request's API key.
-pub(crate) enum KeyCheck {
+enum KeyCheck {
     Missing,
     Unknown,
     Valid(ApiKeyKind),
@@ -36,7 +103,7 @@ impl Credentials {
     }
 
     /// Checks the API key of `request`. Returns the outcome, the token for the service, and the source of the token.
-    pub(crate) fn of(&self, request: &Request) -> (KeyCheck, Option<Bearer>, BearerSource) {
+    fn of(&self, request: &Request) -> (KeyCheck, Option<Bearer>, BearerSource) {
         let key = api_key(request);
         let check = match &key {
             _ if is_browser(request) && self.shows_secret(request, key.as_ref()) => KeyCheck::InBrowser,
@@ -78,7 +145,7 @@ impl Credentials {
     /// Returns the refusal of a request whose API key, checked as `check`, is not a secret one; `None` if it is.
     ///
     /// The messages are those of hosted Supabase for the root of its REST interface.
-    pub(crate) fn refusal_of_public_key(&self, request: &Request, check: &KeyCheck) -> Option<Response> {
+    fn refusal_of_public_key(&self, request: &Request, check: &KeyCheck) -> Option<Response> {
         let (message, hint) = match check {
             KeyCheck::Valid(ApiKeyKind::ServiceRole | ApiKeyKind::Secret) => return None,
             KeyCheck::Valid(ApiKeyKind::Token) if self.is_token_of_service(request) => return None,
@@ -114,7 +181,7 @@ fn is_browser(request: &Request) -> bool {
 
 /// Returns the refusal of a request by `check`, with the messages of Supabase's gateway; `None` if the request may
 /// pass. Without `needs_key`, a request with a missing or an unknown key may pass, too.
-pub(crate) fn refusal(check: &KeyCheck, needs_key: bool) -> Option<Response> {
+fn refusal(check: &KeyCheck, needs_key: bool) -> Option<Response> {
     let (message, hint) = match check {
         KeyCheck::Valid(_) => return None,
         KeyCheck::InBrowser => (
@@ -149,7 +216,7 @@ pub(crate) fn api_key(request: &Request) -> Option<Bearer> {
 
 /// Removes the API key from the query of `request`: it is only for the gateway. A service would treat it as a filter
 /// and repeat it in an error.
-pub(crate) fn hide_key(request: &mut Request) {
+fn hide_key(request: &mut Request) {
     let is_key = |parameter: &&str| parameter.starts_with("apikey=");
     let Some(query) = request.uri().query() else { return };
     if request.headers().contains_key(&API_KEY) || !query.split('&').any(|parameter| is_key(&parameter)) {
