@@ -20,7 +20,7 @@ mod verify;
 mod watch;
 mod worker;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,9 +31,6 @@ use http::{Method, StatusCode};
 use parking_lot::RwLock;
 use poem::{Endpoint, Request, Response, endpoint};
 use tokens::Verifier;
-use tokio::sync::broadcast;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 pub use deno::NoDeno;
 pub use schedule::TakeCall;
@@ -41,9 +38,8 @@ pub use session::{Overrides, Session};
 pub use settings::{DeployedFunction, Function, KNOWN_KEYS, Limits, Secrets, Settings};
 
 use error::Error;
-use metrics::Metrics;
 use relay::{IncomingCall, Origin};
-use watch::{Concerned, FileWatcher};
+use watch::Concerned;
 use worker::{Host, Processes};
 
 /// The script that starts a function inside Deno.
@@ -84,26 +80,14 @@ impl Functions {
         let script = sockets.join("worker.js");
         std::fs::write(&script, SCRIPT)?;
         std::fs::create_dir_all(&settings.cache)?;
-        let mut environment: BTreeMap<String, String> = settings.secrets.0.clone();
-        environment.extend(platform.0);
-        let host = Arc::new(Host {
-            deno: find_deno(&settings),
-            environment,
-            script,
-            sockets,
-            stop: CancellationToken::new(),
-            tasks: TaskTracker::new(),
-            metrics: Metrics::default(),
-            watcher: FileWatcher::default(),
-            overrides: RwLock::default(),
-            lines: broadcast::Sender::new(session::WAITING_LINES),
-            settings,
-        });
+        let host = Arc::new(Host::new(settings, platform, script, sockets));
         let inner = Arc::new(Inner { verifier, processes: RwLock::default(), host });
-        if inner.host.settings.watch {
-            inner.host.watcher.start(&inner.host.settings.folder, Arc::downgrade(&inner));
+        let configuration = inner.host.configuration();
+        let settings = &configuration.settings;
+        if settings.watch {
+            inner.host.watcher.start(&settings.folder, Arc::downgrade(&inner));
         }
-        for name in &inner.host.settings.ahead {
+        for name in &settings.ahead {
             match inner.processes(name) {
                 // A failure is logged, and the first call tries it again.
                 Ok(processes) => drop(tokio::spawn(async move { processes.for_body(Some(0)).start().await })),
@@ -112,6 +96,22 @@ impl Functions {
         }
         schedule::run(&inner, take_call);
         Ok(Self(inner))
+    }
+
+    /// Changes the settings. Calls that run end as they began, and the next call of each function starts a new process. What
+    /// [`Settings::needs_restart`] names stays as it is.
+    pub fn configure(&self, settings: Settings) {
+        let host = &self.0.host;
+        let current = host.configuration();
+        let settings = settings.with_fixed_of(&current.settings);
+        if settings == current.settings {
+            return;
+        }
+        host.configure(settings);
+        // A call that has found its processes already is one of those that run.
+        for (_, processes) in self.0.processes.write().drain() {
+            processes.renew();
+        }
     }
 
     /// Returns the service, with paths relative to its mount point (`/functions/v1`): the first segment names the

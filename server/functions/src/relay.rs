@@ -103,7 +103,7 @@ pub(crate) async fn relay(
     mut call: Call,
     slot: &Arc<Slot>,
 ) -> Result<Response, Error> {
-    let limits = &slot.host.settings.limits;
+    let limits = &slot.configuration.settings.limits;
     let begun = Instant::now();
     let IncomingCall { request, mut body, upload, upgrade } = incoming;
     let room = call.room().cloned();
@@ -141,7 +141,7 @@ pub(crate) async fn relay(
     remove_connection_headers(&mut head.headers);
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
         // An upgrade that the caller has not requested cannot be passed on.
-        return Ok(upgrade.ok_or(Error::Worker)?.open(head.headers, connection, call, begun, &slot.host));
+        return Ok(upgrade.ok_or(Error::Worker)?.open(head.headers, connection, call, begun, slot));
     }
     if head.status.is_server_error() {
         mark_failure(&mut head.headers);

@@ -25,7 +25,7 @@ const LONGEST_ANSWER: usize = 1024 * 1024;
 /// Starts a task for each schedule in the settings, which makes its calls until the server stops. Without `take_call`
 /// this server makes all calls.
 pub(crate) fn run(functions: &Arc<Inner>, take_call: Option<&TakeCall>) {
-    for (name, &every) in &functions.host.settings.schedules {
+    for (name, &every) in &functions.host.configuration().settings.schedules {
         let (functions, name, take_call) = (Arc::clone(functions), name.clone(), take_call.cloned());
         // An interval of zero would be an endless loop.
         let every = every.max(Duration::from_secs(1));
@@ -64,7 +64,8 @@ async fn call_if_due(functions: &Inner, name: &str, every: Duration, take_call: 
 
 async fn call(functions: &Inner, name: &str) -> Result<http::StatusCode, Error> {
     let processes = functions.processes(name)?;
-    let key = functions.host.environment.get("SUPABASE_SERVICE_ROLE_KEY").map_or("", String::as_str);
+    let configuration = functions.host.configuration();
+    let key = configuration.environment.get("SUPABASE_SERVICE_ROLE_KEY").map_or("", String::as_str);
     let request = Request::builder()
         .method(Method::POST)
         .uri(format!("/{name}").parse().map_err(|_| Error::NotFound)?)

@@ -41,11 +41,13 @@ impl Functions {
         }
         *current = Some(overrides);
         drop(current);
-        if !host.settings.watch {
-            host.watcher.start(&host.settings.folder, Arc::downgrade(&functions));
+        let configuration = host.configuration();
+        let settings = &configuration.settings;
+        if !settings.watch {
+            host.watcher.start(&settings.folder, Arc::downgrade(&functions));
         }
         let lines = host.lines.subscribe();
-        functions.renew(&Concerned::All, &host.settings.folder);
+        functions.renew(&Concerned::All, &settings.folder);
         Some(Session { functions, lines })
     }
 }
@@ -67,9 +69,10 @@ impl Drop for Session {
     fn drop(&mut self) {
         let host = &self.functions.host;
         *host.overrides.write() = None;
-        if !host.settings.watch {
+        let configuration = host.configuration();
+        if !configuration.settings.watch {
             host.watcher.stop();
         }
-        self.functions.renew(&Concerned::All, &host.settings.folder);
+        self.functions.renew(&Concerned::All, &configuration.settings.folder);
     }
 }

@@ -253,6 +253,23 @@ impl Settings {
         Ok(own)
     }
 
+    /// Returns the names of the settings that differ between these and `new` and cannot be changed while the server runs.
+    pub fn needs_restart(&self, new: &Self) -> Vec<&'static str> {
+        let differ = [
+            ("basalt.functions_path", self.folder != new.folder),
+            ("basalt.functions.ahead", self.ahead != new.ahead),
+            ("basalt.functions.schedules", self.schedules != new.schedules),
+            ("DENO", self.deno != new.deno),
+        ];
+        differ.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
+    }
+
+    /// Returns these settings with those of `current` that cannot be changed while the server runs.
+    pub(crate) fn with_fixed_of(self, current: &Self) -> Self {
+        let Self { folder, ahead, schedules, deno, watch, .. } = current.clone();
+        Self { folder, ahead, schedules, deno, watch, ..self }
+    }
+
     /// Returns the function `name`, if it has an entry point, even if it is disabled.
     pub fn find(&self, name: &str) -> Option<DeployedFunction> {
         // Only names that the CLI allows are valid, so a name cannot lead out of the folder.

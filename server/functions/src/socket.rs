@@ -14,7 +14,7 @@ use poem::http;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::relay::connection_options;
-use crate::worker::{Call, Connection, Host};
+use crate::worker::{Call, Connection, Slot};
 use transfer::{Close, transfer};
 
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
@@ -44,9 +44,9 @@ impl UpgradeRequest {
         connection: Connection,
         call: Call,
         begun: Instant,
-        host: &Host,
+        slot: &Slot,
     ) -> Response {
-        let limits = &host.settings.limits;
+        let (host, limits) = (&slot.host, &slot.configuration.settings.limits);
         let (deadline, silence, stopping) =
             (begun + limits.wall_clock, limits.socket_silence, host.stop.clone());
         host.tasks.spawn(async move {

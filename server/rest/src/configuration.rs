@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use parking_lot::RwLock;
 use postgres::Database;
 use tokens::{KeyError, Verifier};
 
@@ -51,7 +52,7 @@ type Source = Box<dyn Fn() -> Settings + Send + Sync>;
 
 /// The current [`Configuration`], and what it is made from.
 pub(crate) struct SharedConfiguration {
-    base: Source,
+    base: RwLock<Source>,
     given: Option<Verifier>,
     current: ArcSwap<Configuration>,
 }
@@ -64,7 +65,12 @@ impl SharedConfiguration {
             tracing::error!(%error, "no token can be verified");
             Configuration { settings, verifier: None }
         });
-        Self { base, given, current: ArcSwap::from_pointee(configuration) }
+        Self { base: RwLock::new(base), given, current: ArcSwap::from_pointee(configuration) }
+    }
+
+    /// Changes the settings as they are outside of the database, for the next time that they are read.
+    pub(crate) fn set_base(&self, settings: Settings) {
+        *self.base.write() = Box::new(move || settings.clone());
     }
 
     /// Returns the settings and keys in force.
@@ -77,7 +83,8 @@ impl SharedConfiguration {
     ///
     /// Errors: when the database is not there.
     pub(crate) async fn reread(&self, database: &Database) -> Result<(), postgres::Error> {
-        let settings = match read_in_database(database, &(self.base)()).await {
+        let base = (self.base.read())();
+        let settings = match read_in_database(database, &base).await {
             Ok(settings) => settings,
             Err(ReadError::Database(error)) if error.is_unavailable() => return Err(error),
             Err(error) => {

@@ -2,6 +2,8 @@
 
 mod banner;
 mod calls;
+mod configuration;
+mod current_routes;
 mod database_access;
 mod edge;
 mod hand_over;
@@ -33,6 +35,7 @@ use crate::server;
 use crate::settings::{Invocation, Service, Settings};
 use banner::Banner;
 use calls::CallWorker;
+use configuration::{Configuration, Parts};
 use database_access::DatabaseAccess;
 use listening::{Inbox, Start, listen_for_admin};
 use services::RunningServices;
@@ -76,15 +79,16 @@ pub(super) fn run(arguments: Arguments, invocation: Invocation) -> Result<(), Er
     let Arguments { only, yes, port, any_port, cli_keys, host, dev, env_file } = arguments;
     let invocation = Invocation { only, yes, port, any_port, cli_keys, host, dev, env_file, ..invocation };
     other_programs::refuse(&invocation)?;
-    block_on(serve(load(&invocation)?))
+    block_on(serve(load(&invocation)?, Some(&invocation)))
 }
 
-/// Serves until SIGINT or SIGTERM. A later signal ends the process at once; the watchdog then ends Postgres.
-async fn serve(settings: Settings) -> Result<(), Error> {
+/// Serves until SIGINT or SIGTERM. A later signal ends the process at once; the watchdog then ends Postgres. The settings
+/// can be read again if they are those of an `invocation`.
+async fn serve(settings: Settings, invocation: Option<&Invocation>) -> Result<(), Error> {
     site::check(&settings.site)?;
     let signals = server::begin()?;
     ports::check_fixed(&settings).await?;
-    let (settings, start) = Start::listen(settings).await?;
+    let (settings, start) = Start::listen(settings, invocation).await?;
     start.announce(&settings);
     let backend = tokio::select! {
         backend = Backend::start(&settings) => backend?,
@@ -105,10 +109,10 @@ pub(super) async fn serve_functions(settings: Settings, is_open: bool, is_apart:
     }
     if settings.database.url.is_some() || RunningPostgres::find_answering(&settings.data_dir).await.is_none()
     {
-        return serve(settings).await;
+        return serve(settings, None).await;
     }
     let api = format!("http://127.0.0.1:{}", settings.server.port);
-    let (mut settings, start) = Start::listen(settings).await?;
+    let (mut settings, start) = Start::listen(settings, None).await?;
     settings.functions_api = Some(api);
     settings.services.restrict(&[Service::Functions, Service::Auth]);
     settings.site.enabled = false;
@@ -122,7 +126,7 @@ async fn serve_on_backend(
     settings: &Settings,
     backend: Backend,
     signals: &CancellationToken,
-    start: Start,
+    start: Start<'_>,
 ) -> Result<(), Error> {
     let announced = serve_services(settings, &backend, signals, start).await;
     backend.stop().await;
@@ -135,7 +139,7 @@ async fn serve_services(
     settings: &Settings,
     backend: &Backend,
     signals: &CancellationToken,
-    start: Start,
+    start: Start<'_>,
 ) -> Result<Option<Announcement>, Error> {
     let keys = backend::keys(settings)?;
     let calls = CallWorker::start(backend, start.public.address()).await?;
@@ -164,15 +168,16 @@ async fn serve_ports(
     keys: &tokens::Keys,
     running: &RunningServices,
     signals: &CancellationToken,
-    start: Start,
+    start: Start<'_>,
 ) -> Result<Option<Announcement>, Error> {
-    let Start { at, public, reloads } = start;
+    let Start { at, invocation, public, reloads } = start;
     let (admin, inbox) = (listen_for_admin(settings).await?, Inbox::listen(settings).await?);
     let (address, admin_address) = (public.address(), admin.address());
     let inbox_address = inbox.as_ref().map(|inbox| inbox.connections.address());
     let functions = edge::start(settings, backend, keys, running, address, admin_address)?;
-    let public_routes = routes::public(settings, keys, running, functions.as_ref())?;
-    let admin_routes = routes::admin(settings, keys, running, functions.as_ref())?;
+    let parts = Parts { keys, running, functions: functions.as_ref(), address, admin_address };
+    let mut configuration = Configuration::new(invocation, settings, parts)?;
+    let (public_routes, admin_routes) = (configuration.public(), configuration.admin());
 
     let banner = Banner { settings, backend, keys, address, admin_address, inbox_address };
     // If only functions are served, in addition to a running server, the announcement of that server stays valid.
@@ -191,7 +196,7 @@ async fn serve_ports(
                 inbox.serve(&stop).await;
             }
         },
-        reloads.answer(running.rest.as_ref(), &settings.project, signals),
+        reloads.answer(&mut configuration, signals),
         drain(settings, running, signals, &stop),
     );
     if let Some(functions) = functions {

@@ -18,21 +18,22 @@ use super::imports::Imports;
 use super::process::Launch;
 use super::room::{Room, UNIT};
 use super::{BootedProcess, END_LIMIT, End, Worker, boot, import_map, imports, supervise};
-use crate::Error;
 use crate::deno::NoDeno;
 use crate::metrics::Metrics;
-use crate::session::Overrides;
-use crate::settings::{DeployedFunction, Settings};
+use crate::session::{Overrides, WAITING_LINES};
+use crate::settings::{DeployedFunction, Secrets, Settings};
 use crate::watch::FileWatcher;
+use crate::{Error, find_deno};
 
 /// The longest time that a call waits for a restart. If it would take longer, the call is refused.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The state that all functions share.
 pub(crate) struct Host {
-    pub(crate) settings: Settings,
-    /// The environment that every function gets.
-    pub(crate) environment: BTreeMap<String, String>,
+    /// The current settings. A function that runs keeps those with which its slot was made.
+    configuration: RwLock<Arc<Configuration>>,
+    /// The platform's variables.
+    platform: Secrets,
     /// The program, if there is one.
     pub(crate) deno: Result<PathBuf, NoDeno>,
     /// Our script.
@@ -51,44 +52,65 @@ pub(crate) struct Host {
     pub(crate) lines: broadcast::Sender<String>,
 }
 
+/// The settings, and what follows from them.
+pub(crate) struct Configuration {
+    pub(crate) settings: Settings,
+    /// The environment that every function gets.
+    pub(crate) environment: BTreeMap<String, String>,
+}
+
+impl Configuration {
+    fn new(settings: Settings, platform: &Secrets) -> Self {
+        let mut environment = settings.secrets.0.clone();
+        environment.extend(platform.0.clone());
+        Self { settings, environment }
+    }
+}
+
 impl Host {
+    /// Returns the state of the functions of `settings`, which get the variables of the `platform`. `script` starts
+    /// each of them, and their sockets are in the folder `sockets`.
+    pub(crate) fn new(settings: Settings, platform: Secrets, script: PathBuf, sockets: PathBuf) -> Self {
+        Self {
+            deno: find_deno(&settings),
+            configuration: RwLock::new(Arc::new(Configuration::new(settings, &platform))),
+            platform,
+            script,
+            sockets,
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            metrics: Metrics::default(),
+            watcher: FileWatcher::default(),
+            overrides: RwLock::default(),
+            lines: broadcast::Sender::new(WAITING_LINES),
+        }
+    }
+
+    /// Returns the current settings.
+    pub(crate) fn configuration(&self) -> Arc<Configuration> {
+        Arc::clone(&self.configuration.read())
+    }
+
+    /// Changes the settings for the slots that are made from now on.
+    pub(crate) fn configure(&self, settings: Settings) {
+        *self.configuration.write() = Arc::new(Configuration::new(settings, &self.platform));
+    }
+
     /// Does what [`Settings::find`] does, with the settings of the session.
     pub(crate) fn find(&self, name: &str) -> Option<DeployedFunction> {
-        let mut found = self.settings.find(name)?;
+        let mut found = self.configuration().settings.find(name)?;
         if self.overrides.read().as_ref().is_some_and(|overrides| overrides.is_open) {
             found.function.verify_jwt = false;
         }
         Some(found)
-    }
-
-    /// Returns the environment of the function `deployed`.
-    ///
-    /// Errors: the reason, for the log.
-    fn environment_of(&self, deployed: &DeployedFunction) -> Result<BTreeMap<String, String>, String> {
-        let overrides = self.overrides.read();
-        let (mut environment, env_file) = match overrides.as_ref() {
-            None => (self.environment.clone(), self.settings.env_file.as_ref().map(|file| &file.0)),
-            Some(overrides) => {
-                let mut environment = overrides.variables.clone();
-                for (name, value) in &self.environment {
-                    // What is left are the platform's variables.
-                    if !self.settings.secrets.0.contains_key(name) {
-                        environment.entry(name.clone()).or_insert_with(|| value.clone());
-                    }
-                }
-                (environment, overrides.env_file.as_ref())
-            }
-        };
-        let own = self.settings.own_variables(deployed, env_file);
-        environment.extend(own.map_err(|error| error.to_string())?);
-        environment.insert("SUPABASE_FUNCTION_SLUG".to_owned(), deployed.name.clone());
-        Ok(environment)
     }
 }
 
 /// A process of a function, whether or not it runs.
 pub(crate) struct Slot {
     pub(crate) host: Arc<Host>,
+    /// The settings when it was made.
+    pub(crate) configuration: Arc<Configuration>,
     pub(crate) deployed: DeployedFunction,
     /// A permit for each call that may be in the process.
     permits: FairSemaphore,
@@ -140,7 +162,8 @@ impl Drop for Call {
 impl Slot {
     /// Returns a slot whose process has one of so many parts of its memory for the bodies of its calls.
     pub(super) fn new(host: Arc<Host>, deployed: DeployedFunction, body_part: u64) -> Arc<Self> {
-        let limits = &host.settings.limits;
+        let configuration = host.configuration();
+        let limits = &configuration.settings.limits;
         let permits = FairSemaphore::new(limits.concurrency, limits.queue);
         let sockets = FairSemaphore::new(limits.sockets, 0);
         let bodies = usize::try_from(limits.memory.0 / body_part / UNIT).unwrap_or(usize::MAX);
@@ -148,6 +171,7 @@ impl Slot {
         host.metrics.begin(&deployed.name);
         Arc::new(Self {
             host,
+            configuration,
             deployed,
             permits,
             sockets,
@@ -186,7 +210,7 @@ impl Slot {
     /// stops.
     pub(crate) async fn admit(self: &Arc<Self>, is_socket: bool, size: Option<u64>) -> Result<Call, Error> {
         let caller = fairness::caller();
-        let limit = self.host.settings.limits.request;
+        let limit = self.configuration.settings.limits.request;
         // Of an unknown size, the first unit is taken, and the others as they arrive.
         let units = match size {
             Some(size) => usize::try_from(size / UNIT).unwrap_or(usize::MAX),
@@ -297,12 +321,38 @@ impl Slot {
         started.await.unwrap_or(Err(Error::Boot(Duration::ZERO)))
     }
 
+    /// Returns the environment of the function.
+    ///
+    /// Errors: the reason, for the log.
+    fn environment(&self) -> Result<BTreeMap<String, String>, String> {
+        let Configuration { settings, environment: common } = &*self.configuration;
+        let overrides = self.host.overrides.read();
+        let (mut environment, env_file) = match overrides.as_ref() {
+            None => (common.clone(), settings.env_file.as_ref().map(|file| &file.0)),
+            Some(overrides) => {
+                let mut environment = overrides.variables.clone();
+                for (name, value) in common {
+                    // What is left are the platform's variables.
+                    if !settings.secrets.0.contains_key(name) {
+                        environment.entry(name.clone()).or_insert_with(|| value.clone());
+                    }
+                }
+                (environment, overrides.env_file.as_ref())
+            }
+        };
+        let own = settings.own_variables(&self.deployed, env_file);
+        environment.extend(own.map_err(|error| error.to_string())?);
+        environment.insert("SUPABASE_FUNCTION_SLUG".to_owned(), self.deployed.name.clone());
+        Ok(environment)
+    }
+
     async fn launch(self: &Arc<Self>) -> Result<(), Error> {
         let deno = self.host.deno.as_ref().map_err(|missing| *missing)?;
         let (begun, version) = (Instant::now(), self.version.load(Ordering::Acquire));
         let folder = self.host.sockets.join(uuid::Uuid::new_v4().simple().to_string());
         let name = &self.deployed.name;
-        let booted = match self.host.environment_of(&self.deployed) {
+        let settings = &self.configuration.settings;
+        let booted = match self.environment() {
             Ok(environment) => {
                 let launch = Launch {
                     deno,
@@ -310,7 +360,7 @@ impl Slot {
                     deployed: &self.deployed,
                     folder: &folder,
                     environment: &environment,
-                    settings: &self.host.settings,
+                    settings,
                     lines: &self.host.lines,
                     imports: Imports::default(),
                     own_map: None,
@@ -331,7 +381,7 @@ impl Slot {
         })?;
         tracing::info!(target: "function", function = name, milliseconds = begun.elapsed().as_millis() as u64, "started");
         self.host.metrics.count_start(name, true);
-        let (worker, ending) = Worker::new(&folder, self.host.settings.limits.clone(), &booted.child);
+        let (worker, ending) = Worker::new(&folder, settings.limits.clone(), &booted.child);
         self.watch(Arc::new(worker), booted, ending, version);
         Ok(())
     }

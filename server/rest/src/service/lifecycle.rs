@@ -11,6 +11,7 @@ use crate::configuration::Configuration;
 use crate::plan_cache::PlanCache;
 use crate::schema_cache::LoadError;
 use crate::schema_cache::reload::SharedCache;
+use crate::settings::Settings;
 
 impl Rest {
     /// Loads the database's settings and the schema cache and keeps them fresh until `stop` is cancelled: on notices from
@@ -34,6 +35,14 @@ impl Rest {
     /// Errors: when the database is not there.
     pub async fn read_settings(&self) -> Result<(), postgres::Error> {
         self.inner.configuration.reread(&self.inner.database).await
+    }
+
+    /// Changes the settings that [`service`](crate::service) was given. Those in the database still precede them.
+    ///
+    /// Errors: when the database is not there; the settings are then used as soon as it is.
+    pub async fn configure(&self, settings: Settings) -> Result<(), postgres::Error> {
+        self.inner.configuration.set_base(settings);
+        self.read_settings().await
     }
 
     /// Reads settings and schema cache again, as a notice from the database would.

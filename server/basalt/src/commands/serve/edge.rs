@@ -23,18 +23,28 @@ pub(super) fn start(
     address: SocketAddr,
     admin_address: SocketAddr,
 ) -> Result<Option<Functions>, Error> {
-    let Some(mut service) = settings.services.functions.clone() else { return Ok(None) };
+    let Some(service) = self::settings(settings, keys, admin_address) else { return Ok(None) };
     let url = settings.functions_api.clone().unwrap_or_else(|| local_url(address));
-    if settings.services.auth.is_some() && !service.secrets.0.contains_key("MAIL_URL") {
-        let mail =
-            [("MAIL_URL", format!("{}{OUTBOX}", local_url(admin_address))), ("MAIL_KEY", mail_key(keys))];
-        service.secrets.0.extend(mail.map(|(name, value)| (name.to_owned(), value)));
-    }
     let platform = platform_variables(backend.client_uri()?, keys, url);
     let started = Functions::start(service, platform, running.verifier.clone(), running.take_call.as_ref());
     let functions = started.map_err(Error::io("start edge functions"))?;
     running.gateway.register(|registry| functions.register(registry));
     Ok(Some(functions))
+}
+
+/// Returns the settings of the service of functions, if it is enabled, with the variables by which functions send mails.
+pub(super) fn settings(
+    settings: &Settings,
+    keys: &tokens::Keys,
+    admin_address: SocketAddr,
+) -> Option<functions::Settings> {
+    let mut service = settings.services.functions.clone()?;
+    if settings.services.auth.is_some() && !service.secrets.0.contains_key("MAIL_URL") {
+        let mail =
+            [("MAIL_URL", format!("{}{OUTBOX}", local_url(admin_address))), ("MAIL_KEY", mail_key(keys))];
+        service.secrets.0.extend(mail.map(|(name, value)| (name.to_owned(), value)));
+    }
+    Some(service)
 }
 
 /// Returns the endpoint that sends mails of functions, if the auth service is enabled, which sends them.

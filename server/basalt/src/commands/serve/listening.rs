@@ -12,26 +12,31 @@ use crate::console;
 use crate::error::Error;
 use crate::ports::{self, Connections};
 use crate::server;
-use crate::settings::{Settings, display_path};
+use crate::settings::{Invocation, Settings, display_path};
 
 /// A start: its time, the public port, which is opened before anything else, and the signals that reload.
-pub(super) struct Start {
+pub(super) struct Start<'i> {
     pub(super) at: Instant,
+    /// How the program was started, if its settings can be read again.
+    pub(super) invocation: Option<&'i Invocation>,
     pub(super) public: Connections,
     pub(super) reloads: Reloads,
 }
 
-impl Start {
+impl<'i> Start<'i> {
     /// Listens on the public port, so that its number is known before services form URLs with it, such as those in
     /// mails.
     ///
     /// Returns the settings with these URLs.
-    pub(super) async fn listen(mut settings: Settings) -> Result<(Settings, Self), Error> {
+    pub(super) async fn listen(
+        mut settings: Settings,
+        invocation: Option<&'i Invocation>,
+    ) -> Result<(Settings, Self), Error> {
         let (at, reloads) = (Instant::now(), Reloads::listen()?);
         let public = Connections::new(ports::listen(settings.server.host, settings.server.port).await?)?;
         let api_url = settings.server.api_url(public.address().port());
         settings.services.set_api_url(&api_url);
-        Ok((settings, Self { at, public, reloads }))
+        Ok((settings, Self { at, invocation, public, reloads }))
     }
 
     /// Says which port is used, if it is not the wanted one, and which project is served.

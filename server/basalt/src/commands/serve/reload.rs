@@ -1,15 +1,15 @@
 //! What a running server reads again: on signals, and when `config.toml` has changed.
 //!
-//! SIGUSR1 reads the schema cache again; SIGHUP and SIGUSR2 also REST's settings in the database, as the stand-in for
-//! PostgREST does. Everything in `config.toml` needs a restart, so a change of it is only said.
+//! SIGUSR1 reads the schema cache again; SIGHUP and SIGUSR2 also all settings. A change of `config.toml` alone is only
+//! said: its author may not be done.
 
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
+use super::configuration::Configuration;
 use crate::console;
 use crate::error::Error;
 use crate::settings::Project;
@@ -62,20 +62,15 @@ impl Reloads {
 
     /// Answers the signals, and looks at the file of `project`, until `stop`, which it cancels when the terminal is
     /// closed.
-    pub(super) async fn answer(
-        mut self,
-        rest: Option<&rest::Rest>,
-        project: &Project,
-        stop: &CancellationToken,
-    ) {
-        let mut file = ConfigFile::new(project);
+    pub(super) async fn answer(mut self, configuration: &mut Configuration<'_>, stop: &CancellationToken) {
+        let mut file = ConfigFile::default();
         let mut ticks = interval(CHECK_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let request = tokio::select! {
                 () = stop.cancelled() => return,
                 _ = ticks.tick() => {
-                    file.check();
+                    file.check(configuration.project());
                     continue;
                 }
                 request = self.next() => request,
@@ -84,16 +79,12 @@ impl Reloads {
                 Request::Stop => stop.cancel(),
                 Request::SchemaCache => {
                     tracing::info!("the schema cache is read again, on a signal");
-                    rest.inspect(|rest| rest.reload());
+                    configuration.reload_schema_cache();
                 }
                 Request::Settings => {
-                    tracing::info!(
-                        "the settings in the database and the schema cache are read again, on a signal"
-                    );
-                    rest.inspect(|rest| rest.reload());
+                    configuration.read_again().await;
+                    configuration.reload_schema_cache();
                     file.is_said = false;
-                    file.changed = None;
-                    file.check();
                 }
             }
         }
@@ -114,34 +105,34 @@ fn ignores_hang_up() -> bool {
 }
 
 /// A project's `config.toml`, whose changes are said once.
-struct ConfigFile<'p> {
-    project: &'p Project,
-    path: Option<PathBuf>,
+#[derive(Default)]
+struct ConfigFile {
     /// The time of the version that was looked at last; `None` if none was.
     changed: Option<SystemTime>,
     /// Whether it was said that the running server does not have the file's settings.
     is_said: bool,
 }
 
-impl<'p> ConfigFile<'p> {
-    fn new(project: &'p Project) -> Self {
-        Self { project, path: project.config_path.clone(), changed: None, is_said: false }
-    }
-
-    /// Says if the file has other settings than the running server, or cannot be read, and has not been said to.
-    fn check(&mut self) {
-        let Some(path) = &self.path else { return };
+impl ConfigFile {
+    /// Says if the file has other settings than the running server, which has those of `project`, or cannot be read, and has
+    /// not been said to.
+    fn check(&mut self, project: &Project) {
+        let Some(path) = &project.config_path else { return };
         let changed = std::fs::metadata(path).and_then(|file| file.modified()).ok();
         if changed == self.changed {
             return;
         }
         self.changed = changed;
         let name = crate::settings::display_path(path);
-        match Project::locate(&self.project.root, true) {
-            Ok(project) if project.config == self.project.config => self.is_said = false,
+        match Project::locate(&project.root, true) {
+            Ok(found) if found.config == project.config => self.is_said = false,
             Ok(_) if !self.is_said => {
                 self.is_said = true;
-                console::note(format_args!("{name} has changed: restart the server for its settings."));
+                let id = std::process::id();
+                console::note(format_args!(
+                    "{name} has changed: `kill -HUP {id}` makes the server use it, as far as that is possible without \
+                     a restart."
+                ));
             }
             Ok(_) => {}
             Err(problem) => {

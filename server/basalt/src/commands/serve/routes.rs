@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use functions::Functions;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
 use site::{Server, Site};
 
+use super::configuration::Parts;
 use super::prefix_router::PrefixRouter;
 use super::services::RunningServices;
 use super::{edge, hand_over};
@@ -21,13 +21,9 @@ const STORAGE: &str = "/storage/v1";
 const METADATA: &str = "/.well-known/oauth-authorization-server";
 
 /// Returns the routes of the public port: services under their Supabase paths, the site at `/`.
-pub(super) fn public(
-    settings: &Settings,
-    keys: &tokens::Keys,
-    running: &RunningServices,
-    functions: Option<&Functions>,
-) -> Result<impl Endpoint + use<>, Error> {
-    let gateway = &running.gateway;
+pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<impl Endpoint + use<>, Error> {
+    let Parts { keys, running, functions, .. } = *parts;
+    let gateway = &running.gateway.with_settings(settings.gateway.clone());
     let storage = settings.services.storage.as_ref();
     let storage_origin = storage.and_then(|storage| storage.origin.clone());
     let others = match settings.site.enabled {
@@ -111,12 +107,8 @@ pub(super) fn must_finish(request: &Request) -> bool {
 }
 
 /// Returns the routes of the admin port, which only programs on this machine can reach.
-pub(super) fn admin(
-    settings: &Settings,
-    keys: &tokens::Keys,
-    running: &RunningServices,
-    functions: Option<&Functions>,
-) -> Result<impl Endpoint + use<>, Error> {
+pub(super) fn admin(settings: &Settings, parts: &Parts<'_>) -> Result<impl Endpoint + use<>, Error> {
+    let Parts { keys, running, functions, .. } = *parts;
     let health = health(running);
     let slow = gateway::slow_statements(running.slow.clone());
     let mut route =
