@@ -5,7 +5,8 @@ use std::time::Duration;
 use postgres::{Database, Transaction, text};
 use uuid::Uuid;
 
-use crate::channel::{Refusal, Right, Rights};
+use crate::refusal::Refusal;
+use crate::rights::{Right, Rights};
 use crate::token::Access;
 
 /// How long policies may take.

@@ -8,12 +8,14 @@ mod message;
 mod nats;
 mod parts;
 mod peers;
+pub(crate) mod rows;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use tokio::sync::mpsc;
 
-pub(crate) use message::{Head, Message, NodeId};
+use crate::ids::NodeId;
+pub(crate) use message::{Head, Message};
 pub use nats::connect as connect_to_nats;
 pub(crate) use nats::run;
 

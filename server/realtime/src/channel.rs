@@ -1,8 +1,6 @@
 //! A channel: one join of a topic by one socket.
 
 pub(crate) mod config;
-mod refusal;
-mod rights;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,12 +9,13 @@ use fairness::HeldMemory;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::changes::{Prepared, Subscription};
-use crate::hub::{ChannelId, Topic};
+use crate::hub::Topic;
+use crate::ids::ChannelId;
 use crate::protocol::Reference;
+use crate::refusal::Refusal;
+use crate::rights::Rights;
 use crate::token::Access;
 pub(crate) use config::JoinConfig;
-pub(crate) use refusal::Refusal;
-pub(crate) use rights::{Right, Rights};
 
 /// A channel that is joined.
 #[derive(Debug)]

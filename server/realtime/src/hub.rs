@@ -1,6 +1,5 @@
 //! Topics and their members: a message to a topic becomes deliveries to the members.
 
-mod broadcast;
 mod presence;
 mod waiting;
 
@@ -11,45 +10,17 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use fairness::{FairSemaphore, Memory, Network, Permit};
 use indexmap::IndexMap;
 use parking_lot::{Mutex, MutexGuard};
-use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-use crate::bus::{Head, Message, NodeId};
+use crate::broadcast::{Broadcast, fan_out_frame};
+use crate::bus::{Head, Message};
 use crate::channel::Notice;
-use crate::protocol::{Outbound, Reference, Version};
-use crate::socket::frame::{self, Frame};
-use crate::socket::outbox::Outbox;
-pub(crate) use broadcast::{Broadcast, Origin, envelope};
+use crate::frame::Frame;
+use crate::ids::{ChannelId, NodeId, PREFIX, TopicName};
+use crate::outbox::Outbox;
+use crate::protocol::Version;
 pub(crate) use presence::TopicFull;
 use presence::{Diff, Owner, Presences};
-
-/// The prefix of topics' names on the wire.
-pub(crate) const PREFIX: &str = "realtime:";
-
-/// The name of a topic. Public and private ones of the same name are different.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct TopicName {
-    /// Without [`PREFIX`].
-    pub(crate) name: Box<str>,
-    pub(crate) is_private: bool,
-}
-
-/// The ID, in this process, of a channel: one join of a topic by one socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct ChannelId(u64);
-
-impl ChannelId {
-    /// Returns the ID as a number, for other nodes.
-    pub(crate) const fn number(self) -> u64 {
-        self.0
-    }
-
-    /// Returns a new ID.
-    pub(crate) fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
-}
 
 /// A channel as a member of its topic.
 #[derive(Debug)]
@@ -411,12 +382,6 @@ impl Topic {
     }
 }
 
-/// Returns the frame of a message to every subscriber of a topic.
-pub(crate) fn fan_out_frame(topic: &str, event: &str, payload: &str, version: Version) -> Frame {
-    let (join_ref, reference) = (&Reference::NULL, &Reference::NULL);
-    frame::text(&Outbound { join_ref, reference, topic, event, payload }.to_text(version))
-}
-
 /// Sends each member the frame of its version, which is made once. `id` is that of a broadcast of the database. Returns
 /// to how many members it was sent.
 fn deliver<'a>(
@@ -439,8 +404,9 @@ fn deliver<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::broadcast::Origin;
+    use crate::outbox::Item;
     use crate::protocol::Encoding;
-    use crate::socket::outbox::Item;
 
     fn memory() -> Memory {
         Memory::new(1 << 20, 1 << 10)

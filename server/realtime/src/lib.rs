@@ -3,20 +3,27 @@
 //! The way through it: `api` answers HTTP and upgrades connections, `socket` is the task of one connection, `protocol`
 //! reads and writes its messages, `channel` is what a client joins, `hub` delivers to all channels of a topic.
 //! `changes` decides who gets which row change, and `bus` carries messages between nodes. All that a client is sent
-//! goes through its `socket::outbox`, which has a bound.
+//! goes through its `outbox`, which has a bound.
 
 mod api;
 mod authorize;
+mod broadcast;
 mod bus;
 mod changes;
 mod channel;
 mod error;
+mod frame;
 mod hub;
+mod ids;
 mod limits;
 mod messages;
 mod metrics;
+mod outbox;
 mod persistence;
 mod protocol;
+mod refusal;
+mod rights;
+mod row;
 mod settings;
 mod socket;
 mod token;
@@ -36,16 +43,19 @@ pub use api::service;
 pub use bus::connect_to_nats;
 pub use settings::{KNOWN_KEYS, RequiredClaims, Settings};
 
+use broadcast::Broadcast;
 use bus::{Bus, Head, Message};
 use changes::{Bindings, Changes, Feed, FeedState, Prepared, Principal, Subscriber, Subscription};
-use channel::{Channel, Notice, Refusal};
+use channel::{Channel, Notice};
 use error::Error;
-use hub::{Broadcast, ChannelId, Hub, Topic, TopicFull, TopicName};
+use hub::{Hub, Topic, TopicFull};
+use ids::{ChannelId, TopicName};
 use limits::Rates;
 use messages::StoredMessage;
 use metrics::Metrics;
+use outbox::Outbox;
 use protocol::Version;
-use socket::outbox::Outbox;
+use refusal::Refusal;
 use token::{Access, Tokens};
 
 /// How long clients may take to leave when the service ends.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use postgres::{Database, Row, Transaction, text};
 
+use crate::broadcast::{Broadcast, Origin};
 use crate::channel::config::Replay;
-use crate::hub::{Broadcast, Origin};
 use crate::persistence::Lifetime;
 use crate::protocol::Encoding;
 

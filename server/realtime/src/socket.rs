@@ -1,11 +1,9 @@
 //! A socket: one task that reads and writes the messages of one client.
 
-pub(crate) mod connection;
-pub(crate) mod frame;
+mod connection;
 mod join;
 mod join_buffer;
 mod messages;
-pub(crate) mod outbox;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,15 +15,16 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::Realtime;
-use crate::channel::{Channel, JoinGrant, Notice, Refusal};
-use crate::hub::ChannelId;
+use crate::channel::{Channel, JoinGrant, Notice};
+use crate::frame::{self, Close, Incoming};
+use crate::ids::ChannelId;
+use crate::outbox::Outbox;
 use crate::protocol::{Message, Outbound, Reference, Version};
+use crate::refusal::Refusal;
 use crate::token::Access;
 use connection::{Connection, Event};
-use frame::{Close, Incoming};
 use join::Join;
 use join_buffer::JoinBuffer;
-use outbox::Outbox;
 
 /// How long a client may be silent. Stock clients send a heartbeat every 25 s.
 const SILENCE_LIMIT: Duration = Duration::from_secs(60);

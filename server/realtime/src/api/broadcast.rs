@@ -13,9 +13,10 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::channel::Right;
-use crate::hub::{Broadcast, Origin, TopicName, envelope};
+use crate::broadcast::{Broadcast, Origin, envelope};
+use crate::ids::TopicName;
 use crate::protocol::Encoding;
+use crate::rights::Right;
 use crate::token::Access;
 use crate::{Error, Realtime, authorize, messages, persistence};
 

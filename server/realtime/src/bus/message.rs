@@ -3,21 +3,10 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::changes::exchange::{BatchHead, BatchRange};
-use crate::hub::{Broadcast, Origin, TopicName};
+use super::rows::{BatchHead, BatchRange};
+use crate::broadcast::{Broadcast, Origin};
+use crate::ids::TopicName;
 use crate::protocol::Encoding;
-
-/// The ID of a node while its process lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct NodeId(pub(super) u64);
-
-impl NodeId {
-    /// Returns a random ID.
-    pub(crate) fn random() -> Self {
-        Self(rand::random())
-    }
-}
 
 /// A message of a node to all others.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
-use super::NodeId;
+use crate::ids::NodeId;
 
 /// Bytes of a part, without its head.
 const SIZE: usize = 512 << 10;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use super::message::{Head, Message, NodeId};
+use super::message::{Head, Message};
 use super::parts::{Assembly, Part};
 use crate::Realtime;
-use crate::hub::TopicName;
+use crate::ids::{NodeId, TopicName};
 
 /// After how long a silent node counts as gone.
 const GONE_AFTER: Duration = Duration::from_secs(7);

@@ -11,9 +11,10 @@ use parking_lot::Mutex;
 
 use super::filter::{Comparison, Condition, Test};
 use super::resolve::Target;
+use super::subscriber::Subscriber;
 use super::table::Table;
-use super::{Kind, Subscriber};
-use crate::hub::ChannelId;
+use crate::ids::ChannelId;
+use crate::row::Kind;
 
 /// The channels that want changes, by table.
 #[derive(Debug, Default)]

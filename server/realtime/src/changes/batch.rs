@@ -7,68 +7,22 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use postgres::Error;
-use replication::{Lsn, OldTuple, Relation, ReplicaIdentity, Tuple, Value};
-use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
+use replication::{OldTuple, Relation, ReplicaIdentity, Value};
 
 use super::audience::{Audience, FilterIndex, Member};
 use super::evaluator::{Evaluation, Evaluator};
 use super::filter::Condition;
 use super::payload::{Change, Field, RowError};
-use super::queries::{self, NumberedRow, SharedColumn, Values};
+use super::queries::{self, SharedColumn, Values, new_row, old_row};
 use super::slow_filters::SlowBudget;
+use super::subscriber::Subscriber;
+use super::subscriptions::Changes;
 use super::table::{RoleRights, Table};
-use super::{Changes, Kind, Subscriber};
-use crate::hub::{ChannelId, fan_out_frame};
+use crate::broadcast::fan_out_frame;
+use crate::frame::Frame;
+use crate::ids::ChannelId;
 use crate::protocol::Version;
-use crate::socket::frame::Frame;
-
-/// A change of a row.
-#[derive(Debug, Clone)]
-pub(crate) struct RowChange {
-    pub(crate) relation: Arc<Relation>,
-    pub(crate) kind: Kind,
-    pub(crate) new: Option<Tuple>,
-    pub(crate) old: Option<OldTuple>,
-    pub(crate) committed_at: OffsetDateTime,
-    /// The transaction's number.
-    pub(crate) xid: u32,
-    pub(crate) position: Position,
-}
-
-/// A position in the stream: a transaction, and the number of a row in it, from 1.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Position {
-    pub(crate) commit: Lsn,
-    pub(crate) row: u64,
-}
-
-impl RowChange {
-    /// Returns the rows after and before the change, as far as they are known. `number` is that of the change in its
-    /// batch.
-    pub(super) fn numbered(&self, number: usize) -> impl Iterator<Item = NumberedRow<'_>> {
-        let before = match &self.old {
-            Some(OldTuple::Full(tuple)) => Some(tuple),
-            _ => None,
-        };
-        let new = self.new.iter().map(move |tuple| NumberedRow { number: new_row(number), tuple, before });
-        let old = self.old.iter().map(OldTuple::tuple);
-        new.chain(old.map(move |tuple| NumberedRow { number: old_row(number), tuple, before: None }))
-    }
-
-    /// Reports whether only the replica identity is known of row `row` of the change with the number `number`.
-    pub(super) const fn has_key_alone(&self, number: usize, row: usize) -> bool {
-        row == old_row(number) && matches!(self.old, Some(OldTuple::Key(_)))
-    }
-
-    /// Returns the number of the row that filters are applied to: the new one, or the old one of a deletion.
-    pub(super) const fn filtered_row(&self, number: usize) -> usize {
-        match self.kind {
-            Kind::Delete => old_row(number),
-            Kind::Insert | Kind::Update => new_row(number),
-        }
-    }
-}
+use crate::row::{Kind, RowChange};
 
 /// The changes of a batch, and their readers.
 pub(crate) struct DeliveryPlan<'a> {
@@ -410,14 +364,4 @@ impl<'a> TextCache<'a> {
             }
         }
     }
-}
-
-/// Returns the number of the row after a change.
-pub(super) const fn new_row(change: usize) -> usize {
-    change * 2
-}
-
-/// Returns the number of the row before a change.
-pub(super) const fn old_row(change: usize) -> usize {
-    change * 2 + 1
 }

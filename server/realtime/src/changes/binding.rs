@@ -2,25 +2,9 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-::settings::words! {
-    /// Kinds of row changes, by their names in events.
-    #[derive(Hash, Serialize, Deserialize)]
-    pub(crate) enum Kind {
-        Insert = "INSERT",
-        Update = "UPDATE",
-        Delete = "DELETE",
-    }
-}
-
-impl Kind {
-    /// Returns the kind of this name, whatever its case; `None` stands for every kind.
-    fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name))
-    }
-}
+use crate::row::Kind;
 
 /// A request for row changes.
 #[derive(Debug, Clone, PartialEq)]

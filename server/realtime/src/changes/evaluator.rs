@@ -7,12 +7,13 @@ use std::sync::Arc;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use postgres::Error;
 
-use super::batch::{RowChange, TableBatch};
+use super::batch::TableBatch;
 use super::queries::{self, NumberedRow, Values};
 use super::slow_filters::SlowBudget;
-use super::subscriptions::Principal;
+use super::subscriber::{Principal, Subscriber};
+use super::subscriptions::Changes;
 use super::table::{RoleRights, Table};
-use super::{Changes, Kind, Subscriber};
+use crate::row::{Kind, RowChange};
 
 /// Queries of one batch that run at the same time.
 const MAX_CONCURRENT: usize = 3;

@@ -5,19 +5,16 @@
 //! only then: if the leader ends, the next one reads again what a follower may lack. A follower that misses a number
 //! asks for it; it ignores a batch that it already has.
 
-mod encoding;
-
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-use super::batch::RowChange;
-use crate::bus::{Head, Message, NodeId};
-pub(crate) use encoding::BatchHead;
-use encoding::RelationCache;
+use crate::bus::rows::{self, BatchHead, BatchRange, RelationCache, WalTimeline};
+use crate::bus::{Head, Message};
+use crate::ids::NodeId;
+use crate::row::RowChange;
 
 /// Bytes that a leader keeps for followers, and a follower for itself. Beyond it, the leader waits, and the follower asks
 /// again later.
@@ -28,24 +25,6 @@ const LAG_LIMIT: Duration = Duration::from_secs(20);
 const ASK_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a leader may be silent. It says every two seconds that it lives.
 const SILENCE_LIMIT: Duration = Duration::from_secs(7);
-
-/// A server and its timeline: positions in the write-ahead log can only be compared within one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct WalTimeline {
-    pub(crate) system: u64,
-    pub(crate) timeline: u32,
-}
-
-/// The batches that a leader can send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct BatchRange {
-    /// The random number of the leader's current run.
-    run: u64,
-    /// The number of the first batch that the leader has.
-    first: u64,
-    /// The number of the next batch.
-    next: u64,
-}
 
 /// A message in a follower's inbox.
 #[derive(Debug)]
@@ -148,7 +127,8 @@ impl Exchange {
     pub(crate) fn send(&self, rows: &[RowChange]) -> Option<Message> {
         let state = &mut *self.state.lock();
         let leading = state.leading.as_mut().filter(|_| !state.peers.is_empty() && !rows.is_empty())?;
-        let message = encoding::encode(leading.run, leading.next, leading.timeline, rows);
+        let (head, body) = rows::encode(leading.run, leading.next, leading.timeline, rows);
+        let message = Message { head: Head::Rows(head), body };
         leading.next += 1;
         leading.bytes += message.body.len();
         leading.batches.push_back(message.clone());

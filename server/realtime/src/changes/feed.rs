@@ -10,7 +10,6 @@ mod intake;
 mod lead;
 mod watch;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use postgres::Error;
@@ -18,9 +17,11 @@ use replication::slot::{self, EnsureOutcome, SlotError};
 use replication::{ReplicationSettings, ReplicationStream, ResumePoint};
 use tokio_util::sync::CancellationToken;
 
-use super::batch::Position;
-use super::exchange::{InboxItem, WalTimeline};
+use super::exchange::InboxItem;
+use super::feed_state::FeedState;
 use crate::Realtime;
+use crate::bus::rows::WalTimeline;
+use crate::row::Position;
 use watch::existing_publications;
 
 /// The name of the slot, before the suffix of the settings.
@@ -33,19 +34,6 @@ const IDLE_LIMIT: Duration = Duration::from_secs(60);
 /// Pauses between attempts to open the stream.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-
-/// The state of the feed, for subscribers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum FeedState {
-    /// No client needs it.
-    Idle,
-    /// It is being opened.
-    Connecting,
-    /// What is committed from now on is delivered.
-    Live,
-    /// It cannot be opened, for this reason; the feed tries again.
-    Unavailable(Arc<str>),
-}
 
 /// The reason why reading or following has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

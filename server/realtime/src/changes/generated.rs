@@ -10,10 +10,10 @@ use postgres::{Database, Error, Row, Transaction, push_identifier, text};
 use replication::{OldTuple, Relation, RelationColumn, ReplicaIdentity, Tuple, Value};
 use serde::Deserialize;
 
-use super::Changes;
-use super::batch::{RowChange, new_row, old_row};
-use super::queries::{self, NumberedRow, SharedColumn, gives_up};
+use super::queries::{self, NumberedRow, SharedColumn, gives_up, new_row, old_row};
+use super::subscriptions::Changes;
 use super::table::{TIME_LIMIT, Table};
+use crate::row::RowChange;
 
 /// How long the columns of one batch may take: everybody else's changes wait for it. What is left then is tried for a
 /// moment, and left out if it takes longer.

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use postgres::iso_milliseconds;
 use time::OffsetDateTime;
 
-use super::Kind;
 use super::table::Table;
 use crate::protocol::quote;
+use crate::row::Kind;
 
 /// Bytes of JSON that a change may have.
 const MAX_SIZE: usize = 1 << 20;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use fairness::Network;
 
 use super::binding::Binding;
+use super::feed_state::FeedState;
 use super::resolve::{Failure, Target};
-use super::subscriptions::log_refusal;
-use super::{Changes, FeedState};
-use crate::channel::Refusal;
+use super::subscriptions::{Changes, log_refusal};
+use crate::refusal::Refusal;
 use crate::token::Access;
 
 /// The pause before the bindings are resolved again.

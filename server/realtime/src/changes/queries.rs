@@ -9,12 +9,13 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use postgres::{Database, Error, Parameter, Row, Transaction, push_identifier, text};
-use replication::{Relation, Tuple, Value};
+use replication::{OldTuple, Relation, Tuple, Value};
 
 use super::filter::{Condition, Test};
 use super::table::{Column, Table};
 use crate::authorize::BECOME;
 use crate::protocol::quote;
+use crate::row::{Kind, RowChange};
 use crate::token::Access;
 
 /// The first and the longest pause between two looks at a commit that others cannot see yet.
@@ -62,6 +63,43 @@ pub(super) fn shared_columns(relation: &Relation, table: &Table) -> Vec<SharedCo
     let mut shared: Vec<SharedColumn> = shared.collect();
     shared.sort_unstable_by_key(|(_, column)| *column);
     shared
+}
+
+/// Returns the number of the row after a change.
+pub(super) const fn new_row(change: usize) -> usize {
+    change * 2
+}
+
+/// Returns the number of the row before a change.
+pub(super) const fn old_row(change: usize) -> usize {
+    change * 2 + 1
+}
+
+impl RowChange {
+    /// Returns the rows after and before the change, as far as they are known. `number` is that of the change in its
+    /// batch.
+    pub(super) fn numbered(&self, number: usize) -> impl Iterator<Item = NumberedRow<'_>> {
+        let before = match &self.old {
+            Some(OldTuple::Full(tuple)) => Some(tuple),
+            _ => None,
+        };
+        let new = self.new.iter().map(move |tuple| NumberedRow { number: new_row(number), tuple, before });
+        let old = self.old.iter().map(OldTuple::tuple);
+        new.chain(old.map(move |tuple| NumberedRow { number: old_row(number), tuple, before: None }))
+    }
+
+    /// Reports whether only the replica identity is known of row `row` of the change with the number `number`.
+    pub(super) const fn has_key_alone(&self, number: usize, row: usize) -> bool {
+        row == old_row(number) && matches!(self.old, Some(OldTuple::Key(_)))
+    }
+
+    /// Returns the number of the row that filters are applied to: the new one, or the old one of a deletion.
+    pub(super) const fn filtered_row(&self, number: usize) -> usize {
+        match self.kind {
+            Kind::Delete => old_row(number),
+            Kind::Insert | Kind::Update => new_row(number),
+        }
+    }
 }
 
 /// A row with the number by which its results are found.

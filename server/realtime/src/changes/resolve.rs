@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use postgres::{Database, Transaction, text};
 
-use super::binding::{Binding, InvalidSelect, Kind};
+use super::binding::{Binding, InvalidSelect};
 use super::filter::{self, Comparison, Condition, FilterError, IsValue, Test};
 use super::queries::{PATTERN_LIMIT, is_slow, is_temporary, is_temporary_code};
 use super::table::{self, Column, RoleRights, Table};
+use crate::row::Kind;
 use crate::token::Access;
 
 /// A binding to one table.

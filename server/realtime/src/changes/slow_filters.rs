@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use postgres::Error;
 
-use super::Principal;
 use super::audience::Member;
 use super::batch::TableBatch;
 use super::evaluator::Evaluator;
 use super::filter::Condition;
 use super::queries::{self, NumberedRow, PATTERN_LIMIT, TIME_LIMIT, is_slow, is_temporary};
+use super::subscriber::Principal;
 use super::table::RoleRights;
-use crate::hub::ChannelId;
+use crate::ids::ChannelId;
 
 /// The message to a subscription whose filter cannot be evaluated on the table's rows.
 const INVALID_FILTER: &str = "Unable to subscribe to changes: the filter cannot be evaluated";

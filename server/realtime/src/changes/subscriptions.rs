@@ -16,14 +16,13 @@ use super::audience::Audiences;
 use super::binding::Binding;
 use super::catalog::Catalog;
 use super::exchange::Exchange;
+use super::feed_state::FeedState;
 use super::prepared::Prepared;
 use super::resolve::{self, Failure, Target};
-use super::{Bindings, FeedState};
+use super::subscriber::{Principal, Subscriber};
 use crate::channel::Notice;
-use crate::hub::ChannelId;
-use crate::protocol::Version;
+use crate::ids::ChannelId;
 use crate::settings::Settings;
-use crate::socket::outbox::Outbox;
 use crate::token::Access;
 
 /// The pause after a first failure, which is not reported to clients.
@@ -42,34 +41,6 @@ const FEED_WAIT_LIMIT: Duration = Duration::from_secs(3);
 /// Characters of a refusal that are logged.
 const MAX_LOGGED: usize = 300;
 const EXTENSION: &str = "postgres_changes";
-
-/// A channel that wants row changes.
-#[derive(Debug, Clone)]
-pub(crate) struct Subscriber {
-    pub(crate) outbox: Arc<Outbox>,
-    pub(crate) version: Version,
-    /// The topic's name on the wire.
-    pub(crate) topic: Arc<str>,
-    pub(crate) access: Access,
-    pub(crate) principal: Arc<Principal>,
-    pub(crate) bindings: Arc<Bindings>,
-    /// The network on whose behalf its filters are tried.
-    pub(crate) network: Option<Network>,
-}
-
-/// The identity that policies apply to.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Principal {
-    role: Box<str>,
-    claims: Box<str>,
-}
-
-impl Principal {
-    /// Returns the principal of the holder of `access`.
-    pub(crate) fn of(access: &Access) -> Arc<Self> {
-        Arc::new(Self { role: access.role().into(), claims: access.claims().into() })
-    }
-}
 
 /// All subscriptions, and the cache of their tables.
 pub(crate) struct Changes {

@@ -7,8 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fairness::{HeldMemory, Memory};
 use indexmap::IndexMap;
 
-use super::ChannelId;
-use crate::bus::NodeId;
+use crate::ids::{ChannelId, NodeId};
 use crate::protocol::quote;
 
 /// Bytes that the presences of a topic may have: each channel that joins is sent all of them.

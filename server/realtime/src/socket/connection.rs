@@ -14,9 +14,9 @@ use fairness::HeldMemory;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::time::Instant;
 
-use super::frame::{Close, Decoder, Frame, Incoming};
-use super::outbox::{Item, Outbox, Overflow};
 use crate::channel::Notice;
+use crate::frame::{Close, Decoder, Frame, Incoming};
+use crate::outbox::{Item, Outbox, Overflow};
 
 /// Bytes that are read at once.
 const READ_SIZE: usize = 8 << 10;

@@ -7,16 +7,19 @@ use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
-use super::frame::{Close, Incoming};
 use super::join_buffer::JoinBuffer;
 use super::messages::UNMATCHED;
 use super::{Outcome, PendingJoin, Socket};
 use crate::changes::Bindings;
 use crate::channel::config::{JoinConfig, JoinPayload};
-use crate::channel::{Channel, JoinGrant, Notice, PresenceCalls, Refusal, Rights};
-use crate::hub::{ChannelId, Member, PREFIX, TopicName};
+use crate::channel::{Channel, JoinGrant, Notice, PresenceCalls};
+use crate::frame::{Close, Incoming};
+use crate::hub::Member;
+use crate::ids::{ChannelId, PREFIX, TopicName};
 use crate::messages::StoredMessage;
 use crate::protocol::{Inbound, Message, Reference};
+use crate::refusal::Refusal;
+use crate::rights::Rights;
 use crate::token::Access;
 use crate::{Realtime, authorize, messages};
 

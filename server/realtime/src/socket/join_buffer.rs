@@ -1,6 +1,6 @@
 //! The messages of a client for a topic whose join is not decided yet.
 
-use super::frame::Incoming;
+use crate::frame::Incoming;
 
 /// Frames that may wait, and the bytes that they may have together.
 const MAX_FRAMES: usize = 32;

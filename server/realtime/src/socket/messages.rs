@@ -7,12 +7,15 @@ use serde_json::value::RawValue;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Socket;
-use super::frame::Close;
 use crate::authorize;
-use crate::channel::{Notice, Refusal, Right, Rights};
-use crate::hub::{Broadcast, Origin, TopicFull};
+use crate::broadcast::{Broadcast, Origin};
+use crate::channel::Notice;
+use crate::frame::Close;
+use crate::hub::TopicFull;
 use crate::persistence::Lifetime;
 use crate::protocol::{Encoding, Inbound, Message, Outbound, Reference};
+use crate::refusal::Refusal;
+use crate::rights::{Right, Rights};
 use crate::{messages, persistence};
 
 /// The topic of the socket itself.

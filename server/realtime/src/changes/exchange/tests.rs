@@ -7,8 +7,7 @@ use replication::{Lsn, OldTuple, Relation, RelationColumn, ReplicaIdentity, Tupl
 use time::OffsetDateTime;
 
 use super::*;
-use crate::changes::Kind;
-use crate::changes::batch::Position;
+use crate::row::{Kind, Position};
 
 const TIMELINE: WalTimeline = WalTimeline { system: 7, timeline: 1 };
 

@@ -10,10 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::intake::is_messages;
 use super::{Feed, FeedError};
-use crate::changes::batch::{self, DeliveryPlan, RowChange};
+use crate::changes::batch::{self, DeliveryPlan};
 use crate::changes::slow_filters::SlowBudget;
-use crate::hub::TopicName;
+use crate::ids::TopicName;
 use crate::messages::StoredMessage;
+use crate::row::RowChange;
 
 /// How often a batch is evaluated before it is given up, and the pause between.
 const ATTEMPTS: u32 = 3;

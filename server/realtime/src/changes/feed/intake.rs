@@ -6,8 +6,7 @@ use replication::{Event, Lsn, OldTuple, Relation, Tuple};
 use time::OffsetDateTime;
 
 use crate::Realtime;
-use crate::changes::Kind;
-use crate::changes::batch::{Position, RowChange};
+use crate::row::{Kind, Position, RowChange};
 
 /// Rows in one batch.
 const MAX_ROWS: usize = 512;

@@ -3,9 +3,8 @@
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::fan_out_frame;
-use crate::protocol::{self, Encoding, Version, quote};
-use crate::socket::frame::{self, Frame};
+use crate::frame::{self, Frame};
+use crate::protocol::{self, Encoding, Outbound, Reference, Version, quote};
 
 /// A message to all channels of a topic.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +30,7 @@ pub(crate) enum Origin<'a> {
 
 impl<'a> Broadcast<'a> {
     /// Returns the id of the row that the broadcast is from.
-    pub(super) fn id(&self) -> Option<&'a str> {
+    pub(crate) fn id(&self) -> Option<&'a str> {
         match self {
             Self::User { origin: Origin::Database(id) | Origin::Replay(id), .. } => Some(id),
             _ => None,
@@ -89,4 +88,10 @@ impl Origin<'_> {
             Self::Replay(id) => json!({ "id": id, "replayed": true }).to_string(),
         }
     }
+}
+
+/// Returns the frame of a message to every subscriber of a topic.
+pub(crate) fn fan_out_frame(topic: &str, event: &str, payload: &str, version: Version) -> Frame {
+    let (join_ref, reference) = (&Reference::NULL, &Reference::NULL);
+    frame::text(&Outbound { join_ref, reference, topic, event, payload }.to_text(version))
 }

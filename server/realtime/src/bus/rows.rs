@@ -8,18 +8,33 @@ use replication::{OldTuple, Relation, Tuple};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::WalTimeline;
-use crate::bus::{Head, Message};
-use crate::changes::Kind;
-use crate::changes::batch::{Position, RowChange};
+use crate::row::{Kind, Position, RowChange};
+
+/// A server and its timeline: positions in the write-ahead log can only be compared within one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WalTimeline {
+    pub(crate) system: u64,
+    pub(crate) timeline: u32,
+}
+
+/// The batches that a leader can send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BatchRange {
+    /// The random number of the leader's current run.
+    pub(crate) run: u64,
+    /// The number of the first batch that the leader has.
+    pub(crate) first: u64,
+    /// The number of the next batch.
+    pub(crate) next: u64,
+}
 
 /// The head of a batch, before the bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BatchHead {
-    pub(super) run: u64,
-    pub(super) number: u64,
+    pub(crate) run: u64,
+    pub(crate) number: u64,
     #[serde(rename = "line")]
-    pub(super) timeline: WalTimeline,
+    pub(crate) timeline: WalTimeline,
     relations: Vec<Relation>,
     rows: Vec<RowHead>,
 }
@@ -45,8 +60,8 @@ struct TupleHead {
     length: usize,
 }
 
-/// Encodes `rows` as a message to followers.
-pub(super) fn encode(run: u64, number: u64, timeline: WalTimeline, rows: &[RowChange]) -> Message {
+/// Encodes `rows` as a batch: its head, and the bytes.
+pub(crate) fn encode(run: u64, number: u64, timeline: WalTimeline, rows: &[RowChange]) -> (BatchHead, Bytes) {
     let (mut relations, mut indices) = (Vec::new(), HashMap::new());
     let (mut heads, mut body) = (Vec::with_capacity(rows.len()), BytesMut::new());
     let mut append = |tuple: &Tuple| {
@@ -70,15 +85,12 @@ pub(super) fn encode(run: u64, number: u64, timeline: WalTimeline, rows: &[RowCh
             position: row.position,
         });
     }
-    Message {
-        head: Head::Rows(BatchHead { run, number, timeline, relations, rows: heads }),
-        body: body.freeze(),
-    }
+    (BatchHead { run, number, timeline, relations, rows: heads }, body.freeze())
 }
 
 /// The relations that the leader has sent. One that has not changed stays the same value.
 #[derive(Debug, Default)]
-pub(super) struct RelationCache(HashMap<u32, Arc<Relation>>);
+pub(crate) struct RelationCache(HashMap<u32, Arc<Relation>>);
 
 impl RelationCache {
     /// Returns the cached value that equals `relation`, or caches it.
@@ -94,7 +106,7 @@ impl RelationCache {
     }
 
     /// Decodes the rows of a batch; `None` if they are malformed.
-    pub(super) fn decode(&mut self, head: &BatchHead, body: &Bytes) -> Option<Vec<RowChange>> {
+    pub(crate) fn decode(&mut self, head: &BatchHead, body: &Bytes) -> Option<Vec<RowChange>> {
         let relations: Vec<Arc<Relation>> =
             head.relations.iter().map(|relation| self.intern(relation)).collect();
         let mut rest = body.clone();
