@@ -1,23 +1,17 @@
-//! Messages between the nodes of one project, over NATS: broadcasts, presences and row changes.
-//!
-//! Without NATS there is one node and nothing to send. NATS stores nothing: a node that is cut off misses messages. It
-//! gets presences again afterwards and asks for missed row changes (`changes/exchange.rs`); missed broadcasts are lost,
-//! since their delivery is not guaranteed.
+//! The queue of messages for the other nodes of the project, and what these messages are: broadcasts, presences and row
+//! changes. `nodes` carries them.
 
 mod message;
-mod nats;
-mod parts;
-mod peers;
+pub(crate) mod parts;
 pub(crate) mod rows;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use crate::ids::NodeId;
 pub(crate) use message::{Head, Message};
-pub use nats::connect as connect_to_nats;
-pub(crate) use nats::run;
 
 /// Messages that may wait to be sent, and their bytes.
 const MAX_MESSAGES: usize = 65_536;
@@ -28,6 +22,8 @@ const MAX_BYTES: usize = 64 << 20;
 pub(crate) struct Bus {
     node: NodeId,
     queue: Option<mpsc::Sender<Message>>,
+    /// The other end of the queue, until somebody takes it.
+    outgoing: Mutex<Option<mpsc::Receiver<Message>>>,
     queued_bytes: AtomicUsize,
     /// Number of messages that were sent, on all connections: the others pass over what has an earlier number.
     sent_count: AtomicU64,
@@ -41,16 +37,22 @@ impl Bus {
         Self {
             node: NodeId::random(),
             queue: None,
+            outgoing: Mutex::default(),
             queued_bytes: AtomicUsize::default(),
             sent_count: AtomicU64::default(),
             is_connected: false.into(),
         }
     }
 
-    /// Returns a bus to other nodes, and the queue that [`run`] sends from.
-    pub(crate) fn shared() -> (Self, mpsc::Receiver<Message>) {
+    /// Returns a bus to other nodes.
+    pub(crate) fn shared() -> Self {
         let (sender, receiver) = mpsc::channel(MAX_MESSAGES);
-        (Self { queue: Some(sender), ..Self::single_node() }, receiver)
+        Self { queue: Some(sender), outgoing: Mutex::new(Some(receiver)), ..Self::single_node() }
+    }
+
+    /// Returns the messages to send, the first time that this is called; `None` for a node that is alone.
+    pub(crate) fn outgoing(&self) -> Option<mpsc::Receiver<Message>> {
+        self.outgoing.lock().take()
     }
 
     /// Returns the ID of this node.
@@ -80,15 +82,17 @@ impl Bus {
     }
 
     /// Returns the number of the next message.
-    fn next_number(&self) -> u64 {
+    pub(crate) fn next_number(&self) -> u64 {
         self.sent_count.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    fn note_sent(&self, message: &Message) {
+    /// Notes that a message has left the queue.
+    pub(crate) fn note_sent(&self, message: &Message) {
         self.queued_bytes.fetch_sub(message.body.len(), Ordering::Relaxed);
     }
 
-    fn set_connected(&self, is_connected: bool) {
+    /// Sets whether NATS can be reached.
+    pub(crate) fn set_connected(&self, is_connected: bool) {
         self.is_connected.store(is_connected, Ordering::Relaxed);
     }
 }

@@ -9,7 +9,7 @@ mod batch;
 mod binding;
 mod catalog;
 mod evaluator;
-pub(crate) mod exchange;
+mod exchange;
 mod feed;
 mod feed_state;
 mod filter;
@@ -24,7 +24,8 @@ mod subscriptions;
 mod table;
 
 pub(crate) use binding::Bindings;
-pub(crate) use feed::Feed;
+pub(crate) use exchange::Exchange;
+pub(crate) use feed::{Feed, FeedContext};
 pub(crate) use feed_state::FeedState;
 pub(crate) use prepared::Prepared;
 pub(crate) use subscriber::{Principal, Subscriber};

@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 use fairness::HeldMemory;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::changes::{Prepared, Subscription};
+use crate::changes::Subscription;
 use crate::hub::Topic;
 use crate::ids::ChannelId;
 use crate::protocol::Reference;
-use crate::refusal::Refusal;
 use crate::rights::Rights;
 use crate::token::Access;
 pub(crate) use config::JoinConfig;
@@ -37,31 +36,6 @@ pub(crate) struct Channel {
     pub(crate) _announcement: Option<AbortOnDropHandle<()>>,
     /// Asks the policies what a new token allows.
     pub(crate) renewal: Option<AbortOnDropHandle<()>>,
-}
-
-/// News for a socket about one of its channels.
-#[derive(Debug)]
-pub(crate) enum Notice {
-    /// A join that needed the database is decided.
-    Joined { topic: Box<str>, attempt: ChannelId, outcome: Result<Box<JoinGrant>, Refusal> },
-    /// The rights of a channel's new token are known.
-    Renewed { channel: ChannelId, found: Result<Rights, Refusal> },
-    /// A channel is over, for this reason.
-    Shut { channel: ChannelId, message: String },
-    /// There is a message for a channel's client.
-    System { channel: ChannelId, extension: &'static str, is_ok: bool, message: String },
-    /// The client is to connect again.
-    Disconnect,
-}
-
-/// The rights of a join, the messages to replay, and the row changes.
-#[derive(Debug)]
-pub(crate) struct JoinGrant {
-    pub(crate) rights: Rights,
-    /// Earlier messages, the oldest first.
-    pub(crate) replay: Vec<crate::messages::StoredMessage>,
-    /// Its row changes, if the join has waited for them.
-    pub(crate) prepared: Option<Prepared>,
 }
 
 /// How many presence messages a channel has sent in its current window.

@@ -13,10 +13,9 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::broadcast::{Broadcast, fan_out_frame};
-use crate::bus::{Head, Message};
-use crate::channel::Notice;
 use crate::frame::Frame;
 use crate::ids::{ChannelId, NodeId, PREFIX, TopicName};
+use crate::notice::Notice;
 use crate::outbox::Outbox;
 use crate::protocol::Version;
 pub(crate) use presence::TopicFull;
@@ -52,6 +51,17 @@ impl Member {
         }
         self.outbox.send(frame.clone())
     }
+}
+
+/// The presence of a channel of this node.
+#[derive(Debug)]
+pub(crate) struct LocalPresence {
+    pub(crate) topic: TopicName,
+    pub(crate) channel: ChannelId,
+    pub(crate) key: String,
+    /// A JSON object.
+    pub(crate) payload: String,
+    pub(crate) reference: String,
 }
 
 /// All topics with at least one member, and all sockets.
@@ -163,8 +173,8 @@ impl Hub {
         found
     }
 
-    /// Returns the presences of this node's channels, as messages for other nodes.
-    pub(crate) fn presences(&self) -> Vec<Message> {
+    /// Returns the presences of this node's channels.
+    pub(crate) fn presences(&self) -> Vec<LocalPresence> {
         self.topics().iter().flat_map(|topic| topic.local_presences()).collect()
     }
 
@@ -347,19 +357,16 @@ impl Topic {
         diff.map(|diff| self.deliver_diff(&mut state, &diff))
     }
 
-    fn local_presences(&self) -> Vec<Message> {
+    fn local_presences(&self) -> Vec<LocalPresence> {
         let state = self.state.lock();
-        let tracked = state.presences.local();
-        tracked
-            .map(|(channel, key, payload, reference)| self.tracked(channel, key, payload, reference))
-            .collect()
-    }
-
-    /// Returns the message that tells other nodes of a channel's presence.
-    pub(crate) fn tracked(&self, channel: ChannelId, key: &str, payload: &str, reference: &str) -> Message {
-        let (topic, channel) = (self.name.clone(), channel.number());
-        let (key, payload, reference) = (key.to_owned(), payload.to_owned(), reference.to_owned());
-        Head::Track { topic, channel, key, payload, reference }.into()
+        let tracked = state.presences.local().map(|(channel, key, payload, reference)| LocalPresence {
+            topic: self.name.clone(),
+            channel,
+            key: key.to_owned(),
+            payload: payload.to_owned(),
+            reference: reference.to_owned(),
+        });
+        tracked.collect()
     }
 
     /// Returns all presences, as the payload of `presence_state`.

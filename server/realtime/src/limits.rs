@@ -12,10 +12,9 @@ const SAMPLE: Duration = Duration::from_secs(5);
 /// Samples that count.
 const SAMPLES: usize = 12;
 
-/// A rate of events and its limit.
+/// A rate of events.
 #[derive(Debug)]
 pub(crate) struct Rate {
-    limit: u32,
     /// Events of the sample that is being taken.
     current: AtomicU64,
     window: Mutex<RateWindow>,
@@ -30,21 +29,17 @@ struct RateWindow {
     sample_begun: Instant,
 }
 
-impl Rate {
-    /// Returns a rate that is exceeded from `limit` events per second on.
-    pub(crate) fn new(limit: u32) -> Self {
+impl Default for Rate {
+    fn default() -> Self {
         let window = RateWindow { samples: [0; SAMPLES], taken: 0, sample_begun: Instant::now() };
-        Self { limit, current: AtomicU64::new(0), window: Mutex::new(window) }
+        Self { current: AtomicU64::new(0), window: Mutex::new(window) }
     }
+}
 
+impl Rate {
     /// Adds to the number of events.
     pub(crate) fn add(&self, events: u64) {
         self.current.fetch_add(events, Ordering::Relaxed);
-    }
-
-    /// Returns the limit in events per second.
-    pub(crate) fn limit(&self) -> u32 {
-        self.limit
     }
 
     /// Returns the average over the samples that were taken, in events per second.
@@ -52,9 +47,9 @@ impl Rate {
         self.average_at(Instant::now())
     }
 
-    /// Reports whether the average has reached the limit.
-    pub(crate) fn is_exceeded(&self) -> bool {
-        self.average() >= f64::from(self.limit)
+    /// Reports whether the average has reached `limit` events per second.
+    pub(crate) fn is_exceeded(&self, limit: u32) -> bool {
+        self.average() >= f64::from(limit)
     }
 
     fn average_at(&self, now: Instant) -> f64 {
@@ -77,8 +72,8 @@ impl Rate {
     }
 }
 
-/// The rates of a project.
-#[derive(Debug)]
+/// The rates of a project. Their limits are settings.
+#[derive(Debug, Default)]
 pub(crate) struct Rates {
     /// Joins of channels.
     pub(crate) joins: Rate,
@@ -88,23 +83,13 @@ pub(crate) struct Rates {
     pub(crate) presence: Rate,
 }
 
-impl Rates {
-    pub(crate) fn new(settings: &crate::Settings) -> Self {
-        Self {
-            joins: Rate::new(settings.max_joins_per_second),
-            events: Rate::new(settings.max_events_per_second),
-            presence: Rate::new(settings.max_presence_events_per_second),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_average_is_over_at_most_a_minute() {
-        let rate = Rate::new(10);
+        let rate = Rate::default();
         let begun = rate.window.lock().sample_begun;
         let at = |seconds| rate.average_at(begun + Duration::from_secs(seconds));
         rate.add(100);

@@ -6,7 +6,6 @@ use data_encoding::HEXLOWER;
 use postgres::{Database, Row, Transaction, text};
 
 use crate::broadcast::{Broadcast, Origin};
-use crate::channel::config::Replay;
 use crate::persistence::Lifetime;
 use crate::protocol::Encoding;
 
@@ -19,6 +18,15 @@ const MAX_REPLAY_SIZE: usize = 16 << 20;
 /// How often the partitions are maintained, and how soon again where that fails.
 const PARTITION_INTERVAL: Duration = Duration::from_secs(4 * 3600);
 const PARTITION_RETRY: Duration = Duration::from_secs(60);
+
+/// Which broadcasts to send again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Replay {
+    /// Unix milliseconds.
+    pub(crate) since: i64,
+    /// From 1 to 25.
+    pub(crate) limit: u32,
+}
 
 /// A row of `realtime.messages`.
 #[derive(Debug, Clone, PartialEq, Eq)]

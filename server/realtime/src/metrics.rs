@@ -6,8 +6,8 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-/// The service's metrics.
-#[derive(Debug, Default)]
+/// The service's metrics. Cheap to clone: clones share the figures.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Metrics {
     /// Sockets that are open.
     pub(crate) sockets: Gauge,

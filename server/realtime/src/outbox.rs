@@ -8,8 +8,8 @@ use fairness::Memory;
 use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
 
-use crate::channel::Notice;
 use crate::frame::{self, Frame};
+use crate::notice::Notice;
 
 /// Messages that may wait for one client.
 const MAX_ITEMS: usize = 16_384;

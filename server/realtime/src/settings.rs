@@ -1,9 +1,11 @@
 //! Settings of the service.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::settings::{Bytes, KnownKeys, Secret, Value};
 use fairness::Memory;
+use parking_lot::RwLock;
 use serde_json::Map;
 
 /// What the service knows of names that no setting has.
@@ -148,5 +150,70 @@ impl Settings {
             }
         }
         self
+    }
+}
+
+/// Returns the names of the settings that differ between `old` and `new` and that a running service cannot change: as in
+/// `config.toml`, or the variable of one that only a variable sets.
+pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {
+    let (old, new) = (old.clone().with_defaults(), new.clone().with_defaults());
+    let named = [
+        ("basalt.realtime.max_concurrent_users", old.max_concurrent_users != new.max_concurrent_users),
+        ("basalt.realtime.memory", old.memory != new.memory),
+        ("basalt.realtime.pool_size", old.pool_size != new.pool_size),
+        ("basalt.realtime.nats_url", old.nats_url != new.nats_url),
+        ("basalt.realtime.replication_url", old.replication_url != new.replication_url),
+        ("SLOT_NAME_SUFFIX", old.slot_name_suffix != new.slot_name_suffix),
+    ];
+    named.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+}
+
+/// The settings of the newest service, for what outlives a service: tasks in the background, and subscriptions. Cheap to
+/// clone: clones share them.
+#[derive(Clone)]
+pub(crate) struct CurrentSettings(Arc<RwLock<Arc<Settings>>>);
+
+impl CurrentSettings {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(settings))))
+    }
+
+    /// Returns the settings as they are now.
+    pub(crate) fn get(&self) -> Arc<Settings> {
+        Arc::clone(&self.0.read())
+    }
+
+    /// Replaces the settings.
+    pub(crate) fn set(&self, settings: Arc<Settings>) {
+        *self.0.write() = settings;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::settings::Table as _;
+
+    use super::*;
+
+    #[test]
+    fn some_settings_need_a_restart() {
+        let old = Settings::default();
+        let same = Settings { pool_size: 0, private_only: true, max_slot_lag_mb: 1, ..Settings::default() };
+        assert!(settings_that_need_a_restart(&old, &same).is_empty(), "zero stands for the default");
+        let other = Settings {
+            max_concurrent_users: 1,
+            memory: Bytes(1),
+            pool_size: 1,
+            nats_url: "nats://host".into(),
+            replication_url: "postgresql://host/name".into(),
+            slot_name_suffix: "other".to_owned(),
+            ..Settings::default()
+        };
+        let names = settings_that_need_a_restart(&old, &other);
+        assert_eq!(names.len(), 6);
+        for name in names {
+            let is_known = Settings::settings().any(|known| known.key == name || known.variables == [name]);
+            assert!(is_known, "{name}");
+        }
     }
 }

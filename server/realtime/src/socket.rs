@@ -1,9 +1,11 @@
 //! A socket: one task that reads and writes the messages of one client.
 
 mod connection;
+mod context;
 mod join;
 mod join_buffer;
 mod messages;
+mod row_changes;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,19 +13,20 @@ use std::time::Duration;
 
 use fairness::{Network, Permit};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::Realtime;
-use crate::channel::{Channel, JoinGrant, Notice};
+use crate::channel::Channel;
 use crate::frame::{self, Close, Incoming};
 use crate::ids::ChannelId;
+use crate::notice::Notice;
 use crate::outbox::Outbox;
 use crate::protocol::{Message, Outbound, Reference, Version};
-use crate::refusal::Refusal;
 use crate::token::Access;
 use connection::{Connection, Event};
-use join::Join;
+pub(crate) use context::SocketContext;
+use join::{Join, Outcome};
 use join_buffer::JoinBuffer;
 
 /// How long a client may be silent. Stock clients send a heartbeat every 25 s.
@@ -37,7 +40,7 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 
 /// A client's connection and its channels.
 pub(crate) struct Socket {
-    realtime: Realtime,
+    context: Arc<SocketContext>,
     version: Version,
     /// The API key of the handshake: the token of channels that have none of their own.
     key: Access,
@@ -66,19 +69,21 @@ struct PendingJoin {
     join: Join,
     /// What the client has sent for the topic since then.
     join_buffer: JoinBuffer,
+    /// Has the outcome when it is decided.
+    outcome: oneshot::Receiver<Outcome>,
     /// The task that decides; dropping the join aborts it.
     _task: AbortOnDropHandle<()>,
 }
 
 impl Socket {
     /// Returns the socket of the caller for which this task works.
-    pub(crate) fn new(realtime: Realtime, version: Version, key: Access, headers: Arc<str>) -> Self {
+    pub(crate) fn new(context: Arc<SocketContext>, version: Version, key: Access, headers: Arc<str>) -> Self {
         let network = fairness::caller();
         Self {
             network,
             user: None,
-            outbox: Arc::new(Outbox::new(realtime.hub().memory().of(network))),
-            realtime,
+            outbox: Arc::new(Outbox::new(context.hub.memory().of(network))),
+            context,
             version,
             key,
             headers,
@@ -96,12 +101,12 @@ impl Socket {
     }
 
     async fn serve_client(mut self, io: impl AsyncRead + AsyncWrite + Unpin) {
-        let number = self.realtime.hub().open(Arc::clone(&self.outbox));
-        self.realtime.metrics().sockets.inc();
+        let number = self.context.hub.open(Arc::clone(&self.outbox));
+        self.context.metrics.sockets.inc();
         let mut connection = Connection::new(io, Arc::clone(&self.outbox));
         let close = self.serve(&mut connection).await;
-        self.realtime.hub().close(number);
-        self.realtime.metrics().sockets.dec();
+        self.context.hub.close(number);
+        self.context.metrics.sockets.dec();
         self.leave_all();
         connection.take_rest();
         if let Some(close) = close {
@@ -143,7 +148,7 @@ impl Socket {
                 }
                 Event::Broken(close) => return Some(close),
                 Event::Overflow => {
-                    self.realtime.metrics().dropped_sockets.inc();
+                    self.context.metrics.dropped_sockets.inc();
                     tracing::warn!("a client that does not read its messages is disconnected");
                     return Some(Close::SLOW_READER);
                 }
@@ -186,8 +191,8 @@ impl Socket {
     /// Handles a notice about a channel. Returns how to close the connection, if it has to be closed.
     async fn handle_notice(&mut self, notice: Notice) -> Option<Close> {
         match notice {
-            Notice::Joined { topic, attempt, outcome } => {
-                for incoming in self.end_join(&topic, attempt, outcome) {
+            Notice::Joined { topic, attempt } => {
+                for incoming in self.end_join(&topic, attempt) {
                     if let Some(close) = self.receive(incoming).await {
                         return Some(close);
                     }
@@ -264,7 +269,7 @@ impl Socket {
     }
 
     fn no_channel_timeout(&self) -> Duration {
-        Duration::from_millis(self.realtime.settings().no_channel_timeout_ms)
+        Duration::from_millis(self.context.settings.no_channel_timeout_ms)
     }
 
     /// Sends a message of the channel on `topic` that is not a reply.
@@ -307,7 +312,7 @@ impl Socket {
     /// Ends the channel on `topic` and returns it.
     fn leave(&mut self, topic: &str) -> Option<Channel> {
         let channel = self.channels.remove(topic)?;
-        self.realtime.leave(&channel);
+        self.context.publisher.leave(&channel.topic, channel.id);
         if self.channels.is_empty() {
             self.user = None;
         }
@@ -322,6 +327,3 @@ impl Socket {
         }
     }
 }
-
-/// The outcome of a join.
-type Outcome = Result<Box<JoinGrant>, Refusal>;

@@ -1,6 +1,7 @@
 //! Broadcasts over HTTP: many at once, or one.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use gateway::Caller;
 use http::header::CONTENT_TYPE;
@@ -8,17 +9,23 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use percent_encoding::percent_decode_str;
 use poem::error::ReadBodyError;
 use poem::{Body, Request, Response};
+use postgres::Database;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::authorize;
 use crate::broadcast::{Broadcast, Origin, envelope};
+use crate::error::Error;
 use crate::ids::TopicName;
+use crate::limits::Rates;
 use crate::protocol::Encoding;
+use crate::publisher::Publisher;
 use crate::rights::Right;
-use crate::token::Access;
-use crate::{Error, Realtime, authorize, messages, persistence};
+use crate::settings::Settings;
+use crate::token::{Access, Tokens};
+use crate::{messages, persistence};
 
 const BLANK: &str = "can't be blank";
 const INVALID: &str = "is invalid";
@@ -57,9 +64,19 @@ struct Message<'a> {
     id: Option<Uuid>,
 }
 
+/// What broadcasts over HTTP work with.
+pub(crate) struct Broadcasts {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) tokens: Tokens,
+    pub(crate) database: Database,
+    pub(crate) publisher: Publisher,
+    pub(crate) rates: Arc<Rates>,
+}
+
 /// Answers `POST /api/broadcast`: sends the messages that the caller may send, and leaves out the others.
-pub(super) async fn batch(realtime: &Realtime, request: Request) -> Result<Response, Error> {
-    let (access, headers, body) = accept(realtime, request).await?;
+pub(super) async fn batch(broadcasts: Arc<Broadcasts>, request: Request) -> Result<Response, Error> {
+    let Broadcasts { settings, database, publisher, rates, .. } = &*broadcasts;
+    let (access, headers, body) = broadcasts.accept(request).await?;
     let text = std::str::from_utf8(&body).map_err(|_| Error::BadRequest("the body is no JSON"))?;
     let batch: Batch<'_> =
         serde_json::from_str(text).map_err(|_| Error::BadRequest("the body is no JSON object"))?;
@@ -69,11 +86,11 @@ pub(super) async fn batch(realtime: &Realtime, request: Request) -> Result<Respo
     if list.is_empty() {
         return Err(Error::InvalidMessages(json!([BLANK])));
     }
-    let events = &realtime.rates().events;
-    if list.len() > MAX_MESSAGES || events.average() + list.len() as f64 > f64::from(events.limit()) {
+    let expected = rates.events.average() + list.len() as f64;
+    if list.len() > MAX_MESSAGES || expected > f64::from(settings.max_events_per_second) {
         return Err(Error::TooManyRequests("Too many messages to broadcast, please reduce the batch size"));
     }
-    let max_size = realtime.settings().max_payload_size();
+    let max_size = settings.max_payload_size();
     let read: Vec<Result<Message<'_>, Value>> =
         list.iter().map(|entry| message(entry.get(), max_size)).collect();
     if read.iter().any(Result::is_err) {
@@ -84,120 +101,117 @@ pub(super) async fn batch(realtime: &Realtime, request: Request) -> Result<Respo
     for message in read.into_iter().flatten() {
         if message.topic.is_private && !allowed.contains_key(&message.topic) {
             let name = &message.topic.name;
-            let may_write =
-                authorize::may_write(realtime.database(), &access, name, &headers, Right::Broadcast);
+            let may_write = authorize::may_write(database, &access, name, &headers, Right::Broadcast);
             allowed.insert(message.topic.clone(), may_write.await.unwrap_or(false));
         }
         if !message.topic.is_private || allowed.get(&message.topic) == Some(&true) {
-            events.add(1);
-            realtime.publish_to(&message.topic, &Broadcast::Plain(&message.to_payload()));
+            rates.events.add(1);
+            publisher.publish_to(&message.topic, &Broadcast::Plain(&message.to_payload()));
         }
     }
-    Ok(accepted(realtime))
+    Ok(broadcasts.accepted())
 }
 
-/// Answers `POST /api/broadcast/{topic}/events/{event}`: sends the body.
-pub(super) async fn single(
-    realtime: &Realtime,
-    topic: &str,
-    event: &str,
-    request: Request,
-) -> Result<Response, Error> {
-    let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
-    let (name, event) = (decode(topic), decode(event));
-    let query = request.uri().query().unwrap_or_default();
-    let is_private = query.split('&').any(|parameter| parameter == "private=true");
-    let lifetime = persistence::of_query(query).map_err(|error| Error::InvalidPersist(error.to_string()));
-    let kind = request.headers().get(CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or_default().to_owned());
-    let kind = kind.as_deref().map(|kind| kind.split(';').next().unwrap_or_default().trim());
-    let encoding = match kind.map(str::to_ascii_lowercase).as_deref() {
-        None | Some("application/json") => Encoding::Json,
-        Some("application/octet-stream") => Encoding::Bytes,
-        Some(_) => return Err(Error::UnsupportedMediaType),
-    };
-    let (access, headers, body) = accept(realtime, request).await?;
-    if body.len() > realtime.settings().max_payload_size() {
-        return Err(Error::Unprocessable("Payload size exceeds tenant limit"));
-    }
-    // Upstream's parser takes an empty body for an empty object.
-    let body = if encoding == Encoding::Json && body.is_empty() { b"{}".to_vec() } else { body };
-    if encoding == Encoding::Json && serde_json::from_slice::<&RawValue>(&body).is_err() {
-        return Err(Error::BadRequest("the body is no JSON"));
-    }
-    if name.is_empty() || event.is_empty() {
-        return Err(Error::NotFound);
-    }
-    let topic = TopicName { name: name.into(), is_private };
-    let mut lifetime = lifetime?;
-    if lifetime.is_some() && !is_private {
-        return Err(Error::InvalidPersist(PUBLIC_PERSIST.to_owned()));
-    }
-    if is_private {
-        let may_write = |right| may_write_to_private(realtime, &access, &topic.name, &headers, right);
-        if !may_write(Right::Broadcast).await? {
-            return Err(Error::Forbidden);
+impl Broadcasts {
+    /// Answers `POST /api/broadcast/{topic}/events/{event}`: sends the body.
+    pub(super) async fn single(&self, topic: &str, event: &str, request: Request) -> Result<Response, Error> {
+        let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+        let (name, event) = (decode(topic), decode(event));
+        let query = request.uri().query().unwrap_or_default();
+        let is_private = query.split('&').any(|parameter| parameter == "private=true");
+        let lifetime = persistence::of_query(query).map_err(|error| Error::InvalidPersist(error.to_string()));
+        let kind =
+            request.headers().get(CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or_default().to_owned());
+        let kind = kind.as_deref().map(|kind| kind.split(';').next().unwrap_or_default().trim());
+        let encoding = match kind.map(str::to_ascii_lowercase).as_deref() {
+            None | Some("application/json") => Encoding::Json,
+            Some("application/octet-stream") => Encoding::Bytes,
+            Some(_) => return Err(Error::UnsupportedMediaType),
+        };
+        let (access, headers, body) = self.accept(request).await?;
+        if body.len() > self.settings.max_payload_size() {
+            return Err(Error::Unprocessable("Payload size exceeds tenant limit"));
         }
-        if lifetime.is_some() && !may_write(Right::Persistence).await? {
-            lifetime = None;
+        // Upstream's parser takes an empty body for an empty object.
+        let body = if encoding == Encoding::Json && body.is_empty() { b"{}".to_vec() } else { body };
+        if encoding == Encoding::Json && serde_json::from_slice::<&RawValue>(&body).is_err() {
+            return Err(Error::BadRequest("the body is no JSON"));
         }
+        if name.is_empty() || event.is_empty() {
+            return Err(Error::NotFound);
+        }
+        let topic = TopicName { name: name.into(), is_private };
+        let mut lifetime = lifetime?;
+        if lifetime.is_some() && !is_private {
+            return Err(Error::InvalidPersist(PUBLIC_PERSIST.to_owned()));
+        }
+        if is_private {
+            let may_write = |right| self.may_write_to_private(&access, &topic.name, &headers, right);
+            if !may_write(Right::Broadcast).await? {
+                return Err(Error::Forbidden);
+            }
+            if lifetime.is_some() && !may_write(Right::Persistence).await? {
+                lifetime = None;
+            }
+        }
+        self.rates.events.add(1);
+        let broadcast = Broadcast::User { event: &event, encoding, payload: &body, origin: Origin::Client };
+        self.publisher.publish_to(&topic, &broadcast);
+        if let Some(lifetime) = lifetime {
+            messages::store(&self.database, &topic.name, &broadcast, lifetime).await;
+        }
+        Ok(self.accepted())
     }
-    realtime.rates().events.add(1);
-    let broadcast = Broadcast::User { event: &event, encoding, payload: &body, origin: Origin::Client };
-    realtime.publish_to(&topic, &broadcast);
-    if let Some(lifetime) = lifetime {
-        messages::store(realtime.database(), &topic.name, &broadcast, lifetime).await;
-    }
-    Ok(accepted(realtime))
-}
 
-/// Reports whether the holder of `access` has a right to write to private topic `name`.
-///
-/// Errors: [`Error::Unprocessable`] if the policies fail.
-async fn may_write_to_private(
-    realtime: &Realtime,
-    access: &Access,
-    name: &str,
-    headers: &str,
-    right: Right,
-) -> Result<bool, Error> {
-    authorize::may_write(realtime.database(), access, name, headers, right).await.map_err(|error| {
-        tracing::error!(code = "RlsPolicyError", %error, "the policies of a private channel failed");
-        Error::Unprocessable("RLS policy error")
-    })
-}
-
-/// Checks the caller's token and the rate limit. Returns the access, the headers for policies, and the body.
-async fn accept(realtime: &Realtime, mut request: Request) -> Result<(Access, String, Vec<u8>), Error> {
-    let caller = request.extensions().get::<Caller>().cloned();
-    let bearer = caller.and_then(|caller| caller.bearer).ok_or(Error::Unauthorized)?;
-    let access = realtime.tokens().check(&bearer).map_err(|_| Error::Unauthorized)?;
-    if realtime.rates().events.is_exceeded() {
-        return Err(Error::TooManyRequests("You have exceeded your rate limit"));
+    /// Reports whether the holder of `access` has a right to write to private topic `name`.
+    ///
+    /// Errors: [`Error::Unprocessable`] if the policies fail.
+    async fn may_write_to_private(
+        &self,
+        access: &Access,
+        name: &str,
+        headers: &str,
+        right: Right,
+    ) -> Result<bool, Error> {
+        authorize::may_write(&self.database, access, name, headers, right).await.map_err(|error| {
+            tracing::error!(code = "RlsPolicyError", %error, "the policies of a private channel failed");
+            Error::Unprocessable("RLS policy error")
+        })
     }
-    let headers = super::handshake::headers_as_json(request.headers()).to_string();
-    let body: Body = request.take_body();
-    let limit = realtime.settings().max_payload_size() * 4 + ENVELOPE;
-    let body = body.into_bytes_limit(limit).await;
-    let body = body.map_err(|error| match error {
-        ReadBodyError::PayloadTooLarge => Error::Unprocessable("Payload size exceeds tenant limit"),
-        _ => Error::BadRequest("Request body is malformed or incomplete"),
-    })?;
-    Ok((access, headers, body.to_vec()))
-}
 
-/// Returns the answer to an accepted request, with the state of the rate limit.
-fn accepted(realtime: &Realtime) -> Response {
-    let events = &realtime.rates().events;
-    let (average, limit) = (events.average().round() as u64, u64::from(events.limit()));
-    let mut response = Response::builder().status(StatusCode::ACCEPTED).finish();
-    for (name, value) in [
-        ("x-rate-rolling", average),
-        ("x-rate-limit", limit),
-        ("x-rate-limit-remaining", limit.saturating_sub(average)),
-    ] {
-        response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from(value));
+    /// Checks the caller's token and the rate limit. Returns the access, the headers for policies, and the body.
+    async fn accept(&self, mut request: Request) -> Result<(Access, String, Vec<u8>), Error> {
+        let caller = request.extensions().get::<Caller>().cloned();
+        let bearer = caller.and_then(|caller| caller.bearer).ok_or(Error::Unauthorized)?;
+        let access = self.tokens.check(&bearer).map_err(|_| Error::Unauthorized)?;
+        if self.rates.events.is_exceeded(self.settings.max_events_per_second) {
+            return Err(Error::TooManyRequests("You have exceeded your rate limit"));
+        }
+        let headers = super::handshake::headers_as_json(request.headers()).to_string();
+        let body: Body = request.take_body();
+        let limit = self.settings.max_payload_size() * 4 + ENVELOPE;
+        let body = body.into_bytes_limit(limit).await;
+        let body = body.map_err(|error| match error {
+            ReadBodyError::PayloadTooLarge => Error::Unprocessable("Payload size exceeds tenant limit"),
+            _ => Error::BadRequest("Request body is malformed or incomplete"),
+        })?;
+        Ok((access, headers, body.to_vec()))
     }
-    response
+
+    /// Returns the answer to an accepted request, with the state of the rate limit.
+    fn accepted(&self) -> Response {
+        let average = self.rates.events.average().round() as u64;
+        let limit = u64::from(self.settings.max_events_per_second);
+        let mut response = Response::builder().status(StatusCode::ACCEPTED).finish();
+        for (name, value) in [
+            ("x-rate-rolling", average),
+            ("x-rate-limit", limit),
+            ("x-rate-limit-remaining", limit.saturating_sub(average)),
+        ] {
+            response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from(value));
+        }
+        response
+    }
 }
 
 /// Parses a message of a batch.

@@ -10,27 +10,27 @@ use poem::{Request, Response};
 use serde_json::{Map, Value};
 use tungstenite::handshake::derive_accept_key;
 
+use crate::error::Error;
 use crate::protocol::Version;
-use crate::socket::Socket;
-use crate::{Error, Realtime};
+use crate::socket::{Socket, SocketContext};
 
 /// How long the upgrade of the connection may take after the answer.
 const UPGRADE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Answers a handshake. A refusal is delayed, to slow down clients that try again at once.
-pub(super) async fn answer(realtime: &Realtime, request: Request) -> Result<Response, Error> {
-    let refused = match upgrade(realtime, &request) {
+pub(super) async fn answer(context: Arc<SocketContext>, request: Request) -> Result<Response, Error> {
+    let refused = match upgrade(&context, &request) {
         Ok(response) => return Ok(response),
         Err(error) => error,
     };
     if matches!(refused, Error::KeyMissing | Error::Token(_) | Error::TooManyUsers | Error::TooManyJoins) {
-        tokio::time::sleep(Duration::from_millis(realtime.settings().connect_error_backoff_ms)).await;
+        tokio::time::sleep(Duration::from_millis(context.settings.connect_error_backoff_ms)).await;
     }
     Err(refused)
 }
 
 /// Checks a handshake and spawns the task of its socket.
-fn upgrade(realtime: &Realtime, request: &Request) -> Result<Response, Error> {
+fn upgrade(context: &Arc<SocketContext>, request: &Request) -> Result<Response, Error> {
     let headers = request.headers();
     let accept = accept_key(headers).ok_or(Error::BadRequest("this path is for WebSockets"))?;
     let version = parameter(request, "vsn");
@@ -38,17 +38,17 @@ fn upgrade(realtime: &Realtime, request: &Request) -> Result<Response, Error> {
     let given = headers.get("x-api-key").and_then(|key| key.to_str().ok()).map(str::to_owned);
     let header = headers.get("apikey").and_then(|key| key.to_str().ok()).map(str::to_owned);
     let key = given.or_else(|| parameter(request, "apikey")).or(header).ok_or(Error::KeyMissing)?;
-    let key = realtime.tokens().check_key(&key).map_err(|error| Error::of_handshake(&error))?;
-    if !realtime.hub().has_room(fairness::caller()) {
+    let key = context.tokens.check_key(&key).map_err(|error| Error::of_handshake(&error))?;
+    if !context.hub.has_room(fairness::caller()) {
         return Err(Error::TooManyUsers);
     }
-    if realtime.rates().joins.is_exceeded() {
+    if context.rates.joins.is_exceeded(context.settings.max_joins_per_second) {
         return Err(Error::TooManyJoins);
     }
     let upgrade =
         request.take_upgrade().map_err(|_| Error::BadRequest("this connection cannot be upgraded"))?;
-    let socket = Socket::new(realtime.clone(), version, key, headers_as_json(headers));
-    realtime.tasks().spawn(async move {
+    let socket = Socket::new(Arc::clone(context), version, key, headers_as_json(headers));
+    context.tasks.spawn(async move {
         if let Ok(Ok(io)) = tokio::time::timeout(UPGRADE_LIMIT, upgrade).await {
             socket.run(io).await;
         }

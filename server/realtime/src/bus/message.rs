@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rows::{BatchHead, BatchRange};
 use crate::broadcast::{Broadcast, Origin};
-use crate::ids::TopicName;
+use crate::ids::{ChannelId, TopicName};
 use crate::protocol::Encoding;
 
 /// A message of a node to all others.
@@ -89,6 +89,22 @@ impl Message {
         Self { head, body: Bytes::copy_from_slice(body) }
     }
 
+    /// Returns the message that a channel of `topic` is present under `key`.
+    pub(crate) fn track(
+        topic: TopicName,
+        channel: ChannelId,
+        key: String,
+        payload: String,
+        reference: String,
+    ) -> Self {
+        Head::Track { topic, channel: channel.number(), key, payload, reference }.into()
+    }
+
+    /// Returns the message that a channel of `topic` has no presence any more.
+    pub(crate) fn untrack(topic: TopicName, channel: ChannelId) -> Self {
+        Head::Untrack { topic, channel: channel.number() }.into()
+    }
+
     /// Calls `receive` with the broadcast in the message; does nothing for other messages.
     pub(crate) fn with_broadcast(&self, receive: impl FnOnce(&TopicName, &Broadcast<'_>)) {
         let Head::Broadcast { topic, form, event, id } = &self.head else { return };
@@ -109,7 +125,7 @@ impl Message {
     }
 
     /// Encodes the message as bytes.
-    pub(super) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         // Serializing these types does not fail.
         let mut bytes = serde_json::to_vec(&self.head).unwrap_or_default();
         bytes.push(b'\n');
@@ -118,7 +134,7 @@ impl Message {
     }
 
     /// Decodes a message; `None` if it cannot be decoded, such as one of a later release.
-    pub(super) fn decode(bytes: &Bytes) -> Option<Self> {
+    pub(crate) fn decode(bytes: &Bytes) -> Option<Self> {
         let end = memchr::memchr(b'\n', bytes)?;
         let head = serde_json::from_slice(&bytes[..end]).ok()?;
         Some(Self { head, body: bytes.slice(end + 1..) })

@@ -14,7 +14,7 @@ const MAX_MESSAGE: usize = 2 << 30;
 const HEAD: usize = 8 + 8 + 4 + 1;
 
 /// Splits message `number` of `node` into parts.
-pub(super) fn split(node: NodeId, number: u64, message: &[u8]) -> impl Iterator<Item = Bytes> {
+pub(crate) fn split(node: NodeId, number: u64, message: &[u8]) -> impl Iterator<Item = Bytes> {
     let count = message.len().div_ceil(SIZE).max(1);
     (0..count).map(move |index| {
         let bytes = &message[index * SIZE..message.len().min((index + 1) * SIZE)];
@@ -31,8 +31,8 @@ pub(super) fn split(node: NodeId, number: u64, message: &[u8]) -> impl Iterator<
 
 /// A part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) node: NodeId,
+pub(crate) struct Part {
+    pub(crate) node: NodeId,
     number: u64,
     index: u32,
     has_next: bool,
@@ -41,7 +41,7 @@ pub(super) struct Part {
 
 impl Part {
     /// Parses a part; `None` if it is too short.
-    pub(super) fn parse(part: &Bytes) -> Option<Self> {
+    pub(crate) fn parse(part: &Bytes) -> Option<Self> {
         let (head, _) = part.split_at_checked(HEAD)?;
         let number = |at: usize| Some(u64::from_be_bytes(head.get(at..at + 8)?.try_into().ok()?));
         Some(Self {
@@ -56,7 +56,7 @@ impl Part {
 
 /// The assembly of one node's messages from their parts.
 #[derive(Debug, Default)]
-pub(super) struct Assembly {
+pub(crate) struct Assembly {
     /// The part that comes next, by message and index; `None` before the first.
     next: Option<(u64, u32)>,
     begun: BytesMut,
@@ -65,7 +65,7 @@ pub(super) struct Assembly {
 impl Assembly {
     /// Adds a part. Returns the message that it completes, and whether parts before it are missing. A part that comes
     /// again is passed over: somebody has recorded it.
-    pub(super) fn add(&mut self, part: Part) -> (Option<Bytes>, bool) {
+    pub(crate) fn add(&mut self, part: Part) -> (Option<Bytes>, bool) {
         let place = (part.number, part.index);
         if self.next.is_some_and(|next| place < next) {
             return (None, false);

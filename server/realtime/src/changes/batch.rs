@@ -55,14 +55,15 @@ pub(crate) async fn plan<'a>(
         let known = changes.catalog.table(&changes.database, &relation, xid).await?;
         let Some((table, generated)) = known else { continue };
         if let Some(generated) = generated {
-            let completed = generated.complete(changes, &rows, &numbers, is_last_attempt).await?;
+            let Changes { database, catalog, .. } = changes;
+            let completed = generated.complete(database, catalog, &rows, &numbers, is_last_attempt).await?;
             for (number, completed) in numbers.iter().zip(completed) {
                 rows.to_mut()[*number] = completed;
             }
             relation = Arc::clone(&generated.relation);
         }
         let shared = queries::shared_columns(&relation, &table);
-        let old_rows_bypass_rls = changes.old_rows_bypass_rls;
+        let old_rows_bypass_rls = changes.settings.get().old_rows_bypass_rls;
         let batch = TableBatch { relation, table, shared, audience, numbers, old_rows_bypass_rls };
         let evaluation =
             Evaluator { changes, rows: &rows, batch: &batch, is_last_attempt, budget }.evaluate().await?;

@@ -118,8 +118,13 @@ impl Exchange {
         }
     }
 
+    /// Returns the message that this node is alive, with the batches that it can send.
+    pub(crate) fn alive(&self) -> Message {
+        Head::Alive { rows: self.batch_range() }.into()
+    }
+
     /// Returns the batches that this node can send; `None` if it is not the leader.
-    pub(crate) fn batch_range(&self) -> Option<BatchRange> {
+    fn batch_range(&self) -> Option<BatchRange> {
         self.state.lock().leading.as_ref().map(LeaderState::range)
     }
 

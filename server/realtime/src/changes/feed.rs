@@ -10,18 +10,26 @@ mod intake;
 mod lead;
 mod watch;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use postgres::Error;
+use ::settings::Secret;
+use postgres::{Database, Error};
 use replication::slot::{self, EnsureOutcome, SlotError};
 use replication::{ReplicationSettings, ReplicationStream, ResumePoint};
 use tokio_util::sync::CancellationToken;
 
-use super::exchange::InboxItem;
+use super::exchange::{Exchange, InboxItem};
 use super::feed_state::FeedState;
-use crate::Realtime;
+use super::subscriptions::Changes;
+use crate::bus::Bus;
 use crate::bus::rows::WalTimeline;
+use crate::hub::Hub;
+use crate::limits::Rates;
+use crate::metrics::Metrics;
+use crate::publisher::Publisher;
 use crate::row::Position;
+use crate::settings::CurrentSettings;
 use watch::existing_publications;
 
 /// The name of the slot, before the suffix of the settings.
@@ -67,10 +75,29 @@ impl FeedError {
     }
 }
 
+/// What the feed works with.
+#[derive(Clone)]
+pub(crate) struct FeedContext {
+    /// The name of the slot and the address of its server are fixed at the start.
+    pub(crate) settings: CurrentSettings,
+    pub(crate) database: Database,
+    /// The database with the login that may replicate.
+    pub(crate) replication: Database,
+    pub(crate) changes: Arc<Changes>,
+    pub(crate) exchange: Arc<Exchange>,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) bus: Arc<Bus>,
+    pub(crate) publisher: Publisher,
+    pub(crate) rates: Arc<Rates>,
+    pub(crate) metrics: Metrics,
+}
+
 /// The reader of the stream.
 pub(crate) struct Feed {
-    realtime: Realtime,
+    context: FeedContext,
     slot: String,
+    /// The server of the stream as a connection string; empty for that of the other connections.
+    server: Secret,
     /// The last position that was delivered, and its timeline.
     delivered: Position,
     timeline: WalTimeline,
@@ -83,12 +110,14 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    pub(crate) fn new(realtime: Realtime) -> Self {
-        let suffix = &realtime.settings().slot_name_suffix;
+    pub(crate) fn new(context: FeedContext) -> Self {
+        let settings = context.settings.get();
+        let suffix = &settings.slot_name_suffix;
         let slot = if suffix.is_empty() { SLOT.to_owned() } else { format!("{SLOT}_{suffix}") };
         Self {
-            realtime,
+            context,
             slot,
+            server: settings.replication_url.clone(),
             delivered: Position::default(),
             timeline: WalTimeline::default(),
             resume: None,
@@ -111,7 +140,7 @@ impl Feed {
                     pause = FIRST_PAUSE;
                     self.lead(stream, &stop).await
                 }
-                Err(error) if error.is_slot_active() && self.realtime.bus().is_shared() => {
+                Err(error) if error.is_slot_active() && self.context.bus.is_shared() => {
                     self.follow(&stop).await
                 }
                 Err(error) => Err(error),
@@ -127,7 +156,7 @@ impl Feed {
 
     /// Waits for the clients of an earlier process, if its slot exists, so that they miss nothing.
     async fn resume(&mut self) {
-        let found = slot::lag(self.realtime.replication(), &self.slot).await;
+        let found = slot::lag(&self.context.replication, &self.slot).await;
         // An active slot belongs to another process.
         if found.is_ok_and(|slot| slot.is_some_and(|slot| slot.active_pid.is_none())) {
             // Subscriptions can be established meanwhile.
@@ -142,20 +171,25 @@ impl Feed {
 
     /// Publishes the state of the feed.
     fn set_state(&self, state: FeedState) {
-        self.realtime.changes().state.send_if_modified(|current| {
+        self.context.changes.state.send_if_modified(|current| {
             let is_new = *current != state;
             *current = state;
             is_new
         });
     }
 
+    /// Tells the other nodes that this one lives, and which row changes it can send.
+    fn tell_alive(&self) {
+        self.context.bus.tell(|| self.context.exchange.alive());
+    }
+
     /// Reports whether the stream is needed: a client has a channel, or may have one on another node.
     fn is_needed(&self) -> bool {
-        self.realtime.bus().is_shared() || !self.realtime.hub().is_empty()
+        self.context.bus.is_shared() || !self.context.hub.is_empty()
     }
 
     async fn wait_until_needed(&self) {
-        let needed = self.realtime.hub().needed();
+        let needed = self.context.hub.needed();
         while !self.is_needed() {
             needed.notified().await;
         }
@@ -164,8 +198,8 @@ impl Feed {
     /// Opens the stream, with a slot that is created if there is none.
     async fn open(&mut self) -> Result<ReplicationStream, FeedError> {
         self.set_state(FeedState::Connecting);
-        let replication = self.realtime.replication();
-        let publications = existing_publications(self.realtime.database()).await?;
+        let replication = &self.context.replication;
+        let publications = existing_publications(&self.context.database).await?;
         let ensured = slot::ensure(replication, &self.slot).await?;
         if ensured == EnsureOutcome::Recreated {
             tracing::error!(
@@ -176,11 +210,11 @@ impl Feed {
         if ensured != EnsureOutcome::Existed {
             // Existing subscriptions begin again with the new slot.
             (self.resume, self.delivered) = (None, Position::default());
-            self.realtime.changes().renew_all();
+            self.context.changes.renew_all();
         }
         let mut settings = ReplicationSettings::new(&*self.slot, publications);
         settings.resume = self.resume;
-        let elsewhere = self.realtime.settings().replication_url.expose();
+        let elsewhere = self.server.expose();
         if !elsewhere.is_empty() {
             settings.server = Some(elsewhere.parse()?);
         }
@@ -201,7 +235,7 @@ impl Feed {
     /// Drops the slot, which is not needed any more.
     async fn retire(&mut self) {
         self.set_state(FeedState::Connecting);
-        if let Err(error) = slot::drop(self.realtime.replication(), &self.slot).await {
+        if let Err(error) = slot::drop(&self.context.replication, &self.slot).await {
             tracing::warn!(%error, slot = self.slot, "a replication slot that nobody needs could not be dropped");
         }
         (self.resume, self.delivered) = (None, Position::default());

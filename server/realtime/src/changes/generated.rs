@@ -10,8 +10,8 @@ use postgres::{Database, Error, Row, Transaction, push_identifier, text};
 use replication::{OldTuple, Relation, RelationColumn, ReplicaIdentity, Tuple, Value};
 use serde::Deserialize;
 
+use super::catalog::Catalog;
 use super::queries::{self, NumberedRow, SharedColumn, gives_up, new_row, old_row};
-use super::subscriptions::Changes;
 use super::table::{TIME_LIMIT, Table};
 use crate::row::RowChange;
 
@@ -183,7 +183,8 @@ impl Generated {
     /// Errors: the database is not available.
     pub(super) async fn complete(
         &self,
-        changes: &Changes,
+        database: &Database,
+        catalog: &Catalog,
         rows: &[RowChange],
         numbers: &[usize],
         is_last_attempt: bool,
@@ -200,7 +201,7 @@ impl Generated {
         let begun = Instant::now();
         while let Some(part) = left.pop().filter(|part| !part.is_empty()) {
             let limit = TIME_OF_BATCH.saturating_sub(begun.elapsed()).max(LEAST_TIME);
-            match self.compute(&changes.database, part, limit).await {
+            match self.compute(database, part, limit).await {
                 Ok(found) => texts.extend(found),
                 Err(error) if !gives_up(&error, is_last_attempt) => return Err(error),
                 Err(_) if part.len() > 1 => {
@@ -212,7 +213,7 @@ impl Generated {
                     let code = "PostgresCdcChangesFailed";
                     tracing::error!(code, schema, table = name, %error, "generated columns cannot be computed");
                     // An expression may have changed.
-                    changes.catalog.forget();
+                    catalog.forget();
                 }
             }
         }

@@ -15,14 +15,13 @@ use tokio_util::task::TaskTracker;
 use super::audience::Audiences;
 use super::binding::Binding;
 use super::catalog::Catalog;
-use super::exchange::Exchange;
 use super::feed_state::FeedState;
 use super::prepared::Prepared;
 use super::resolve::{self, Failure, Target};
 use super::subscriber::{Principal, Subscriber};
-use crate::channel::Notice;
 use crate::ids::ChannelId;
-use crate::settings::Settings;
+use crate::notice::Notice;
+use crate::settings::CurrentSettings;
 use crate::token::Access;
 
 /// The pause after a first failure, which is not reported to clients.
@@ -47,11 +46,8 @@ pub(crate) struct Changes {
     pub(super) database: Database,
     pub(super) audiences: Audiences,
     pub(super) catalog: Catalog,
-    /// Row changes from and for other nodes.
-    pub(crate) exchange: Exchange,
     pub(super) state: watch::Sender<FeedState>,
-    /// The setting of this name.
-    pub(super) old_rows_bypass_rls: bool,
+    pub(super) settings: CurrentSettings,
     subscriptions: Mutex<IndexMap<ChannelId, Entry>>,
     /// How often all of them have been renewed.
     pub(super) renewals: AtomicU64,
@@ -79,13 +75,12 @@ impl std::fmt::Debug for Subscription {
 
 impl Changes {
     /// Returns an empty set of subscriptions. Tasks that establish them are spawned on `tasks`.
-    pub(crate) fn new(database: Database, tasks: TaskTracker, settings: &Settings) -> Self {
+    pub(crate) fn new(database: Database, tasks: TaskTracker, settings: CurrentSettings) -> Self {
         Self {
             database,
-            old_rows_bypass_rls: settings.old_rows_bypass_rls,
+            settings,
             audiences: Audiences::default(),
             catalog: Catalog::default(),
-            exchange: Exchange::default(),
             state: watch::Sender::new(FeedState::Idle),
             subscriptions: Mutex::default(),
             renewals: AtomicU64::new(0),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::changes::Bindings;
+use crate::messages::Replay;
 
 /// The configuration of a channel. A value of a wrong type counts as absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,15 +25,6 @@ pub(crate) struct JoinConfig {
     pub(crate) is_private: bool,
     /// How long the answer to the join may wait until the row changes are certain; `None` if it does not.
     pub(crate) change_wait: Option<Duration>,
-}
-
-/// Which broadcasts to send again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Replay {
-    /// Unix milliseconds.
-    pub(crate) since: i64,
-    /// From 1 to 25.
-    pub(crate) limit: u32,
 }
 
 /// The error that `replay` is malformed.

@@ -14,8 +14,8 @@ use fairness::HeldMemory;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::time::Instant;
 
-use crate::channel::Notice;
 use crate::frame::{Close, Decoder, Frame, Incoming};
+use crate::notice::Notice;
 use crate::outbox::{Item, Outbox, Overflow};
 
 /// Bytes that are read at once.

@@ -3,25 +3,28 @@
 use std::sync::Arc;
 
 use fairness::HeldMemory;
+use postgres::Database;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use super::join_buffer::JoinBuffer;
 use super::messages::UNMATCHED;
-use super::{Outcome, PendingJoin, Socket};
-use crate::changes::Bindings;
+use super::{PendingJoin, Socket};
+use crate::authorize;
+use crate::changes::{Bindings, Prepared};
 use crate::channel::config::{JoinConfig, JoinPayload};
-use crate::channel::{Channel, JoinGrant, Notice, PresenceCalls};
+use crate::channel::{Channel, PresenceCalls};
 use crate::frame::{Close, Incoming};
 use crate::hub::Member;
 use crate::ids::{ChannelId, PREFIX, TopicName};
-use crate::messages::StoredMessage;
+use crate::messages::{self, StoredMessage};
+use crate::notice::Notice;
 use crate::protocol::{Inbound, Message, Reference};
 use crate::refusal::Refusal;
 use crate::rights::Rights;
 use crate::token::Access;
-use crate::{Realtime, authorize, messages};
 
 /// Row changes that one channel may ask for.
 const MAX_BINDINGS: usize = 100;
@@ -40,8 +43,7 @@ impl Socket {
             Inbound::Json(payload) => JoinPayload::read(payload.get()),
             Inbound::Broadcast { .. } | Inbound::Opaque(_) => JoinPayload::read(""),
         };
-        let joins = &self.realtime.rates().joins;
-        joins.add(1);
+        self.context.rates.joins.add(1);
         let checked = self.check_join(name, &payload);
         if checked == Err(Refusal::TooManyJoins) {
             self.refuse(message, &Refusal::TooManyJoins);
@@ -56,17 +58,16 @@ impl Socket {
         let access = match checked {
             Ok(access) => access,
             // A client that does not wait for refusals gets no delay.
-            Err(refusal)
-                if self.pending.len() >= self.realtime.settings().max_channels_per_client as usize =>
-            {
+            Err(refusal) if self.pending.len() >= self.context.settings.max_channels_per_client as usize => {
                 self.refuse(message, &refusal);
                 return None;
             }
             Err(refusal) => {
                 let (config, bindings) = (JoinConfig::default(), Bindings::default());
                 let join = Join::of(message, memory, self.key.clone(), config, bindings);
-                self.decide_later(topic, join, async move |realtime| {
-                    tokio::time::sleep(realtime.settings().channel_error_backoff()).await;
+                let backoff = self.context.settings.channel_error_backoff();
+                self.decide_later(topic, join, async move {
+                    tokio::time::sleep(backoff).await;
                     Err(refusal)
                 });
                 return None;
@@ -79,22 +80,22 @@ impl Socket {
             return None;
         }
         let (name, headers) = (name.to_owned(), Arc::clone(&self.headers));
-        let bindings = Arc::clone(&join.bindings);
-        self.decide_later(topic, join, async move |realtime| {
+        let (bindings, context) = (Arc::clone(&join.bindings), Arc::clone(&self.context));
+        self.decide_later(topic, join, async move {
             let granted = if config.is_private {
-                join_private(&realtime, &access, &name, &headers, &config).await
+                join_private(&context.database, &access, &name, &headers, &config).await
             } else {
-                Ok(Box::new(PUBLIC_GRANT))
+                Ok(PUBLIC_GRANT)
             };
             let decided = match (granted, change_wait) {
                 (Ok(granted), Some(limit)) => {
-                    let prepared = realtime.prepare(&access, &bindings, limit).await;
-                    prepared.map(|prepared| Box::new(JoinGrant { prepared: Some(prepared), ..*granted }))
+                    let prepared = context.prepare(&access, &bindings, limit).await;
+                    prepared.map(|prepared| JoinGrant { prepared: Some(prepared), ..granted })
                 }
                 (granted, _) => granted,
             };
             if decided.is_err() {
-                tokio::time::sleep(realtime.settings().channel_error_backoff()).await;
+                tokio::time::sleep(context.settings.channel_error_backoff()).await;
             }
             decided
         });
@@ -103,18 +104,18 @@ impl Socket {
 
     /// Checks everything except the token.
     fn check_join(&self, name: &str, payload: &JoinPayload) -> Result<(), Refusal> {
-        let settings = self.realtime.settings();
+        let settings = &self.context.settings;
         if name.is_empty() {
             return Err(Refusal::TopicNameRequired);
         }
-        if self.realtime.is_draining() {
+        if self.context.draining.is_cancelled() {
             return Err(Refusal::Restarting);
         }
         if settings.private_only && !payload.config.is_private {
             return Err(Refusal::PrivateOnly);
         }
         let is_new = self.channels.is_empty();
-        if is_new && !self.realtime.hub().has_room(self.network) {
+        if is_new && !self.context.hub.has_room(self.network) {
             return Err(Refusal::TooManyUsers);
         }
         if payload.is_too_large {
@@ -123,7 +124,7 @@ impl Socket {
         if payload.bindings.0.len() > MAX_BINDINGS {
             return Err(Refusal::TooManyBindings);
         }
-        if self.realtime.rates().joins.is_exceeded() {
+        if self.context.rates.joins.is_exceeded(settings.max_joins_per_second) {
             return Err(Refusal::TooManyJoins);
         }
         if self.channels.len() + self.pending.len() >= settings.max_channels_per_client as usize {
@@ -135,7 +136,7 @@ impl Socket {
     /// Returns the access of the future channel, by the payload's token or the API key.
     fn access_of(&self, payload: &JoinPayload) -> Result<Access, Refusal> {
         let access = match &payload.token {
-            Some(token) => self.realtime.tokens().check(token)?,
+            Some(token) => self.context.tokens.check(token)?,
             None => match self.key.expiry() {
                 Some(expired) => return Err(expired.into()),
                 None => self.key.clone(),
@@ -148,38 +149,42 @@ impl Socket {
         }
     }
 
-    /// Spawns a task that decides about a join; the outcome comes back as a notice.
-    fn decide_later<F: Future<Output = Outcome> + Send>(
+    /// Spawns a task that decides about a join; a notice says when the outcome is there.
+    fn decide_later(
         &mut self,
         topic: &str,
         join: Join,
-        decide: impl FnOnce(Realtime) -> F + Send + 'static,
+        decide: impl Future<Output = Outcome> + Send + 'static,
     ) {
         let (topic, attempt) = (Box::<str>::from(topic), ChannelId::new());
-        let (outbox, realtime, named) = (Arc::clone(&self.outbox), self.realtime.clone(), topic.clone());
+        let (outbox, named, (sender, outcome)) =
+            (Arc::clone(&self.outbox), topic.clone(), oneshot::channel());
         let deciding = async move {
-            let outcome = decide(realtime).await;
-            outbox.notify(Notice::Joined { topic: named, attempt, outcome });
+            // There is no receiver any more if the client has left, or joins again.
+            let _ = sender.send(decide.await);
+            outbox.notify(Notice::Joined { topic: named, attempt });
         };
-        let task = self.realtime.tasks().spawn(fairness::on_behalf_of(self.network, deciding));
+        let task = self.context.tasks.spawn(fairness::on_behalf_of(self.network, deciding));
         let (join_buffer, task) = (JoinBuffer::default(), AbortOnDropHandle::new(task));
-        self.pending.insert(topic, PendingJoin { attempt, join, join_buffer, _task: task });
+        self.pending.insert(topic, PendingJoin { attempt, join, join_buffer, outcome, _task: task });
     }
 
     /// Handles the outcome of a join. Returns the messages that the client has sent for the topic meanwhile.
-    pub(super) fn end_join(&mut self, topic: &str, attempt: ChannelId, outcome: Outcome) -> Vec<Incoming> {
+    pub(super) fn end_join(&mut self, topic: &str, attempt: ChannelId) -> Vec<Incoming> {
         // Otherwise the client has left, or joins again.
         if self.pending.get(topic).is_none_or(|pending| pending.attempt != attempt) {
             return Vec::new();
         }
-        let Some(PendingJoin { join, join_buffer, .. }) = self.pending.remove(topic) else {
+        let Some(PendingJoin { join, join_buffer, mut outcome, .. }) = self.pending.remove(topic) else {
             return Vec::new();
         };
-        match outcome {
-            Ok(joined) => self.join(topic, attempt, join, *joined),
-            Err(refusal) => {
+        match outcome.try_recv() {
+            Ok(Ok(joined)) => self.join(topic, attempt, join, joined),
+            Ok(Err(refusal)) => {
                 self.reply_to(&join.join_ref, &join.reference, topic, &error_payload(&refusal));
             }
+            // It was sent before the notice.
+            Err(_) => {}
         }
         join_buffer.into_frames()
     }
@@ -192,7 +197,7 @@ impl Socket {
     fn join(&mut self, topic: &str, id: ChannelId, join: Join, joined: JoinGrant) {
         let Join { join_ref, reference, memory, access, config, bindings } = join;
         if self.user.is_none() {
-            self.user = self.realtime.hub().admit(self.network);
+            self.user = self.context.hub.admit(self.network);
         }
         if self.user.is_none() {
             // Others have joined since this join was checked.
@@ -213,8 +218,8 @@ impl Socket {
         };
         let name = topic.strip_prefix(PREFIX).unwrap_or(topic);
         let name = TopicName { name: name.into(), is_private: config.is_private };
-        let joined = self.realtime.hub().join(&name, id, member);
-        self.realtime.metrics().joins.inc();
+        let joined = self.context.hub.join(&name, id, member);
+        self.context.metrics.joins.inc();
         let random = || Uuid::new_v4().hyphenated().to_string().into();
         let presence_key = config.presence_key.clone().unwrap_or_else(random);
         let mut channel = Channel {
@@ -228,13 +233,13 @@ impl Socket {
             presence_calls: PresenceCalls::default(),
             _announcement: config
                 .awaits_replication
-                .then(|| self.realtime.announce_replication(id, &self.outbox)),
+                .then(|| self.context.announce_replication(id, &self.outbox)),
             renewal: None,
             config,
             _memory: memory,
         };
         channel.subscription =
-            self.realtime.subscribe(&channel, bindings, prepared, &self.outbox, self.version);
+            self.context.subscribe(&channel, bindings, prepared, &self.outbox, self.version);
         let shows_presence = channel.config.presence && rights.reads_presence;
         let state = shows_presence.then(|| channel.topic.presence_state());
         self.channels.insert(topic.into(), channel);
@@ -253,16 +258,16 @@ impl Socket {
     fn catch_up(&self, topic: &str) {
         let Some(channel) = self.channels.get(topic) else { return };
         let Some(Ok(replay)) = channel.config.replay else { return };
-        let (id, topic, realtime) = (channel.id, Arc::clone(&channel.topic), self.realtime.clone());
+        let (id, topic, database) = (channel.id, Arc::clone(&channel.topic), self.context.database.clone());
         let catching_up = async move {
-            let stored = messages::stored(realtime.database(), &topic.name().name, replay).await;
+            let stored = messages::stored(&database, &topic.name().name, replay).await;
             if let Err(error) = &stored {
                 tracing::error!(code = "UnableToReplayMessages", %error, "the latest messages cannot be read");
             }
             let stored = stored.unwrap_or_default();
             topic.catch_up(id, stored.iter().map(StoredMessage::as_replay));
         };
-        self.realtime.tasks().spawn(fairness::on_behalf_of(self.network, catching_up));
+        self.context.tasks.spawn(fairness::on_behalf_of(self.network, catching_up));
     }
 
     fn send_replayed(&self, topic: &str, message: &StoredMessage) {
@@ -287,6 +292,19 @@ pub(super) struct Join {
     access: Access,
     config: JoinConfig,
     bindings: Arc<Bindings>,
+}
+
+/// The outcome of a join.
+pub(super) type Outcome = Result<JoinGrant, Refusal>;
+
+/// The rights of a join, the messages to replay, and the row changes.
+#[derive(Debug)]
+pub(super) struct JoinGrant {
+    rights: Rights,
+    /// Earlier messages, the oldest first.
+    replay: Vec<StoredMessage>,
+    /// Its row changes, if the join has waited for them.
+    prepared: Option<Prepared>,
 }
 
 /// What the join of a public topic grants.
@@ -317,13 +335,13 @@ fn join_size(message: &Message<'_>) -> usize {
 
 /// Asks the policies about a private topic, and reads the messages to replay.
 async fn join_private(
-    realtime: &Realtime,
+    database: &Database,
     access: &Access,
     name: &str,
     headers: &str,
     config: &JoinConfig,
 ) -> Outcome {
-    let rights = authorize::read_rights(realtime.database(), access, name, headers, config.presence).await?;
+    let rights = authorize::read_rights(database, access, name, headers, config.presence).await?;
     if !rights.reads_broadcasts && !rights.reads_presence {
         return Err(Refusal::Unauthorized(name.to_owned()));
     }
@@ -332,7 +350,7 @@ async fn join_private(
     }
     let replay = match config.replay {
         Some(Ok(replay)) => {
-            let stored = messages::stored(realtime.database(), name, replay).await;
+            let stored = messages::stored(database, name, replay).await;
             stored.map_err(|error| {
                 tracing::error!(code = "UnableToReplayMessages", %error, "earlier messages cannot be read");
                 Refusal::ReplayFailed
@@ -340,7 +358,7 @@ async fn join_private(
         }
         _ => Vec::new(),
     };
-    Ok(Box::new(JoinGrant { rights, replay, prepared: None }))
+    Ok(JoinGrant { rights, replay, prepared: None })
 }
 
 fn error_payload(refusal: &Refusal) -> String {

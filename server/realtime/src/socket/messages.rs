@@ -1,5 +1,6 @@
 //! The handling of a client's messages.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
@@ -9,9 +10,10 @@ use tokio_util::task::AbortOnDropHandle;
 use super::Socket;
 use crate::authorize;
 use crate::broadcast::{Broadcast, Origin};
-use crate::channel::Notice;
+use crate::channel::Channel;
 use crate::frame::Close;
 use crate::hub::TopicFull;
+use crate::notice::Notice;
 use crate::persistence::Lifetime;
 use crate::protocol::{Encoding, Inbound, Message, Outbound, Reference};
 use crate::refusal::Refusal;
@@ -69,9 +71,9 @@ impl Socket {
             self.reply(&message, UNMATCHED);
             return None;
         }
-        let events = &self.realtime.rates().events;
+        let events = &self.context.rates.events;
         events.add(1);
-        if events.is_exceeded() {
+        if events.is_exceeded(self.context.settings.max_events_per_second) {
             self.shut(topic, "Too many messages per second");
             return None;
         }
@@ -123,15 +125,15 @@ impl Socket {
             }
             Inbound::Opaque(payload) => (Broadcast::Opaque(payload), payload.len()),
         };
-        let is_small_enough = size <= self.realtime.settings().max_payload_size();
+        let is_small_enough = size <= self.context.settings.max_payload_size();
         if is_small_enough {
             let except = (!channel.config.hears_itself).then_some(channel.id);
-            self.realtime.publish(&channel.topic, &broadcast, except);
+            self.context.publisher.publish(&channel.topic, &broadcast, except);
         }
         // The client's next messages wait, so that it cannot send faster than messages are stored.
         let stored = match lifetime {
             Some(lifetime) if is_small_enough => {
-                messages::store(self.realtime.database(), &channel.topic.name().name, &broadcast, lifetime)
+                messages::store(&self.context.database, &channel.topic.name().name, &broadcast, lifetime)
                     .await
             }
             _ => None,
@@ -171,7 +173,7 @@ impl Socket {
         if let Some(known) = channel.rights.writes(right) {
             return known;
         }
-        let (database, access) = (self.realtime.database(), &channel.access);
+        let (database, access) = (&self.context.database, &channel.access);
         let name = &channel.topic.name().name;
         let may_write = match authorize::may_write(database, access, name, &self.headers, right).await {
             Ok(may_write) => may_write,
@@ -189,12 +191,12 @@ impl Socket {
 
     async fn change_presence(&mut self, message: &Message<'_>) {
         let topic = &*message.topic;
-        let settings = self.realtime.settings();
+        let settings = &self.context.settings;
         let limits = (settings.client_presence_max_calls, settings.client_presence_window_ms);
         let max_size = settings.max_payload_size();
-        let presence = &self.realtime.rates().presence;
+        let presence = &self.context.rates.presence;
         presence.add(1);
-        if presence.is_exceeded() {
+        if presence.is_exceeded(settings.max_presence_events_per_second) {
             return self.shut(topic, "Too many presence messages per second");
         }
         let Some(channel) = self.channels.get_mut(topic) else { return };
@@ -221,7 +223,7 @@ impl Socket {
                 }
             }
             "untrack" => {
-                self.realtime.untrack(channel);
+                self.context.publisher.untrack(&channel.topic, channel.id);
                 self.reply(message, OK);
             }
             _ => {
@@ -238,7 +240,8 @@ impl Socket {
             return self.reply(message, ERROR);
         }
         let Some(channel) = self.channels.get(topic) else { return };
-        match self.realtime.track(channel, payload) {
+        let Channel { topic: joined, id, presence_key, .. } = channel;
+        match self.context.publisher.track(joined, *id, presence_key, payload) {
             Ok(()) => self.reply(message, OK),
             Err(TopicFull) => self.shut(topic, TOO_LARGE),
         }
@@ -250,7 +253,7 @@ impl Socket {
         let Some(channel) = self.channels.get(topic).filter(|channel| !channel.rights.knows_presence) else {
             return;
         };
-        let (database, access) = (self.realtime.database(), &channel.access);
+        let (database, access) = (&self.context.database, &channel.access);
         let name = &channel.topic.name().name;
         let found = authorize::read_rights(database, access, name, &self.headers, true).await;
         if let (Ok(found), Some(channel)) = (found, self.channels.get_mut(topic)) {
@@ -269,7 +272,7 @@ impl Socket {
         if token.starts_with("sb_") || *token == *channel.access.token {
             return;
         }
-        let access = match self.realtime.tokens().check(token) {
+        let access = match self.context.tokens.check(token) {
             Ok(access) => access,
             Err(error) => return self.shut(topic, &error.to_string()),
         };
@@ -290,14 +293,15 @@ impl Socket {
         // The next message asks what may be written.
         let presence = old.knows_presence.then_some(old.reads_presence);
         channel.rights = Rights::reading(old.reads_broadcasts, presence);
-        let (realtime, outbox, headers) = (self.realtime.clone(), self.outbox.clone(), self.headers.clone());
+        let (outbox, headers) = (Arc::clone(&self.outbox), Arc::clone(&self.headers));
+        let database = self.context.database.clone();
         let (id, joined, access) = (channel.id, channel.topic.clone(), channel.access.clone());
         let renewing = async move {
-            let (database, name) = (realtime.database(), &joined.name().name);
-            let found = authorize::read_rights(database, &access, name, &headers, old.knows_presence).await;
+            let name = &joined.name().name;
+            let found = authorize::read_rights(&database, &access, name, &headers, old.knows_presence).await;
             outbox.notify(Notice::Renewed { channel: id, found });
         };
-        let task = self.realtime.tasks().spawn(fairness::on_behalf_of(self.network, renewing));
+        let task = self.context.tasks.spawn(fairness::on_behalf_of(self.network, renewing));
         // This aborts the renewal with an older token.
         channel.renewal = Some(AbortOnDropHandle::new(task));
     }

@@ -10,7 +10,7 @@ use http::{HeaderMap, Method, StatusCode};
 use poem::endpoint::BoxEndpoint;
 use poem::listener::{Acceptor as _, Listener as _, TcpListener};
 use poem::{Body, Endpoint as _, EndpointExt as _, Request, Response, Server};
-use realtime::{Realtime, Settings};
+use realtime::{Handles, Settings};
 use serde_json::{Value, json};
 use tokens::{KeyOverrides, Keys};
 use tokio::net::TcpStream;
@@ -43,9 +43,10 @@ impl Service {
         let keys = Keys::from_settings(keys).unwrap();
         let nowhere = postgres::Settings::new("postgresql://127.0.0.1:1/none".parse().unwrap());
         let database = postgres::Database::connect(nowhere).await.unwrap();
-        let realtime = Realtime::new(settings, database.clone(), database, keys.clone(), keys.verifier());
+        let (replication, verifier) = (database.clone(), keys.verifier());
+        let handles = Handles::new(&settings, database, replication, keys.clone(), verifier);
         let gateway = Gateway::new(gateway::Settings::default(), keys.clone(), None);
-        let endpoint = gateway.open("realtime", realtime::service(realtime)).boxed();
+        let endpoint = gateway.open("realtime", realtime::service(settings, &handles)).boxed();
         let token = keys.sign(&json!({ "role": "anon", "exp": tokens::now() + 3600 })).unwrap();
         Self { token, endpoint: Arc::new(endpoint) }
     }

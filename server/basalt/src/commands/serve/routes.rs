@@ -59,9 +59,9 @@ pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<impl Endp
         // Each bucket has a limit of its own, and the error for larger files has another form than the gateway's.
         routes = routes.mount(STORAGE, open.streaming_bodies());
     }
-    if let Some(realtime) = &running.realtime {
+    if let (Some(realtime), Some(handles)) = (&settings.services.realtime, &running.realtime) {
         // Tokens decide about access, and refusals have another form than the gateway's.
-        let open = gateway.open("realtime", realtime::service(realtime.clone()));
+        let open = gateway.open("realtime", realtime::service(realtime.clone(), handles));
         routes = routes.mount("/realtime/v1", open);
     }
     if let Some(functions) = functions {

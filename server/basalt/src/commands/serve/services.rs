@@ -9,7 +9,6 @@ use otlp::Export;
 use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response};
 use postgres::{Database, PoolMetrics};
-use realtime::Realtime;
 use storage::{BucketDefinition, Expiry, Storage, Sweeper};
 use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
@@ -36,7 +35,7 @@ pub(super) struct RunningServices {
     pub(super) rest: Option<rest::Rest>,
     pub(super) auth: Option<SharedEndpoint>,
     pub(super) storage: Option<Storage>,
-    pub(super) realtime: Option<Realtime>,
+    pub(super) realtime: Option<realtime::Handles>,
     /// Verifies tokens for all services.
     pub(super) verifier: tokens::Verifier,
     /// The database that is pinged to check readiness.
@@ -205,7 +204,7 @@ impl RunningServices {
             }
         };
         let (keys, verifier) = (access.keys.clone(), self.verifier.clone());
-        let realtime = Realtime::new(settings.clone(), database, replication, keys, verifier);
+        let realtime = realtime::Handles::new(settings, database, replication, keys, verifier);
         self.gateway.register(|registry| realtime.register(registry));
         self.tasks.spawn(realtime.clone().run(self.stop.clone()));
         self.realtime = Some(realtime);

@@ -32,7 +32,7 @@ impl Feed {
         stop: &CancellationToken,
     ) -> Result<ControlFlow<()>, FeedError> {
         let Some(last) = rows.last() else { return Ok(ControlFlow::Continue(())) };
-        let metrics = self.realtime.metrics();
+        let metrics = &self.context.metrics;
         if rows.iter().any(|row| !is_messages(&row.relation)) {
             let plan = tokio::select! {
                 plan = self.plan(rows) => plan?,
@@ -45,17 +45,33 @@ impl Feed {
         }
         for row in rows.iter().filter(|row| is_messages(&row.relation)) {
             if let Some((topic, message)) = row.new.as_ref().and_then(|new| message(&row.relation, new)) {
-                self.realtime.publish_stored(&topic, &message);
+                self.publish_stored(&topic, &message);
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Delivers a message of the database to the channels of its topic on this node.
+    fn publish_stored(&self, name: &TopicName, message: &StoredMessage) {
+        let (events, settings) = (&self.context.rates.events, self.context.settings.get());
+        events.add(1);
+        let is_too_large = message.payload.len() > settings.max_payload_size();
+        if is_too_large || events.is_exceeded(settings.max_events_per_second) {
+            tracing::warn!(
+                code = "UnableToBroadcastChanges",
+                id = &*message.id,
+                "a message of the database was dropped"
+            );
+        } else {
+            self.context.publisher.publish_here(name, &message.as_broadcast());
+        }
     }
 
     /// Decides who gets `rows`.
     ///
     /// Errors: those of the database, after several attempts.
     async fn plan<'a>(&self, rows: &'a [RowChange]) -> Result<DeliveryPlan<'a>, Error> {
-        let changes = self.realtime.changes();
+        let changes = &self.context.changes;
         let budget = SlowBudget::default();
         let mut attempt = 1;
         loop {

@@ -9,7 +9,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::watch::Watch;
-use super::{EndReason, Feed, FeedError, FeedState};
+use super::{EndReason, Feed, FeedContext, FeedError, FeedState};
 use crate::changes::exchange::{Exchange, InboxItem};
 
 /// How often a follower checks whether the slot is free.
@@ -18,11 +18,10 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 impl Feed {
     /// Delivers the batches of the leader, until the slot is free or `stop` is cancelled.
     pub(super) async fn follow(&mut self, stop: &CancellationToken) -> Result<EndReason, FeedError> {
-        let realtime = self.realtime.clone();
-        let exchange = &realtime.changes().exchange;
-        let (mut watch, mut look) = (Watch::new(realtime.database()), interval(LOOK_INTERVAL));
+        let FeedContext { database, replication, changes, exchange, .. } = &self.context.clone();
+        let (mut watch, mut look) = (Watch::new(database), interval(LOOK_INTERVAL));
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        realtime.changes().catalog.forget();
+        changes.catalog.forget();
         self.check_publications().await?;
         loop {
             while self.pending.is_some() || self.take_pending() {
@@ -35,7 +34,7 @@ impl Feed {
             tokio::select! {
                 () = exchange.changed() => {}
                 _ = look.tick() => {
-                    let found = slot::lag(realtime.replication(), &self.slot).await?;
+                    let found = slot::lag(replication, &self.slot).await?;
                     if found.is_none_or(|slot| slot.active_pid.is_none()) {
                         return Ok(EndReason::Leaderless);
                     }
@@ -51,7 +50,7 @@ impl Feed {
 
     /// Takes the next message of the leader as `pending`; reports whether there is one.
     fn take_pending(&mut self) -> bool {
-        self.pending = self.realtime.changes().exchange.receive();
+        self.pending = self.context.exchange.receive();
         self.pending.is_some()
     }
 
@@ -61,7 +60,7 @@ impl Feed {
             None => {}
             Some(InboxItem::Gap) => {
                 tracing::error!("row changes were lost between nodes; clients are told to subscribe again");
-                self.realtime.changes().renew_all();
+                self.context.changes.renew_all();
             }
             Some(InboxItem::Batch { timeline, rows, run, number }) => {
                 self.set_timeline(timeline);
@@ -74,7 +73,7 @@ impl Feed {
                 if let Some(last) = rows.last() {
                     self.delivered = self.delivered.max(last.position);
                 }
-                self.realtime.bus().tell(|| Exchange::acknowledgement(run, number));
+                self.context.bus.tell(|| Exchange::acknowledgement(run, number));
             }
         }
         Ok(ControlFlow::Continue(()))

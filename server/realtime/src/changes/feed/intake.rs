@@ -5,7 +5,10 @@ use std::sync::Arc;
 use replication::{Event, Lsn, OldTuple, Relation, Tuple};
 use time::OffsetDateTime;
 
-use crate::Realtime;
+use super::FeedContext;
+use crate::changes::exchange::Exchange;
+use crate::changes::subscriptions::Changes;
+use crate::metrics::Metrics;
 use crate::row::{Kind, Position, RowChange};
 
 /// Rows in one batch.
@@ -15,7 +18,9 @@ const MAX_BYTES: usize = 4 << 20;
 
 /// The collector of rows that clients may want.
 pub(super) struct Intake {
-    realtime: Realtime,
+    changes: Arc<Changes>,
+    exchange: Arc<Exchange>,
+    metrics: Metrics,
     /// The position up to which rows were delivered before.
     delivered: Position,
     /// The position of the row that was read last.
@@ -31,9 +36,11 @@ pub(super) struct Intake {
 
 impl Intake {
     /// Returns an intake that skips rows up to `delivered`.
-    pub(super) fn new(realtime: Realtime, delivered: Position) -> Self {
+    pub(super) fn new(context: &FeedContext, delivered: Position) -> Self {
         Self {
-            realtime,
+            changes: Arc::clone(&context.changes),
+            exchange: Arc::clone(&context.exchange),
+            metrics: context.metrics.clone(),
             delivered,
             current: Position::default(),
             committed_at: OffsetDateTime::UNIX_EPOCH,
@@ -76,13 +83,12 @@ impl Intake {
         }
         let is_message = is_messages(&relation);
         if !is_message {
-            self.realtime.metrics().row_changes.inc();
+            self.metrics.row_changes.inc();
         }
-        let changes = self.realtime.changes();
         let is_wanted = if is_message {
             kind == Kind::Insert
         } else {
-            changes.exchange.has_peers() || changes.audiences.of(relation.oid).is_some()
+            self.exchange.has_peers() || self.changes.audiences.of(relation.oid).is_some()
         };
         if is_wanted {
             self.bytes +=

@@ -21,14 +21,13 @@ impl Feed {
         mut stream: ReplicationStream,
         stop: &CancellationToken,
     ) -> Result<EndReason, FeedError> {
-        let realtime = self.realtime.clone();
-        realtime.changes().exchange.lead(self.timeline);
-        realtime.tell_alive();
+        self.context.exchange.lead(self.timeline);
+        self.tell_alive();
         self.set_state(FeedState::Live);
         let ended = self.read(&mut stream, stop).await;
         self.resume = Some(stream.resume_point());
-        realtime.changes().exchange.end_leading();
-        realtime.tell_alive();
+        self.context.exchange.end_leading();
+        self.tell_alive();
         let ended = ended?;
         if ended == EndReason::Unneeded {
             // A client that joins from now on waits until the stream is open again.
@@ -48,12 +47,12 @@ impl Feed {
         stream: &mut ReplicationStream,
         stop: &CancellationToken,
     ) -> Result<EndReason, FeedError> {
-        let realtime = self.realtime.clone();
-        let exchange = &realtime.changes().exchange;
-        let mut intake = Intake::new(realtime.clone(), self.delivered);
+        let context = self.context.clone();
+        let exchange = &context.exchange;
+        let mut intake = Intake::new(&context, self.delivered);
         let mut confirmations = PendingConfirmations::default();
-        let mut watch = Watch::new(realtime.database());
-        realtime.changes().catalog.forget();
+        let mut watch = Watch::new(&context.database);
+        context.changes.catalog.forget();
         self.check_publications().await?;
         let mut empty_since = None;
         loop {
@@ -68,7 +67,7 @@ impl Feed {
                         intake.take(event);
                     }
                     if let Some(message) = exchange.send(&intake.rows) {
-                        realtime.bus().tell(|| message);
+                        context.bus.tell(|| message);
                     }
                     let failure = failure(stream);
                     if self.deliver(&intake.rows, failure, stop).await?.is_break() {

@@ -42,7 +42,7 @@ impl Feed {
     /// Clears the cache of the catalog, and checks the publication and the slot. Breaks if the slot keeps too much of the
     /// write-ahead log.
     pub(super) async fn watch(&mut self) -> ControlFlow<()> {
-        self.realtime.changes().catalog.forget();
+        self.context.changes.catalog.forget();
         let checked = match self.check_publications().await {
             Ok(()) => self.check_slot().await,
             Err(error) => Err(error),
@@ -55,21 +55,21 @@ impl Feed {
 
     /// Renews all subscriptions if the publication has other tables than before.
     pub(super) async fn check_publications(&mut self) -> Result<(), Error> {
-        let published = published_tables(self.realtime.database()).await?;
+        let published = published_tables(&self.context.database).await?;
         let before = std::mem::replace(&mut self.published, published);
         if !before.is_empty() && before != self.published {
-            self.realtime.changes().renew_all();
+            self.context.changes.renew_all();
         }
         Ok(())
     }
 
     /// Breaks if the slot keeps too much of the write-ahead log.
     async fn check_slot(&self) -> Result<ControlFlow<()>, Error> {
-        let Some(lag) = slot::lag(self.realtime.replication(), &self.slot).await? else {
+        let Some(lag) = slot::lag(&self.context.replication, &self.slot).await? else {
             return Ok(ControlFlow::Continue(()));
         };
-        self.realtime.metrics().slot_lag_bytes.set(i64::try_from(lag.retained).unwrap_or(i64::MAX));
-        if lag.retained <= u64::from(self.realtime.settings().max_slot_lag_mb) << 20 {
+        self.context.metrics.slot_lag_bytes.set(i64::try_from(lag.retained).unwrap_or(i64::MAX));
+        if lag.retained <= u64::from(self.context.settings.get().max_slot_lag_mb) << 20 {
             return Ok(ControlFlow::Continue(()));
         }
         tracing::error!(

@@ -6,9 +6,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use super::message::{Head, Message};
-use super::parts::{Assembly, Part};
-use crate::Realtime;
+use super::Nodes;
+use crate::bus::parts::{Assembly, Part};
+use crate::bus::{Head, Message};
 use crate::ids::{NodeId, TopicName};
 
 /// After how long a silent node counts as gone.
@@ -18,8 +18,8 @@ const GONE_AFTER: Duration = Duration::from_secs(7);
 const MAX_NODES: usize = 1024;
 
 /// The other nodes.
-pub(super) struct Peers {
-    realtime: Realtime,
+pub(super) struct Peers<'a> {
+    nodes: &'a Nodes,
     known: HashMap<NodeId, Peer>,
 }
 
@@ -31,20 +31,20 @@ struct Peer {
     unconfirmed: HashSet<(TopicName, u64)>,
 }
 
-impl Peers {
-    pub(super) fn new(realtime: Realtime) -> Self {
-        Self { realtime, known: HashMap::new() }
+impl<'a> Peers<'a> {
+    pub(super) fn new(nodes: &'a Nodes) -> Self {
+        Self { nodes, known: HashMap::new() }
     }
 
     /// Handles a part of a message.
     pub(super) fn receive(&mut self, sealed: &Bytes) {
-        let Some(part) = self.realtime.seal().open(sealed) else {
+        let Some(part) = self.nodes.seal.open(sealed) else {
             tracing::debug!("a message that no node of this project has sealed was passed over");
             return;
         };
         let Some(part) = Part::parse(&sealed.slice_ref(part)) else { return };
         let node = part.node;
-        if node == self.realtime.bus().node() {
+        if node == self.nodes.bus.node() {
             return;
         }
         let is_new = !self.known.contains_key(&node);
@@ -60,12 +60,12 @@ impl Peers {
         peer.heard = Instant::now();
         let (message, has_missed) = peer.assembly.add(part);
         if has_missed {
-            self.realtime.bus().tell(|| Head::Hello.into());
+            self.nodes.bus.tell(|| Head::Hello.into());
         }
         if is_new {
             tracing::info!("another node is there");
-            self.realtime.changes().exchange.add(node);
-            self.introduce();
+            self.nodes.exchange.add(node);
+            self.nodes.introduce();
         }
         let Some(message) = message else { return };
         match Message::decode(&message) {
@@ -74,23 +74,15 @@ impl Peers {
         }
     }
 
-    /// Sends what a new node, or one that has missed messages, has to know.
-    fn introduce(&self) {
-        self.realtime.tell_alive();
-        self.realtime.tell_presences();
-    }
-
     /// Handles a message of `node`.
     fn handle(&mut self, node: NodeId, message: &Message) {
-        let hub = self.realtime.hub();
+        let Nodes { hub, publisher, .. } = self.nodes;
         match &message.head {
-            Head::Hello => self.introduce(),
+            Head::Hello => self.nodes.introduce(),
             Head::Goodbye => self.forget(node),
-            Head::Broadcast { .. } => message.with_broadcast(|name, broadcast| {
-                if let Some(topic) = hub.topic(name) {
-                    self.realtime.count_deliveries(topic.publish(broadcast, None));
-                }
-            }),
+            Head::Broadcast { .. } => {
+                message.with_broadcast(|name, broadcast| publisher.publish_here(name, broadcast));
+            }
             Head::PresencesBegin => {
                 if let Some(peer) = self.known.get_mut(&node) {
                     peer.unconfirmed = hub.presences_of(node);
@@ -100,7 +92,7 @@ impl Peers {
                 let peer = self.known.get_mut(&node);
                 let ended = peer.map(|peer| std::mem::take(&mut peer.unconfirmed)).unwrap_or_default();
                 for (topic, channel) in ended {
-                    self.realtime.count_deliveries(hub.untrack_remote(node, &topic, channel));
+                    publisher.count(hub.untrack_remote(node, &topic, channel));
                 }
             }
             Head::Track { topic, channel, key, payload, reference } => {
@@ -108,14 +100,14 @@ impl Peers {
                     peer.unconfirmed.remove(&(topic.clone(), *channel));
                 }
                 let deliveries = hub.track_remote(node, topic, *channel, (key, payload, reference));
-                self.realtime.count_deliveries(deliveries);
+                publisher.count(deliveries);
             }
             Head::Untrack { topic, channel } => {
-                self.realtime.count_deliveries(hub.untrack_remote(node, topic, *channel));
+                publisher.count(hub.untrack_remote(node, topic, *channel));
             }
             Head::Alive { .. } | Head::Rows(_) | Head::RowsTaken { .. } | Head::RowsMissed { .. } => {
-                for answer in self.realtime.changes().exchange.handle(node, message) {
-                    self.realtime.bus().tell(|| answer);
+                for answer in self.nodes.exchange.handle(node, message) {
+                    self.nodes.bus.tell(|| answer);
                 }
             }
         }
@@ -133,7 +125,7 @@ impl Peers {
     /// Forgets a node and its presences.
     fn forget(&mut self, node: NodeId) {
         self.known.remove(&node);
-        self.realtime.changes().exchange.remove(node);
-        self.realtime.count_deliveries(self.realtime.hub().forget_node(node));
+        self.nodes.exchange.remove(node);
+        self.nodes.publisher.count(self.nodes.hub.forget_node(node));
     }
 }

@@ -9,10 +9,9 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::message::{Head, Message};
-use super::parts;
+use super::Nodes;
 use super::peers::Peers;
-use crate::Realtime;
+use crate::bus::{Bus, Head, Message, parts};
 
 /// How often a node says that it is alive.
 const ALIVE_INTERVAL: Duration = Duration::from_secs(2);
@@ -21,13 +20,12 @@ const END_LIMIT: Duration = Duration::from_secs(2);
 /// Parts of messages that may wait to be read.
 const MAX_PARTS: usize = 4096;
 
-/// Carries messages between this node and the others until `stop` is cancelled. `subject` is the project's. The
-/// connection is opened in the background, and again whenever it breaks.
+/// Carries messages between this node and the others until `stop` is cancelled. The connection is opened in the
+/// background, and again whenever it breaks.
 ///
 /// Errors: the address or the login is not valid.
-pub(crate) async fn run(
-    realtime: &Realtime,
-    subject: &str,
+pub(super) async fn run(
+    nodes: &Nodes,
     queue: &mut mpsc::Receiver<Message>,
     stop: &CancellationToken,
 ) -> Result<(), async_nats::Error> {
@@ -41,11 +39,11 @@ pub(crate) async fn run(
             let _ = events.send(event);
             std::future::ready(())
         });
-    let client = connect(realtime.settings().nats_url.expose(), options).await?;
-    let subject = Subject::from(subject.to_owned());
+    let client = connect(&nodes.url, options).await?;
+    let subject = Subject::from(nodes.subject.clone());
     let mut parts = client.subscribe(subject.clone()).await?;
-    let mut peers = Peers::new(realtime.clone());
-    let publisher = Publisher { client, subject, realtime };
+    let mut peers = Peers::new(nodes);
+    let sender = Sender { client, subject, nodes };
     let mut alive = interval(ALIVE_INTERVAL);
     alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -54,21 +52,21 @@ pub(crate) async fn run(
                 Some(part) => peers.receive(&part.payload),
                 None => return Ok(()),
             },
-            Some(event) = connection_events.recv() => handle_event(realtime, &event),
+            Some(event) = connection_events.recv() => handle_event(&nodes.bus, &event),
             Some(message) = queue.recv() => {
-                realtime.bus().note_sent(&message);
-                let published = stop.run_until_cancelled(publisher.publish(&message));
+                nodes.bus.note_sent(&message);
+                let published = stop.run_until_cancelled(sender.publish(&message));
                 published.await.transpose()?;
             }
             _ = alive.tick() => {
                 peers.forget_silent();
-                realtime.tell_alive();
+                nodes.tell_alive();
             }
             () = stop.cancelled() => break,
         }
     }
     // A broker that is gone does not answer.
-    let _ = tokio::time::timeout(END_LIMIT, publisher.end(queue)).await;
+    let _ = tokio::time::timeout(END_LIMIT, sender.end(queue)).await;
     Ok(())
 }
 
@@ -90,16 +88,16 @@ pub async fn connect(url: &str, options: ConnectOptions) -> Result<Client, async
 }
 
 /// Handles an event of the connection.
-fn handle_event(realtime: &Realtime, event: &Event) {
+fn handle_event(bus: &Bus, event: &Event) {
     match event {
         Event::Connected => {
             tracing::info!("NATS is connected: this node hears the others");
-            realtime.bus().set_connected(true);
-            realtime.bus().tell(|| Head::Hello.into());
+            bus.set_connected(true);
+            bus.tell(|| Head::Hello.into());
         }
         Event::Disconnected | Event::Closed => {
             tracing::warn!("NATS cannot be reached: this node is alone");
-            realtime.bus().set_connected(false);
+            bus.set_connected(false);
         }
         Event::SlowConsumer(_) => {
             tracing::warn!("this node is too slow for what the others tell, and has missed some of it");
@@ -109,15 +107,15 @@ fn handle_event(realtime: &Realtime, event: &Event) {
 }
 
 /// The sender of this node's messages.
-struct Publisher<'a> {
+struct Sender<'a> {
     client: Client,
     subject: Subject,
-    realtime: &'a Realtime,
+    nodes: &'a Nodes,
 }
 
-impl Publisher<'_> {
+impl Sender<'_> {
     async fn publish(&self, message: &Message) -> Result<(), async_nats::Error> {
-        let (bus, seal) = (self.realtime.bus(), self.realtime.seal());
+        let (bus, seal) = (&self.nodes.bus, &self.nodes.seal);
         for part in parts::split(bus.node(), bus.next_number(), &message.encode()) {
             self.client.publish(self.subject.clone(), seal.seal(&part).into()).await?;
         }
