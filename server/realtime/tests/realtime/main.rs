@@ -3,4 +3,5 @@
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
 mod routes;
+mod settings;
 mod support;

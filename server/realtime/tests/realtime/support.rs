@@ -10,6 +10,8 @@ use http::{HeaderMap, Method, StatusCode};
 use poem::endpoint::BoxEndpoint;
 use poem::listener::{Acceptor as _, Listener as _, TcpListener};
 use poem::{Body, Endpoint as _, EndpointExt as _, Request, Response, Server};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use realtime::{Handles, Settings};
 use serde_json::{Value, json};
 use tokens::{KeyOverrides, Keys};
@@ -30,6 +32,8 @@ pub(crate) struct Answer {
 
 /// A service behind a gateway.
 pub(crate) struct Service {
+    handles: Handles,
+    gateway: Gateway,
     /// A token that may send broadcasts.
     token: String,
     endpoint: Arc<BoxEndpoint<'static, Response>>,
@@ -46,9 +50,28 @@ impl Service {
         let (replication, verifier) = (database.clone(), keys.verifier());
         let handles = Handles::new(&settings, database, replication, keys.clone(), verifier);
         let gateway = Gateway::new(gateway::Settings::default(), keys.clone(), None);
-        let endpoint = gateway.open("realtime", realtime::service(settings, &handles)).boxed();
         let token = keys.sign(&json!({ "role": "anon", "exp": tokens::now() + 3600 })).unwrap();
-        Self { token, endpoint: Arc::new(endpoint) }
+        Self::of(handles, gateway, token, settings)
+    }
+
+    /// Returns a service with other settings and the handles of this one.
+    pub(crate) fn with(&self, settings: Settings) -> Self {
+        Self::of(self.handles.clone(), self.gateway.clone(), self.token.clone(), settings)
+    }
+
+    fn of(handles: Handles, gateway: Gateway, token: String, settings: Settings) -> Self {
+        let endpoint = gateway.open("realtime", realtime::service(settings, &handles)).boxed();
+        Self { handles, gateway, token, endpoint: Arc::new(endpoint) }
+    }
+
+    /// Returns the figure of this name among the service's metrics.
+    pub(crate) fn figure(&self, name: &str) -> u64 {
+        let mut registry = Registry::default();
+        self.handles.register(&mut registry);
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        let name = format!("realtime_{name} ");
+        text.lines().find_map(|line| line.strip_prefix(&name)).expect(&text).parse().unwrap()
     }
 
     /// Sends a request without a token and without a body.
