@@ -5,56 +5,84 @@ mod handshake;
 
 use std::sync::Arc;
 
-use poem::http::{Method, StatusCode};
-use poem::{Endpoint, IntoResponse as _, Request, Response, endpoint};
+use poem::error::{MethodNotAllowedError, NotFoundError};
+use poem::{
+    Endpoint, IntoResponse as _, PathPattern, Request, Response, Route, RouteMethod, endpoint, get, post,
+};
 use serde_json::json;
 
 use crate::error::Error;
 use crate::socket::SocketContext;
 pub(crate) use broadcast::Broadcasts;
 
-/// Returns the endpoint, its paths relative to where it is mounted (`/realtime/v1`): `websocket` and `api/…`.
+/// Returns the endpoint, its paths relative to where it is mounted (`/realtime/v1`).
 pub(crate) fn endpoint(
     sockets: SocketContext,
     broadcasts: Broadcasts,
 ) -> impl Endpoint<Output = Response> + use<> {
-    let (sockets, broadcasts) = (Arc::new(sockets), Arc::new(broadcasts));
-    endpoint::make(move |request| {
-        let (sockets, broadcasts) = (Arc::clone(&sockets), Arc::clone(&broadcasts));
-        async move {
-            let answered = answer(sockets, broadcasts, request).await;
-            Ok::<_, poem::Error>(answered.unwrap_or_else(Error::into_response))
-        }
-    })
+    let max_header_length = sockets.settings.max_header_length;
+    Api { max_header_length, routes: routes(&Arc::new(sockets), &Arc::new(broadcasts)) }
 }
 
-async fn answer(
-    sockets: Arc<SocketContext>,
-    broadcasts: Arc<Broadcasts>,
-    request: Request,
-) -> Result<Response, Error> {
-    let limit = sockets.settings.max_header_length;
-    let longest = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).max();
-    if longest.is_some_and(|length| length > limit) {
-        return Err(Error::HeaderTooLarge(limit));
-    }
-    let path = request.uri().path().to_owned();
-    match (request.method(), &*path) {
-        (&Method::GET, "/websocket") => handshake::answer(sockets, request).await,
-        (&Method::GET, "/api/ping") => Ok(json_answer(StatusCode::OK, &json!({ "message": "Success" }))),
-        (&Method::POST, "/api/broadcast") => broadcast::batch(broadcasts, request).await,
-        (&Method::POST, path) => {
-            match path.strip_prefix("/api/broadcast/").and_then(|rest| rest.split_once("/events/")) {
-                Some((topic, event)) if !event.contains('/') => {
-                    broadcasts.single(topic, event, request).await
-                }
-                _ => Err(Error::NotFound),
-            }
+fn routes(sockets: &Arc<SocketContext>, broadcasts: &Arc<Broadcasts>) -> Route {
+    Route::new()
+        .at("/websocket", without_head(get(with(sockets, handshake::answer))))
+        .at("/api/ping", without_head(get(endpoint::make(ping))))
+        .at("/api/broadcast", post(with(broadcasts, broadcast::batch)))
+        .at("/api/broadcast/:topic/events/:event", post(with(broadcasts, broadcast::single)))
+        // A slash in a topic need not be escaped.
+        .at("/api/broadcast/*topic_and_event", post(with(broadcasts, broadcast::single_with_slashes)))
+}
+
+/// Returns the endpoint that calls `answer` with `state`.
+fn with<S, F>(
+    state: &Arc<S>,
+    answer: fn(Arc<S>, Request) -> F,
+) -> impl Endpoint<Output = Response> + use<S, F>
+where
+    S: Send + Sync + 'static,
+    F: Future<Output = Result<Response, Error>> + Send + 'static,
+{
+    let state = Arc::clone(state);
+    endpoint::make(move |request| answer(Arc::clone(&state), request))
+}
+
+/// Returns `methods` without HEAD, which poem would answer like GET.
+fn without_head(methods: RouteMethod) -> RouteMethod {
+    methods.head(endpoint::make(|_| async { Err::<Response, _>(Error::NotFound) }))
+}
+
+async fn ping(_request: Request) -> poem::Result<Response> {
+    let body = json!({ "message": "Success" }).to_string();
+    Ok(body.with_content_type("application/json; charset=utf-8").into_response())
+}
+
+/// The routes, behind the check of the headers' length.
+struct Api {
+    max_header_length: usize,
+    routes: Route,
+}
+
+impl Endpoint for Api {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        let longest = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).max();
+        if longest.is_some_and(|length| length > self.max_header_length) {
+            return Err(Error::HeaderTooLarge(self.max_header_length).into());
         }
-        _ => Err(Error::NotFound),
+        self.routes.call(request).await.map_err(in_own_form)
     }
 }
 
-fn json_answer(status: StatusCode, body: &serde_json::Value) -> Response {
-    body.to_string().with_content_type("application/json; charset=utf-8").with_status(status).into_response()
+/// Returns `error`, in this service's form if there is no route for the request.
+fn in_own_form(error: poem::Error) -> poem::Error {
+    if !error.is::<NotFoundError>() && !error.is::<MethodNotAllowedError>() {
+        return error;
+    }
+    let mut own = poem::Error::from(Error::NotFound);
+    if let Some(pattern) = error.data::<PathPattern>() {
+        own.set_data(pattern.clone());
+    }
+    own
 }

@@ -1,6 +1,7 @@
 //! Errors of the HTTP interface.
 
 use http::StatusCode;
+use poem::error::ResponseError;
 use poem::{Body, Response};
 use serde_json::{Value, json};
 
@@ -72,9 +73,10 @@ impl Error {
             _ => json!({ "error": self.to_string() }),
         }
     }
+}
 
-    /// Returns the answer: status, headers and body.
-    pub(crate) fn into_response(self) -> Response {
+impl ResponseError for Error {
+    fn as_response(&self) -> Response {
         Response::builder()
             .status(self.status())
             .content_type("application/json; charset=utf-8")

@@ -112,9 +112,28 @@ pub(super) async fn batch(broadcasts: Arc<Broadcasts>, request: Request) -> Resu
     Ok(broadcasts.accepted())
 }
 
+/// Answers `POST /api/broadcast/{topic}/events/{event}`: sends the body.
+pub(super) async fn single(broadcasts: Arc<Broadcasts>, request: Request) -> Result<Response, Error> {
+    let of = |name| request.raw_path_param(name).unwrap_or_default().to_owned();
+    let (topic, event) = (of("topic"), of("event"));
+    broadcasts.send(&topic, &event, request).await
+}
+
+/// Answers like [`single`], for a topic that contains slashes.
+pub(super) async fn single_with_slashes(
+    broadcasts: Arc<Broadcasts>,
+    request: Request,
+) -> Result<Response, Error> {
+    let names = request.raw_path_param("topic_and_event").unwrap_or_default().to_owned();
+    match names.split_once("/events/") {
+        Some((topic, event)) if !event.contains('/') => broadcasts.send(topic, event, request).await,
+        _ => Err(Error::NotFound),
+    }
+}
+
 impl Broadcasts {
-    /// Answers `POST /api/broadcast/{topic}/events/{event}`: sends the body.
-    pub(super) async fn single(&self, topic: &str, event: &str, request: Request) -> Result<Response, Error> {
+    /// Sends the body of `request` as the event of a topic. Both names may have percent-escapes.
+    async fn send(&self, topic: &str, event: &str, request: Request) -> Result<Response, Error> {
         let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
         let (name, event) = (decode(topic), decode(event));
         let query = request.uri().query().unwrap_or_default();

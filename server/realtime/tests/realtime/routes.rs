@@ -126,3 +126,21 @@ async fn the_names_of_topics_and_events_may_have_any_character() {
         socket.receive(topic, "phx_close").await;
     }
 }
+
+#[tokio::test]
+async fn answers_name_their_route_without_topics_and_events() {
+    let service = Service::new(Settings::default()).await;
+    for (method, path, route) in [
+        (Method::GET, "/websocket", Some("/websocket")),
+        (Method::GET, "/api/ping?a=b", Some("/api/ping")),
+        (Method::HEAD, "/api/ping", Some("/api/ping")),
+        (Method::DELETE, "/api/ping", Some("/api/ping")),
+        (Method::POST, "/api/broadcast", Some("/api/broadcast")),
+        (Method::POST, "/api/broadcast/topic/events/move", Some("/api/broadcast/:topic/events/:event")),
+        (Method::POST, "/api/broadcast/a/topic/events/move", Some("/api/broadcast/*topic_and_event")),
+        (Method::GET, "/nowhere", None),
+    ] {
+        let answer = service.ask(method.clone(), path).await;
+        assert_eq!(answer.route.as_deref(), route, "{method} {path}");
+    }
+}

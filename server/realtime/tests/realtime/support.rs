@@ -9,7 +9,7 @@ use gateway::Gateway;
 use http::{HeaderMap, Method, StatusCode};
 use poem::endpoint::BoxEndpoint;
 use poem::listener::{Acceptor as _, Listener as _, TcpListener};
-use poem::{Body, Endpoint as _, EndpointExt as _, Request, Response, Server};
+use poem::{Body, Endpoint as _, EndpointExt as _, PathPattern, Request, Response, Server};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use realtime::{Handles, Settings};
@@ -28,6 +28,8 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
+    /// The pattern of the route that answered, from which traces take its name.
+    pub(crate) route: Option<Arc<str>>,
 }
 
 /// A service behind a gateway.
@@ -97,8 +99,10 @@ impl Service {
             request = request.header(*name, *value);
         }
         let response = self.endpoint.get_response(request.body(body)).await;
+        let route = response.data::<PathPattern>().map(|PathPattern(pattern)| Arc::clone(pattern));
         let (parts, body) = response.into_parts();
-        Answer { status: parts.status, headers: parts.headers, text: body.into_string().await.unwrap() }
+        let text = body.into_string().await.unwrap();
+        Answer { status: parts.status, headers: parts.headers, text, route }
     }
 
     /// Opens a socket.
