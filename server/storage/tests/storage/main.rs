@@ -16,6 +16,7 @@ mod render;
 mod render_cache;
 mod resumable;
 mod resumable_parts;
+mod routes;
 mod rules;
 mod s3;
 mod s3_address;
