@@ -9,14 +9,14 @@ mod bucket;
 mod credentials;
 mod object;
 pub(crate) mod origin;
+mod pictures;
 pub(crate) mod range;
 mod read;
-mod render;
 pub(crate) mod response;
-mod resumable;
+mod s3_vectors;
 mod sign;
-pub(crate) mod upload;
-mod vector;
+mod tus;
+pub(crate) mod write;
 
 use poem::http::{Method, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response, endpoint};
@@ -60,12 +60,12 @@ async fn route(storage: &Storage, s3: &S3Service, request: Request) -> Result<Re
     match family {
         "object" => object::route(storage, request, rest).await,
         "bucket" => bucket::route(storage, request, rest).await,
-        "render" => render::route(storage, request, rest).await,
+        "render" => pictures::route(storage, request, rest).await,
         "upload" if is_below(rest, "resumable") => {
-            Ok(resumable::route(storage, request, rest["resumable".len()..].trim_start_matches('/')).await)
+            Ok(tus::route(storage, request, rest["resumable".len()..].trim_start_matches('/')).await)
         }
         "s3" if storage.settings().s3_enabled => Ok(s3::route(storage, s3, request, rest).await),
-        "vector" if storage.settings().vectors_enabled => Ok(vector::route(storage, request, rest).await),
+        "vector" if storage.settings().vectors_enabled => Ok(s3_vectors::route(storage, request, rest).await),
         "cdn" if *request.method() == Method::DELETE => purge(storage, &request),
         "status" if is_read && rest.is_empty() => Ok(StatusCode::OK.into()),
         "version" if is_read && rest.is_empty() => {

@@ -5,7 +5,7 @@
 //! than the file system allows.
 
 mod file;
-mod s3;
+mod remote;
 
 use std::io;
 use std::ops::Range;
@@ -86,7 +86,7 @@ impl Backend {
     /// Errors: [`Error::Backend`] when settings are missing.
     pub(crate) fn s3(settings: &S3Settings) -> Result<Self, Error> {
         let part = usize::try_from(settings.upload_part_size.0).unwrap_or(usize::MAX);
-        Ok(Self::new(s3::open(settings)?, None, part.max(s3::SMALLEST_PART)))
+        Ok(Self::new(remote::open(settings)?, None, part.max(remote::SMALLEST_PART)))
     }
 
     /// Opens a store in the local folder `path`, which is created where it is missing. A write is acknowledged only
@@ -201,7 +201,7 @@ impl Backend {
     ///
     /// Errors: [`Error::NoSuchKey`] when there are none.
     pub(crate) async fn copy(&self, source: Uuid, target: Uuid) -> Result<(), Error> {
-        if self.folder.is_none() && self.size(source).await? > s3::LARGEST_COPY {
+        if self.folder.is_none() && self.size(source).await? > remote::LARGEST_COPY {
             return self.copy_from(self, source, target).await;
         }
         Ok(self.store.copy(&location(source), &location(target)).await?)

@@ -1,26 +1,26 @@
 //! The S3 protocol at `/storage/v1/s3`, path style.
 //!
-//! The way through it: `signature` reads the signature of a request, `credentials` verifies it and identifies the
+//! The way through it: `sigv4` reads the signature of a request, `signer` verifies it and identifies the
 //! caller; `payload` (with `chunked`) decodes the body and compares it with its hashes; `request` refuses what is not
 //! supported and takes from the request what the crate `s3s` would read more strictly than buckets' and objects' rules
 //! here. `s3s` then routes to an operation (`operations` and the files of its families) and writes its XML. `form` is
 //! the upload of a browser's form, which needs none of that.
 
-mod buckets;
+mod bucket_operations;
 mod chunked;
-mod copy;
-mod credentials;
-mod error;
+mod copy_operations;
 mod form;
 mod keys;
-mod lifecycle;
-mod list;
-mod multipart;
-mod objects;
+mod lifecycle_operations;
+mod list_operations;
+mod multipart_operations;
+mod object_operations;
 mod operations;
 mod payload;
 mod request;
-mod signature;
+mod signer;
+mod sigv4;
+mod xml_errors;
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use gateway::BodyMemory;
@@ -35,20 +35,20 @@ pub use keys::AccessKeys;
 pub(crate) use operations::service;
 pub(crate) use s3s::service::S3Service;
 
-use error::XML;
 use payload::Payload;
 use request::Target;
-use signature::Claim;
+use sigv4::Claim;
+use xml_errors::XML;
 
 /// Answers everything below `s3`; `rest` is what follows it in the path, still encoded.
 pub(crate) async fn route(storage: &Storage, service: &S3Service, request: Request, rest: &str) -> Response {
     let target = match Target::of(rest) {
         Ok(target) => target,
-        Err(refused) => return error::respond(refused.into(), rest),
+        Err(refused) => return xml_errors::respond(refused.into(), rest),
     };
     let resource = target.resource();
     let answer = Box::pin(answer(storage, service, request, target)).await;
-    answer.unwrap_or_else(|refused| error::respond(refused, &resource))
+    answer.unwrap_or_else(|refused| xml_errors::respond(refused, &resource))
 }
 
 async fn answer(
@@ -57,14 +57,14 @@ async fn answer(
     mut request: Request,
     target: Target,
 ) -> Result<Response, S3Error> {
-    let query = signature::parse_query(request.uri().query().unwrap_or_default());
+    let query = sigv4::parse_query(request.uri().query().unwrap_or_default());
     let Some(claim) = Claim::of(request.headers(), &query)? else {
         return match form::is_form(&request) {
             true => form::answer(storage, request, &target).await,
-            false => Err(signature::denied("Missing signature")),
+            false => Err(sigv4::denied("Missing signature")),
         };
     };
-    let (caller, key) = credentials::authenticate(storage, &request, &claim, &query)?;
+    let (caller, key) = signer::authenticate(storage, &request, &claim, &query)?;
     request::check(request.method(), request.headers(), &query, &target)?;
     let body = request.take_body().into_bytes_stream().boxed();
     let headers = request::headers(request.headers(), &query, &claim);
@@ -100,7 +100,7 @@ async fn call_s3s(
     match body.bytes() {
         // Bytes that are there at once are a document of `s3s`; those of an object are a stream.
         Some(document) if is_document => {
-            error::complete(&mut response, &String::from_utf8_lossy(&document), &target.resource());
+            xml_errors::complete(&mut response, &String::from_utf8_lossy(&document), &target.resource());
         }
         Some(bytes) => response.set_body(bytes),
         None => response.set_body(Body::from_bytes_stream(body.map_err(std::io::Error::other))),

@@ -5,7 +5,7 @@
 //! `vector`: 32 bits for each number, unchanged. Only the service role has access, so everything runs as the service's
 //! login.
 
-mod buckets;
+mod bucket_rows;
 mod entries;
 mod filter;
 mod indexes;
@@ -21,7 +21,7 @@ use crate::caller::TIME_LIMIT;
 use crate::row::text;
 use crate::{Error, Storage};
 
-pub(crate) use buckets::{create_bucket, delete_bucket, get_bucket, list_buckets};
+pub(crate) use bucket_rows::{create_bucket, delete_bucket, get_bucket, list_buckets};
 pub(crate) use entries::{NewVector, Page, Segment, VectorFields, delete, get, list, put};
 pub(crate) use filter::Filter;
 pub(crate) use indexes::{NewIndex, create_index, delete_index, get_index, list_indexes};

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::body::{self, Fields};
 use super::read::{self, Visibility};
-use super::{answer, credentials, response, sign, unknown, upload};
+use super::{answer, credentials, response, sign, unknown, write};
 use crate::objects::list::{self, Column, FolderListing, PrefixListing};
 use crate::objects::list_versions::{Filter, Inclusion};
 use crate::objects::relocate::{self, CopyChanges, CopyOptions};
@@ -40,7 +40,7 @@ pub(super) async fn route(storage: &Storage, request: Request, rest: &str) -> Re
         (Method::POST | Method::PUT, "upload") if after.starts_with("sign/") => {
             sign::upload(storage, request, &after["sign/".len()..]).await
         }
-        (Method::POST | Method::PUT, _) => upload::object(storage, request, rest).await,
+        (Method::POST | Method::PUT, _) => write::object(storage, request, rest).await,
         (Method::DELETE, _) if after.is_empty() => remove_many(storage, request, first).await,
         (Method::DELETE, _) => remove_one(storage, &request, rest).await,
         _ => Err(unknown(&request)),
@@ -153,12 +153,12 @@ async fn copy_object(storage: &Storage, mut request: Request) -> Result<Response
     let keeps_all = fields.boolean("copyMetadata")?.unwrap_or(true);
     let options = CopyOptions {
         version: names.version,
-        replaces: upload::replaces(&request),
+        replaces: write::replaces(&request),
         changes: (!keeps_all).then(|| CopyChanges {
             cache_control: cache_control.as_deref(),
             mimetype: mimetype.as_deref(),
             content_encoding: content_encoding.as_deref(),
-            user_metadata: upload::metadata_header(&request),
+            user_metadata: write::metadata_header(&request),
             keeps_unspecified: true,
         }),
     };

@@ -8,8 +8,8 @@ use time::OffsetDateTime;
 use tokens::Verified;
 
 use super::body::{self, Fields};
-use super::upload::{content_length, metadata_header, replaces};
-use super::{answer, credentials, range, read, render, response, unknown};
+use super::write::{content_length, metadata_header, replaces};
+use super::{answer, credentials, pictures, range, read, response, unknown};
 use crate::caller::Caller;
 use crate::objects::versions::{IS_CURRENT, VersionId};
 use crate::objects::{self, Access};
@@ -29,7 +29,7 @@ pub(super) async fn download(storage: &Storage, mut request: Request, path: &str
     let life = fields.required_integer("expiresIn", 1)?;
     let signed = match path.split_once('/').filter(|(_, key)| !key.is_empty()) {
         Some(_) => {
-            let transform = render::token_claims(storage, &fields)?;
+            let transform = pictures::token_claims(storage, &fields)?;
             let version = fields.text("versionId")?.filter(|version| !version.is_empty());
             let version = version.map(|version| VersionId::parse(&version)).transpose()?;
             json!({ "signedURL": one(storage, &caller, (path, version), life, transform).await? })
@@ -122,7 +122,7 @@ pub(super) fn expire(answer: &mut Response, token: &Verified) {
 pub(super) async fn upload(storage: &Storage, request: Request, path: &str) -> Result<Response, Error> {
     match *request.method() {
         Method::POST => sign_upload(storage, &request, path).await,
-        Method::PUT => super::upload::signed(storage, request, path).await,
+        Method::PUT => super::write::signed(storage, request, path).await,
         _ => Err(unknown(&request)),
     }
 }

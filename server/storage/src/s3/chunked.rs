@@ -11,10 +11,10 @@ use futures_util::StreamExt as _;
 use poem::http::StatusCode;
 use sha2::{Digest as _, Sha256};
 
-use super::credentials::mismatch;
-use super::error::{invalid, refusal};
 use super::payload::{Chunks, Failure, incomplete};
-use super::signature::{Claim, SigningKey, sha256};
+use super::signer::mismatch;
+use super::sigv4::{Claim, SigningKey, sha256};
+use super::xml_errors::{invalid, refusal};
 
 /// Bytes of a chunk's head: its size and signature.
 const MAX_HEAD: usize = 1024;
@@ -223,7 +223,7 @@ fn malformed_trailer() -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::s3::signature::tests::example;
+    use crate::s3::sigv4::tests::example;
     use futures_util::stream;
 
     const SEED: &str = "4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9";

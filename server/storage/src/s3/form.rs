@@ -19,16 +19,14 @@ use serde_json::{Map, Value};
 use time::OffsetDateTime;
 use time::format_description::well_known::Iso8601;
 
-use super::credentials::{caller, mismatch, signing_key};
-use super::error::{XML, invalid, refusal};
-use super::objects::METADATA_PREFIX;
-use super::objects::VERSION_ID;
+use super::object_operations::METADATA_PREFIX;
+use super::object_operations::VERSION_ID;
 use super::request::{self, Target};
-use super::signature::{
-    ALGORITHM, Credential, denied, encode_key, expired, malformed, parse_query, unsupported,
-};
+use super::signer::{caller, mismatch, signing_key};
+use super::sigv4::{ALGORITHM, Credential, denied, encode_key, expired, malformed, parse_query, unsupported};
+use super::xml_errors::{XML, invalid, refusal};
 use crate::api::response;
-use crate::api::upload::chunk_by_chunk;
+use crate::api::write::chunk_by_chunk;
 use crate::caller::Caller;
 use crate::upload::{self, DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes};
 use crate::{Error, Storage, buckets, coding, objects};
@@ -220,7 +218,7 @@ fn form_answer(fields: &Fields, target: &upload::Target<'_>, stored: &StoredByte
         (None, Some("201")) => {
             response.set_status(StatusCode::CREATED);
             response::insert(response.headers_mut(), CONTENT_TYPE, XML);
-            response.set_body(super::error::post_response(&place, target.bucket, target.key, &tag));
+            response.set_body(super::xml_errors::post_response(&place, target.bucket, target.key, &tag));
         }
         (None, _) => {}
     }

@@ -9,7 +9,10 @@ use s3s::validation::NameValidation;
 use s3s::{S3, S3Error, S3Request, S3Response, S3Result};
 
 use super::request::Call;
-use super::{buckets, copy, lifecycle, list, multipart, objects};
+use super::{
+    bucket_operations, copy_operations, lifecycle_operations, list_operations, multipart_operations,
+    object_operations,
+};
 use crate::Storage;
 
 /// Bytes of an XML document in a request: ten thousand parts with their checksums have room.
@@ -58,33 +61,33 @@ macro_rules! operations {
 }
 
 operations! {
-    list_buckets: ListBucketsInput => ListBucketsOutput = buckets::list;
-    create_bucket: CreateBucketInput => CreateBucketOutput = buckets::create;
-    head_bucket: HeadBucketInput => HeadBucketOutput = buckets::head;
-    delete_bucket: DeleteBucketInput => DeleteBucketOutput = buckets::delete;
-    get_bucket_location: GetBucketLocationInput => GetBucketLocationOutput = buckets::location;
-    get_bucket_versioning: GetBucketVersioningInput => GetBucketVersioningOutput = buckets::versioning;
-    put_bucket_versioning: PutBucketVersioningInput => PutBucketVersioningOutput = buckets::set_versioning;
+    list_buckets: ListBucketsInput => ListBucketsOutput = bucket_operations::list;
+    create_bucket: CreateBucketInput => CreateBucketOutput = bucket_operations::create;
+    head_bucket: HeadBucketInput => HeadBucketOutput = bucket_operations::head;
+    delete_bucket: DeleteBucketInput => DeleteBucketOutput = bucket_operations::delete;
+    get_bucket_location: GetBucketLocationInput => GetBucketLocationOutput = bucket_operations::location;
+    get_bucket_versioning: GetBucketVersioningInput => GetBucketVersioningOutput = bucket_operations::versioning;
+    put_bucket_versioning: PutBucketVersioningInput => PutBucketVersioningOutput = bucket_operations::set_versioning;
     get_bucket_lifecycle_configuration: GetBucketLifecycleConfigurationInput
-        => GetBucketLifecycleConfigurationOutput = lifecycle::get;
+        => GetBucketLifecycleConfigurationOutput = lifecycle_operations::get;
     put_bucket_lifecycle_configuration: PutBucketLifecycleConfigurationInput
-        => PutBucketLifecycleConfigurationOutput = lifecycle::put;
-    delete_bucket_lifecycle: DeleteBucketLifecycleInput => DeleteBucketLifecycleOutput = lifecycle::delete;
-    list_objects: ListObjectsInput => ListObjectsOutput = list::objects;
-    list_object_versions: ListObjectVersionsInput => ListObjectVersionsOutput = list::versions;
-    list_objects_v2: ListObjectsV2Input => ListObjectsV2Output = list::objects_v2;
-    put_object: PutObjectInput => PutObjectOutput = objects::put;
-    get_object: GetObjectInput => GetObjectOutput = objects::get;
-    head_object: HeadObjectInput => HeadObjectOutput = objects::head;
-    get_object_tagging: GetObjectTaggingInput => GetObjectTaggingOutput = objects::tagging;
-    delete_object: DeleteObjectInput => DeleteObjectOutput = objects::delete;
-    delete_objects: DeleteObjectsInput => DeleteObjectsOutput = objects::delete_many;
-    copy_object: CopyObjectInput => CopyObjectOutput = copy::object;
-    create_multipart_upload: CreateMultipartUploadInput => CreateMultipartUploadOutput = multipart::create;
-    upload_part: UploadPartInput => UploadPartOutput = multipart::part;
-    upload_part_copy: UploadPartCopyInput => UploadPartCopyOutput = copy::part;
-    list_parts: ListPartsInput => ListPartsOutput = multipart::list_parts;
-    list_multipart_uploads: ListMultipartUploadsInput => ListMultipartUploadsOutput = multipart::list;
-    complete_multipart_upload: CompleteMultipartUploadInput => CompleteMultipartUploadOutput = multipart::complete;
-    abort_multipart_upload: AbortMultipartUploadInput => AbortMultipartUploadOutput = multipart::abort;
+        => PutBucketLifecycleConfigurationOutput = lifecycle_operations::put;
+    delete_bucket_lifecycle: DeleteBucketLifecycleInput => DeleteBucketLifecycleOutput = lifecycle_operations::delete;
+    list_objects: ListObjectsInput => ListObjectsOutput = list_operations::objects;
+    list_object_versions: ListObjectVersionsInput => ListObjectVersionsOutput = list_operations::versions;
+    list_objects_v2: ListObjectsV2Input => ListObjectsV2Output = list_operations::objects_v2;
+    put_object: PutObjectInput => PutObjectOutput = object_operations::put;
+    get_object: GetObjectInput => GetObjectOutput = object_operations::get;
+    head_object: HeadObjectInput => HeadObjectOutput = object_operations::head;
+    get_object_tagging: GetObjectTaggingInput => GetObjectTaggingOutput = object_operations::tagging;
+    delete_object: DeleteObjectInput => DeleteObjectOutput = object_operations::delete;
+    delete_objects: DeleteObjectsInput => DeleteObjectsOutput = object_operations::delete_many;
+    copy_object: CopyObjectInput => CopyObjectOutput = copy_operations::object;
+    create_multipart_upload: CreateMultipartUploadInput => CreateMultipartUploadOutput = multipart_operations::create;
+    upload_part: UploadPartInput => UploadPartOutput = multipart_operations::part;
+    upload_part_copy: UploadPartCopyInput => UploadPartCopyOutput = copy_operations::part;
+    list_parts: ListPartsInput => ListPartsOutput = multipart_operations::list_parts;
+    list_multipart_uploads: ListMultipartUploadsInput => ListMultipartUploadsOutput = multipart_operations::list;
+    complete_multipart_upload: CompleteMultipartUploadInput => CompleteMultipartUploadOutput = multipart_operations::complete;
+    abort_multipart_upload: AbortMultipartUploadInput => AbortMultipartUploadOutput = multipart_operations::abort;
 }

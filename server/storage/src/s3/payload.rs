@@ -23,8 +23,8 @@ use s3s::{S3Error, S3ErrorCode};
 use sha2::Sha256;
 
 use super::chunked::{Decoder, Signing};
-use super::error::refusal;
-use super::signature::{Claim, SigningKey, UNSIGNED, header, malformed};
+use super::sigv4::{Claim, SigningKey, UNSIGNED, header, malformed};
+use super::xml_errors::refusal;
 
 /// Hashes that a client may send along. Source: Amazon S3 User Guide, "Checking object integrity".
 const CHECKSUMS: [&str; 5] = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256"];

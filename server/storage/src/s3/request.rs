@@ -11,9 +11,9 @@ use poem::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use s3s::{HttpRequest, S3Error};
 
-use super::error::{invalid, not_implemented};
 use super::payload::{CHECKSUM_PREFIX, Chunks};
-use super::signature::{Claim, QUERY_PARAMETERS, parameter};
+use super::sigv4::{Claim, QUERY_PARAMETERS, parameter};
+use super::xml_errors::{invalid, not_implemented};
 use crate::caller::Caller;
 use crate::{Error, key};
 
@@ -163,7 +163,7 @@ pub(super) struct Call {
 impl Call {
     /// Returns the value of a header.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
-        super::signature::header(&self.headers, name)
+        super::sigv4::header(&self.headers, name)
     }
 }
 

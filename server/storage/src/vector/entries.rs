@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::buckets::name_of;
+use super::bucket_rows::name_of;
 use super::{Index, refusal};
 use crate::row::{display, names, optional};
 use crate::{Error, Storage};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::buckets::{name_of, seconds, with_token};
+use super::bucket_rows::{name_of, seconds, with_token};
 use super::{MAX_LISTED, Metric, NOT_CONFIGURED, look_up, page, table};
 use crate::row::{display, optional, text};
 use crate::{Error, Storage};

@@ -16,8 +16,8 @@ use s3s::dto::*;
 use s3s::{S3Error, S3Response, S3Result};
 use serde_json::{Map, Value};
 
-use super::error::{XML, not_implemented, precondition_failed, refusal};
 use super::request::Call;
+use super::xml_errors::{XML, not_implemented, precondition_failed, refusal};
 use crate::api::{range, response};
 use crate::objects::remove;
 use crate::objects::versions::{self, Removed, VersionId};

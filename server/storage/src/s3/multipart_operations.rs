@@ -6,12 +6,12 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use s3s::dto::*;
 use s3s::{S3Error, S3Response, S3Result};
 
-use super::error::invalid;
-use super::list::is_url;
-use super::objects::{conditional_error, describe, etag, replaces};
+use super::list_operations::is_url;
+use super::object_operations::{conditional_error, describe, etag, replaces};
 use super::payload;
 use super::request::Call;
-use super::signature::encode_key;
+use super::sigv4::encode_key;
+use super::xml_errors::invalid;
 use crate::multipart::{self, MAX_PART_SIZE, MAX_PARTS, Multipart, Part, UploadListing};
 use crate::upload::{self, Target};
 use crate::{Error, Storage, buckets, objects};

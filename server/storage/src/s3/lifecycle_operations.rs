@@ -4,8 +4,8 @@ use poem::http::StatusCode;
 use s3s::dto::*;
 use s3s::{S3Error, S3Response, S3Result};
 
-use super::error::{not_implemented, refusal};
 use super::request::Call;
+use super::xml_errors::{not_implemented, refusal};
 use crate::Storage;
 use crate::buckets::lifecycle::{self, Configuration, Refused, Rule};
 

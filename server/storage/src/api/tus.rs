@@ -13,7 +13,7 @@ use poem::{Request, Response};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::upload::replaces;
+use super::write::replaces;
 use super::{credentials, origin, range, response};
 use crate::caller::Caller;
 use crate::resumable::{self, Refusal, Resumable, metadata_value};

@@ -148,7 +148,7 @@ impl Claim {
         let time = header(headers, "x-amz-date").ok_or_else(|| denied("No date provided"))?;
         check_clock(time)?;
         let payload = header(headers, "x-amz-content-sha256").ok_or_else(|| {
-            super::error::invalid("Missing required header for this request: x-amz-content-sha256")
+            super::xml_errors::invalid("Missing required header for this request: x-amz-content-sha256")
         })?;
         Ok(Self {
             credential,
@@ -348,7 +348,7 @@ pub(super) fn expired() -> S3Error {
 
 /// Returns the refusal of a signature by another algorithm, such as version 2. Source: Amazon S3's code and message.
 pub(super) fn unsupported() -> S3Error {
-    super::error::invalid(
+    super::xml_errors::invalid(
         "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256.",
     )
 }
@@ -359,7 +359,7 @@ pub(super) fn denied(message: &str) -> S3Error {
 
 /// Returns the refusal of a signature that cannot be understood. Source: upstream's code.
 pub(super) fn malformed(message: &str) -> S3Error {
-    super::error::refusal(StatusCode::BAD_REQUEST, "InvalidSignature", message)
+    super::xml_errors::refusal(StatusCode::BAD_REQUEST, "InvalidSignature", message)
 }
 
 #[cfg(test)]

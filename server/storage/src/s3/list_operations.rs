@@ -7,9 +7,9 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
-use super::objects::{etag, version_id};
+use super::object_operations::{etag, version_id};
 use super::request::Call;
-use super::signature::encode_key;
+use super::sigv4::encode_key;
 use crate::objects::list::{self, Column, Cursor, MAX_KEYS, Page, PrefixListing};
 use crate::objects::list_versions::{Filter, Inclusion};
 use crate::objects::versions::{self, VersionId};

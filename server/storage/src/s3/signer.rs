@@ -4,7 +4,7 @@ use gateway::PublicAddress;
 use poem::Request;
 use s3s::{S3Error, S3ErrorCode};
 
-use super::signature::{Claim, Credential, SignedRequest, SigningKey, denied};
+use super::sigv4::{Claim, Credential, SignedRequest, SigningKey, denied};
 use crate::caller::{Caller, Identity};
 use crate::signature::refusal;
 use crate::{AccessKeys, Storage};

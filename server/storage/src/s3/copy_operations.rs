@@ -8,10 +8,10 @@ use s3s::dto::*;
 use s3s::{S3Error, S3Response, S3Result};
 use serde_json::Value;
 
-use super::error::{invalid, precondition_failed};
-use super::multipart as parts;
-use super::objects::{etag, find, user_metadata, version_id};
+use super::multipart_operations as parts;
+use super::object_operations::{etag, find, user_metadata, version_id};
 use super::request::Call;
+use super::xml_errors::{invalid, precondition_failed};
 use crate::api::range;
 use crate::objects::Object;
 use crate::objects::relocate::{self, CopyChanges, CopyOptions, Route};

@@ -7,9 +7,9 @@ use s3s::{S3Response, S3Result};
 use serde::Deserialize;
 use time::OffsetDateTime;
 
-use super::error::{not_implemented, refusal};
 use super::request::Call;
-use super::signature::encode_key;
+use super::sigv4::encode_key;
+use super::xml_errors::{not_implemented, refusal};
 use crate::buckets::{self, Changes, Limits, Listing, NewBucket, Versioning};
 use crate::{Error, Storage};
 
