@@ -18,29 +18,32 @@ mod sign;
 mod tus;
 pub(crate) mod write;
 
+use std::sync::Arc;
+
 use poem::http::{Method, StatusCode};
 use poem::{Endpoint, EndpointExt, Request, Response, endpoint};
 
+use crate::Error;
+use crate::context::Context;
 use crate::s3::{self, S3Service};
-use crate::{Error, Storage};
 
 /// The release of Supabase Storage whose interface this is: tools read it to know what they may ask for.
 const EQUALS: &str = "1.69.2";
 
 /// Returns the endpoint with all routes of the service.
-pub(crate) fn routes(storage: Storage) -> impl Endpoint<Output = Response> {
-    let s3 = s3::service(storage.clone());
+pub(crate) fn routes(context: Arc<Context>) -> impl Endpoint<Output = Response> {
+    let s3 = s3::service(Arc::clone(&context));
     endpoint::make(move |request: Request| {
-        let (storage, s3) = (storage.clone(), s3.clone());
+        let (context, s3) = (Arc::clone(&context), s3.clone());
         async move {
             let is_head = *request.method() == Method::HEAD;
             // An origin of their own answers objects; this one only those that need a token.
-            let elsewhere = storage.settings().origin.as_deref();
+            let elsewhere = context.settings.origin.as_deref();
             let elsewhere = elsewhere.filter(|origin| !origin::is_addressed(&request, origin));
             let mut response = match elsewhere.and_then(|origin| origin::redirect(&request, origin)) {
                 Some(redirect) => redirect,
                 // The future is large: boxed here, it is not copied from one layer to the next.
-                None => Box::pin(route(&storage, &s3, request)).await.unwrap_or_else(Error::into_response),
+                None => Box::pin(route(&context, &s3, request)).await.unwrap_or_else(Error::into_response),
             };
             response::confine(response.headers_mut(), elsewhere.is_some());
             if is_head {
@@ -53,20 +56,20 @@ pub(crate) fn routes(storage: Storage) -> impl Endpoint<Output = Response> {
     .map_to_response()
 }
 
-async fn route(storage: &Storage, s3: &S3Service, request: Request) -> Result<Response, Error> {
+async fn route(context: &Context, s3: &S3Service, request: Request) -> Result<Response, Error> {
     let path = request.uri().path().to_owned();
     let (family, rest) = path.trim_start_matches('/').split_once('/').unwrap_or((path.trim_matches('/'), ""));
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     match family {
-        "object" => object::route(storage, request, rest).await,
-        "bucket" => bucket::route(storage, request, rest).await,
-        "render" => pictures::route(storage, request, rest).await,
+        "object" => object::route(context, request, rest).await,
+        "bucket" => bucket::route(context, request, rest).await,
+        "render" => pictures::route(context, request, rest).await,
         "upload" if is_below(rest, "resumable") => {
-            Ok(tus::route(storage, request, rest["resumable".len()..].trim_start_matches('/')).await)
+            Ok(tus::route(context, request, rest["resumable".len()..].trim_start_matches('/')).await)
         }
-        "s3" if storage.settings().s3_enabled => Ok(s3::route(storage, s3, request, rest).await),
-        "vector" if storage.settings().vectors_enabled => Ok(s3_vectors::route(storage, request, rest).await),
-        "cdn" if *request.method() == Method::DELETE => purge(storage, &request),
+        "s3" if context.settings.s3_enabled => Ok(s3::route(context, s3, request, rest).await),
+        "vector" if context.settings.vectors_enabled => Ok(s3_vectors::route(context, request, rest).await),
+        "cdn" if *request.method() == Method::DELETE => purge(context, &request),
         "status" if is_read && rest.is_empty() => Ok(StatusCode::OK.into()),
         "version" if is_read && rest.is_empty() => {
             let version = Response::builder().content_type("text/plain; charset=utf-8");
@@ -83,9 +86,9 @@ fn is_below(path: &str, name: &str) -> bool {
 
 /// Answers `cdn`, `cdn/:bucket` and `cdn/:bucket/*`, which purge objects from caches. There is no cache between this
 /// service and its callers, and the service's own caches are always current.
-fn purge(storage: &Storage, request: &Request) -> Result<Response, Error> {
+fn purge(context: &Context, request: &Request) -> Result<Response, Error> {
     body::Fields::of(&body::query(request), "querystring")?.boolean("transformations")?;
-    if !credentials::required(storage, request)?.is_service() {
+    if !credentials::required(&context.verifier, request)?.is_service() {
         return Err(Error::InvalidRole);
     }
     Ok(answer("{\"message\":\"success\",\"statusCode\":\"200\"}".to_owned()))

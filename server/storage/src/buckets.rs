@@ -9,8 +9,8 @@ use uuid::Uuid;
 use crate::caller::{Caller, owner_uuid};
 use crate::multipart::{self, UploadListing};
 use crate::row::{self, display, iso, json_array, optional, text};
-use crate::upload::FOLDER_MARKER;
-use crate::{Error, Storage, key, mime, objects, size};
+use crate::store::{Rows, Store};
+use crate::{Error, key, mime, size};
 
 pub use definition::BucketDefinition;
 pub(crate) use definition::upsert;
@@ -21,69 +21,6 @@ const MAX_EMPTIED: usize = 200_000;
 const MAX_NAMED: u64 = 3;
 /// Objects that one transaction removes.
 const BATCH: usize = 1000;
-
-/// The objects that a bucket accepts, and whether it is public.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Bucket {
-    pub(crate) is_public: bool,
-    /// Bytes that an object may have; `None` and 0 mean the service's limit.
-    pub(crate) file_size_limit: Option<u64>,
-    /// Content types that it accepts; empty for all.
-    pub(crate) allowed_mime_types: Vec<String>,
-}
-
-impl Bucket {
-    /// Returns the bytes that object `key` may have where the service allows `service_limit`.
-    pub(crate) fn size_limit(&self, key: &str, service_limit: u64) -> u64 {
-        match self.file_size_limit.filter(|limit| *limit > 0) {
-            _ if is_folder_marker(key) => 0,
-            Some(limit) => limit.min(service_limit),
-            None => service_limit,
-        }
-    }
-
-    /// Checks the content type that object `key` is to have.
-    ///
-    /// Errors: [`Error::InvalidMimeType`].
-    pub(crate) fn admit_type(&self, key: &str, mimetype: &str) -> Result<(), Error> {
-        if is_folder_marker(key) { Ok(()) } else { mime::admit(mimetype, &self.allowed_mime_types) }
-    }
-
-    /// Checks object `key`, whose bytes are known: all ways into a bucket apply these rules.
-    ///
-    /// Errors: [`Error::InvalidMimeType`], [`Error::EntityTooLarge`].
-    pub(crate) fn admit(
-        &self,
-        key: &str,
-        mimetype: &str,
-        size: u64,
-        service_limit: u64,
-    ) -> Result<(), Error> {
-        self.admit_type(key, mimetype)?;
-        if size > self.size_limit(key, service_limit) { Err(Error::EntityTooLarge) } else { Ok(()) }
-    }
-}
-
-/// Reports whether `key` is that of the empty object that keeps a folder without other objects. It needs no type that
-/// the bucket allows, and has no bytes.
-fn is_folder_marker(key: &str) -> bool {
-    key.ends_with(FOLDER_MARKER)
-}
-
-/// Finds bucket `id` with the service's rights: callers may use a bucket without the right to see its row.
-///
-/// Errors: [`Error::NoSuchBucket`].
-pub(crate) async fn find(storage: &Storage, id: &str) -> Result<Bucket, Error> {
-    let sql =
-        "select public, file_size_limit, to_json(allowed_mime_types) from storage.buckets where id = $1";
-    let answer = storage.look_up(sql, vec![text(id)]).await?;
-    let row = answer.row().ok_or(Error::NoSuchBucket)?;
-    Ok(Bucket {
-        is_public: row.get(0) == Some(b"t"),
-        file_size_limit: row.text(1).and_then(|limit| limit.parse().ok()),
-        allowed_mime_types: row.get(2).and_then(|json| serde_json::from_slice(json).ok()).unwrap_or_default(),
-    })
-}
 
 ::settings::words! {
     /// Whether a bucket keeps what is replaced and removed.
@@ -127,12 +64,12 @@ impl Limits<'_> {
     /// Returns both limits as parameters, after checking them against the service's own.
     ///
     /// Errors: [`Error::EntityTooLarge`], [`Error::InvalidContent`], [`Error::InvalidMimeType`].
-    fn parameters(&self, storage: &Storage) -> Result<[row::Parameter<'static>; 2], Error> {
+    fn parameters(&self, service_limit: u64) -> Result<[row::Parameter<'static>; 2], Error> {
         let bytes = match self.file_size_limit {
             None | Some(Value::Null) => None,
             Some(value) => Some(size::parse(value)?),
         };
-        if bytes.is_some_and(|bytes| bytes > storage.settings().file_size_limit.0) {
+        if bytes.is_some_and(|bytes| bytes > service_limit) {
             return Err(Error::EntityTooLarge);
         }
         let types = self.allowed_mime_types.as_ref().and_then(Option::as_ref);
@@ -154,14 +91,14 @@ const INSERT: &str = "insert into storage.buckets \
 /// Errors: [`Error::InvalidBucketName`], [`Error::BucketAlreadyExists`], those of the limits, and the refusal of a
 /// policy.
 pub(crate) async fn create(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     new: &NewBucket<'_>,
     operation: &'static str,
 ) -> Result<(), Error> {
     key::check_bucket(new.name)?;
     key::check_bucket(new.id)?;
-    let [bytes, types] = new.limits.parameters(storage)?;
+    let [bytes, types] = new.limits.parameters(store.max_size)?;
     let owner = caller.subject();
     let parameters = vec![
         text(new.id),
@@ -174,7 +111,7 @@ pub(crate) async fn create(
         text(new.versioning.name()),
     ];
     let insert = caller.transaction(operation).statement(INSERT, parameters);
-    storage.database().run(&insert).await.map(drop).map_err(|error| match error.server() {
+    store.rows.run(&insert).await.map(drop).map_err(|error| match error.server() {
         Some(server) if server.code == "23505" => Error::BucketAlreadyExists,
         _ => versioning_refusal(caller, error),
     })
@@ -204,7 +141,7 @@ const VERSIONING: &str = ", b.versioning_status";
 ///
 /// Errors: [`Error::NoSuchBucket`].
 pub(crate) async fn get(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     id: &str,
     has_versioning: bool,
@@ -214,7 +151,7 @@ pub(crate) async fn get(
     let sql = format!(
         "select row_to_json(r) from (select {COLUMNS}{versioning} from storage.buckets b where b.id = $1) r"
     );
-    let answer = storage.look_up_as(caller, operation, sql, vec![text(id)]).await?;
+    let answer = rows.look_up_as(caller, operation, sql, vec![text(id)]).await?;
     let document = answer.row().and_then(|row| row.text(0));
     document.map(str::to_owned).ok_or(Error::NoSuchBucket)
 }
@@ -236,7 +173,7 @@ pub(crate) struct Listing<'a> {
 
 /// Returns the buckets that `caller` may see as a JSON array.
 pub(crate) async fn list(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     listing: &Listing<'_>,
     operation: &'static str,
@@ -256,7 +193,7 @@ pub(crate) async fn list(
         listing.limit.and_then(display),
         display(listing.offset.unwrap_or(0)),
     ];
-    let answer = storage.look_up_as(caller, operation, sql, parameters).await?;
+    let answer = rows.look_up_as(caller, operation, sql, parameters).await?;
     Ok(json_array(answer.rows()))
 }
 
@@ -265,14 +202,14 @@ pub(crate) async fn list(
 /// Errors: [`Error::NoSuchBucket`] also for a bucket that the caller may not change; [`Error::InvalidValue`] for a bucket
 /// that is no longer to keep versions and never has.
 pub(crate) async fn update(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     id: &str,
     Changes { is_public, versioning, limits }: &Changes<'_>,
     operation: &'static str,
 ) -> Result<(), Error> {
     key::check_bucket(id)?;
-    let [bytes, types] = limits.parameters(storage)?;
+    let [bytes, types] = limits.parameters(store.max_size)?;
     let parameters = vec![
         text(id),
         is_public.and_then(display),
@@ -291,12 +228,12 @@ pub(crate) async fn update(
          where id = $1 and not ($7 is not distinct from 'SUSPENDED' and versioning_status = 'DISABLED') returning id",
         parameters,
     );
-    let answer = storage.change(&update).await.map_err(|error| versioning_refusal(caller, error))?;
+    let answer = store.rows.change(&update).await.map_err(|error| versioning_refusal(caller, error))?;
     if answer.row().is_some() {
         return Ok(());
     }
     if *versioning == Some(Versioning::Suspended)
-        && status(storage, caller, id, operation).await? == Versioning::Disabled
+        && status(&store.rows, caller, id, operation).await? == Versioning::Disabled
     {
         return Err(Error::InvalidValue(
             "A bucket that has never kept versions cannot stop keeping them".to_owned(),
@@ -309,13 +246,13 @@ pub(crate) async fn update(
 ///
 /// Errors: [`Error::NoSuchBucket`].
 pub(crate) async fn status(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     id: &str,
     operation: &'static str,
 ) -> Result<Versioning, Error> {
     let sql = "select versioning_status from storage.buckets where id = $1";
-    let answer = storage.look_up_as(caller, operation, sql, vec![text(id)]).await?;
+    let answer = rows.look_up_as(caller, operation, sql, vec![text(id)]).await?;
     let row = answer.row().ok_or(Error::NoSuchBucket)?;
     Ok(row.text(0).and_then(Versioning::of_name).unwrap_or_default())
 }
@@ -325,7 +262,7 @@ pub(crate) async fn status(
 /// Errors: [`Error::NoSuchBucket`] also for a bucket that the caller may not delete; [`Error::BucketNotEmpty`];
 /// [`Error::BucketReferenced`].
 pub(crate) async fn delete(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     id: &str,
     operation: &'static str,
@@ -333,19 +270,19 @@ pub(crate) async fn delete(
     let sql = "select exists (select from storage.objects where bucket_id = $1), \
          exists (select from storage.s3_multipart_uploads where bucket_id = $1) \
          from storage.buckets where id = $1";
-    let answer = storage.look_up(sql, vec![text(id)]).await?;
+    let answer = rows.look_up(sql, vec![text(id)]).await?;
     let row = answer.row().ok_or(Error::NoSuchBucket)?;
     if row.get(0) == Some(b"t") {
         return Err(Error::BucketNotEmpty);
     }
     if row.get(1) == Some(b"t") {
-        return Err(referenced(storage, caller, id, operation).await);
+        return Err(referenced(rows, caller, id, operation).await);
     }
     let delete = caller
         .transaction(operation)
         .statement("delete from storage.buckets where id = $1 returning id", vec![text(id)]);
     // Objects that were added meanwhile still prevent this, by their foreign key.
-    let error = match storage.change(&delete).await {
+    let error = match rows.change(&delete).await {
         Ok(answer) if answer.row().is_some() => return Ok(()),
         Ok(_) => return Err(Error::NoSuchBucket),
         Err(error) => error,
@@ -353,7 +290,7 @@ pub(crate) async fn delete(
     Err(match error.server() {
         Some(server) if server.code == "23503" => match server.table.as_deref() {
             Some("s3_multipart_uploads" | "s3_multipart_uploads_parts") => {
-                referenced(storage, caller, id, operation).await
+                referenced(rows, caller, id, operation).await
             }
             _ => Error::BucketNotEmpty,
         },
@@ -363,22 +300,23 @@ pub(crate) async fn delete(
 
 /// Returns the refusal to delete bucket `id`, which has multipart uploads under way. It names some of those that
 /// `caller` may see.
-async fn referenced(storage: &Storage, caller: &Caller, id: &str, operation: &'static str) -> Error {
+async fn referenced(rows: &Rows, caller: &Caller, id: &str, operation: &'static str) -> Error {
     let listing = UploadListing { limit: MAX_NAMED, ..UploadListing::default() };
-    let uploads = multipart::list(storage, caller, id, &listing, operation).await;
+    let uploads = multipart::list(rows, caller, id, &listing, operation).await;
     Error::BucketReferenced(uploads.unwrap_or_default().into_iter().map(|upload| upload.key).collect())
 }
 
 /// Removes the objects that bucket `id` holds now; those that come meanwhile stay.
 ///
 /// Errors: [`Error::InvalidRole`] unless the service role asks; [`Error::NoSuchBucket`]; [`Error::BucketTooLarge`].
-pub(crate) async fn empty(storage: &Storage, caller: &Caller, id: &str) -> Result<(), Error> {
+pub(crate) async fn empty(store: &Store, caller: &Caller, id: &str) -> Result<(), Error> {
     if !caller.is_service() {
         return Err(Error::InvalidRole);
     }
     let sql = "select (select count(*) from (select from storage.objects where bucket_id = $1 limit $2::bigint) o), now() \
          from storage.buckets where id = $1";
-    let answer = storage
+    let answer = store
+        .rows
         .look_up_as(caller, "storage.bucket.empty", sql, vec![text(id), display(MAX_EMPTIED + 1)])
         .await?;
     let row = answer.row().ok_or(Error::NoSuchBucket)?;
@@ -393,9 +331,9 @@ pub(crate) async fn empty(storage: &Storage, caller: &Caller, id: &str) -> Resul
                where bucket_id = $1 and created_at <= $2::timestamptz limit $3::bigint) returning version",
             vec![text(id), text(before), display(BATCH)],
         );
-        let answer = storage.change(&removal).await.map_err(|error| caller.refusal(error))?;
+        let answer = store.rows.change(&removal).await.map_err(|error| caller.refusal(error))?;
         let versions: Vec<Uuid> = answer.rows().iter().filter_map(|row| row::uuid(row, 0)).collect();
-        objects::discard(storage, &versions).await;
+        store.blobs.discard(&versions).await;
         if answer.rows().is_empty() {
             return Ok(());
         }

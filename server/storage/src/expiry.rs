@@ -8,11 +8,13 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::Error;
 use crate::buckets::lifecycle::{self, Rule};
 use crate::caller::service_transaction;
-use crate::objects::{discard, versions::LOCK_MANY};
+use crate::handles::Handles;
+use crate::objects::versions::LOCK_MANY;
 use crate::row::{self, display, names, text};
-use crate::{Error, Storage};
+use crate::store::{Blobs, Rows};
 
 /// The time from the start to the first pass, so that starting is not slowed down.
 const FIRST_PASS: Duration = Duration::from_secs(90);
@@ -46,13 +48,14 @@ type Place = Option<(String, String)>;
 /// Removes versions that have expired.
 #[derive(Debug)]
 pub struct Expiry {
-    storage: Storage,
+    rows: Rows,
+    blobs: Blobs,
 }
 
 impl Expiry {
-    /// Returns what removes expired versions of `storage`.
-    pub const fn new(storage: Storage) -> Self {
-        Self { storage }
+    /// Returns what removes expired versions.
+    pub fn new(handles: &Handles) -> Self {
+        Self { rows: handles.rows.clone(), blobs: handles.blobs.clone() }
     }
 
     /// Removes what has expired soon after the start and every hour, until `stop` is cancelled, unless another node does.
@@ -80,7 +83,7 @@ impl Expiry {
             // A node that keeps the period must find its own turn over.
             vec![display(PERIOD.as_secs() - 60)],
         );
-        match self.storage.database().run(&turn).await?.row() {
+        match self.rows.run(&turn).await?.row() {
             Some(_) => self.expire().await.map(Some),
             None => Ok(None),
         }
@@ -93,7 +96,7 @@ impl Expiry {
     pub async fn expire(&self) -> Result<usize, Error> {
         let sql = "select id, lifecycle_configuration_generation, lifecycle_configuration from storage.buckets \
              where lifecycle_configuration is not null order by id";
-        let answer = self.storage.look_up(sql, Vec::new()).await?;
+        let answer = self.rows.look_up(sql, Vec::new()).await?;
         let mut removed = 0;
         for row in answer.rows() {
             let (Some(bucket), Some(generation), Some(json)) = (row.text(0), row.text(1), row.get(2)) else {
@@ -153,7 +156,7 @@ impl Expiry {
         let (time, id) = place.unzip();
         let mut parameters = rule_parameters(ruled, rule);
         parameters.extend([time.and_then(display), id.and_then(display), display(BATCH)]);
-        let answer = self.storage.look_up(sql, parameters).await?;
+        let answer = self.rows.look_up(sql, parameters).await?;
         let rows = answer.rows();
         let owned = |row: &postgres::Row, index| row.text(index).unwrap_or_default().to_owned();
         let due = rows.iter().filter(|row| row.get(3) == Some(b"t"));
@@ -174,10 +177,10 @@ impl Expiry {
         let removal = service_transaction("storage.lifecycle.expire")
             .statement(LOCK_MANY, vec![text(ruled.bucket), names(due.iter().map(|(_, name)| &**name))])
             .statement(sql, parameters);
-        let answer = self.storage.change(&removal).await?;
+        let answer = self.rows.change(&removal).await?;
         let with_bytes = answer.rows().iter().filter(|row| row.get(1) != Some(b"t"));
         let freed: Vec<Uuid> = with_bytes.filter_map(|row| row::uuid(row, 0)).collect();
-        discard(&self.storage, &freed).await;
+        self.blobs.discard(&freed).await;
         Ok(answer.rows().len())
     }
 }

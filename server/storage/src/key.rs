@@ -9,6 +9,9 @@ pub(crate) const MAX_KEY_LENGTH: usize = 1024;
 /// Characters that a bucket's name may have.
 const MAX_BUCKET_LENGTH: usize = 100;
 
+/// The name of the empty object that keeps a folder without other objects.
+pub(crate) const FOLDER_MARKER: &str = ".emptyFolderPlaceholder";
+
 /// Marks allowed in names besides letters and digits. Source: Amazon S3, "Safe characters" and "Characters that
 /// might require special handling".
 const MARKS: &[u8] = b"_!.*'() &$@=;:+,?-";

@@ -11,16 +11,20 @@
 
 mod api;
 mod backend;
+mod bucket_rules;
 mod buckets;
 mod caller;
 mod coding;
+mod context;
 mod error;
 mod expiry;
+mod handles;
 mod key;
 mod lenient_base64;
 mod metrics;
 mod mime;
 mod multipart;
+mod object_row;
 mod objects;
 mod public_objects;
 mod render;
@@ -32,182 +36,41 @@ mod seed;
 mod settings;
 mod signature;
 mod size;
+mod store;
 mod sweeper;
 mod transfer;
 mod upload;
 mod vector;
+mod version_id;
 
-use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use fairness::FairSemaphore;
-use postgres::{Answer, Database, Parameter, Transaction};
-use tokens::{Keys, Verifier};
 
 pub use buckets::BucketDefinition;
 pub use error::Error;
 pub use expiry::Expiry;
+pub use handles::Handles;
 pub use public_objects::CHANNEL;
-pub use render::Refusal;
+pub use render::refusal::Refusal;
 pub use s3::AccessKeys;
-pub use seed::SeedReport;
-pub use settings::{BackendKind, KNOWN_KEYS, S3Settings, Settings};
+pub use seed::{SeedReport, seed_bucket};
+pub use settings::{BackendKind, KNOWN_KEYS, S3Settings, Settings, settings_that_need_a_restart};
 pub use sweeper::Sweeper;
 pub use transfer::{Transfer, transfer};
 
-use backend::Backend;
-use caller::Caller;
-use public_objects::PublicObjects;
-use render::Renderer;
+use context::Context;
 
-/// The state that the service's endpoints share. Cheap to clone.
-#[derive(Clone)]
-pub struct Storage {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
+/// Returns the service with `settings`, its paths relative to where it is mounted (`/storage/v1`). It may be called again
+/// with the same handles and other settings: what the handles hold is shared.
+pub fn service(
     settings: Settings,
-    database: Database,
-    keys: Keys,
-    verifier: Verifier,
-    backend: Backend,
-    public_objects: PublicObjects,
-    access_keys: AccessKeys,
-    renderer: Option<Renderer>,
-    vectors_are_available: AtomicBool,
-    /// A permit for each upload whose bytes are being received.
-    uploads: FairSemaphore,
-}
-
-impl std::fmt::Debug for Storage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Storage").field("settings", &self.inner.settings).finish_non_exhaustive()
+    handles: &Handles,
+) -> impl poem::Endpoint<Output = poem::Response> + use<> {
+    if settings.s3_access_key.is_empty() != settings.s3_secret.is_empty() {
+        tracing::warn!(
+            "an access key of the S3 protocol needs a secret, and the other way round: it is ignored"
+        );
     }
-}
-
-impl Storage {
-    /// Opens the store of bytes; the folder of a store of files is created where it is missing.
-    ///
-    /// `database` must have logged in as a role that may become `anon`, `authenticated` and `service_role`, as
-    /// `supabase_storage_admin` may. Objects of public buckets are kept in memory if it listens to [`CHANNEL`].
-    ///
-    /// Tokens of callers are checked by `verifier`, signed URLs are made with `keys`.
-    ///
-    /// Errors: [`Error::Backend`] when the folder cannot be made or opened, or the S3 store's settings lack something.
-    pub async fn open(
-        settings: Settings,
-        database: Database,
-        keys: Keys,
-        verifier: Verifier,
-    ) -> Result<Self, Error> {
-        let backend = Backend::open(&settings).await?;
-        let renderer = Renderer::new(&settings, &backend);
-        let public_objects = PublicObjects::new(database.clone());
-        if settings.s3_access_key.is_empty() != settings.s3_secret.is_empty() {
-            tracing::warn!(
-                "an access key of the S3 protocol needs a secret, and the other way round: it is ignored"
-            );
-        }
-        let access_keys = AccessKeys::of(&settings, &keys);
-        let uploads = FairSemaphore::new(settings.max_uploads, 0);
-        let inner = Inner {
-            settings,
-            database,
-            keys,
-            verifier,
-            backend,
-            public_objects,
-            access_keys,
-            renderer,
-            vectors_are_available: AtomicBool::new(false),
-            uploads,
-        };
-        Ok(Self { inner: Arc::new(inner) })
-    }
-
-    pub(crate) fn database(&self) -> &Database {
-        &self.inner.database
-    }
-
-    pub(crate) fn verifier(&self) -> &Verifier {
-        &self.inner.verifier
-    }
-
-    pub(crate) fn keys(&self) -> &Keys {
-        &self.inner.keys
-    }
-
-    pub(crate) fn backend(&self) -> &Backend {
-        &self.inner.backend
-    }
-
-    pub(crate) fn uploads(&self) -> &FairSemaphore {
-        &self.inner.uploads
-    }
-
-    pub(crate) fn public_objects(&self) -> &PublicObjects {
-        &self.inner.public_objects
-    }
-
-    /// Runs a query on the primary with the service's own rights, which policies do not restrict. The query must run
-    /// none of the users' code: it has no settings that describe the request, and no session is reset for it.
-    pub(crate) async fn look_up<'a>(
-        &self,
-        sql: impl Into<Cow<'a, str>>,
-        parameters: Vec<Parameter<'a>>,
-    ) -> Result<Answer, Error> {
-        let query = caller::lookup().statement(sql, parameters);
-        Ok(self.database().run(&query).await?)
-    }
-
-    /// Runs a query on the primary with row-level security as for `caller`. `operation` is what `storage.operation()`
-    /// tells policies.
-    ///
-    /// Errors: [`Caller::refusal`].
-    pub(crate) async fn look_up_as<'a>(
-        &self,
-        caller: &'a Caller,
-        operation: &'static str,
-        sql: impl Into<Cow<'a, str>>,
-        parameters: Vec<Parameter<'a>>,
-    ) -> Result<Answer, Error> {
-        let query = caller.transaction(operation).read_only().on_primary().statement(sql, parameters);
-        self.database().run(&query).await.map_err(|error| caller.refusal(error))
-    }
-
-    /// Runs a transaction that changes or removes rows of objects or buckets. What was read before is forgotten: this
-    /// node's own changes take effect at once, before their notification arrives.
-    pub(crate) async fn change(&self, transaction: &Transaction<'_>) -> Result<Answer, postgres::Error> {
-        let answer = self.database().run(transaction).await;
-        self.public_objects().forget();
-        answer
-    }
-
-    /// Returns the keys that S3 clients sign with.
-    pub fn access_keys(&self) -> &AccessKeys {
-        &self.inner.access_keys
-    }
-
-    /// Returns the renderer of pictures; `None` if it is switched off.
-    pub(crate) fn renderer(&self) -> Option<&Renderer> {
-        self.inner.renderer.as_ref()
-    }
-
-    /// Returns whether the database is known to have pgvector.
-    pub(crate) fn vectors_are_available(&self) -> &AtomicBool {
-        &self.inner.vectors_are_available
-    }
-
-    pub(crate) fn settings(&self) -> &Settings {
-        &self.inner.settings
-    }
-}
-
-/// Returns the service, its paths relative to where it is mounted (`/storage/v1`).
-pub fn service(storage: Storage) -> impl poem::Endpoint {
-    api::routes(storage)
+    api::routes(Arc::new(Context::new(settings, handles)))
 }
 
 /// Reports whether `request` was sent to `origin`, that of the setting `storage_origin`. On it only

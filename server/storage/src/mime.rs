@@ -5,7 +5,9 @@
 //! are served without the policy that keeps scripts from running (decision 66).
 
 use crate::Error;
-use crate::upload::DEFAULT_TYPE;
+
+/// The type of an object for which the request names none.
+pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";
 
 /// Characters that an entry of a bucket's list may have.
 const MAX_ENTRY_LENGTH: usize = 1000;

@@ -10,11 +10,13 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+use crate::Error;
 use crate::caller::{Caller, service_transaction};
-use crate::objects::{self, Written};
+use crate::mime::DEFAULT_TYPE;
+use crate::objects::Written;
 use crate::row::{self, display, optional, text, timestamp};
-use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes, Target};
-use crate::{Error, Storage};
+use crate::store::{Blobs, Rows, Store};
+use crate::upload::{DEFAULT_CACHE_CONTROL, Description, StoredBytes, Target};
 
 /// Bytes that a part may have. Source: Amazon S3 User Guide, "Amazon S3 multipart upload limits"; upstream's
 /// `MAX_PART_SIZE`.
@@ -85,7 +87,7 @@ impl Part {
 
 /// Stores the row of a new upload to `target`, which has no parts yet, and returns its id.
 pub(crate) async fn create(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     target: &Target<'_>,
     about: &Description,
@@ -111,40 +113,36 @@ pub(crate) async fn create(
             about.user_metadata.as_ref().and_then(display),
         ],
     );
-    storage.database().run(&insert).await?;
+    rows.run(&insert).await?;
     Ok(id)
 }
 
 /// Finds upload `id` of object `key` of `bucket`.
 ///
 /// Errors: [`Error::NoSuchUpload`].
-pub(crate) async fn find(
-    storage: &Storage,
-    (bucket, key): (&str, &str),
-    id: &str,
-) -> Result<Multipart, Error> {
+pub(crate) async fn find(rows: &Rows, (bucket, key): (&str, &str), id: &str) -> Result<Multipart, Error> {
     let sql = format!(
         "select {} from storage.s3_multipart_uploads where id = $1 and bucket_id = $2 and key = $3",
         Multipart::COLUMNS
     );
-    let answer = storage.look_up(sql, vec![text(id), text(bucket), text(key)]).await?;
+    let answer = rows.look_up(sql, vec![text(id), text(bucket), text(key)]).await?;
     answer.row().and_then(Multipart::of).ok_or(Error::NoSuchUpload)
 }
 
 /// Returns at most `limit` parts of upload `id` with numbers above `after`, by number.
-pub(crate) async fn parts(storage: &Storage, id: &str, after: u64, limit: u64) -> Result<Vec<Part>, Error> {
+pub(crate) async fn parts(rows: &Rows, id: &str, after: u64, limit: u64) -> Result<Vec<Part>, Error> {
     let sql = "select part_number, version, size, etag, created_at from storage.s3_multipart_uploads_parts \
          where upload_id = $1 and part_number > $2::integer order by part_number limit $3::bigint";
     let answer =
-        storage.look_up(sql, vec![text(id), display(after.min(i32::MAX as u64)), display(limit)]).await?;
+        rows.look_up(sql, vec![text(id), display(after.min(i32::MAX as u64)), display(limit)]).await?;
     Ok(answer.rows().iter().filter_map(Part::of).collect())
 }
 
 /// Returns how many bytes the parts of upload `id` have together, except part `number`.
-pub(crate) async fn received_bytes(storage: &Storage, id: &str, number: u64) -> Result<u64, Error> {
+pub(crate) async fn received_bytes(rows: &Rows, id: &str, number: u64) -> Result<u64, Error> {
     let sql = "select coalesce(sum(size), 0)::bigint from storage.s3_multipart_uploads_parts \
          where upload_id = $1 and part_number <> $2::integer";
-    let answer = storage.look_up(sql, vec![text(id), display(number)]).await?;
+    let answer = rows.look_up(sql, vec![text(id), display(number)]).await?;
     let row = answer.row();
     Ok(row.and_then(|row| row.text(0)).and_then(|sum| sum.parse().ok()).unwrap_or_default())
 }
@@ -154,7 +152,7 @@ pub(crate) async fn received_bytes(storage: &Storage, id: &str, number: u64) -> 
 ///
 /// Errors: [`Error::NoSuchUpload`] if the upload has ended meanwhile, [`Error::EntityTooLarge`]. The bytes are removed then.
 pub(crate) async fn note(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     upload: &Multipart,
     (number, part, limit): (u64, &StoredBytes, u64),
@@ -190,7 +188,7 @@ pub(crate) async fn note(
                 display(limit),
             ],
         );
-    let outcome = storage.database().run(&transaction).await.map_err(Error::from);
+    let outcome = store.rows.run(&transaction).await.map_err(Error::from);
     let outcome = outcome.and_then(|answer| {
         let row = answer.row();
         match (row.and_then(|row| row.text(0)), row.and_then(|row| row.text(1))) {
@@ -201,11 +199,11 @@ pub(crate) async fn note(
     });
     match outcome {
         Ok(replaced) => {
-            objects::discard(storage, &replaced).await;
+            store.blobs.discard(&replaced).await;
             Ok(())
         }
         Err(error) => {
-            objects::discard_after(storage, &error, part.version).await;
+            store.blobs.discard_after(&error, part.version).await;
             Err(error)
         }
     }
@@ -216,21 +214,21 @@ pub(crate) async fn note(
 /// Errors: [`Error::NoSuchUpload`] if the upload has ended meanwhile, and those of uploads. The object's bytes are removed
 /// then.
 pub(crate) async fn complete(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     upload: &Multipart,
     target: &Target<'_>,
     whole: &StoredBytes,
 ) -> Result<Written, Error> {
-    let every = parts(storage, &upload.id, 0, MAX_PARTS).await;
+    let every = parts(&store.rows, &upload.id, 0, MAX_PARTS).await;
     let ending = caller
         .service_transaction(target.operation)
         .statement("select basalt.complete_multipart_upload($1)", vec![text(&upload.id)]);
     let written =
-        target.complete_with(storage, ending, &upload.description(), whole).await.map_err(upload_error)?;
+        target.complete_with(store, ending, &upload.description(), whole).await.map_err(upload_error)?;
     // The sweeper removes a part that comes between these two.
     let versions: Vec<Uuid> = every.unwrap_or_default().iter().map(|part| part.version).collect();
-    objects::discard(storage, &versions).await;
+    store.blobs.discard(&versions).await;
     Ok(written)
 }
 
@@ -246,7 +244,7 @@ fn upload_error(error: Error) -> Error {
 ///
 /// Errors: [`Error::NoSuchUpload`].
 pub(crate) async fn abort(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     id: &str,
     operation: &'static str,
@@ -260,9 +258,9 @@ pub(crate) async fn abort(
              select (select count(*) from upload), (select to_json(array_agg(version)) from parts)",
             vec![text(id)],
         );
-    let answer = storage.database().run(&removal).await?;
+    let answer = store.rows.run(&removal).await?;
     let row = answer.row();
-    objects::discard(storage, &row.and_then(|row| row.get(1)).map(versions).unwrap_or_default()).await;
+    store.blobs.discard(&row.and_then(|row| row.get(1)).map(versions).unwrap_or_default()).await;
     if row.and_then(|row| row.text(0)) == Some("1") { Ok(()) } else { Err(Error::NoSuchUpload) }
 }
 
@@ -278,7 +276,7 @@ pub(crate) struct UploadListing<'a> {
 
 /// Returns the uploads of `bucket` that `caller` may see, by key and id.
 pub(crate) async fn list(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     bucket: &str,
     listing: &UploadListing<'_>,
@@ -292,12 +290,12 @@ pub(crate) async fn list(
     );
     let (key, id) = listing.after;
     let parameters = vec![text(bucket), text(listing.prefix), text(key), text(id), display(listing.limit)];
-    let answer = storage.look_up_as(caller, operation, sql, parameters).await?;
+    let answer = rows.look_up_as(caller, operation, sql, parameters).await?;
     Ok(answer.rows().iter().filter_map(Multipart::of).collect())
 }
 
 /// Removes the uploads that have received nothing for a day.
-pub(crate) async fn remove_expired(storage: &Storage) -> Result<(), Error> {
+pub(crate) async fn remove_expired(rows: &Rows, blobs: &Blobs) -> Result<(), Error> {
     const OPERATION: &str = "storage.s3.upload.abort_multipart";
     let removal = service_transaction(OPERATION).statement(
         "with expired as (select id from storage.s3_multipart_uploads u where greatest(created_at, \
@@ -309,9 +307,9 @@ pub(crate) async fn remove_expired(storage: &Storage) -> Result<(), Error> {
          select version from parts",
         Vec::new(),
     );
-    let answer = storage.database().run(&removal).await?;
+    let answer = rows.run(&removal).await?;
     let versions: Vec<Uuid> = answer.rows().iter().filter_map(|row| row::uuid(row, 0)).collect();
-    objects::discard(storage, &versions).await;
+    blobs.discard(&versions).await;
     Ok(())
 }
 

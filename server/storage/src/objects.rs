@@ -9,56 +9,17 @@ pub(crate) mod versions;
 use std::sync::Arc;
 
 use postgres::{Answer, Parameter, Row, Transaction};
-use serde::Deserialize;
 use serde_json::Value;
-use time::OffsetDateTime;
 use uuid::Uuid;
 
+use crate::Error;
 use crate::caller::{Caller, SERVICE_ROLE, owner_uuid};
+use crate::object_row::{Metadata, Object};
 use crate::row::{self, optional, text, timestamp};
-use crate::{Error, Storage};
+use crate::store::{Rows, Store};
+use crate::version_id::VersionId;
 
-use versions::{IS_CURRENT, IS_NAMED, VersionId};
-
-/// `storage.objects.metadata`, as upstream writes it. Rows that users' SQL made may lack any of it.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct Metadata {
-    /// The quoted MD5 of the bytes.
-    #[serde(rename = "eTag")]
-    pub(crate) etag: Option<String>,
-    pub(crate) size: Option<u64>,
-    pub(crate) mimetype: Option<String>,
-    pub(crate) cache_control: Option<String>,
-    #[serde(with = "time::serde::rfc3339::option")]
-    pub(crate) last_modified: Option<OffsetDateTime>,
-    pub(crate) x_robots_tag: Option<String>,
-    pub(crate) content_encoding: Option<String>,
-}
-
-/// An object that the caller may read.
-#[derive(Debug, Clone)]
-pub(crate) struct Object {
-    pub(crate) version: Uuid,
-    pub(crate) size: u64,
-    pub(crate) metadata: Metadata,
-    pub(crate) id: Option<Uuid>,
-    /// The user metadata, as JSON.
-    pub(crate) user_metadata: Option<Value>,
-    pub(crate) created_at: Option<OffsetDateTime>,
-    pub(crate) updated_at: Option<OffsetDateTime>,
-    /// When this version stopped being the current one.
-    pub(crate) archived_at: Option<OffsetDateTime>,
-    /// Whether it was written while its bucket kept versions.
-    pub(crate) is_versioned: bool,
-}
-
-impl Object {
-    /// Returns the id of this version.
-    pub(crate) const fn version_id(&self) -> VersionId {
-        VersionId::of(self.version, self.is_versioned)
-    }
-}
+use versions::{IS_CURRENT, IS_NAMED};
 
 /// The columns of an [`Object`].
 const COLUMNS: &str = "o.version, o.metadata, o.updated_at, o.created_at, o.id, o.user_metadata, \
@@ -88,21 +49,21 @@ pub(crate) enum Access {
 /// [`Error::NoSuchKey`] for a missing object and for one that row-level security hides; [`Error::MethodNotAllowed`] for
 /// a version that is a delete marker.
 pub(crate) async fn find(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     (bucket, key): (&str, &str),
     version: Option<VersionId>,
     access: Access,
     operation: &'static str,
 ) -> Result<Arc<Object>, Error> {
-    let before = storage.public_objects().revision();
+    let before = store.rows.public_objects().revision();
     let (condition, parameters) = selection((bucket, key), version);
     let sql = format!(
         "select b.public, {COLUMNS}, {ARE_CHANGES_NOTIFIED} from storage.buckets b \
          left join storage.objects o on o.bucket_id = b.id and o.name collate \"C\" = $2 and {condition} \
          where b.id = $1"
     );
-    let answer = storage.look_up(sql, parameters).await?;
+    let answer = store.rows.look_up(sql, parameters).await?;
     let row = answer.row();
     let is_public = row.is_some_and(|row| row.get(0) == Some(b"t"));
     match row {
@@ -110,20 +71,20 @@ pub(crate) async fn find(
             if access == Access::Public || !caller.is_authenticated() {
                 return Err(Error::NoSuchKey);
             }
-            find_visible(storage, caller, (bucket, key), version, operation).await
+            find_visible(store, caller, (bucket, key), version, operation).await
         }
         Some(row) if is_public || access == Access::Signature => {
-            let object = Arc::new(object(storage, row).await?);
+            let object = Arc::new(object(store, row).await?);
             let are_notified = row.get(10) == Some(b"t");
             if let Some(before) = before.filter(|_| is_public && are_notified && version.is_none()) {
-                storage.public_objects().keep(bucket, key, &object, before);
+                store.rows.public_objects().keep(bucket, key, &object, before);
             }
             Ok(object)
         }
         None if access == Access::Signature => Err(Error::NoSuchKey),
         None => Err(Error::NoSuchBucket),
         Some(_) if access == Access::Public || !caller.is_authenticated() => Err(Error::NoSuchBucket),
-        Some(_) => find_visible(storage, caller, (bucket, key), version, operation).await,
+        Some(_) => find_visible(store, caller, (bucket, key), version, operation).await,
     }
 }
 
@@ -147,7 +108,7 @@ fn selection<'a>(
 ///
 /// Errors: [`Error::NoSuchKey`]; [`Error::MethodNotAllowed`] for a version that is a delete marker.
 pub(crate) async fn find_visible(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     (bucket, key): (&str, &str),
     version: Option<VersionId>,
@@ -158,12 +119,12 @@ pub(crate) async fn find_visible(
         "select true, {COLUMNS} from storage.objects o \
          where o.bucket_id = $1 and o.name collate \"C\" = $2 and {condition}"
     );
-    let answer = storage.look_up_as(caller, operation, sql, parameters).await?;
+    let answer = store.rows.look_up_as(caller, operation, sql, parameters).await?;
     let row = answer.row().ok_or(Error::NoSuchKey)?;
-    Ok(Arc::new(object(storage, row).await?))
+    Ok(Arc::new(object(store, row).await?))
 }
 
-async fn object(storage: &Storage, row: &Row) -> Result<Object, Error> {
+async fn object(store: &Store, row: &Row) -> Result<Object, Error> {
     // Users' SQL may have written any version, but only a UUID is one of stored bytes.
     let version = row::uuid(row, 1).ok_or(Error::NoSuchKey)?;
     if row.get(9) == Some(b"t") {
@@ -175,7 +136,7 @@ async fn object(storage: &Storage, row: &Row) -> Result<Object, Error> {
     metadata.last_modified = metadata.last_modified.or(updated_at);
     let size = match metadata.size {
         Some(size) => size,
-        None => storage.backend().size(version).await?,
+        None => store.blobs.backend.size(version).await?,
     };
     Ok(Object {
         version,
@@ -258,24 +219,24 @@ impl NewRow<'_> {
     /// Errors: [`Error::KeyAlreadyExists`], [`Error::RelatedResource`], the refusal of a policy.
     pub(crate) async fn rehearse(
         &self,
-        storage: &Storage,
+        rows: &Rows,
         caller: &Caller,
         operation: &'static str,
     ) -> Result<(), Error> {
         let condition = if self.replaces { "" } else { UNVERSIONED };
         let trial =
             caller.transaction(operation).statement(self.insert(condition), self.parameters()).rollback();
-        let mut outcome = storage.database().run(&trial).await;
+        let mut outcome = rows.run(&trial).await;
         // An object that another writer creates in this moment collides in an index that the clause does not name.
         for _ in 0..REPETITIONS {
             if !self.replaces || outcome.as_ref().err().is_none_or(|error| !is_taken(error)) {
                 break;
             }
-            outcome = storage.database().run(&trial).await;
+            outcome = rows.run(&trial).await;
         }
         match outcome {
             Err(error) if versions::is_versioned(&error) => {
-                self.rehearse_version(storage, caller, operation).await
+                self.rehearse_version(rows, caller, operation).await
             }
             outcome => outcome.map(drop).map_err(|error| conflict(caller.refusal(error))),
         }
@@ -287,7 +248,7 @@ impl NewRow<'_> {
     /// Errors: [`Error::KeyAlreadyExists`], the refusal of a policy.
     async fn rehearse_version(
         &self,
-        storage: &Storage,
+        rows: &Rows,
         caller: &Caller,
         operation: &'static str,
     ) -> Result<(), Error> {
@@ -305,50 +266,44 @@ impl NewRow<'_> {
             .statement(BECOME, vec![text(caller.role())])
             .statement(INSERT, self.parameters())
             .rollback();
-        storage.database().run(&trial).await.map(drop).map_err(|error| conflict(caller.refusal(error)))
+        rows.run(&trial).await.map(drop).map_err(|error| conflict(caller.refusal(error)))
     }
 
     /// Writes the row in `transaction`, one of the service. Removes the bytes that it replaces, unless the bucket keeps
     /// them; those of the object itself if the row cannot be written.
     ///
     /// Errors: [`Error::KeyAlreadyExists`], [`Error::RelatedResource`], what a trigger raises.
-    pub(crate) async fn write(
-        &self,
-        storage: &Storage,
-        transaction: Transaction<'_>,
-    ) -> Result<Written, Error> {
+    pub(crate) async fn write(&self, store: &Store, transaction: Transaction<'_>) -> Result<Written, Error> {
         let lock = vec![text(self.bucket), text(self.key)];
         let transaction = transaction.statement(LOCK, lock);
-        let outcome = match self.run_insert(storage, transaction.clone()).await {
-            Err(error) if versions::is_versioned(&error) => self.run_versioned(storage, transaction).await,
+        let outcome = match self.run_insert(&store.rows, transaction.clone()).await {
+            Err(error) if versions::is_versioned(&error) => {
+                self.run_versioned(&store.rows, transaction).await
+            }
             outcome => outcome,
         };
         match outcome.map_err(|error| conflict(error.into())).and_then(|answer| self.written(&answer)) {
             Ok((written, freed)) => {
-                discard(storage, &freed).await;
+                store.blobs.discard(&freed).await;
                 Ok(written)
             }
             Err(error) => {
-                discard_after(storage, &error, self.version).await;
+                store.blobs.discard_after(&error, self.version).await;
                 Err(error)
             }
         }
     }
 
     /// Writes the row if the bucket keeps no versions, and returns the object's id and the versions that it replaces.
-    async fn run_insert(
-        &self,
-        storage: &Storage,
-        transaction: Transaction<'_>,
-    ) -> Result<Answer, postgres::Error> {
+    async fn run_insert(&self, rows: &Rows, transaction: Transaction<'_>) -> Result<Answer, postgres::Error> {
         let insert = self.insert(UNVERSIONED);
         if self.replaces {
             let sql =
                 format!("{}{insert} returning id, (select json_agg(version) from replaced)", Self::REPLACED);
-            storage.change(&transaction.statement(sql, self.parameters())).await
+            rows.change(&transaction.statement(sql, self.parameters())).await
         } else {
             let sql = format!("{insert} returning id");
-            storage.database().run(&transaction.statement(sql, self.parameters())).await
+            rows.run(&transaction.statement(sql, self.parameters())).await
         }
     }
 
@@ -356,14 +311,14 @@ impl NewRow<'_> {
     /// the version is called.
     async fn run_versioned(
         &self,
-        storage: &Storage,
+        rows: &Rows,
         transaction: Transaction<'_>,
     ) -> Result<Answer, postgres::Error> {
         let replace = if self.replaces { versions::REPLACE } else { "" };
         let sql = format!("{}{replace}{}", versions::WRITE, versions::WRITTEN);
         let mut parameters = self.parameters();
         parameters.push(row::display(self.replaces));
-        storage.change(&transaction.statement(sql, parameters)).await
+        rows.change(&transaction.statement(sql, parameters)).await
     }
 
     /// Returns what was written, and the versions whose bytes nothing needs any more.
@@ -394,39 +349,5 @@ fn conflict(error: Error) -> Error {
             _ => error,
         },
         _ => error,
-    }
-}
-
-/// Removes the bytes of versions that no row names any more. What cannot be removed now is left to the sweeper.
-pub(crate) async fn discard(storage: &Storage, versions: &[Uuid]) {
-    for version in versions {
-        if let Err(error) = storage.backend().remove(*version).await {
-            tracing::warn!(%version, %error, "bytes that no object needs could not be removed");
-        }
-        if let Some(renderer) = storage.renderer() {
-            renderer.forget(*version).await;
-        }
-    }
-}
-
-/// Removes the bytes of `version`, whose row could not be written because of `error`; unless the row may have been
-/// written nevertheless, since the connection broke before Postgres had answered.
-pub(crate) async fn discard_after(storage: &Storage, error: &Error, version: Uuid) {
-    use postgres::Error::{AcquireTimeout, Configuration, Postgres};
-    let is_certain = !matches!(error, Error::Database(error) if !matches!(error, Postgres(_) | AcquireTimeout(_) | Configuration(_)));
-    if is_certain {
-        discard(storage, &[version]).await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn metadata_may_lack_anything() {
-        let metadata: Metadata = serde_json::from_str("{\"mimetype\":\"image/png\"}").unwrap();
-        assert_eq!(metadata.mimetype.as_deref(), Some("image/png"));
-        assert!(metadata.etag.is_none() && metadata.size.is_none());
     }
 }

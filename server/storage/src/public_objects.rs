@@ -12,7 +12,7 @@ use postgres::Database;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use crate::objects::Object;
+use crate::object_row::Object;
 
 /// The channel of the triggers' notifications. The service's database has to listen to it.
 pub const CHANNEL: &str = "basalt_public_objects";

@@ -11,6 +11,7 @@ mod focus;
 mod format;
 mod geometry;
 mod options;
+pub(crate) mod refusal;
 mod transform;
 mod work;
 
@@ -28,42 +29,71 @@ use crate::metrics::Renderings;
 use crate::{Error, Settings};
 use cache::{Cache, Key};
 use decode::Source;
+use refusal::Refusal;
 use work::{SharedJobs, Workers};
 
 pub(crate) use format::{Format, FormatChoice, Target};
 pub(crate) use options::{Anchor, Gravity, ListForm, Options, QUALITIES, Resize};
-
-/// Why a picture is not rendered. The messages are those of upstream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// Not a picture, broken, or in a format that is not read.
-    #[error("The source image is invalid or unsupported for rendering")]
-    Unsupported,
-    /// More pixels than are decoded.
-    #[error("The source image resolution is too large to process")]
-    Resolution,
-    /// More bytes than are read.
-    #[error("The source image file is too large to process")]
-    FileSize,
-    /// Too many pictures are waiting.
-    #[error("Too many requests")]
-    Overloaded,
-    /// It takes too long.
-    #[error("Image request timed out")]
-    Timeout,
-    /// The object's bytes are gone: it was replaced or removed just now.
-    #[error("Not found")]
-    Missing,
-    /// A failure of the service's own.
-    #[error("Internal error")]
-    Failed,
-}
 
 /// A picture as it is answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Picture {
     pub(crate) format: Format,
     pub(crate) bytes: Bytes,
+}
+
+/// Pictures that were rendered or are being rendered, and who may render. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Pictures {
+    cache: Arc<Cache>,
+    jobs: Arc<SharedJobs<Key, Picture>>,
+    workers: Arc<Workers>,
+    renderings: Renderings,
+}
+
+impl std::fmt::Debug for Pictures {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pictures").field("load", &self.load()).finish_non_exhaustive()
+    }
+}
+
+impl Pictures {
+    /// Returns the pictures of the folder that `settings` name; `None` if the settings switch rendering off.
+    pub(crate) fn open(settings: &Settings) -> Option<Self> {
+        if !settings.image_transformation {
+            return None;
+        }
+        let folder = match settings.image_cache_path.as_os_str().is_empty() {
+            true => settings.path.parent().unwrap_or(Path::new(".")).join("rendered"),
+            false => settings.image_cache_path.clone(),
+        };
+        let workers = match settings.image_workers {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            workers => workers as usize,
+        };
+        Some(Self {
+            cache: Arc::new(Cache::new(folder, settings.image_cache_size.0)),
+            jobs: Arc::new(SharedJobs::new()),
+            workers: Arc::new(Workers::new(workers, settings.image_queue_size as usize)),
+            renderings: Renderings::new(),
+        })
+    }
+
+    /// Returns how many pictures are rendered now, and how many wait for it.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        self.workers.load()
+    }
+
+    /// Returns the statistics of renderings.
+    pub(crate) const fn renderings(&self) -> &Renderings {
+        &self.renderings
+    }
+
+    /// Removes all rendered pictures of `version`.
+    pub(crate) async fn forget(&self, version: Uuid) {
+        let cache = Arc::clone(&self.cache);
+        drop(tokio::task::spawn_blocking(move || cache.forget(version)).await);
+    }
 }
 
 /// Renders pictures and keeps the results. Cheap to clone.
@@ -74,10 +104,7 @@ pub(crate) struct Renderer {
 
 struct Inner {
     backend: Backend,
-    cache: Arc<Cache>,
-    jobs: Arc<SharedJobs<Key, Picture>>,
-    workers: Workers,
-    renderings: Renderings,
+    pictures: Pictures,
     limits: Limits,
 }
 
@@ -90,43 +117,15 @@ struct Limits {
 }
 
 impl Renderer {
-    /// Returns a renderer of the objects in `backend`; `None` if the settings switch rendering off.
-    pub(crate) fn new(settings: &Settings, backend: &Backend) -> Option<Self> {
-        if !settings.image_transformation {
-            return None;
-        }
-        let folder = match settings.image_cache_path.as_os_str().is_empty() {
-            true => settings.path.parent().unwrap_or(Path::new(".")).join("rendered"),
-            false => settings.image_cache_path.clone(),
+    /// Returns a renderer of the objects in `backend`, within the limits of `settings`.
+    pub(crate) fn new(settings: &Settings, backend: Backend, pictures: Pictures) -> Self {
+        let limits = Limits {
+            sizes: settings.image_min_size..=settings.image_max_size,
+            source_bytes: settings.image_max_source_size.0,
+            source_pixels: u64::from(settings.image_max_source_resolution) * 1_000_000,
+            time: settings.image_timeout,
         };
-        let workers = match settings.image_workers {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            workers => workers as usize,
-        };
-        let inner = Inner {
-            backend: backend.clone(),
-            cache: Arc::new(Cache::new(folder, settings.image_cache_size.0)),
-            jobs: Arc::new(SharedJobs::new()),
-            renderings: Renderings::new(),
-            workers: Workers::new(workers, settings.image_queue_size as usize, settings.image_timeout),
-            limits: Limits {
-                sizes: settings.image_min_size..=settings.image_max_size,
-                source_bytes: settings.image_max_source_size.0,
-                source_pixels: u64::from(settings.image_max_source_resolution) * 1_000_000,
-                time: settings.image_timeout,
-            },
-        };
-        Some(Self { inner: Arc::new(inner) })
-    }
-
-    /// Returns how many pictures are rendered now, and how many wait for it.
-    pub(crate) fn load(&self) -> (usize, usize) {
-        self.inner.workers.load()
-    }
-
-    /// Returns the statistics of renderings.
-    pub(crate) fn renderings(&self) -> &Renderings {
-        &self.inner.renderings
+        Self { inner: Arc::new(Inner { backend, pictures, limits }) }
     }
 
     /// Returns the widths and heights that can be requested.
@@ -150,13 +149,7 @@ impl Renderer {
         let key = Key::new(version, &format!("{};{}", options.list(ListForm::Token), target.key()));
         let inner = Arc::clone(&self.inner);
         let work = || async move { inner.look_up_or_make(key, version, options, target).await };
-        Ok(self.inner.jobs.join(key, work).await?)
-    }
-
-    /// Removes all rendered pictures of `version`.
-    pub(crate) async fn forget(&self, version: Uuid) {
-        let cache = Arc::clone(&self.inner.cache);
-        drop(tokio::task::spawn_blocking(move || cache.forget(version)).await);
+        Ok(self.inner.pictures.jobs.join(key, work).await?)
     }
 }
 
@@ -168,25 +161,25 @@ impl Inner {
         options: Options,
         target: Target,
     ) -> Result<Picture, Refusal> {
-        let cache = Arc::clone(&self.cache);
+        let cache = Arc::clone(&self.pictures.cache);
         let kept = tokio::task::spawn_blocking(move || cache.load(&key)).await;
         if let Some(rendered) = kept.map_err(|_| Refusal::Failed)? {
             return Ok(rendered);
         }
         let started = Instant::now();
         let rendered = self.make(version, options, target).await;
-        self.renderings.count(rendered.is_ok());
+        self.pictures.renderings.count(rendered.is_ok());
         let rendered = rendered?;
         let (milliseconds, bytes) = (started.elapsed().as_millis(), rendered.bytes.len());
         tracing::debug!(%version, format = rendered.format.name(), milliseconds, bytes, "a picture was rendered");
-        let (cache, kept) = (Arc::clone(&self.cache), rendered.clone());
+        let (cache, kept) = (Arc::clone(&self.pictures.cache), rendered.clone());
         drop(tokio::task::spawn_blocking(move || cache.store(&key, &kept)).await);
         Ok(rendered)
     }
 
     /// Makes the picture once a worker is free.
     async fn make(&self, version: Uuid, options: Options, target: Target) -> Result<Picture, Refusal> {
-        let worker = self.workers.take().await?;
+        let worker = self.pictures.workers.take(self.limits.time).await?;
         let bytes = self.read(version).await?;
         let source = Source::open(bytes, self.limits.source_pixels)?;
         let deadline = Instant::now() + self.limits.time;

@@ -17,11 +17,13 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use crate::buckets::Bucket;
+use crate::Error;
+use crate::bucket_rules::Bucket;
 use crate::caller::Caller;
+use crate::mime::DEFAULT_TYPE;
 use crate::row::{self, display, optional, text, timestamp};
-use crate::upload::{self, DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes, Target};
-use crate::{Error, Storage, objects};
+use crate::store::{Blobs, Rows, Store};
+use crate::upload::{self, DEFAULT_CACHE_CONTROL, Description, StoredBytes, Target};
 
 /// How a resumable upload is refused. Source: tus resumable upload protocol 1.0.0.
 #[derive(Debug, thiserror::Error)]
@@ -146,7 +148,7 @@ fn metadata_pairs(header: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Stores the row of a new upload, which has no bytes yet.
-pub(crate) async fn create(storage: &Storage, caller: &Caller, new: &Resumable) -> Result<(), Error> {
+pub(crate) async fn create(rows: &Rows, caller: &Caller, new: &Resumable) -> Result<(), Error> {
     let transaction = caller.service_transaction("storage.tus.upload.create").statement(
         "insert into basalt.resumable_uploads \
          (id, bucket_id, name, owner_id, replaces, metadata, length, expires_at) \
@@ -162,15 +164,15 @@ pub(crate) async fn create(storage: &Storage, caller: &Caller, new: &Resumable) 
             display(row::iso_milliseconds(new.expires_at)),
         ],
     );
-    Ok(storage.database().run(&transaction).await.map(drop)?)
+    Ok(rows.run(&transaction).await.map(drop)?)
 }
 
 /// Finds upload `id`.
 ///
 /// Errors: [`Refusal::NotFound`], [`Refusal::Expired`].
-pub(crate) async fn find(storage: &Storage, id: Uuid) -> Result<Resumable, Refusal> {
+pub(crate) async fn find(rows: &Rows, id: Uuid) -> Result<Resumable, Refusal> {
     let sql = format!("select {} from basalt.resumable_uploads where id = $1::uuid", Resumable::COLUMNS);
-    let answer = storage.look_up(sql, vec![display(id)]).await?;
+    let answer = rows.look_up(sql, vec![display(id)]).await?;
     let row = answer.row();
     let found = row.and_then(Resumable::of).ok_or(Refusal::NotFound)?;
     if found.expires_at <= OffsetDateTime::now_utc() { Err(Refusal::Expired) } else { Ok(found) }
@@ -182,7 +184,7 @@ pub(crate) async fn find(storage: &Storage, id: Uuid) -> Result<Resumable, Refus
 /// Errors: [`Refusal::Conflict`] when another request has changed the offset, [`Refusal::TooLarge`],
 /// [`Refusal::LengthExceeded`], and those of uploads; nothing of the request is stored then.
 pub(crate) async fn append(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     upload: &mut Resumable,
     bucket: &Bucket,
@@ -192,19 +194,20 @@ pub(crate) async fn append(
     let target = upload.target(OPERATION);
     // The bucket's rules may have changed since the upload began.
     target.check(bucket, &upload.description())?;
-    let limit = target.size_limit(storage, bucket);
-    let (part, failure) = upload::store_part(storage, chunks, upload.room(limit)).await.map_err(|error| {
-        match (error, upload.length) {
-            (Error::EntityTooLarge, Some(_)) => Refusal::LengthExceeded,
-            (Error::EntityTooLarge, None) => Refusal::TooLarge,
-            (error, _) => error.into(),
-        }
-    })?;
+    let limit = target.size_limit(store, bucket);
+    let (part, failure) =
+        upload::store_part(store, chunks, upload.room(limit)).await.map_err(|error| {
+            match (error, upload.length) {
+                (Error::EntityTooLarge, Some(_)) => Refusal::LengthExceeded,
+                (Error::EntityTooLarge, None) => Refusal::TooLarge,
+                (error, _) => error.into(),
+            }
+        })?;
     let received = upload.received + part.size;
     let outcome = if upload.length == Some(received) {
-        complete(storage, caller, upload, part).await
+        complete(store, caller, upload, part).await
     } else {
-        note(storage, caller, upload, &part).await
+        note(store, caller, upload, &part).await
     };
     outcome?;
     upload.received = received;
@@ -230,13 +233,13 @@ impl Parts {
     /// every byte is copied few times, however the sender cuts the object.
     ///
     /// Errors: [`Error::NoSuchKey`], [`Error::Backend`]; also if another request has ended the upload meanwhile.
-    async fn join(storage: &Storage, upload: &Resumable, newest: &StoredBytes) -> Result<Self, Error> {
+    async fn join(store: &Store, upload: &Resumable, newest: &StoredBytes) -> Result<Self, Error> {
         let (mut kept, mut size) = (upload.parts.len(), newest.size);
         if size == 0 {
             return Ok(Self { kept, last: None, joined: vec![newest.version] });
         }
         while let Some(before) = kept.checked_sub(1).and_then(|index| upload.parts.get(index)) {
-            let before = storage.backend().size(*before).await?;
+            let before = store.blobs.backend.size(*before).await?;
             if before >= LEAST_PART || before > 2 * size {
                 break;
             }
@@ -248,25 +251,25 @@ impl Parts {
             return Ok(Self { kept, last: Some(newest.version), joined });
         }
         joined.push(newest.version);
-        let bytes = Box::pin(storage.backend().stream_all(joined.clone()));
-        let last = upload::store(storage, bytes, size).await?;
+        let bytes = Box::pin(store.blobs.backend.stream_all(joined.clone()));
+        let last = upload::store(store, bytes, size).await?;
         Ok(Self { kept, last: Some(last.version), joined })
     }
 }
 
 /// Adds `part` to the row.
 async fn note(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     upload: &mut Resumable,
     part: &StoredBytes,
 ) -> Result<(), Refusal> {
-    let parts = match Parts::join(storage, upload, part).await {
+    let parts = match Parts::join(store, upload, part).await {
         Ok(parts) => parts,
         Err(error) => {
-            objects::discard(storage, &[part.version]).await;
+            store.blobs.discard(&[part.version]).await;
             // The parts are removed if another request has joined them or has completed the upload meanwhile.
-            let current = find(storage, upload.id).await?;
+            let current = find(&store.rows, upload.id).await?;
             let has_changed = current.is_complete || current.received != upload.received;
             return Err(if has_changed { Refusal::Conflict } else { error.into() });
         }
@@ -285,20 +288,20 @@ async fn note(
             display(parts.kept),
         ],
     );
-    match storage.database().run(&transaction).await {
+    match store.rows.run(&transaction).await {
         Ok(answer) if answer.row().is_some() => {
-            objects::discard(storage, &parts.joined).await;
+            store.blobs.discard(&parts.joined).await;
             Ok(())
         }
         Ok(_) => {
-            objects::discard(storage, &[part.version]).await;
-            objects::discard(storage, parts.last.as_slice()).await;
+            store.blobs.discard(&[part.version]).await;
+            store.blobs.discard(parts.last.as_slice()).await;
             Err(Refusal::Conflict)
         }
         Err(error) => {
             let error = Error::from(error);
             for version in [Some(part.version), parts.last].into_iter().flatten() {
-                objects::discard_after(storage, &error, version).await;
+                store.blobs.discard_after(&error, version).await;
             }
             Err(error.into())
         }
@@ -307,7 +310,7 @@ async fn note(
 
 /// Puts the parts and the last one together, writes the object's row and ends the upload.
 async fn complete(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     upload: &Resumable,
     last: StoredBytes,
@@ -319,13 +322,13 @@ async fn complete(
         last.clone()
     } else {
         parts.push(last.version);
-        let bytes = Box::pin(storage.backend().stream_all(parts.clone()));
-        match upload::store(storage, bytes, total).await {
+        let bytes = Box::pin(store.blobs.backend.stream_all(parts.clone()));
+        match upload::store(store, bytes, total).await {
             Ok(whole) => whole,
             Err(error) => {
-                objects::discard(storage, &[last.version]).await;
+                store.blobs.discard(&[last.version]).await;
                 // The parts are removed if another request has completed the upload meanwhile.
-                let current = find(storage, upload.id).await?;
+                let current = find(&store.rows, upload.id).await?;
                 return Err(if current.is_complete { Refusal::Conflict } else { error.into() });
             }
         }
@@ -335,15 +338,15 @@ async fn complete(
         vec![display(upload.id), display(upload.received), display(total)],
     );
     let target = upload.target("storage.tus.upload.part");
-    let outcome = target.complete_with(storage, ending, &upload.description(), &whole).await;
+    let outcome = target.complete_with(store, ending, &upload.description(), &whole).await;
     match outcome {
         Ok(_) => {
-            objects::discard(storage, &parts).await;
+            store.blobs.discard(&parts).await;
             Ok(())
         }
         Err(error) => {
             if !is_whole {
-                objects::discard_after(storage, &error, last.version).await;
+                store.blobs.discard_after(&error, last.version).await;
             }
             Err(if is_conflict(&error) { Refusal::Conflict } else { error.into() })
         }
@@ -357,33 +360,33 @@ fn is_conflict(error: &Error) -> bool {
 /// Terminates `upload`.
 ///
 /// Errors: [`Refusal::Complete`].
-pub(crate) async fn terminate(storage: &Storage, caller: &Caller, upload: &Resumable) -> Result<(), Refusal> {
+pub(crate) async fn terminate(store: &Store, caller: &Caller, upload: &Resumable) -> Result<(), Refusal> {
     let removal = caller.service_transaction("storage.tus.upload.delete").statement(
         "delete from basalt.resumable_uploads where id = $1::uuid and not is_complete returning to_json(parts)",
         vec![display(upload.id)],
     );
-    let answer = storage.database().run(&removal).await.map_err(Error::from)?;
+    let answer = store.rows.run(&removal).await.map_err(Error::from)?;
     let row = answer.row().ok_or(Refusal::Complete)?;
-    discard_parts(storage, row).await;
+    discard_parts(&store.blobs, row).await;
     Ok(())
 }
 
 /// Removes the uploads that were not finished in time, and the rows of those that were.
-pub(crate) async fn remove_expired(storage: &Storage) -> Result<(), Error> {
+pub(crate) async fn remove_expired(rows: &Rows, blobs: &Blobs) -> Result<(), Error> {
     let removal = crate::caller::service_transaction("storage.tus.upload.delete").statement(
         "delete from basalt.resumable_uploads where expires_at <= now() returning to_json(parts)",
         Vec::new(),
     );
-    let answer = storage.database().run(&removal).await?;
+    let answer = rows.run(&removal).await?;
     for row in answer.rows() {
-        discard_parts(storage, row).await;
+        discard_parts(blobs, row).await;
     }
     Ok(())
 }
 
-async fn discard_parts(storage: &Storage, row: &Row) {
+async fn discard_parts(blobs: &Blobs, row: &Row) {
     let parts: Vec<Uuid> = row.get(0).and_then(|json| serde_json::from_slice(json).ok()).unwrap_or_default();
-    objects::discard(storage, &parts).await;
+    blobs.discard(&parts).await;
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ use poem::http::header::CONTENT_TYPE;
 use poem::{Body, Request, Response};
 use s3s::S3Error;
 
-use crate::Storage;
+use crate::context::Context;
 
 pub use keys::AccessKeys;
 pub(crate) use operations::service;
@@ -41,18 +41,18 @@ use sigv4::Claim;
 use xml_errors::XML;
 
 /// Answers everything below `s3`; `rest` is what follows it in the path, still encoded.
-pub(crate) async fn route(storage: &Storage, service: &S3Service, request: Request, rest: &str) -> Response {
+pub(crate) async fn route(context: &Context, service: &S3Service, request: Request, rest: &str) -> Response {
     let target = match Target::of(rest) {
         Ok(target) => target,
         Err(refused) => return xml_errors::respond(refused.into(), rest),
     };
     let resource = target.resource();
-    let answer = Box::pin(answer(storage, service, request, target)).await;
+    let answer = Box::pin(answer(context, service, request, target)).await;
     answer.unwrap_or_else(|refused| xml_errors::respond(refused, &resource))
 }
 
 async fn answer(
-    storage: &Storage,
+    context: &Context,
     service: &S3Service,
     mut request: Request,
     target: Target,
@@ -60,11 +60,11 @@ async fn answer(
     let query = sigv4::parse_query(request.uri().query().unwrap_or_default());
     let Some(claim) = Claim::of(request.headers(), &query)? else {
         return match form::is_form(&request) {
-            true => form::answer(storage, request, &target).await,
+            true => form::answer(context, request, &target).await,
             false => Err(sigv4::denied("Missing signature")),
         };
     };
-    let (caller, key) = signer::authenticate(storage, &request, &claim, &query)?;
+    let (caller, key) = signer::authenticate(context, &request, &claim, &query)?;
     request::check(request.method(), request.headers(), &query, &target)?;
     let body = request.take_body().into_bytes_stream().boxed();
     let headers = request::headers(request.headers(), &query, &claim);

@@ -16,16 +16,18 @@ use tokio_util::io::ReaderStream;
 use uuid::Uuid;
 
 use crate::caller::service_transaction;
+use crate::handles::Handles;
 use crate::objects::NewRow;
 use crate::objects::versions::IS_CURRENT;
 use crate::row::{self, names, text, timestamp};
+use crate::store::{Rows, Store};
 use crate::upload::{self, Description};
-use crate::{BucketDefinition, Error, Storage, buckets, key};
+use crate::{BucketDefinition, Error, Settings, buckets, key};
 
 /// What `storage.operation()` is while files are seeded.
 const OPERATION: &str = "storage.object.upload_update";
 
-/// What [`Storage::seed_bucket`] did.
+/// What [`seed_bucket`] did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SeedReport {
     /// Files that were uploaded.
@@ -50,107 +52,110 @@ struct ExistingObject {
     etag: Option<String>,
 }
 
-impl Storage {
-    /// Creates or updates `bucket`, then uploads the new and changed files of its folder, whose names relative to it
-    /// become the objects' keys. Files whose name starts with a dot are left out, and so are symbolic links, except
-    /// those to a file in the same folder.
-    ///
-    /// Running it again changes nothing; two nodes may run it at the same time. A file that is too large, of a type
-    /// that the bucket does not take, or whose name no object can have, is left out with a warning: it must not keep
-    /// the others from being served.
-    ///
-    /// Errors: [`Error::InvalidKey`] for a name that is not UTF-8, [`Error::Backend`] for a folder or file that cannot
-    /// be read.
-    pub async fn seed_bucket(&self, bucket: &BucketDefinition) -> Result<SeedReport, Error> {
-        buckets::upsert(self, bucket).await?;
-        let Some(folder) = &bucket.objects_path else { return Ok(SeedReport::default()) };
-        let files = list(folder).await?;
-        let known = self.existing_objects(&bucket.name, &files).await?;
-        let mut report = SeedReport::default();
-        for file in &files {
-            match self.seed_file(bucket, file, known.get(&file.key)).await {
-                Ok(true) => report.uploaded += 1,
-                Ok(false) => report.unchanged += 1,
-                Err(error @ (Error::EntityTooLarge | Error::InvalidMimeType(_) | Error::InvalidKey(_))) => {
-                    let path = file.path.display();
-                    tracing::warn!(bucket = bucket.name, %path, %error, "the bucket does not take a file");
-                    report.refused += 1;
-                }
-                Err(error) => return Err(error),
+/// Creates or updates `bucket`, then uploads the new and changed files of its folder, whose names relative to it
+/// become the objects' keys. Files whose name starts with a dot are left out, and so are symbolic links, except
+/// those to a file in the same folder.
+///
+/// Running it again changes nothing; two nodes may run it at the same time. A file that is too large, of a type
+/// that the bucket does not take, or whose name no object can have, is left out with a warning: it must not keep
+/// the others from being served.
+///
+/// Errors: [`Error::InvalidKey`] for a name that is not UTF-8, [`Error::Backend`] for a folder or file that cannot
+/// be read.
+pub async fn seed_bucket(
+    settings: &Settings,
+    handles: &Handles,
+    bucket: &BucketDefinition,
+) -> Result<SeedReport, Error> {
+    let store = handles.store(settings);
+    buckets::upsert(&store.rows, bucket).await?;
+    let Some(folder) = &bucket.objects_path else { return Ok(SeedReport::default()) };
+    let files = list(folder).await?;
+    let known = existing_objects(&store.rows, &bucket.name, &files).await?;
+    let mut report = SeedReport::default();
+    for file in &files {
+        match seed_file(&store, bucket, file, known.get(&file.key)).await {
+            Ok(true) => report.uploaded += 1,
+            Ok(false) => report.unchanged += 1,
+            Err(error @ (Error::EntityTooLarge | Error::InvalidMimeType(_) | Error::InvalidKey(_))) => {
+                let path = file.path.display();
+                tracing::warn!(bucket = bucket.name, %path, %error, "the bucket does not take a file");
+                report.refused += 1;
             }
+            Err(error) => return Err(error),
         }
-        Ok(report)
     }
+    Ok(report)
+}
 
-    async fn existing_objects(
-        &self,
-        bucket: &str,
-        files: &[File],
-    ) -> Result<HashMap<String, ExistingObject>, Error> {
-        let keys = names(files.iter().map(|file| &*file.key));
-        let sql = format!(
-            "select o.name, o.version, o.updated_at, o.metadata->>'eTag' from storage.objects o \
-             where o.bucket_id = $1 and o.name collate \"C\" in (select jsonb_array_elements_text($2::jsonb)) \
-               and {IS_CURRENT}"
-        );
-        let answer = self.look_up(sql, vec![text(bucket), keys]).await?;
-        let rows = answer.rows().iter();
-        Ok(rows
-            .filter_map(|row| {
-                let known = ExistingObject {
-                    version: row::uuid(row, 1),
-                    updated_at: row.text(2).and_then(timestamp),
-                    etag: row.text(3).map(str::to_owned),
-                };
-                Some((row.text(0)?.to_owned(), known))
-            })
-            .collect())
-    }
+async fn existing_objects(
+    rows: &Rows,
+    bucket: &str,
+    files: &[File],
+) -> Result<HashMap<String, ExistingObject>, Error> {
+    let keys = names(files.iter().map(|file| &*file.key));
+    let sql = format!(
+        "select o.name, o.version, o.updated_at, o.metadata->>'eTag' from storage.objects o \
+         where o.bucket_id = $1 and o.name collate \"C\" in (select jsonb_array_elements_text($2::jsonb)) \
+           and {IS_CURRENT}"
+    );
+    let answer = rows.look_up(sql, vec![text(bucket), keys]).await?;
+    let found = answer.rows().iter();
+    Ok(found
+        .filter_map(|row| {
+            let known = ExistingObject {
+                version: row::uuid(row, 1),
+                updated_at: row.text(2).and_then(timestamp),
+                etag: row.text(3).map(str::to_owned),
+            };
+            Some((row.text(0)?.to_owned(), known))
+        })
+        .collect())
+}
 
-    /// Uploads `file` if its object is missing or older. Reports whether it did.
-    async fn seed_file(
-        &self,
-        bucket: &BucketDefinition,
-        file: &File,
-        known: Option<&ExistingObject>,
-    ) -> Result<bool, Error> {
-        key::check_key(&file.key)?;
-        let present = match known.and_then(|known| known.version) {
-            Some(version) => self.backend().size(version).await.is_ok(),
-            None => false,
-        };
-        let newer = known.and_then(|known| known.updated_at).is_none_or(|updated| file.modified > updated);
-        if present && !newer {
-            return Ok(false);
-        }
-        let (md5, size) = digest(&file.path).await?;
-        if present && known.and_then(|known| known.etag.as_deref()) == Some(&*format!("\"{md5}\"")) {
-            return Ok(false);
-        }
-        let about = Description {
-            mimetype: content_type(&file.key),
-            cache_control: "max-age=3600".to_owned(),
-            robots_tag: None,
-            content_encoding: None,
-            user_metadata: None,
-            content_length: Some(size),
-        };
-        // The server itself adds the charset, so that it does not count for the bucket's list.
-        let essence = about.mimetype.split(';').next().unwrap_or_default();
-        bucket.rules().admit(&file.key, essence, size, self.settings().file_size_limit.0)?;
-        let stored = upload::store(self, ReaderStream::new(open(&file.path).await?), size).await?;
-        let row = NewRow {
-            bucket: &bucket.name,
-            key: &file.key,
-            owner: None,
-            version: stored.version,
-            metadata: &stored.metadata(&about),
-            user_metadata: &json!({}),
-            replaces: true,
-        };
-        row.write(self, service_transaction(OPERATION)).await?;
-        Ok(true)
+/// Uploads `file` if its object is missing or older. Reports whether it did.
+async fn seed_file(
+    store: &Store,
+    bucket: &BucketDefinition,
+    file: &File,
+    known: Option<&ExistingObject>,
+) -> Result<bool, Error> {
+    key::check_key(&file.key)?;
+    let present = match known.and_then(|known| known.version) {
+        Some(version) => store.blobs.backend.size(version).await.is_ok(),
+        None => false,
+    };
+    let newer = known.and_then(|known| known.updated_at).is_none_or(|updated| file.modified > updated);
+    if present && !newer {
+        return Ok(false);
     }
+    let (md5, size) = digest(&file.path).await?;
+    if present && known.and_then(|known| known.etag.as_deref()) == Some(&*format!("\"{md5}\"")) {
+        return Ok(false);
+    }
+    let about = Description {
+        mimetype: content_type(&file.key),
+        cache_control: "max-age=3600".to_owned(),
+        robots_tag: None,
+        content_encoding: None,
+        user_metadata: None,
+        content_length: Some(size),
+    };
+    // The server itself adds the charset, so that it does not count for the bucket's list.
+    let essence = about.mimetype.split(';').next().unwrap_or_default();
+    bucket.rules().admit(&file.key, essence, size, store.max_size)?;
+    let stored = upload::store(store, ReaderStream::new(open(&file.path).await?), size).await?;
+    let row = NewRow {
+        bucket: &bucket.name,
+        key: &file.key,
+        owner: None,
+        version: stored.version,
+        metadata: &stored.metadata(&about),
+        user_metadata: &json!({}),
+        replaces: true,
+    };
+    row.write(store, service_transaction(OPERATION)).await?;
+    Ok(true)
 }
 
 /// Returns the MD5 of the file at `path` in hexadecimal digits, and its length.

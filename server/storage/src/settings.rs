@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::settings::{Bytes, KnownKeys, Secret};
+use ::settings::{Bytes, KnownKeys, Secret, Setting, Table};
 
 /// What the service knows of names that no setting has.
 pub const KNOWN_KEYS: KnownKeys = KnownKeys {
@@ -153,6 +153,92 @@ pub const KNOWN_KEYS: KnownKeys = KnownKeys {
     }
 }
 
+/// The variables of settings that have an effect only when the server is started anew, besides those of the S3 store:
+/// what was opened with them holds objects, caches and permits.
+const FIXED: [&str; 9] = [
+    "STORAGE_BACKEND",
+    "STORAGE_FILE_BACKEND_PATH",
+    "BASALT_STORAGE_MAX_UPLOADS",
+    "BASALT_STORAGE_MAX_DOWNLOADS",
+    "IMAGE_TRANSFORMATION_ENABLED",
+    "IMGPROXY_WORKERS",
+    "IMGPROXY_REQUESTS_QUEUE_SIZE",
+    "BASALT_IMAGE_CACHE_PATH",
+    "BASALT_IMAGE_CACHE_SIZE",
+];
+
+/// Returns the settings that differ and have an effect only when the server is started anew, by their names in
+/// `config.toml`, or by those of their variables where that has none.
+pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {
+    let of_service =
+        changed(old, new).filter(|setting| setting.variables.iter().any(|name| FIXED.contains(name)));
+    // The text form of a secret does not tell it from another.
+    let secrets = [
+        ("AWS_SECRET_ACCESS_KEY", old.s3.secret_access_key != new.s3.secret_access_key),
+        ("AWS_SESSION_TOKEN", old.s3.session_token != new.s3.session_token),
+    ];
+    let is_secret = |name: &&str| secrets.iter().any(|(secret, _)| secret == name);
+    let of_s3 = changed(&old.s3, &new.s3).map(name).filter(|name| !is_secret(name));
+    let of_secrets = secrets.into_iter().filter_map(|(name, is_changed)| is_changed.then_some(name));
+    of_service.map(name).chain(of_s3).chain(of_secrets).collect()
+}
+
+fn changed<'a, T: Table>(old: &'a T, new: &'a T) -> impl Iterator<Item = &'static Setting<T>> + 'a {
+    T::settings().filter(|setting| (setting.show)(old) != (setting.show)(new))
+}
+
+fn name<T>(setting: &Setting<T>) -> &'static str {
+    match setting.key {
+        "" => setting.variables.first().copied().unwrap_or_default(),
+        key => key,
+    }
+}
+
 fn origin(url: Option<String>) -> Result<Option<String>, &'static str> {
     url.map(|url| gateway::origin(&url)).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_what_was_opened_need_a_restart() {
+        let old = Settings::default();
+        assert!(settings_that_need_a_restart(&old, &old.clone()).is_empty());
+        let mut new = old.clone();
+        new.file_size_limit = Bytes(1);
+        new.origin = Some("https://files.example.org".to_owned());
+        new.image_max_size = 7;
+        new.image_timeout = Duration::from_secs(1);
+        new.s3_enabled = false;
+        new.vectors_enabled = false;
+        assert!(settings_that_need_a_restart(&old, &new).is_empty());
+        new.backend = BackendKind::S3;
+        new.path = PathBuf::from("elsewhere");
+        new.max_uploads += 1;
+        new.image_transformation = false;
+        new.image_workers = 3;
+        new.s3.bucket = "objects".to_owned();
+        new.s3.secret_access_key = "another".to_owned().into();
+        assert_eq!(
+            settings_that_need_a_restart(&old, &new),
+            [
+                "STORAGE_BACKEND",
+                "STORAGE_FILE_BACKEND_PATH",
+                "basalt.storage.max_uploads",
+                "storage.image_transformation.enabled",
+                "IMGPROXY_WORKERS",
+                "STORAGE_S3_BUCKET",
+                "AWS_SECRET_ACCESS_KEY",
+            ]
+        );
+    }
+
+    #[test]
+    fn fixed_settings_are_in_the_table() {
+        for name in FIXED {
+            assert!(Settings::settings().any(|setting| setting.variables.contains(&name)), "{name}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 use tokens::{Keys, Verified};
 
 use crate::Error;
-use crate::objects::versions::VersionId;
+use crate::version_id::VersionId;
 
 /// The longest life of a token in seconds: JavaScript's dates end there, and upstream refuses more.
 const MAX_LIFE: u64 = 100_000_000 * 86_400;

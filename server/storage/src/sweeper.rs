@@ -11,8 +11,10 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::handles::Handles;
 use crate::row::{self, names};
-use crate::{Error, Storage, multipart, resumable};
+use crate::store::{Blobs, Rows};
+use crate::{Error, multipart, resumable};
 
 /// The time from the start to the first look, so that starting is not slowed down.
 const FIRST_LOOK: Duration = Duration::from_secs(60);
@@ -27,15 +29,17 @@ const SUSPICIOUS: usize = 100;
 /// Looks for bytes without rows, one look after the other.
 #[derive(Debug)]
 pub struct Sweeper {
-    storage: Storage,
+    rows: Rows,
+    blobs: Blobs,
     /// What had no row at the last look.
     suspects: HashSet<Uuid>,
 }
 
 impl Sweeper {
     /// Returns a sweeper that has not looked yet.
-    pub fn new(storage: Storage) -> Self {
-        Self { storage, suspects: HashSet::new() }
+    pub fn new(handles: &Handles) -> Self {
+        let (rows, blobs) = (handles.rows.clone(), handles.blobs.clone());
+        Self { rows, blobs, suspects: HashSet::new() }
     }
 
     /// Looks soon after the start and every day, twice each, until `stop` is cancelled.
@@ -58,13 +62,12 @@ impl Sweeper {
     ///
     /// Errors: [`Error::Backend`], [`Error::Database`]; nothing is removed that was not looked up.
     pub async fn look(&mut self) -> Result<usize, Error> {
-        let storage = self.storage.clone();
-        storage.backend().remove_abandoned().await?;
-        resumable::remove_expired(&storage).await?;
-        multipart::remove_expired(&storage).await?;
+        self.blobs.backend.remove_abandoned().await?;
+        resumable::remove_expired(&self.rows, &self.blobs).await?;
+        multipart::remove_expired(&self.rows, &self.blobs).await?;
         let (mut orphans, mut live) = (HashSet::new(), 0);
         for folder in 0..=u8::MAX {
-            let stored = storage.backend().list(folder).await?;
+            let stored = self.blobs.backend.list(folder).await?;
             let stored: Vec<Uuid> = stored.into_iter().map(|(version, _)| version).collect();
             if stored.is_empty() {
                 continue;
@@ -87,7 +90,7 @@ impl Sweeper {
             orphans.into_iter().partition(|version| self.suspects.contains(version));
         self.suspects = suspects.into_iter().collect();
         for version in &confirmed {
-            storage.backend().remove(*version).await?;
+            self.blobs.backend.remove(*version).await?;
         }
         Ok(confirmed.len())
     }
@@ -103,7 +106,7 @@ impl Sweeper {
              union all \
              select version from storage.s3_multipart_uploads_parts \
              where version in (select version from looked_up)";
-        let answer = self.storage.look_up(sql, vec![names(texts.iter().map(String::as_str))]).await?;
+        let answer = self.rows.look_up(sql, vec![names(texts.iter().map(String::as_str))]).await?;
         Ok(answer.rows().iter().filter_map(|row| row::uuid(row, 0)).collect())
     }
 }

@@ -16,17 +16,13 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::backend::Writer;
-use crate::buckets::Bucket;
+use crate::bucket_rules::Bucket;
 use crate::caller::Caller;
 use crate::objects::{NewRow, Written};
 use crate::row::iso_milliseconds;
-use crate::{Error, Storage, coding, key, robots};
+use crate::store::{Rows, Store};
+use crate::{Error, coding, key, robots};
 
-/// The name of the empty object that keeps a folder without other objects.
-pub(crate) const FOLDER_MARKER: &str = ".emptyFolderPlaceholder";
-
-/// The type of an object for which the request names none.
-pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";
 /// `Cache-Control` of an object for which the request says nothing.
 pub(crate) const DEFAULT_CACHE_CONTROL: &str = "no-cache";
 
@@ -75,8 +71,8 @@ impl Target<'_> {
     }
 
     /// Returns the bytes that the object may have.
-    pub(crate) fn size_limit(&self, storage: &Storage, bucket: &Bucket) -> u64 {
-        bucket.size_limit(self.key, storage.settings().file_size_limit.0)
+    pub(crate) fn size_limit(&self, store: &Store, bucket: &Bucket) -> u64 {
+        bucket.size_limit(self.key, store.max_size)
     }
 
     /// Checks whether row-level security lets `caller` write the object.
@@ -84,13 +80,13 @@ impl Target<'_> {
     /// Errors: [`Error::KeyAlreadyExists`], the refusal of a policy.
     pub(crate) async fn rehearse(
         &self,
-        storage: &Storage,
+        rows: &Rows,
         caller: &Caller,
         about: &Description,
     ) -> Result<(), Error> {
         let metadata = json!({ "mimetype": about.mimetype, "contentLength": about.content_length });
         let user_metadata = about.user_metadata.clone().unwrap_or_default();
-        self.row(Uuid::nil(), &metadata, &user_metadata).rehearse(storage, caller, self.operation).await
+        self.row(Uuid::nil(), &metadata, &user_metadata).rehearse(rows, caller, self.operation).await
     }
 
     /// Stores the bytes after everything that can be known before them has been checked. `announced` is their number, if
@@ -99,14 +95,14 @@ impl Target<'_> {
     /// Errors: those of [`Self::check`], [`Self::rehearse`] and [`store`]. Nothing is stored then.
     pub(crate) async fn receive(
         &self,
-        storage: &Storage,
+        store: &Store,
         caller: &Caller,
         bucket: &Bucket,
         about: &Description,
         announced: Option<u64>,
         chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
     ) -> Result<StoredBytes, Error> {
-        let limit = self.size_limit(storage, bucket);
+        let limit = self.size_limit(store, bucket);
         self.check(bucket, about)?;
         if announced.is_some_and(|length| length > limit) {
             return Err(Error::EntityTooLarge);
@@ -114,9 +110,9 @@ impl Target<'_> {
         // The service may write everything, and writing the row also detects a name that is taken.
         let is_cheap_to_refuse = announced.is_some_and(|length| length <= SMALL);
         if !(caller.is_service() && is_cheap_to_refuse) {
-            self.rehearse(storage, caller, about).await?;
+            self.rehearse(&store.rows, caller, about).await?;
         }
-        store(storage, chunks, limit).await
+        self::store(store, chunks, limit).await
     }
 
     /// Writes the row of the object whose bytes are stored, as the service. Removes the bytes that it replaces, unless the
@@ -125,13 +121,13 @@ impl Target<'_> {
     /// Errors: [`Error::KeyAlreadyExists`], [`Error::RelatedResource`], what a trigger raises.
     pub(crate) async fn complete(
         &self,
-        storage: &Storage,
+        store: &Store,
         caller: &Caller,
         about: &Description,
         stored: &StoredBytes,
     ) -> Result<Written, Error> {
         let transaction = caller.service_transaction(self.operation);
-        self.complete_with(storage, transaction, about, stored).await
+        self.complete_with(store, transaction, about, stored).await
     }
 
     /// Does what [`Self::complete`] does, in a transaction of the service that may do something else before.
@@ -139,14 +135,14 @@ impl Target<'_> {
     /// Errors: as [`Self::complete`].
     pub(crate) async fn complete_with(
         &self,
-        storage: &Storage,
+        store: &Store,
         transaction: Transaction<'_>,
         about: &Description,
         stored: &StoredBytes,
     ) -> Result<Written, Error> {
         let metadata = stored.metadata(about);
         let user_metadata = about.user_metadata.clone().unwrap_or_else(|| json!({}));
-        self.row(stored.version, &metadata, &user_metadata).write(storage, transaction).await
+        self.row(stored.version, &metadata, &user_metadata).write(store, transaction).await
     }
 
     fn row<'r>(&'r self, version: Uuid, metadata: &'r Value, user_metadata: &'r Value) -> NewRow<'r> {
@@ -199,11 +195,11 @@ impl StoredBytes {
 /// Errors: [`Error::EntityTooLarge`]; [`Error::InvalidContent`] when the sender breaks off; [`Error::SlowDown`];
 /// [`Error::Backend`]. Nothing is stored then.
 pub(crate) async fn store(
-    storage: &Storage,
+    store: &Store,
     chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
     limit: u64,
 ) -> Result<StoredBytes, Error> {
-    let mut writer = ObjectWriter::begin(storage, limit);
+    let mut writer = ObjectWriter::begin(store, limit);
     match writer.take(chunks).await {
         Ok(()) => writer.finish().await,
         Err(error) => {
@@ -218,11 +214,11 @@ pub(crate) async fn store(
 ///
 /// Errors: [`Error::EntityTooLarge`], [`Error::SlowDown`], [`Error::Backend`]. Nothing is stored then.
 pub(crate) async fn store_part(
-    storage: &Storage,
+    store: &Store,
     chunks: impl Stream<Item = io::Result<Bytes>> + Unpin + Send,
     limit: u64,
 ) -> Result<(StoredBytes, Option<Error>), Error> {
-    let mut writer = ObjectWriter::begin(storage, limit);
+    let mut writer = ObjectWriter::begin(store, limit);
     let failure = match writer.take(chunks).await {
         Ok(()) => None,
         Err(failure @ Error::InvalidContent(_)) => Some(failure),
@@ -247,13 +243,13 @@ struct ObjectWriter {
 }
 
 impl ObjectWriter {
-    fn begin(storage: &Storage, limit: u64) -> Self {
+    fn begin(store: &Store, limit: u64) -> Self {
         let version = Uuid::new_v4();
         Self {
-            uploads: storage.uploads().clone(),
+            uploads: store.blobs.uploads.clone(),
             permit: None,
             version,
-            inner: storage.backend().writer(version),
+            inner: store.blobs.backend.writer(version),
             digest: Md5::new(),
             size: 0,
             limit,

@@ -12,14 +12,17 @@ mod indexes;
 mod query;
 
 use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use postgres::{Answer, Parameter, Transaction};
 use serde_json::Value;
 
+use crate::Error;
 use crate::caller::TIME_LIMIT;
 use crate::row::text;
-use crate::{Error, Storage};
+use crate::store::Rows;
 
 pub(crate) use bucket_rows::{create_bucket, delete_bucket, get_bucket, list_buckets};
 pub(crate) use entries::{NewVector, Page, Segment, VectorFields, delete, get, list, put};
@@ -60,6 +63,16 @@ impl Metric {
     }
 }
 
+/// Where vectors are, and how many buckets and indexes of them there may be.
+#[derive(Debug, Clone)]
+pub(crate) struct Vectors {
+    pub(crate) rows: Rows,
+    /// Whether the database is known to have pgvector.
+    pub(crate) are_available: Arc<AtomicBool>,
+    pub(crate) max_buckets: u64,
+    pub(crate) max_indexes: u64,
+}
+
 /// An index, as its row describes it, and where its vectors are.
 #[derive(Debug, Clone)]
 pub(crate) struct Index {
@@ -79,13 +92,13 @@ impl Index {
     /// Finds index `name` of `bucket`.
     ///
     /// Errors: [`Error::VectorResourceNotFound`]; [`Error::FeatureNotEnabled`] without pgvector.
-    pub(crate) async fn find(storage: &Storage, bucket: &str, name: &str) -> Result<Self, Error> {
+    pub(crate) async fn find(vectors: &Vectors, bucket: &str, name: &str) -> Result<Self, Error> {
         const LOOKUP: &str = "select i.id, i.dimension, i.distance_metric, i.metadata_configuration, \
                (select quote_ident(n.nspname) from pg_catalog.pg_extension e \
                   join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'), \
                to_regclass(format('storage_vectors.%I', 'index_' || i.id || '_graph')) is not null \
              from storage.vector_indexes i where i.bucket_id = $1 and i.name = $2";
-        let answer = look_up(storage, LOOKUP, vec![text(bucket), text(name)]).await?;
+        let answer = look_up(vectors, LOOKUP, vec![text(bucket), text(name)]).await?;
         let row = answer.row();
         let row = row.ok_or_else(|| Error::VectorResourceNotFound(name.to_owned()))?;
         let schema = row.text(4).ok_or(NOT_CONFIGURED)?;
@@ -147,13 +160,13 @@ fn table(id: &str) -> String {
 /// Returns what a query finds on the primary as the service's login, which owns the tables of the vectors. It runs no
 /// code of the database's users.
 async fn look_up<'a>(
-    storage: &Storage,
+    vectors: &Vectors,
     sql: &'a str,
     parameters: Vec<Parameter<'a>>,
 ) -> Result<Answer, Error> {
     let query = Transaction::anonymous().read_only().on_primary().leaves_session_unchanged();
     let query = query.timeout(TIME_LIMIT).statement(sql, parameters);
-    Ok(storage.database().run(&query).await?)
+    Ok(vectors.rows.run(&query).await?)
 }
 
 /// Returns a transaction of the service's login.
@@ -178,15 +191,15 @@ fn refusal(error: postgres::Error, name: &str) -> Error {
 /// Checks that the database has pgvector or can have it.
 ///
 /// Errors: [`Error::FeatureNotEnabled`].
-pub(crate) async fn check_available(storage: &Storage) -> Result<(), Error> {
-    if storage.vectors_are_available().load(Relaxed) {
+pub(crate) async fn check_available(vectors: &Vectors) -> Result<(), Error> {
+    if vectors.are_available.load(Relaxed) {
         return Ok(());
     }
     const LOOKUP: &str = "select from pg_catalog.pg_available_extensions where name = 'vector'";
-    if look_up(storage, LOOKUP, Vec::new()).await?.row().is_none() {
+    if look_up(vectors, LOOKUP, Vec::new()).await?.row().is_none() {
         return Err(NOT_CONFIGURED);
     }
-    storage.vectors_are_available().store(true, Relaxed);
+    vectors.are_available.store(true, Relaxed);
     Ok(())
 }
 

@@ -8,45 +8,48 @@ use super::body::{self, Fields};
 use super::{answer, credentials, message, unknown};
 use crate::buckets::lifecycle::{self, Configuration};
 use crate::buckets::{self, Changes, Limits, Listing, NewBucket, Versioning};
-use crate::{Error, Storage, key};
+use crate::context::Context;
+use crate::{Error, key};
 
 /// Columns by which buckets may be listed. `public` and others are not among upstream's.
 const COLUMNS: [&str; 4] = ["id", "name", "created_at", "updated_at"];
 
 /// Answers `bucket`, `bucket/:id`, `bucket/:id/empty` and `bucket/:id/lifecycle`.
-pub(super) async fn route(storage: &Storage, mut request: Request, rest: &str) -> Result<Response, Error> {
+pub(super) async fn route(context: &Context, mut request: Request, rest: &str) -> Result<Response, Error> {
     let (id, action) = rest.split_once('/').unwrap_or((rest, ""));
     let id = key::decode(id)?;
     let method = request.method().clone();
     match (method, &*id, action) {
-        (Method::GET | Method::HEAD, "", "") => list(storage, &request).await,
-        (Method::POST, "", "") => create(storage, &mut request).await,
+        (Method::GET | Method::HEAD, "", "") => list(context, &request).await,
+        (Method::POST, "", "") => create(context, &mut request).await,
         (Method::GET | Method::HEAD, id, "") => {
-            let caller = credentials::required(storage, &request)?;
+            let caller = credentials::required(&context.verifier, &request)?;
             let has_versioning = !is_python_before(&request, [2, 20, 0], [2, 20, 0]);
-            Ok(answer(buckets::get(storage, &caller, id, has_versioning, "storage.bucket.get").await?))
+            Ok(answer(
+                buckets::get(&context.store.rows, &caller, id, has_versioning, "storage.bucket.get").await?,
+            ))
         }
-        (Method::PUT, id, "") if !id.is_empty() => update(storage, &mut request, id).await,
+        (Method::PUT, id, "") if !id.is_empty() => update(context, &mut request, id).await,
         (Method::DELETE, id, "") if !id.is_empty() => {
-            let caller = credentials::required(storage, &request)?;
+            let caller = credentials::required(&context.verifier, &request)?;
             body::json(&mut request, true).await?;
-            buckets::delete(storage, &caller, id, "storage.bucket.delete").await?;
+            buckets::delete(&context.store.rows, &caller, id, "storage.bucket.delete").await?;
             Ok(message("Successfully deleted"))
         }
         (Method::GET | Method::HEAD | Method::PUT | Method::DELETE, id, "lifecycle") => {
-            lifecycle(storage, &mut request, id).await
+            lifecycle(context, &mut request, id).await
         }
         (Method::POST, id, "empty") => {
-            let caller = credentials::required(storage, &request)?;
+            let caller = credentials::required(&context.verifier, &request)?;
             body::json(&mut request, true).await?;
-            buckets::empty(storage, &caller, id).await?;
+            buckets::empty(&context.store, &caller, id).await?;
             Ok(message("Empty bucket has been queued. Completion may take up to an hour."))
         }
         _ => Err(unknown(&request)),
     }
 }
 
-async fn list(storage: &Storage, request: &Request) -> Result<Response, Error> {
+async fn list(context: &Context, request: &Request) -> Result<Response, Error> {
     let query = body::query(request);
     let fields = Fields::of(&query, "querystring")?;
     let search = fields.text("search")?;
@@ -59,8 +62,8 @@ async fn list(storage: &Storage, request: &Request) -> Result<Response, Error> {
         limit: fields.integer("limit", 1)?,
         offset: fields.integer("offset", 0)?,
     };
-    let caller = credentials::required(storage, request)?;
-    Ok(answer(buckets::list(storage, &caller, &listing, "storage.bucket.list").await?))
+    let caller = credentials::required(&context.verifier, request)?;
+    Ok(answer(buckets::list(&context.store.rows, &caller, &listing, "storage.bucket.list").await?))
 }
 
 /// Reports whether a request is from Supabase's client for Python, or from the one for storage alone, before these versions.
@@ -79,8 +82,8 @@ fn is_older(header: &str, name: &str, version: [u32; 3]) -> bool {
     numbers.is_some_and(|numbers| numbers.len() == 3 && *numbers < version[..])
 }
 
-async fn create(storage: &Storage, request: &mut Request) -> Result<Response, Error> {
-    let caller = credentials::required(storage, request)?;
+async fn create(context: &Context, request: &mut Request) -> Result<Response, Error> {
+    let caller = credentials::required(&context.verifier, request)?;
     let body = body::json(request, false).await?;
     let fields = Fields::of(&body, "body")?;
     let name = fields.required_text("name")?;
@@ -97,12 +100,12 @@ async fn create(storage: &Storage, request: &mut Request) -> Result<Response, Er
         versioning: versioning.and_then(Versioning::of_name).unwrap_or_default(),
         limits: limits(&fields)?,
     };
-    buckets::create(storage, &caller, &new, "storage.bucket.create").await?;
+    buckets::create(&context.store, &caller, &new, "storage.bucket.create").await?;
     Ok(answer(json!({ "name": name }).to_string()))
 }
 
-async fn update(storage: &Storage, request: &mut Request, id: &str) -> Result<Response, Error> {
-    let caller = credentials::required(storage, request)?;
+async fn update(context: &Context, request: &mut Request, id: &str) -> Result<Response, Error> {
+    let caller = credentials::required(&context.verifier, request)?;
     let body = body::json(request, false).await?;
     let fields = Fields::of(&body, "body")?;
     let is_public = fields.boolean("public")?;
@@ -114,29 +117,36 @@ async fn update(storage: &Storage, request: &mut Request, id: &str) -> Result<Re
         return Err(Error::InvalidContent("No content provided".to_owned()));
     }
     let changes = Changes { is_public, versioning: versioning.and_then(Versioning::of_name), limits };
-    buckets::update(storage, &caller, id, &changes, "storage.bucket.update").await?;
+    buckets::update(&context.store, &caller, id, &changes, "storage.bucket.update").await?;
     Ok(message("Successfully updated"))
 }
 
 /// Answers `bucket/:id/lifecycle`.
-async fn lifecycle(storage: &Storage, request: &mut Request, id: &str) -> Result<Response, Error> {
-    let caller = credentials::required(storage, request)?;
+async fn lifecycle(context: &Context, request: &mut Request, id: &str) -> Result<Response, Error> {
+    let caller = credentials::required(&context.verifier, request)?;
     match *request.method() {
         Method::PUT => {
             let body = body::json(request, false).await?;
             let configuration =
                 Configuration::of_json(&body).map_err(|refused| Error::InvalidValue(refused.words))?;
-            let json =
-                lifecycle::put(storage, &caller, id, &configuration, "storage.bucket.put_lifecycle").await?;
+            let json = lifecycle::put(
+                &context.store.rows,
+                &caller,
+                id,
+                &configuration,
+                "storage.bucket.put_lifecycle",
+            )
+            .await?;
             Ok(answer(json))
         }
         Method::DELETE => {
             body::json(request, true).await?;
-            lifecycle::delete(storage, &caller, id, "storage.bucket.delete_lifecycle").await?;
+            lifecycle::delete(&context.store.rows, &caller, id, "storage.bucket.delete_lifecycle").await?;
             Ok(message("Successfully deleted"))
         }
         _ => {
-            let configuration = lifecycle::get(storage, &caller, id, "storage.bucket.get_lifecycle").await?;
+            let configuration =
+                lifecycle::get(&context.store.rows, &caller, id, "storage.bucket.get_lifecycle").await?;
             Ok(answer(configuration.to_json().to_string()))
         }
     }

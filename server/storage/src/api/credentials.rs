@@ -2,26 +2,27 @@
 
 use gateway::BearerSource;
 use poem::Request;
+use tokens::Verifier;
 
+use crate::Error;
 use crate::caller::{Caller, Identity};
 use crate::signature::refusal;
-use crate::{Error, Storage};
 
 /// Returns the caller of a route that demands a token.
 ///
 /// Errors: [`Error::InvalidRequest`] without one, [`Error::AccessDenied`] for one that is not acceptable.
-pub(super) fn required(storage: &Storage, request: &Request) -> Result<Caller, Error> {
+pub(super) fn required(verifier: &Verifier, request: &Request) -> Result<Caller, Error> {
     let token = bearer(request).ok_or_else(|| {
         Error::InvalidRequest("headers must have required property 'authorization'".to_owned())
     })?;
-    let verified = storage.verifier().verify(token);
+    let verified = verifier.verify(token);
     let verified = verified.map_err(|error| Error::AccessDenied(refusal(&error).to_owned()))?;
     Ok(Caller::new(request, token, Identity::Verified(verified)))
 }
 
 /// Returns the caller of a route that needs no token: a missing or bad token counts as none.
-pub(super) fn optional(storage: &Storage, request: &Request) -> Caller {
-    let verified = bearer(request).and_then(|token| storage.verifier().verify(token).ok());
+pub(super) fn optional(verifier: &Verifier, request: &Request) -> Caller {
+    let verified = bearer(request).and_then(|token| verifier.verify(token).ok());
     let identity = verified.map_or(Identity::Anonymous, Identity::Verified);
     Caller::new(request, bearer(request).unwrap_or_default(), identity)
 }

@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 use super::body::{self, Fields};
 use super::read::{self, Visibility};
 use super::{answer, credentials, response, sign, unknown, write};
+use crate::context::Context;
 use crate::objects::list::{self, Column, FolderListing, PrefixListing};
 use crate::objects::list_versions::{Filter, Inclusion};
 use crate::objects::relocate::{self, CopyChanges, CopyOptions};
 use crate::objects::remove::{self, Entry};
-use crate::objects::versions::{self, VersionId};
-use crate::{Error, Storage, coding, key};
+use crate::objects::versions;
+use crate::version_id::VersionId;
+use crate::{Error, coding, key};
 
 /// Names that one request may remove. Source: upstream's `MAX_OBJECTS_PER_REQUEST`.
 const MAX_REMOVED: usize = 1000;
@@ -20,41 +22,41 @@ const MAX_REMOVED: usize = 1000;
 const DEFAULT_LIMIT: u64 = 100;
 
 /// Answers all routes below `object`; `rest` is what follows it in the path.
-pub(super) async fn route(storage: &Storage, request: Request, rest: &str) -> Result<Response, Error> {
+pub(super) async fn route(context: &Context, request: Request, rest: &str) -> Result<Response, Error> {
     let (first, after) = rest.split_once('/').unwrap_or((rest, ""));
     match (request.method().clone(), first) {
         (Method::GET | Method::HEAD, "public") => {
-            read::object(storage, &request, after, Visibility::Public).await
+            read::object(context, &request, after, Visibility::Public).await
         }
         (Method::GET | Method::HEAD, "authenticated") => {
-            read::object(storage, &request, after, Visibility::Authenticated).await
+            read::object(context, &request, after, Visibility::Authenticated).await
         }
-        (Method::GET | Method::HEAD, "sign") => sign::read(storage, &request, after).await,
-        (Method::GET | Method::HEAD, "info") => read::info(storage, &request, after).await,
-        (Method::GET | Method::HEAD, _) => read::object(storage, &request, rest, Visibility::Optional).await,
-        (Method::POST, "move") if after.is_empty() => move_object(storage, request).await,
-        (Method::POST, "copy") if after.is_empty() => copy_object(storage, request).await,
-        (Method::POST, "list") => list_folder(storage, request, after).await,
-        (Method::POST, "list-v2") => list_prefix(storage, request, after).await,
-        (Method::POST, "sign") => sign::download(storage, request, after).await,
+        (Method::GET | Method::HEAD, "sign") => sign::read(context, &request, after).await,
+        (Method::GET | Method::HEAD, "info") => read::info(context, &request, after).await,
+        (Method::GET | Method::HEAD, _) => read::object(context, &request, rest, Visibility::Optional).await,
+        (Method::POST, "move") if after.is_empty() => move_object(context, request).await,
+        (Method::POST, "copy") if after.is_empty() => copy_object(context, request).await,
+        (Method::POST, "list") => list_folder(context, request, after).await,
+        (Method::POST, "list-v2") => list_prefix(context, request, after).await,
+        (Method::POST, "sign") => sign::download(context, request, after).await,
         (Method::POST | Method::PUT, "upload") if after.starts_with("sign/") => {
-            sign::upload(storage, request, &after["sign/".len()..]).await
+            sign::upload(context, request, &after["sign/".len()..]).await
         }
-        (Method::POST | Method::PUT, _) => write::object(storage, request, rest).await,
-        (Method::DELETE, _) if after.is_empty() => remove_many(storage, request, first).await,
-        (Method::DELETE, _) => remove_one(storage, &request, rest).await,
+        (Method::POST | Method::PUT, _) => write::object(context, request, rest).await,
+        (Method::DELETE, _) if after.is_empty() => remove_many(context, request, first).await,
+        (Method::DELETE, _) => remove_one(context, &request, rest).await,
         _ => Err(unknown(&request)),
     }
 }
 
-async fn remove_one(storage: &Storage, request: &Request, path: &str) -> Result<Response, Error> {
+async fn remove_one(context: &Context, request: &Request, path: &str) -> Result<Response, Error> {
     const OPERATION: &str = "storage.object.delete";
     let (bucket, key) = key::split_path(path)?;
-    let caller = credentials::required(storage, request)?;
+    let caller = credentials::required(&context.verifier, request)?;
     let name = (&*bucket, &*key);
     let removed = match response::version(request)? {
-        Some(version) => Some(versions::remove(storage, &caller, name, version, OPERATION).await?),
-        None => remove::one(storage, &caller, name, OPERATION).await?,
+        Some(version) => Some(versions::remove(&context.store, &caller, name, version, OPERATION).await?),
+        None => remove::one(&context.store, &caller, name, OPERATION).await?,
     };
     let mut json = json!({ "message": "Successfully deleted" });
     if let Some(removed) = removed {
@@ -95,12 +97,13 @@ fn entries(fields: &Fields<'_>) -> Result<Vec<Entry>, Error> {
     Ok(entries)
 }
 
-async fn remove_many(storage: &Storage, mut request: Request, bucket: &str) -> Result<Response, Error> {
+async fn remove_many(context: &Context, mut request: Request, bucket: &str) -> Result<Response, Error> {
     let bucket = key::decode(bucket)?;
-    let caller = credentials::required(storage, &request)?;
+    let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
     let entries = entries(&Fields::of(&body, "body")?)?;
-    let rows = remove::entries(storage, &caller, &bucket, &entries, "storage.object.delete_many").await?;
+    let rows =
+        remove::entries(&context.store, &caller, &bucket, &entries, "storage.object.delete_many").await?;
     Ok(answer(format!("[{}]", rows.join(","))))
 }
 
@@ -129,19 +132,19 @@ impl Names {
     }
 }
 
-async fn move_object(storage: &Storage, mut request: Request) -> Result<Response, Error> {
-    let caller = credentials::required(storage, &request)?;
+async fn move_object(context: &Context, mut request: Request) -> Result<Response, Error> {
+    let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
     let names = Names::of(&Fields::of(&body, "body")?)?;
     let id = match names.version {
-        None => relocate::move_object(storage, &caller, names.route()).await?,
-        version => relocate::move_version(storage, &caller, names.route(), version).await?,
+        None => relocate::move_object(&context.store, &caller, names.route()).await?,
+        version => relocate::move_version(&context.store, &caller, names.route(), version).await?,
     };
     Ok(answer(json!({ "message": "Successfully moved", "Id": id, "Key": names.target.1 }).to_string()))
 }
 
-async fn copy_object(storage: &Storage, mut request: Request) -> Result<Response, Error> {
-    let caller = credentials::required(storage, &request)?;
+async fn copy_object(context: &Context, mut request: Request) -> Result<Response, Error> {
+    let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
     let names = Names::of(&fields)?;
@@ -163,7 +166,7 @@ async fn copy_object(storage: &Storage, mut request: Request) -> Result<Response
         }),
     };
     let operation = "storage.object.copy";
-    let (copy, _) = relocate::copy_object(storage, &caller, names.route(), options, operation).await?;
+    let (copy, _) = relocate::copy_object(&context.store, &caller, names.route(), options, operation).await?;
     Ok(answer(copy))
 }
 
@@ -191,9 +194,9 @@ fn filter(fields: &Fields<'_>) -> Result<Filter, Error> {
     })
 }
 
-async fn list_folder(storage: &Storage, mut request: Request, bucket: &str) -> Result<Response, Error> {
+async fn list_folder(context: &Context, mut request: Request, bucket: &str) -> Result<Response, Error> {
     let bucket = key::decode(bucket)?;
-    let caller = credentials::required(storage, &request)?;
+    let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
     let filter = filter(&fields)?;
@@ -212,12 +215,12 @@ async fn list_folder(storage: &Storage, mut request: Request, bucket: &str) -> R
         descending,
         filter,
     };
-    Ok(answer(list::folder(storage, &caller, &bucket, &listing).await?))
+    Ok(answer(list::folder(&context.store.rows, &caller, &bucket, &listing).await?))
 }
 
-async fn list_prefix(storage: &Storage, mut request: Request, bucket: &str) -> Result<Response, Error> {
+async fn list_prefix(context: &Context, mut request: Request, bucket: &str) -> Result<Response, Error> {
     let bucket = key::decode(bucket)?;
-    let caller = credentials::required(storage, &request)?;
+    let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
     let prefix = fields.text("prefix")?.unwrap_or_default();
@@ -235,6 +238,6 @@ async fn list_prefix(storage: &Storage, mut request: Request, bucket: &str) -> R
         filter: filter(&fields)?,
         start,
     };
-    let page = list::page(storage, &caller, &bucket, &listing, "storage.object.list_v2").await?;
+    let page = list::page(&context.store.rows, &caller, &bucket, &listing, "storage.object.list_v2").await?;
     Ok(answer(list::page_as_json(page, column, descending).to_string()))
 }

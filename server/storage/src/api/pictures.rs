@@ -10,33 +10,36 @@ use serde_json::Value;
 use super::body::{self, Fields};
 use super::{credentials, range, response, sign, unknown};
 use crate::caller::Caller;
-use crate::objects::versions::VersionId;
-use crate::objects::{self, Access, Object};
+use crate::context::Context;
+use crate::object_row::Object;
+use crate::objects::{self, Access};
 use crate::render::{Anchor, FormatChoice, Gravity, ListForm, Options, QUALITIES, Renderer, Resize};
 use crate::signature::{self, Scope};
-use crate::{Error, Storage, key};
+use crate::version_id::VersionId;
+use crate::{Error, key};
 
 const X_TRANSFORMATIONS: HeaderName = HeaderName::from_static("x-transformations");
 
 /// Answers the routes below `render`; `rest` is what follows it in the path.
-pub(super) async fn route(storage: &Storage, request: Request, rest: &str) -> Result<Response, Error> {
+pub(super) async fn route(context: &Context, request: Request, rest: &str) -> Result<Response, Error> {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    let (Some(renderer), Some(rest), true) = (storage.renderer(), rest.strip_prefix("image/"), is_read)
+    let (Some(renderer), Some(rest), true) =
+        (context.renderer.as_ref(), rest.strip_prefix("image/"), is_read)
     else {
         return Err(unknown(&request));
     };
     match rest.split_once('/') {
         Some(("public", path)) => {
             let (caller, operation) = (credentials::anonymous(&request), "storage.render.image_public");
-            by_name(storage, renderer, &request, path, caller, Some(Access::Public), operation).await
+            by_name(context, renderer, &request, path, caller, Some(Access::Public), operation).await
         }
         // Row-level security decides, for public buckets too.
         Some(("authenticated", path)) => {
-            let caller = credentials::required(storage, &request)?;
+            let caller = credentials::required(&context.verifier, &request)?;
             let operation = "storage.render.image_authenticated";
-            by_name(storage, renderer, &request, path, caller, None, operation).await
+            by_name(context, renderer, &request, path, caller, None, operation).await
         }
-        Some(("sign", path)) => signed(storage, renderer, &request, path).await,
+        Some(("sign", path)) => signed(context, renderer, &request, path).await,
         _ => Err(unknown(&request)),
     }
 }
@@ -44,7 +47,7 @@ pub(super) async fn route(storage: &Storage, request: Request, rest: &str) -> Re
 /// Answers `render/image/public/:bucket/*` and `render/image/authenticated/:bucket/*`; `path` begins with the bucket and
 /// is still encoded.
 async fn by_name(
-    storage: &Storage,
+    context: &Context,
     renderer: &Renderer,
     request: &Request,
     path: &str,
@@ -56,12 +59,12 @@ async fn by_name(
     let (bucket, key) = key::split_url_path(path)?;
     let version = response::version(request)?;
     let lookup = Lookup { caller, name: (&bucket, &key), version, access, operation };
-    deliver(storage, renderer, request, &lookup, options).await
+    deliver(context, renderer, request, &lookup, options).await
 }
 
 /// Answers `render/image/sign/:bucket/*?token=`. Only the options in the token count; those of the query are ignored.
 async fn signed(
-    storage: &Storage,
+    context: &Context,
     renderer: &Renderer,
     request: &Request,
     path: &str,
@@ -69,7 +72,7 @@ async fn signed(
     let query = body::query(request);
     let token = Fields::of(&query, "querystring")?.required_text("token")?;
     let (bucket, key) = key::split_url_path(path)?;
-    let verified = signature::verify(storage.keys(), &token, &format!("{bucket}/{key}"), Scope::Download)?;
+    let verified = signature::verify(&context.keys, &token, &format!("{bucket}/{key}"), Scope::Download)?;
     let claim = |name: &str| verified.claims.get(name).and_then(Value::as_str).unwrap_or_default();
     let options = Options::from_token(claim("transformations"), claim("format")).within(renderer.sizes());
     let lookup = Lookup {
@@ -79,7 +82,7 @@ async fn signed(
         access: Some(Access::Signature),
         operation: "storage.render.image_sign",
     };
-    let mut answer = deliver(storage, renderer, request, &lookup, options).await?;
+    let mut answer = deliver(context, renderer, request, &lookup, options).await?;
     sign::expire(&mut answer, &verified);
     Ok(answer)
 }
@@ -96,27 +99,27 @@ struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    async fn find(&self, storage: &Storage) -> Result<Arc<Object>, Error> {
+    async fn find(&self, context: &Context) -> Result<Arc<Object>, Error> {
         let Self { caller, name, version, operation, .. } = self;
         match self.access {
-            Some(access) => objects::find(storage, caller, *name, *version, access, operation).await,
-            None => objects::find_visible(storage, caller, *name, *version, operation).await,
+            Some(access) => objects::find(&context.store, caller, *name, *version, access, operation).await,
+            None => objects::find_visible(&context.store, caller, *name, *version, operation).await,
         }
     }
 }
 
 async fn deliver(
-    storage: &Storage,
+    context: &Context,
     renderer: &Renderer,
     request: &Request,
     lookup: &Lookup<'_>,
     options: Options,
 ) -> Result<Response, Error> {
-    let object = lookup.find(storage).await?;
+    let object = lookup.find(context).await?;
     match picture_response(renderer, request, &object, options).await {
         // The object may have been replaced, and its old bytes removed, since its row was read.
         Err(Error::NoSuchKey) => {
-            picture_response(renderer, request, &*lookup.find(storage).await?, options).await
+            picture_response(renderer, request, &*lookup.find(context).await?, options).await
         }
         answer => answer,
     }
@@ -195,12 +198,12 @@ pub(super) fn options(fields: &Fields<'_>) -> Result<Options, Error> {
 ///
 /// Errors: [`Error::InvalidRequest`].
 pub(super) fn token_claims(
-    storage: &Storage,
+    renderer: Option<&Renderer>,
     fields: &Fields<'_>,
 ) -> Result<Option<(String, &'static str)>, Error> {
     let Some(transform) = fields.value("transform") else { return Ok(None) };
     let options = options(&Fields::of(transform, "body/transform")?)?;
-    let Some(renderer) = storage.renderer() else { return Ok(None) };
+    let Some(renderer) = renderer else { return Ok(None) };
     let list = options.within(renderer.sizes()).list(ListForm::Token);
     Ok((!list.is_empty()).then(|| (list, options.format.claim())))
 }

@@ -13,7 +13,7 @@ use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 
 use crate::Error;
-use crate::objects::Object;
+use crate::object_row::Object;
 
 /// The form of dates in headers. Not [`LastModified`](poem::web::headers::LastModified), which panics for a date before
 /// 1970 or after 9999: users' SQL may have written one.
@@ -154,7 +154,7 @@ mod tests {
     use poem::http::header::{IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE};
 
     use super::*;
-    use crate::objects::Metadata;
+    use crate::object_row::Metadata;
 
     fn object(size: u64) -> Object {
         let metadata = Metadata {

@@ -7,10 +7,12 @@ use serde_json::json;
 
 use super::{answer, credentials, range, response};
 use crate::caller::Caller;
-use crate::objects::versions::VersionId;
-use crate::objects::{self, Access, Object};
+use crate::context::Context;
+use crate::object_row::Object;
+use crate::objects::{self, Access};
 use crate::row::iso_milliseconds;
-use crate::{Error, Storage, coding, key};
+use crate::version_id::VersionId;
+use crate::{Error, coding, key};
 
 /// Who may read over a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +26,11 @@ pub(super) enum Visibility {
 }
 
 impl Visibility {
-    fn caller(self, storage: &Storage, request: &Request) -> Result<Caller, Error> {
+    fn caller(self, context: &Context, request: &Request) -> Result<Caller, Error> {
         match self {
             Self::Public => Ok(credentials::anonymous(request)),
-            Self::Optional => Ok(credentials::optional(storage, request)),
-            Self::Authenticated => credentials::required(storage, request),
+            Self::Optional => Ok(credentials::optional(&context.verifier, request)),
+            Self::Authenticated => credentials::required(&context.verifier, request),
         }
     }
 
@@ -42,7 +44,7 @@ impl Visibility {
 
 /// Answers a GET or HEAD of the object that `path`, still encoded, names.
 pub(super) async fn object(
-    storage: &Storage,
+    context: &Context,
     request: &Request,
     path: &str,
     visibility: Visibility,
@@ -51,57 +53,59 @@ pub(super) async fn object(
     let version = response::version(request)?;
     if visibility != Visibility::Authenticated
         && version.is_none()
-        && let Some(object) = storage.public_objects().get(&bucket, &key)
+        && let Some(object) = context.store.rows.public_objects().get(&bucket, &key)
     {
-        match response::object(storage, request, &object, visibility.access()).await {
+        match response::object(&context.store.blobs.backend, request, &object, visibility.access()).await {
             // It has just been replaced; the notification of that will follow.
             Err(Error::NoSuchKey) => {}
             answer => return answer,
         }
     }
-    let caller = visibility.caller(storage, request)?;
+    let caller = visibility.caller(context, request)?;
     let operation = match (visibility, request.method()) {
         (Visibility::Public, _) => "storage.object.get_public",
         (_, &Method::HEAD) => "object.head_authenticated_info",
         _ => "storage.object.get_authenticated",
     };
     let access = visibility.access();
-    deliver(storage, request, &caller, (&bucket, &key, version), access, operation).await
+    deliver(context, request, &caller, (&bucket, &key, version), access, operation).await
 }
 
 /// Answers with the bytes of an object, in its current version unless one is named.
 pub(super) async fn deliver(
-    storage: &Storage,
+    context: &Context,
     request: &Request,
     caller: &Caller,
     (bucket, key, version): (&str, &str, Option<VersionId>),
     access: Access,
     operation: &'static str,
 ) -> Result<Response, Error> {
-    let find = || objects::find(storage, caller, (bucket, key), version, access, operation);
+    let find = || objects::find(&context.store, caller, (bucket, key), version, access, operation);
     let object = find().await?;
-    match response::object(storage, request, &object, access).await {
+    match response::object(&context.store.blobs.backend, request, &object, access).await {
         // The object may have been replaced, and its old bytes removed, since its row was read.
-        Err(Error::NoSuchKey) => response::object(storage, request, &*find().await?, access).await,
+        Err(Error::NoSuchKey) => {
+            response::object(&context.store.blobs.backend, request, &*find().await?, access).await
+        }
         answer => answer,
     }
 }
 
 /// Answers `info/:bucket/*`, `info/authenticated/…` and `info/public/…`; `path` is what follows `info/`, still encoded.
-pub(super) async fn info(storage: &Storage, request: &Request, path: &str) -> Result<Response, Error> {
+pub(super) async fn info(context: &Context, request: &Request, path: &str) -> Result<Response, Error> {
     let (visibility, path) = match path.split_once('/') {
         Some(("public", rest)) => (Visibility::Public, rest),
         Some(("authenticated", rest)) => (Visibility::Authenticated, rest),
         _ => (Visibility::Optional, path),
     };
     let (bucket, key) = key::split_path(path)?;
-    let caller = visibility.caller(storage, request)?;
+    let caller = visibility.caller(context, request)?;
     let operation = match visibility {
         Visibility::Public => "storage.object.info_public",
         _ => "object.get_authenticated_info",
     };
     let (version, access) = (response::version(request)?, visibility.access());
-    let object = objects::find(storage, &caller, (&bucket, &key), version, access, operation).await?;
+    let object = objects::find(&context.store, &caller, (&bucket, &key), version, access, operation).await?;
     Ok(info_response(&bucket, &key, &object))
 }
 

@@ -11,10 +11,13 @@ use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use poem::{Body, Request, Response};
 
 use super::range;
-use crate::objects::versions::VersionId;
-use crate::objects::{Access, Object};
-use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE};
-use crate::{Error, Storage, coding, mime};
+use crate::backend::Backend;
+use crate::mime::DEFAULT_TYPE;
+use crate::object_row::Object;
+use crate::objects::Access;
+use crate::upload::DEFAULT_CACHE_CONTROL;
+use crate::version_id::VersionId;
+use crate::{Error, coding, mime};
 
 pub(super) const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
@@ -36,7 +39,7 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
 /// HEAD has the headers of the whole, and ranges and conditions do not apply to it; but of a signed URL they are those
 /// that GET would have, as upstream has it.
 pub(super) async fn object(
-    storage: &Storage,
+    backend: &Backend,
     request: &Request,
     object: &Object,
     access: Access,
@@ -56,7 +59,7 @@ pub(super) async fn object(
         return Ok(response);
     }
     let (status, part) = select(response.headers_mut(), request.headers(), object)?;
-    let body: Body = storage.backend().read(object.version, part, object.size).await?;
+    let body: Body = backend.read(object.version, part, object.size).await?;
     response.set_status(status);
     response.set_body(body);
     Ok(response)

@@ -10,10 +10,11 @@ use tokio::sync::Semaphore;
 
 use self::schema::{Rule, Schema};
 use super::{answer, body, credentials, unknown};
+use crate::Error;
+use crate::context::Context;
 use crate::vector::{
     self, Filter, MAX_DIMENSION, MAX_LISTED, Metric, NewIndex, NewVector, Page, Query, Segment, VectorFields,
 };
-use crate::{Error, Storage};
 
 /// Vectors that one request may write, and keys that one may delete. Source: upstream's limits, also those that follow.
 const MAX_WRITTEN: usize = 500;
@@ -177,21 +178,21 @@ fn schema_of(operation: &str) -> Option<&'static Schema> {
 }
 
 /// Answers `vector/<operation>`.
-pub(super) async fn route(storage: &Storage, request: Request, operation: &str) -> Response {
-    handle(storage, request, operation).await.unwrap_or_else(Error::into_true_response)
+pub(super) async fn route(context: &Context, request: Request, operation: &str) -> Response {
+    handle(context, request, operation).await.unwrap_or_else(Error::into_true_response)
 }
 
-async fn handle(storage: &Storage, mut request: Request, operation: &str) -> Result<Response, Error> {
+async fn handle(context: &Context, mut request: Request, operation: &str) -> Result<Response, Error> {
     let schema = schema_of(operation).filter(|_| *request.method() == Method::POST);
     let schema = schema.ok_or_else(|| unknown(&request))?;
-    let caller = credentials::required(storage, &request).map_err(|error| match error {
+    let caller = credentials::required(&context.verifier, &request).map_err(|error| match error {
         Error::InvalidRequest(_) => Error::AccessDenied("Missing signature".to_owned()),
         other => other,
     })?;
     if !caller.is_service() {
         return Err(Error::InvalidRole);
     }
-    vector::check_available(storage).await?;
+    vector::check_available(&context.vectors).await?;
     let (_permit, max_length) = if operation == "PutVectors" {
         // The semaphore is never closed.
         let permit = WRITERS.acquire().await.map_err(|error| Error::Backend(error.to_string()))?;
@@ -200,49 +201,53 @@ async fn handle(storage: &Storage, mut request: Request, operation: &str) -> Res
         (None, MAX_LENGTH)
     };
     let body = body::json_up_to(&mut request, false, max_length).await?;
-    answer_to(storage, operation, &check_fields(schema, &body)?).await
+    answer_to(context, operation, &check_fields(schema, &body)?).await
 }
 
-async fn answer_to(storage: &Storage, operation: &str, fields: &Fields<'_>) -> Result<Response, Error> {
+async fn answer_to(context: &Context, operation: &str, fields: &Fields<'_>) -> Result<Response, Error> {
     let bucket = fields.text("vectorBucketName");
     let index = fields.text("indexName");
     let (prefix, after) = (fields.optional("prefix"), fields.optional("nextToken"));
     match operation {
-        "CreateVectorBucket" => vector::create_bucket(storage, bucket).await?,
-        "DeleteVectorBucket" => vector::delete_bucket(storage, bucket).await?,
-        "DeleteIndex" => vector::delete_index(storage, bucket, index).await?,
-        "CreateIndex" => create_index(storage, fields).await?,
-        "PutVectors" => put(storage, fields).await?,
-        "DeleteVectors" => vector::delete(storage, bucket, index, &fields.keys()).await?,
+        "CreateVectorBucket" => vector::create_bucket(&context.vectors, bucket).await?,
+        "DeleteVectorBucket" => vector::delete_bucket(&context.vectors, bucket).await?,
+        "DeleteIndex" => vector::delete_index(&context.vectors, bucket, index).await?,
+        "CreateIndex" => create_index(context, fields).await?,
+        "PutVectors" => put(context, fields).await?,
+        "DeleteVectors" => vector::delete(&context.vectors, bucket, index, &fields.keys()).await?,
         "GetVectorBucket" => {
-            let bucket = vector::get_bucket(storage, bucket).await?;
+            let bucket = vector::get_bucket(&context.vectors, bucket).await?;
             return Ok(answer(json!({ "vectorBucket": bucket }).to_string()));
         }
         "ListVectorBuckets" => {
             let limit = fields.number("maxResults", MAX_LISTED);
-            return Ok(answer(vector::list_buckets(storage, prefix, after, limit).await?.to_string()));
+            return Ok(answer(
+                vector::list_buckets(&context.vectors, prefix, after, limit).await?.to_string(),
+            ));
         }
         "GetIndex" => {
-            let index = vector::get_index(storage, bucket, index).await?;
+            let index = vector::get_index(&context.vectors, bucket, index).await?;
             return Ok(answer(json!({ "index": index }).to_string()));
         }
         "ListIndexes" => {
             let limit = fields.number("maxResults", MAX_LISTED);
-            let page = vector::list_indexes(storage, bucket, prefix, after, limit).await?;
+            let page = vector::list_indexes(&context.vectors, bucket, prefix, after, limit).await?;
             return Ok(answer(page.to_string()));
         }
         "GetVectors" => {
-            return vector::get(storage, bucket, index, &fields.keys(), fields.parts()).await.map(answer);
+            return vector::get(&context.vectors, bucket, index, &fields.keys(), fields.parts())
+                .await
+                .map(answer);
         }
-        "ListVectors" => return list(storage, fields).await.map(answer),
-        "QueryVectors" => return query(storage, fields).await.map(answer),
+        "ListVectors" => return list(context, fields).await.map(answer),
+        "QueryVectors" => return query(context, fields).await.map(answer),
         _ => return Err(Error::NoSuchRoute(operation.to_owned())),
     }
     // As upstream, what changes something is answered without a body.
     Ok(Response::default())
 }
 
-async fn create_index(storage: &Storage, fields: &Fields<'_>) -> Result<(), Error> {
+async fn create_index(context: &Context, fields: &Fields<'_>) -> Result<(), Error> {
     let metric =
         Metric::of_name(fields.text("distanceMetric")).ok_or(Error::InvalidParameter("distanceMetric"))?;
     let new = NewIndex {
@@ -252,10 +257,10 @@ async fn create_index(storage: &Storage, fields: &Fields<'_>) -> Result<(), Erro
         metric,
         configuration: fields.0.get("metadataConfiguration"),
     };
-    vector::create_index(storage, &new).await
+    vector::create_index(&context.vectors, &new).await
 }
 
-async fn put(storage: &Storage, fields: &Fields<'_>) -> Result<(), Error> {
+async fn put(context: &Context, fields: &Fields<'_>) -> Result<(), Error> {
     let vectors = fields.0["vectors"].as_array().map_or(&[][..], Vec::as_slice);
     let vectors: Vec<NewVector<'_>> = vectors
         .iter()
@@ -265,10 +270,10 @@ async fn put(storage: &Storage, fields: &Fields<'_>) -> Result<(), Error> {
             metadata: vector["metadata"].as_object(),
         })
         .collect();
-    vector::put(storage, fields.text("vectorBucketName"), fields.text("indexName"), &vectors).await
+    vector::put(&context.vectors, fields.text("vectorBucketName"), fields.text("indexName"), &vectors).await
 }
 
-async fn list(storage: &Storage, fields: &Fields<'_>) -> Result<String, Error> {
+async fn list(context: &Context, fields: &Fields<'_>) -> Result<String, Error> {
     let number = |name: &str| fields.0.get(name).map(|_| fields.number(name, 0));
     let segment = match (number("segmentCount"), number("segmentIndex")) {
         (None, None) => None,
@@ -284,10 +289,10 @@ async fn list(storage: &Storage, fields: &Fields<'_>) -> Result<String, Error> {
     let limit = fields.number("maxResults", DEFAULT_PAGE);
     let page = Page { limit, after: fields.optional("nextToken"), segment };
     let (bucket, index) = (fields.text("vectorBucketName"), fields.text("indexName"));
-    vector::list(storage, bucket, index, &page, fields.parts()).await
+    vector::list(&context.vectors, bucket, index, &page, fields.parts()).await
 }
 
-async fn query(storage: &Storage, fields: &Fields<'_>) -> Result<String, Error> {
+async fn query(context: &Context, fields: &Fields<'_>) -> Result<String, Error> {
     let filter = fields.0.get("filter").map(Filter::parse).transpose()?;
     let query = Query {
         numbers: fields.0["queryVector"]["float32"].as_array().map_or(&[], Vec::as_slice),
@@ -296,7 +301,7 @@ async fn query(storage: &Storage, fields: &Fields<'_>) -> Result<String, Error> 
         returns_distance: fields.flag("returnDistance"),
         returns_metadata: fields.flag("returnMetadata"),
     };
-    vector::query(storage, fields.text("vectorBucketName"), fields.text("indexName"), &query).await
+    vector::query(&context.vectors, fields.text("vectorBucketName"), fields.text("indexName"), &query).await
 }
 
 /// The fields of a body that has been checked against its schema.

@@ -11,56 +11,58 @@ use super::body::{self, Fields};
 use super::write::{content_length, metadata_header, replaces};
 use super::{answer, credentials, pictures, range, read, response, unknown};
 use crate::caller::Caller;
-use crate::objects::versions::{IS_CURRENT, VersionId};
+use crate::context::Context;
+use crate::objects::versions::IS_CURRENT;
 use crate::objects::{self, Access};
 use crate::row::{names, text};
 use crate::signature::{self, Scope};
 use crate::upload::{Description, Target};
-use crate::{Error, Storage, key};
+use crate::version_id::VersionId;
+use crate::{Error, key};
 
 /// Objects that one request may sign.
 const MAX_SIGNED: usize = 1000;
 
 /// Answers `POST object/sign/:bucket/*` and `POST object/sign/:bucket`; `path` is what follows `sign/`, still encoded.
-pub(super) async fn download(storage: &Storage, mut request: Request, path: &str) -> Result<Response, Error> {
-    let caller = credentials::required(storage, &request)?;
+pub(super) async fn download(context: &Context, mut request: Request, path: &str) -> Result<Response, Error> {
+    let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
     let life = fields.required_integer("expiresIn", 1)?;
     let signed = match path.split_once('/').filter(|(_, key)| !key.is_empty()) {
         Some(_) => {
-            let transform = pictures::token_claims(storage, &fields)?;
+            let transform = pictures::token_claims(context.renderer.as_ref(), &fields)?;
             let version = fields.text("versionId")?.filter(|version| !version.is_empty());
             let version = version.map(|version| VersionId::parse(&version)).transpose()?;
-            json!({ "signedURL": one(storage, &caller, (path, version), life, transform).await? })
+            json!({ "signedURL": one(context, &caller, (path, version), life, transform).await? })
         }
         None => {
             let keys = fields.texts("paths", 1..=MAX_SIGNED)?;
-            many(storage, &caller, &key::decode(path.trim_end_matches('/'))?, &keys, life).await?
+            many(context, &caller, &key::decode(path.trim_end_matches('/'))?, &keys, life).await?
         }
     };
     Ok(answer(signed.to_string()))
 }
 
 async fn one(
-    storage: &Storage,
+    context: &Context,
     caller: &Caller,
     (path, version): (&str, Option<VersionId>),
     life: u64,
     transform: Option<(String, &'static str)>,
 ) -> Result<String, Error> {
     let (bucket, key) = key::split_path(path)?;
-    objects::find_visible(storage, caller, (&bucket, &key), version, "storage.object.sign").await?;
+    objects::find_visible(&context.store, caller, (&bucket, &key), version, "storage.object.sign").await?;
     let object = format!("{bucket}/{key}");
     let transform = transform.as_ref().map(|(list, format)| (&**list, *format));
-    let token = signature::sign_download(storage.keys(), &object, version, life, transform)?;
+    let token = signature::sign_download(&context.keys, &object, version, life, transform)?;
     let family = if transform.is_some() { "render/image" } else { "object" };
     // Clients encode the rest of the path themselves.
     Ok(format!("/{family}/sign/{}?token={token}", key::url_path(&object)))
 }
 
 async fn many(
-    storage: &Storage,
+    context: &Context,
     caller: &Caller,
     bucket: &str,
     keys: &[String],
@@ -70,7 +72,9 @@ async fn many(
         "select o.name from storage.objects o where o.bucket_id = $1 and {IS_CURRENT} \
          and o.name collate \"C\" in (select jsonb_array_elements_text($2::jsonb))"
     );
-    let answer = storage
+    let answer = context
+        .store
+        .rows
         .look_up_as(
             caller,
             "storage.object.sign_many",
@@ -87,7 +91,7 @@ async fn many(
                 return Ok(json!({ "error": error, "path": key, "signedURL": null }));
             }
             let object = format!("{bucket}/{key}");
-            let token = signature::sign_download(storage.keys(), &object, None, life, None)?;
+            let token = signature::sign_download(&context.keys, &object, None, life, None)?;
             let url = format!("/object/sign/{}?token={token}", key::url_path(&object));
             Ok(json!({ "error": null, "path": key, "signedURL": url }))
         })
@@ -95,15 +99,15 @@ async fn many(
 }
 
 /// Answers `GET object/sign/:bucket/*?token=`.
-pub(super) async fn read(storage: &Storage, request: &Request, path: &str) -> Result<Response, Error> {
+pub(super) async fn read(context: &Context, request: &Request, path: &str) -> Result<Response, Error> {
     let query = body::query(request);
     let token = Fields::of(&query, "querystring")?.required_text("token")?;
     let (bucket, key) = key::split_url_path(path)?;
-    let verified = signature::verify(storage.keys(), &token, &format!("{bucket}/{key}"), Scope::Download)?;
+    let verified = signature::verify(&context.keys, &token, &format!("{bucket}/{key}"), Scope::Download)?;
     let caller = credentials::anonymous(request);
     let name = (&*bucket, &*key, signature::version(&verified)?);
     let operation = "storage.object.get_signed";
-    let mut answer = read::deliver(storage, request, &caller, name, Access::Signature, operation).await?;
+    let mut answer = read::deliver(context, request, &caller, name, Access::Signature, operation).await?;
     expire(&mut answer, &verified);
     Ok(answer)
 }
@@ -119,16 +123,16 @@ pub(super) fn expire(answer: &mut Response, token: &Verified) {
 }
 
 /// Answers `object/upload/sign/:bucket/*`: POST makes a token, PUT uploads with one. `path` is still encoded.
-pub(super) async fn upload(storage: &Storage, request: Request, path: &str) -> Result<Response, Error> {
+pub(super) async fn upload(context: &Context, request: Request, path: &str) -> Result<Response, Error> {
     match *request.method() {
-        Method::POST => sign_upload(storage, &request, path).await,
-        Method::PUT => super::write::signed(storage, request, path).await,
+        Method::POST => sign_upload(context, &request, path).await,
+        Method::PUT => super::write::signed(context, request, path).await,
         _ => Err(unknown(&request)),
     }
 }
 
-async fn sign_upload(storage: &Storage, request: &Request, path: &str) -> Result<Response, Error> {
-    let caller = credentials::required(storage, request)?;
+async fn sign_upload(context: &Context, request: &Request, path: &str) -> Result<Response, Error> {
+    let caller = credentials::required(&context.verifier, request)?;
     let (bucket, key) = key::split_path(path)?;
     let replaces = replaces(request);
     let about = Description {
@@ -146,10 +150,10 @@ async fn sign_upload(storage: &Storage, request: &Request, path: &str) -> Result
         replaces,
         operation: "storage.object.sign_upload_url",
     };
-    target.rehearse(storage, &caller, &about).await?;
+    target.rehearse(&context.store.rows, &caller, &about).await?;
     let object = format!("{bucket}/{key}");
-    let life = storage.settings().signed_upload_expiry.as_secs();
-    let token = signature::sign_upload(storage.keys(), &object, life, caller.subject(), replaces)?;
+    let life = context.settings.signed_upload_expiry.as_secs();
+    let token = signature::sign_upload(&context.keys, &object, life, caller.subject(), replaces)?;
     let url = format!("/object/upload/sign/{}?token={token}", key::url_path(&object));
     Ok(answer(json!({ "url": url, "token": token }).to_string()))
 }

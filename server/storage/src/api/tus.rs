@@ -16,9 +16,10 @@ use uuid::Uuid;
 use super::write::replaces;
 use super::{credentials, origin, range, response};
 use crate::caller::Caller;
+use crate::context::Context;
 use crate::resumable::{self, Refusal, Resumable, metadata_value};
 use crate::signature::{self, Scope};
-use crate::{Error, Storage, buckets, key};
+use crate::{Error, bucket_rules, key};
 
 const TUS_RESUMABLE: HeaderName = HeaderName::from_static("tus-resumable");
 const TUS_VERSION: HeaderName = HeaderName::from_static("tus-version");
@@ -84,10 +85,10 @@ impl Failure {
 
 /// Answers `upload/resumable`, `upload/resumable/sign` and what is below them. `rest` is what follows
 /// `upload/resumable` in the path, without the slash.
-pub(super) async fn route(storage: &Storage, request: Request, rest: &str) -> Response {
+pub(super) async fn route(context: &Context, request: Request, rest: &str) -> Response {
     let is_signed = rest == "sign" || rest.starts_with("sign/");
     let id = if is_signed { rest["sign".len()..].trim_matches('/') } else { rest.trim_matches('/') };
-    let call = Call { storage, is_signed };
+    let call = Call { context, is_signed };
     let outcome = match *request.method() {
         Method::OPTIONS => Ok(call.options()),
         _ if request.header(TUS_RESUMABLE).is_none() => {
@@ -107,7 +108,7 @@ pub(super) async fn route(storage: &Storage, request: Request, rest: &str) -> Re
 
 /// A request for resumable uploads.
 struct Call<'a> {
-    storage: &'a Storage,
+    context: &'a Context,
     /// Whether the request has the token of a signed URL instead of one of the caller's.
     is_signed: bool,
 }
@@ -125,20 +126,21 @@ impl Call<'_> {
         let headers = response.headers_mut();
         headers.insert(TUS_VERSION, VERSION);
         headers.insert(TUS_EXTENSION, EXTENSIONS);
-        headers.insert(TUS_MAX_SIZE, self.storage.settings().file_size_limit.0.into());
+        headers.insert(TUS_MAX_SIZE, self.context.settings.file_size_limit.0.into());
         response
     }
 
     /// Returns who makes the request: the holder of its token, or of the signed URL for object `name`.
     fn uploader(&self, request: &Request, name: (&str, &str)) -> Result<Uploader, Failure> {
         if !self.is_signed {
-            let caller = credentials::required(self.storage, request).map_err(Failure::Credentials)?;
+            let caller =
+                credentials::required(&self.context.verifier, request).map_err(Failure::Credentials)?;
             let owner = caller.subject().map(str::to_owned);
             return Ok(Uploader { owner, caller, replaces: replaces(request) });
         }
         let token = request.header("x-signature").ok_or(invalid("Missing x-signature header"))?;
         let object = format!("{}/{}", name.0, name.1);
-        let verified = signature::verify(self.storage.keys(), token, &object, Scope::Upload)?;
+        let verified = signature::verify(&self.context.keys, token, &object, Scope::Upload)?;
         let owner = verified.claims.get("owner").and_then(serde_json::Value::as_str).map(str::to_owned);
         let replaces = verified.claims.get("upsert") == Some(&serde_json::Value::Bool(true));
         Ok(Uploader { caller: credentials::service(request), owner, replaces })
@@ -149,7 +151,9 @@ impl Call<'_> {
         match self.is_signed {
             true if request.header("x-signature").is_none() => Err(invalid("Missing x-signature header")),
             true => Ok(()),
-            false => credentials::required(self.storage, request).map(drop).map_err(Failure::Credentials),
+            false => {
+                credentials::required(&self.context.verifier, request).map(drop).map_err(Failure::Credentials)
+            }
         }
     }
 
@@ -169,7 +173,7 @@ impl Call<'_> {
         key::check_bucket(&bucket_name)?;
         key::check_key(&object_name)?;
         let uploader = self.uploader(&request, (&bucket_name, &object_name))?;
-        let life = Duration::from_millis(self.storage.settings().resumable_expiry_ms);
+        let life = Duration::from_millis(self.context.settings.resumable_expiry_ms);
         let mut upload = Resumable {
             id: Uuid::new_v4(),
             bucket: bucket_name,
@@ -184,20 +188,20 @@ impl Call<'_> {
             expires_at: OffsetDateTime::now_utc() + life,
         };
         let caller = &uploader.caller;
-        let bucket = buckets::find(self.storage, &upload.bucket).await?;
+        let bucket = bucket_rules::find(&self.context.store.rows, &upload.bucket).await?;
         let target =
             upload.target(self.operation("storage.tus.upload.create", "storage.tus.upload.create_signed"));
-        if length.is_some_and(|length| length > target.size_limit(self.storage, &bucket)) {
+        if length.is_some_and(|length| length > target.size_limit(&self.context.store, &bucket)) {
             return Err(Refusal::TooLarge.into());
         }
         let about = upload.description();
         target.check(&bucket, &about)?;
-        target.rehearse(self.storage, caller, &about).await?;
-        resumable::create(self.storage, caller, &upload).await?;
+        target.rehearse(&self.context.store.rows, caller, &about).await?;
+        resumable::create(&self.context.store.rows, caller, &upload).await?;
         let has_body = request.header(CONTENT_TYPE) == Some(BYTES);
         if has_body || length == Some(0) {
             let chunks = Box::pin(request.take_body().into_bytes_stream());
-            resumable::append(self.storage, caller, &mut upload, &bucket, chunks).await?;
+            resumable::append(&self.context.store, caller, &mut upload, &bucket, chunks).await?;
         }
         let mut response: Response = StatusCode::CREATED.into();
         response::insert(response.headers_mut(), LOCATION, &self.location(&request, upload.id));
@@ -224,7 +228,7 @@ impl Call<'_> {
 
     async fn find(&self, id: &str) -> Result<Resumable, Failure> {
         let id = Uuid::try_parse(id).map_err(|_| Refusal::NotFound)?;
-        Ok(resumable::find(self.storage, id).await?)
+        Ok(resumable::find(&self.context.store.rows, id).await?)
     }
 
     async fn describe(&self, request: &Request, id: &str) -> Result<Response, Failure> {
@@ -258,8 +262,8 @@ impl Call<'_> {
         if offset != upload.received || upload.is_complete {
             return Err(Refusal::Conflict.into());
         }
-        let bucket = buckets::find(self.storage, &upload.bucket).await?;
-        let limit = upload.target("").size_limit(self.storage, &bucket);
+        let bucket = bucket_rules::find(&self.context.store.rows, &upload.bucket).await?;
+        let limit = upload.target("").size_limit(&self.context.store, &bucket);
         if let Some(length) = request.header(UPLOAD_LENGTH) {
             let length: u64 = length.parse().map_err(|_| invalid("Invalid upload-length"))?;
             if upload.length.is_some_and(|known| known != length) || length < upload.received {
@@ -273,9 +277,9 @@ impl Call<'_> {
         let about = upload.description();
         let target =
             upload.target(self.operation("storage.tus.upload.part", "storage.tus.upload.part_signed"));
-        target.rehearse(self.storage, &caller, &about).await?;
+        target.rehearse(&self.context.store.rows, &caller, &about).await?;
         let chunks = Box::pin(request.take_body().into_bytes_stream());
-        resumable::append(self.storage, &caller, &mut upload, &bucket, chunks).await?;
+        resumable::append(&self.context.store, &caller, &mut upload, &bucket, chunks).await?;
         let mut response: Response = StatusCode::NO_CONTENT.into();
         response.headers_mut().insert(UPLOAD_OFFSET, upload.received.into());
         progress(&mut response, &upload);
@@ -291,8 +295,8 @@ impl Call<'_> {
         }
         let target =
             upload.target(self.operation("storage.tus.upload.delete", "storage.tus.upload.delete_signed"));
-        target.rehearse(self.storage, &caller, &upload.description()).await?;
-        resumable::terminate(self.storage, &caller, &upload).await?;
+        target.rehearse(&self.context.store.rows, &caller, &upload.description()).await?;
+        resumable::terminate(&self.context.store, &caller, &upload).await?;
         Ok(StatusCode::NO_CONTENT.into())
     }
 }

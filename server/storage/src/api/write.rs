@@ -13,12 +13,14 @@ use serde_json::{Value, json};
 use super::body::{self, Fields};
 use super::response::X_ROBOTS_TAG;
 use super::{answer, credentials};
-use crate::buckets::{self, Bucket};
+use crate::bucket_rules::{self, Bucket};
 use crate::caller::Caller;
+use crate::context::Context;
+use crate::mime::DEFAULT_TYPE;
 use crate::objects::Written;
 use crate::signature::{self, Scope};
-use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes, Target};
-use crate::{Error, Storage, coding, key, lenient_base64, mime, objects};
+use crate::upload::{DEFAULT_CACHE_CONTROL, Description, StoredBytes, Target};
+use crate::{Error, coding, key, lenient_base64, mime};
 
 /// Fields of a form in addition to the file. Source: upstream's limits.
 const MAX_FIELDS: usize = 10;
@@ -28,8 +30,8 @@ const MAX_FIELD_LENGTH: usize = 1 << 20;
 const DEFAULT_TYPE_OF_PART: &str = "text/plain";
 
 /// Answers `POST object/:bucket/*`, which creates, and `PUT object/:bucket/*`, which also replaces.
-pub(super) async fn object(storage: &Storage, request: Request, path: &str) -> Result<Response, Error> {
-    let caller = credentials::required(storage, &request)?;
+pub(super) async fn object(context: &Context, request: Request, path: &str) -> Result<Response, Error> {
+    let caller = credentials::required(&context.verifier, &request)?;
     let (bucket, key) = key::split_path(path)?;
     let is_update = *request.method() == Method::PUT;
     let target = Target {
@@ -39,7 +41,7 @@ pub(super) async fn object(storage: &Storage, request: Request, path: &str) -> R
         replaces: is_update || replaces(&request),
         operation: if is_update { "storage.object.upload_update" } else { "storage.object.upload" },
     };
-    let written = receive(storage, &caller, request, &target).await?;
+    let written = receive(context, &caller, request, &target).await?;
     let mut json = json!({ "Id": written.id, "Key": format!("{bucket}/{key}") });
     if let Some(version) = written.version {
         json["VersionId"] = version.to_string().into();
@@ -49,12 +51,12 @@ pub(super) async fn object(storage: &Storage, request: Request, path: &str) -> R
 
 /// Answers `PUT object/upload/sign/:bucket/*?token=`: the token says who owns the object and whether it may replace
 /// another.
-pub(super) async fn signed(storage: &Storage, request: Request, path: &str) -> Result<Response, Error> {
+pub(super) async fn signed(context: &Context, request: Request, path: &str) -> Result<Response, Error> {
     let query = body::query(&request);
     let token = Fields::of(&query, "querystring")?.required_text("token")?;
     let (bucket, key) = key::split_url_path(path)?;
     let object = format!("{bucket}/{key}");
-    let verified = signature::verify(storage.keys(), &token, &object, Scope::Upload)?;
+    let verified = signature::verify(&context.keys, &token, &object, Scope::Upload)?;
     let target = Target {
         bucket: &bucket,
         key: &key,
@@ -63,7 +65,7 @@ pub(super) async fn signed(storage: &Storage, request: Request, path: &str) -> R
         operation: "storage.object.upload_signed",
     };
     let caller = credentials::service(&request);
-    receive(storage, &caller, request, &target).await?;
+    receive(context, &caller, request, &target).await?;
     Ok(answer(json!({ "Key": object }).to_string()))
 }
 
@@ -85,7 +87,7 @@ pub(super) fn content_length(request: &Request) -> Option<u64> {
 
 /// Stores the object that the body of `request` holds.
 async fn receive(
-    storage: &Storage,
+    context: &Context,
     caller: &Caller,
     request: Request,
     target: &Target<'_>,
@@ -94,19 +96,19 @@ async fn receive(
     if !mime::is_media_type(&content_type) {
         return Err(Error::InvalidContentType);
     }
-    let bucket = buckets::find(storage, target.bucket).await?;
-    let upload = Upload { storage, caller, target, bucket: &bucket };
+    let bucket = bucket_rules::find(&context.store.rows, target.bucket).await?;
+    let upload = Upload { context, caller, target, bucket: &bucket };
     let (about, stored) = if content_type.starts_with("multipart/form-data") {
         upload.form(request, &content_type).await?
     } else {
         upload.raw(request, content_type).await?
     };
-    target.complete(storage, caller, &about, &stored).await
+    target.complete(&context.store, caller, &about, &stored).await
 }
 
 /// An upload whose body is being read.
 struct Upload<'a> {
-    storage: &'a Storage,
+    context: &'a Context,
     caller: &'a Caller,
     target: &'a Target<'a>,
     bucket: &'a Bucket,
@@ -123,9 +125,10 @@ impl Upload<'_> {
             user_metadata: metadata_header(&request),
             content_length: content_length(&request),
         };
-        let Self { storage, caller, target, bucket } = self;
+        let Self { context, caller, target, bucket } = self;
         let chunks = Box::pin(request.take_body().into_bytes_stream());
-        let stored = target.receive(storage, caller, bucket, &about, about.content_length, chunks).await?;
+        let stored =
+            target.receive(&context.store, caller, bucket, &about, about.content_length, chunks).await?;
         Ok((about, stored))
     }
 
@@ -157,7 +160,7 @@ impl Upload<'_> {
             (Ok(()), Err(error)) => Err(error),
             (Err(error), stored) => {
                 if let Ok(stored) = stored {
-                    objects::discard(self.storage, &[stored.version]).await;
+                    self.context.store.blobs.discard(&[stored.version]).await;
                 }
                 Err(error)
             }
@@ -192,9 +195,9 @@ impl Upload<'_> {
                 (None, None) => DEFAULT_TYPE_OF_PART.to_owned(),
             };
             let chunks = field.map(|chunk| chunk.map_err(|error| io::Error::other(words(&error))));
-            let Self { storage, caller, target, bucket } = self;
+            let Self { context, caller, target, bucket } = self;
             // The announced length is the form's, not the file's.
-            *stored = Some(target.receive(storage, caller, bucket, about, None, chunks).await?);
+            *stored = Some(target.receive(&context.store, caller, bucket, about, None, chunks).await?);
         }
         Ok(())
     }

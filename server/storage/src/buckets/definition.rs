@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use ::settings::{Bytes, Invalid, Reader};
 
-use super::Bucket;
+use crate::bucket_rules::Bucket;
 use crate::caller::service_transaction;
 use crate::row::{display, names, text};
-use crate::{Error, Storage, key};
+use crate::store::Rows;
+use crate::{Error, key};
 
 ::settings::settings! {
     /// A bucket as `[storage.buckets.<name>]` of `config.toml` defines it.
@@ -72,7 +73,7 @@ const UPSERT: &str = "insert into storage.buckets as b (id, name, public, file_s
 /// Creates the bucket or gives an existing one the definition's properties.
 ///
 /// Errors: [`Error::InvalidBucketName`], [`Error::Database`].
-pub(crate) async fn upsert(storage: &Storage, bucket: &BucketDefinition) -> Result<(), Error> {
+pub(crate) async fn upsert(rows: &Rows, bucket: &BucketDefinition) -> Result<(), Error> {
     key::check_bucket(&bucket.name)?;
     // `on conflict` arbitrates one unique index, and the table has two: of two nodes that create the bucket at the same
     // moment one could break the other. The lock makes them take turns; as a statement of its own, so that the next
@@ -88,6 +89,6 @@ pub(crate) async fn upsert(storage: &Storage, bucket: &BucketDefinition) -> Resu
                 names(bucket.allowed_mime_types.iter().map(String::as_str)),
             ],
         );
-    storage.change(&transaction).await?;
+    rows.change(&transaction).await?;
     Ok(())
 }

@@ -7,9 +7,10 @@ use data_encoding::HEXLOWER;
 use md5::{Digest as _, Md5};
 use serde_json::{Map, Value, json};
 
+use crate::Error;
 use crate::caller::Caller;
 use crate::row::{display, text};
-use crate::{Error, Storage};
+use crate::store::Rows;
 
 /// Rules that a bucket may have. Source: storage-js, `BucketLifecycleConfiguration`.
 const MAX_RULES: usize = 1000;
@@ -178,13 +179,13 @@ fn object<'a>(json: &'a Value, name: &str, known: &[&str]) -> Result<&'a Map<Str
 ///
 /// Errors: [`Error::NoSuchBucket`], [`Error::NoSuchLifecycle`].
 pub(crate) async fn get(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     id: &str,
     operation: &'static str,
 ) -> Result<Configuration, Error> {
     let sql = "select lifecycle_configuration from storage.buckets where id = $1";
-    let answer = storage.look_up_as(caller, operation, sql, vec![text(id)]).await?;
+    let answer = rows.look_up_as(caller, operation, sql, vec![text(id)]).await?;
     let json = answer.row().ok_or(Error::NoSuchBucket)?.get(0).ok_or(Error::NoSuchLifecycle)?;
     stored(json).map_err(Error::Backend)
 }
@@ -199,14 +200,14 @@ pub(crate) fn stored(json: &[u8]) -> Result<Configuration, String> {
 ///
 /// Errors: [`Error::NoSuchBucket`].
 pub(crate) async fn put(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     id: &str,
     configuration: &Configuration,
     operation: &'static str,
 ) -> Result<String, Error> {
     let json = configuration.to_json().to_string();
-    change(storage, caller, id, Some(&json), operation).await?;
+    change(rows, caller, id, Some(&json), operation).await?;
     Ok(json)
 }
 
@@ -214,17 +215,17 @@ pub(crate) async fn put(
 ///
 /// Errors: [`Error::NoSuchBucket`].
 pub(crate) async fn delete(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     id: &str,
     operation: &'static str,
 ) -> Result<(), Error> {
-    change(storage, caller, id, None, operation).await
+    change(rows, caller, id, None, operation).await
 }
 
 /// Upstream lets only the service write the columns: the caller's right to change the bucket is tried before.
 async fn change(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     id: &str,
     json: Option<&str>,
@@ -232,7 +233,7 @@ async fn change(
 ) -> Result<(), Error> {
     let sql = "update storage.buckets set public = public where id = $1 returning id";
     let trial = caller.transaction(operation).statement(sql, vec![text(id)]).rollback();
-    let answer = storage.database().run(&trial).await.map_err(|error| caller.refusal(error))?;
+    let answer = rows.run(&trial).await.map_err(|error| caller.refusal(error))?;
     answer.row().ok_or(Error::NoSuchBucket)?;
     let update = caller.service_transaction(operation).statement(
         "update storage.buckets set lifecycle_configuration = $2::jsonb, \
@@ -240,7 +241,7 @@ async fn change(
          where id = $1 and lifecycle_configuration is distinct from $2::jsonb",
         vec![text(id), json.and_then(display)],
     );
-    storage.change(&update).await?;
+    rows.change(&update).await?;
     Ok(())
 }
 

@@ -9,7 +9,8 @@ use time::format_description::well_known::Rfc3339;
 use super::list_versions::{self, Filter};
 use crate::caller::Caller;
 use crate::row::{self, display, json_array, optional, text, times};
-use crate::{Error, Storage, lenient_base64};
+use crate::store::Rows;
+use crate::{Error, lenient_base64};
 
 /// Names that a list of version 2 shows at most.
 pub(crate) const MAX_KEYS: u64 = 1000;
@@ -42,7 +43,7 @@ pub(crate) struct FolderListing<'a> {
 
 /// Returns the objects and folders that `caller` may see as a JSON array.
 pub(crate) async fn folder(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     bucket: &str,
     listing: &FolderListing<'_>,
@@ -54,7 +55,7 @@ pub(crate) async fn folder(
           from storage.search($1, $2, $3::integer, $4::integer, $5::integer, $6, $7, $8)) r"
     );
     if !listing.filter.is_plain() {
-        return list_versions::folder(storage, caller, bucket, listing).await;
+        return list_versions::folder(rows, caller, bucket, listing).await;
     }
     let parameters = vec![
         text(listing.folder),
@@ -66,7 +67,7 @@ pub(crate) async fn folder(
         text(listing.column.name()),
         text(order(listing.descending)),
     ];
-    let answer = storage.look_up_as(caller, "storage.object.list", SQL, parameters).await?;
+    let answer = rows.look_up_as(caller, "storage.object.list", SQL, parameters).await?;
     Ok(json_array(answer.rows()))
 }
 
@@ -109,14 +110,14 @@ pub(crate) struct Page {
 
 /// Returns a page of the objects that `caller` may see. `operation` is what `storage.operation()` tells policies.
 pub(crate) async fn page(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     bucket: &str,
     listing: &PrefixListing<'_>,
     operation: &'static str,
 ) -> Result<Page, Error> {
     if !listing.filter.is_plain() {
-        return list_versions::page(storage, caller, bucket, listing, operation).await;
+        return list_versions::page(rows, caller, bucket, listing, operation).await;
     }
     let limit = listing.limit.min(MAX_KEYS);
     let common = "name, id, metadata, updated_at, created_at, last_accessed_at";
@@ -153,7 +154,7 @@ pub(crate) async fn page(
         Some("/") => {}
         Some(delimiter) => parameters.push(text(delimiter)),
     }
-    let answer = storage.look_up_as(caller, operation, sql, parameters).await?;
+    let answer = rows.look_up_as(caller, operation, sql, parameters).await?;
     let rows = answer.rows().iter();
     let mut entries: Vec<Value> =
         rows.filter_map(|row| row.get(0)).filter_map(|json| serde_json::from_slice(json).ok()).collect();

@@ -7,9 +7,10 @@ use serde_json::Value;
 use super::list::{
     Column, Cursor, FolderListing, MAX_KEYS, Page, PrefixListing, cursor_at, name_folder, order, successor,
 };
+use crate::Error;
 use crate::caller::Caller;
 use crate::row::{display, iso, json_array, optional, text, times};
-use crate::{Error, Storage};
+use crate::store::Rows;
 
 ::settings::words! {
     /// Whether a list shows what it would not show by itself.
@@ -77,7 +78,7 @@ const OBJECT: &str = "id, metadata, last_accessed_at, version, archived_at, is_d
 
 /// Returns the versions and folders of a folder that `caller` may see as a JSON array.
 pub(crate) async fn folder(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     bucket: &str,
     listing: &FolderListing<'_>,
@@ -122,7 +123,7 @@ pub(crate) async fn folder(
         display(listing.offset.min(i32::MAX as u64)),
         text(delimiter),
     ];
-    let answer = storage.look_up_as(caller, "storage.object.list", sql, parameters).await?;
+    let answer = rows.look_up_as(caller, "storage.object.list", sql, parameters).await?;
     Ok(json_array(answer.rows()))
 }
 
@@ -191,7 +192,7 @@ fn page_statement(listing: &PrefixListing<'_>, has_folders: bool) -> String {
 /// unless the list is ordered by time. They are ordered by their creation, which stays as it is when others are removed:
 /// clients that remove what a page shows find the rest on the next.
 pub(crate) async fn page(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     bucket: &str,
     listing: &PrefixListing<'_>,
@@ -213,7 +214,7 @@ pub(crate) async fn page(
         optional(version),
     ];
     let sql = page_statement(listing, !delimiter.is_empty());
-    let answer = storage.look_up_as(caller, operation, sql, parameters).await?;
+    let answer = rows.look_up_as(caller, operation, sql, parameters).await?;
     let mut entries: Vec<(Value, Option<String>)> = answer
         .rows()
         .iter()

@@ -6,12 +6,14 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::caller::{Caller, owner_uuid};
+use crate::mime::DEFAULT_TYPE;
 use crate::row::{self, optional, text, times};
-use crate::upload::DEFAULT_TYPE;
-use crate::{Error, Storage, buckets, coding, key};
+use crate::store::{Rows, Store};
+use crate::{Error, bucket_rules, coding, key};
 
-use super::versions::{self, IS_CURRENT, IS_NAMED, VersionId};
-use super::{LOCK, NewRow, Written, conflict, discard, discard_after};
+use super::versions::{self, IS_CURRENT, IS_NAMED};
+use super::{LOCK, NewRow, Written, conflict};
+use crate::version_id::VersionId;
 
 /// Where an object is, and where it is to be.
 #[derive(Debug, Clone, Copy)]
@@ -31,31 +33,31 @@ const MOVE: &str = "storage.object.move";
 /// Errors: [`Error::NoSuchKey`] when row-level security shows the caller no such object; [`Error::ResourceAlreadyExists`];
 /// [`Error::RelatedResource`]; the refusal of a policy; [`Error::InvalidMimeType`] and [`Error::EntityTooLarge`] by the
 /// rules of another bucket.
-pub(crate) async fn move_object(storage: &Storage, caller: &Caller, route: Route<'_>) -> Result<Uuid, Error> {
+pub(crate) async fn move_object(store: &Store, caller: &Caller, route: Route<'_>) -> Result<Uuid, Error> {
     key::check_key(route.target.1)?;
     for _ in 0..ATTEMPTS {
         let version = Uuid::new_v4();
         let update = route.update(caller, version, None).rollback();
-        let (id, original, metadata) = match moved_object(caller, storage.database().run(&update).await) {
-            Err(error) if is_versioned(&error) => return move_version(storage, caller, route, None).await,
+        let (id, original, metadata) = match moved_object(caller, store.rows.run(&update).await) {
+            Err(error) if is_versioned(&error) => return move_version(store, caller, route, None).await,
             moved => moved?,
         };
         if route.source.0 != route.target.0 {
-            admit(storage, route.target, original, &metadata).await?;
+            admit(store, route.target, original, &metadata).await?;
         }
         // An object with the same source and target is not moved, but the caller must have the right to move it.
         if route.source == route.target {
             return Ok(id);
         }
-        storage.backend().copy(original, version).await?;
-        match moved_object(caller, storage.change(&route.update(caller, version, Some(original))).await) {
+        store.blobs.backend.copy(original, version).await?;
+        match moved_object(caller, store.rows.change(&route.update(caller, version, Some(original))).await) {
             Ok((id, ..)) => {
-                discard(storage, &[original]).await;
+                store.blobs.discard(&[original]).await;
                 return Ok(id);
             }
-            Err(Error::NoSuchKey) => discard(storage, &[version]).await,
+            Err(Error::NoSuchKey) => store.blobs.discard(&[version]).await,
             Err(error) => {
-                discard_after(storage, &error, version).await;
+                store.blobs.discard_after(&error, version).await;
                 return Err(error);
             }
         }
@@ -102,14 +104,14 @@ impl Route<'_> {
 ///
 /// Errors: as [`move_object`]; [`Error::AccessDenied`] for an older version of an object that the caller may not change.
 pub(crate) async fn move_version(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     route: Route<'_>,
     id: Option<VersionId>,
 ) -> Result<Uuid, Error> {
     key::check_key(route.target.1)?;
     for _ in 0..ATTEMPTS {
-        match try_move_version(storage, caller, route, id).await {
+        match try_move_version(store, caller, route, id).await {
             Err(error) if versions::is_replaced(&error) => {}
             Err(Error::KeyAlreadyExists) => return Err(Error::ResourceAlreadyExists),
             moved => return moved,
@@ -120,29 +122,29 @@ pub(crate) async fn move_version(
 
 /// Does what [`move_version`] does, unless another request changes the version meanwhile ([`versions::is_replaced`]).
 async fn try_move_version(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     route: Route<'_>,
     id: Option<VersionId>,
 ) -> Result<Uuid, Error> {
     let version = Uuid::new_v4();
     let trial = route.trial(caller, version, id);
-    let answer = storage.database().run(&trial).await.map_err(|error| conflict(caller.refusal(error)))?;
+    let answer = store.rows.run(&trial).await.map_err(|error| conflict(caller.refusal(error)))?;
     let row = answer.row().ok_or(Error::NoSuchKey)?;
     let (object, original) = row::uuid(row, 0).zip(row::uuid(row, 1)).ok_or(Error::NoSuchKey)?;
     let (metadata, user_metadata, is_current) =
         (document(row, 2), document(row, 3), row.get(4) == Some(b"t"));
     if route.source.0 != route.target.0 {
-        admit(storage, route.target, original, &metadata).await?;
+        admit(store, route.target, original, &metadata).await?;
     }
     let stays = route.source == route.target;
     if is_current && stays {
         return Ok(object);
     }
     if stays {
-        check_change(storage, caller, route.target).await?;
+        check_change(&store.rows, caller, route.target).await?;
     }
-    storage.backend().copy(original, version).await?;
+    store.blobs.backend.copy(original, version).await?;
     let moved = NewRow {
         bucket: route.target.0,
         key: route.target.1,
@@ -159,12 +161,12 @@ async fn try_move_version(
         transaction = transaction.statement(LOCK, vec![text(bucket), text(key)]);
     }
     let transaction = versions::leave(transaction, caller, route.source, original, is_current);
-    let written = moved.write(storage, transaction).await?;
+    let written = moved.write(store, transaction).await?;
     let (bucket, key) = route.source;
     let sql = "select from storage.objects where bucket_id = $1 and name collate \"C\" = $2 and version = $3";
     let named = vec![text(bucket), text(key), row::display(original.hyphenated())];
-    if storage.look_up(sql, named).await?.row().is_none() {
-        discard(storage, &[original]).await;
+    if store.rows.look_up(sql, named).await?.row().is_none() {
+        store.blobs.discard(&[original]).await;
     }
     Ok(written.id)
 }
@@ -172,7 +174,7 @@ async fn try_move_version(
 /// Checks that `caller` may change the current version of object `key` of `bucket`, which an older one is to replace.
 ///
 /// Errors: [`Error::AccessDenied`], the refusal of a policy.
-async fn check_change(storage: &Storage, caller: &Caller, (bucket, key): (&str, &str)) -> Result<(), Error> {
+async fn check_change(rows: &Rows, caller: &Caller, (bucket, key): (&str, &str)) -> Result<(), Error> {
     const CHANGE: &str = "update storage.objects o set version = $3, \
          owner = coalesce($4::uuid, o.owner), owner_id = coalesce($5, o.owner_id) \
          where o.bucket_id = $1 and o.name collate \"C\" = $2 and o.archived_at is null returning o.id";
@@ -185,7 +187,7 @@ async fn check_change(storage: &Storage, caller: &Caller, (bucket, key): (&str, 
         optional(owner),
     ];
     let trial = caller.transaction(MOVE).statement(CHANGE, parameters).rollback();
-    let answer = storage.database().run(&trial).await.map_err(|error| caller.refusal(error))?;
+    let answer = rows.run(&trial).await.map_err(|error| caller.refusal(error))?;
     match answer.row() {
         Some(_) => Ok(()),
         None => Err(Error::AccessDenied("Access denied".to_owned())),
@@ -247,12 +249,12 @@ fn document(row: &Row, index: usize) -> Value {
 ///
 /// Errors: [`Error::InvalidMimeType`], [`Error::EntityTooLarge`].
 async fn admit(
-    storage: &Storage,
+    store: &Store,
     (bucket, key): (&str, &str),
     version: Uuid,
     metadata: &Value,
 ) -> Result<(), Error> {
-    let rules = match buckets::find(storage, bucket).await {
+    let rules = match bucket_rules::find(&store.rows, bucket).await {
         Err(Error::NoSuchBucket) => return Ok(()),
         found => found?,
     };
@@ -260,9 +262,9 @@ async fn admit(
     let mimetype = metadata["mimetype"].as_str().unwrap_or(DEFAULT_TYPE);
     let size = match metadata["size"].as_u64() {
         Some(size) => size,
-        None => storage.backend().size(version).await?,
+        None => store.blobs.backend.size(version).await?,
     };
-    rules.admit(key, mimetype, size, storage.settings().file_size_limit.0)
+    rules.admit(key, mimetype, size, store.max_size)
 }
 
 /// The differences between a copy and its original.
@@ -300,7 +302,7 @@ impl CopyChanges<'_> {
 ///
 /// Errors: as [`move_object`], but [`Error::KeyAlreadyExists`].
 pub(crate) async fn copy_object(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     Route { source, target }: Route<'_>,
     options: CopyOptions<'_>,
@@ -312,7 +314,7 @@ pub(crate) async fn copy_object(
         "select o.version, coalesce(o.metadata, '{{}}'), coalesce(o.user_metadata, '{{}}') from storage.objects o \
          where o.bucket_id = $1 and o.name collate \"C\" = $2 and not o.is_delete_marker and {condition}"
     );
-    let answer = storage.look_up_as(caller, operation, sql, parameters).await?;
+    let answer = store.rows.look_up_as(caller, operation, sql, parameters).await?;
     let row = answer.row().ok_or(Error::NoSuchKey)?;
     let original = row::uuid(row, 0).ok_or(Error::NoSuchKey)?;
     let mut metadata = document(row, 1);
@@ -338,7 +340,7 @@ pub(crate) async fn copy_object(
         user_metadata = changes.user_metadata.unwrap_or(kept);
     }
     if is_new_to_bucket {
-        admit(storage, target, original, &metadata).await?;
+        admit(store, target, original, &metadata).await?;
     }
     if let Some(metadata) = metadata.as_object_mut() {
         metadata.insert("lastModified".to_owned(), row::iso_milliseconds(OffsetDateTime::now_utc()).into());
@@ -353,21 +355,21 @@ pub(crate) async fn copy_object(
         user_metadata: &user_metadata,
         replaces: options.replaces,
     };
-    copy.rehearse(storage, caller, operation).await?;
-    storage.backend().copy(original, version).await?;
-    let written = copy.write(storage, caller.service_transaction(operation)).await?;
-    Ok((document_of(storage, written.id).await?, written))
+    copy.rehearse(&store.rows, caller, operation).await?;
+    store.blobs.backend.copy(original, version).await?;
+    let written = copy.write(store, caller.service_transaction(operation)).await?;
+    Ok((document_of(&store.rows, written.id).await?, written))
 }
 
 /// Returns the row of the object with this `id` as a JSON document.
-async fn document_of(storage: &Storage, id: Uuid) -> Result<String, Error> {
+async fn document_of(rows: &Rows, id: Uuid) -> Result<String, Error> {
     const ROW: &str = concat!(
         "select row_to_json(r) from (select id as \"Id\", bucket_id || '/' || name as \"Key\", name, bucket_id, \
          owner, owner_id, version, id, ",
         times!(),
         ", metadata, user_metadata from storage.objects where id = $1::uuid) r"
     );
-    let answer = storage.look_up(ROW, vec![row::display(id)]).await?;
+    let answer = rows.look_up(ROW, vec![row::display(id)]).await?;
     let document = answer.row().and_then(|row| row.text(0));
     document.map(str::to_owned).ok_or(Error::NoSuchKey)
 }

@@ -5,12 +5,13 @@ use std::collections::HashSet;
 
 use uuid::Uuid;
 
+use crate::Error;
 use crate::caller::Caller;
 use crate::row::{self, names, text, times};
-use crate::{Error, Storage};
+use crate::store::{Rows, Store};
 
-use super::discard;
-use super::versions::{self, IS_CURRENT, Removed, VersionId};
+use super::versions::{self, IS_CURRENT, Removed};
+use crate::version_id::VersionId;
 
 /// Names that one transaction removes. Source: upstream's `MAX_OBJECTS_PER_DELETE_BATCH`.
 const BATCH: usize = 500;
@@ -19,7 +20,7 @@ const BATCH: usize = 500;
 ///
 /// Errors: [`Error::NoSuchKey`]; [`Error::AccessDenied`] when row-level security keeps the object.
 pub(crate) async fn one(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     (bucket, key): (&str, &str),
     operation: &'static str,
@@ -29,15 +30,15 @@ pub(crate) async fn one(
          and (select storage.refuse_versioned($1)) returning o.version"
     );
     let removal = caller.transaction(operation).statement(sql, vec![text(bucket), text(key)]);
-    match storage.change(&removal).await {
+    match store.rows.change(&removal).await {
         Ok(answer) => {
             if let Some(row) = answer.row() {
-                discard(storage, row::uuid(row, 0).as_slice()).await;
+                store.blobs.discard(row::uuid(row, 0).as_slice()).await;
                 return Ok(None);
             }
         }
         Err(error) if versions::is_versioned(&error) => {
-            let marker = versions::mark(storage, caller, bucket, &[key], operation).await?.pop();
+            let marker = versions::mark(store, caller, bucket, &[key], operation).await?.pop();
             if marker.is_some() {
                 return Ok(marker);
             }
@@ -47,7 +48,7 @@ pub(crate) async fn one(
     let sql = format!(
         "select from storage.objects o where o.bucket_id = $1 and o.name collate \"C\" = $2 and {IS_CURRENT}"
     );
-    let answer = storage.look_up(sql, vec![text(bucket), text(key)]).await?;
+    let answer = store.rows.look_up(sql, vec![text(bucket), text(key)]).await?;
     let exists = answer.row().is_some();
     Err(if exists { Error::AccessDenied("Access denied".to_owned()) } else { Error::NoSuchKey })
 }
@@ -62,7 +63,7 @@ pub(crate) struct Entry {
 /// Removes what `entries` name of `bucket`, as far as `caller` may, and returns the rows as JSON documents: those that were
 /// removed, and those of the delete markers of a bucket that keeps versions.
 pub(crate) async fn entries(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     bucket: &str,
     entries: &[Entry],
@@ -71,7 +72,7 @@ pub(crate) async fn entries(
     let mut rows = Vec::new();
     for entry in entries {
         let Some(version) = entry.version else { continue };
-        match versions::remove(storage, caller, (bucket, &entry.key), version, operation).await {
+        match versions::remove(store, caller, (bucket, &entry.key), version, operation).await {
             Ok(removed) => rows.push(removed.row),
             Err(Error::NoSuchKey | Error::AccessDenied(_)) => {}
             Err(error) => return Err(error),
@@ -79,16 +80,14 @@ pub(crate) async fn entries(
     }
     let keys: Vec<&str> =
         entries.iter().filter(|entry| entry.version.is_none()).map(|entry| &*entry.key).collect();
-    rows.extend(
-        many(storage, caller, bucket, &keys, operation).await?.into_iter().map(|removed| removed.row),
-    );
+    rows.extend(many(store, caller, bucket, &keys, operation).await?.into_iter().map(|removed| removed.row));
     Ok(rows)
 }
 
 /// Removes the objects of `bucket` that `keys` name, as far as `caller` may. Returns the rows as JSON documents, with the
 /// delete markers of a bucket that keeps versions.
 pub(crate) async fn many(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     bucket: &str,
     keys: &[&str],
@@ -106,16 +105,16 @@ pub(crate) async fn many(
     for batch in keys.chunks(BATCH) {
         let parameters = vec![text(bucket), names(batch.iter().copied())];
         let removal = caller.transaction(operation).statement(DELETE, parameters);
-        let answer = match storage.change(&removal).await {
+        let answer = match store.rows.change(&removal).await {
             Err(error) if versions::is_versioned(&error) => {
-                removed.extend(versions::mark(storage, caller, bucket, batch, operation).await?);
+                removed.extend(versions::mark(store, caller, bucket, batch, operation).await?);
                 continue;
             }
             answer => answer.map_err(|error| caller.refusal(error))?,
         };
         let rows = answer.rows();
         let freed: Vec<Uuid> = rows.iter().filter_map(|row| row::uuid(row, 1)).collect();
-        discard(storage, &freed).await;
+        store.blobs.discard(&freed).await;
         removed.extend(rows.iter().filter_map(|row| {
             let (json, key) = (row.text(0)?.to_owned(), row.text(2)?.to_owned());
             Some(Removed { key, row: json, id: None, is_delete_marker: false })
@@ -125,15 +124,11 @@ pub(crate) async fn many(
 }
 
 /// Returns those of `keys` that current versions of objects of `bucket` have, whether or not the caller may see them.
-pub(crate) async fn existing(
-    storage: &Storage,
-    bucket: &str,
-    keys: &[&str],
-) -> Result<HashSet<String>, Error> {
+pub(crate) async fn existing(rows: &Rows, bucket: &str, keys: &[&str]) -> Result<HashSet<String>, Error> {
     let sql = format!(
         "select o.name from storage.objects o where o.bucket_id = $1 and {IS_CURRENT} \
          and o.name collate \"C\" in (select jsonb_array_elements_text($2::jsonb))"
     );
-    let answer = storage.look_up(sql, vec![text(bucket), names(keys.iter().copied())]).await?;
+    let answer = rows.look_up(sql, vec![text(bucket), names(keys.iter().copied())]).await?;
     Ok(answer.rows().iter().filter_map(|row| row.text(0)).map(str::to_owned).collect())
 }

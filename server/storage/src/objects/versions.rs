@@ -5,15 +5,15 @@
 //! buckets without versions call `storage.refuse_versioned`, and are repeated in the form of this file if it refuses
 //! (decision 81).
 
-use std::fmt;
-
 use postgres::{Answer, Transaction};
 use uuid::Uuid;
 
-use super::{LOCK, discard};
+use super::LOCK;
+use crate::Error;
 use crate::caller::{Caller, owner_uuid};
 use crate::row::{self, Parameter, iso, names, optional, text, times};
-use crate::{Error, Storage};
+use crate::store::{Rows, Store};
+use crate::version_id::VersionId;
 
 /// The columns of objects that the statements of this file pass on.
 macro_rules! entry {
@@ -36,9 +36,6 @@ macro_rules! shown {
     };
 }
 
-/// What S3 calls the version of an object that was written while its bucket kept no versions.
-const NULL: &str = "null";
-
 /// The condition of the current version of an object, unless the object has been removed.
 pub(crate) const IS_CURRENT: &str = "o.archived_at is null and not o.is_delete_marker";
 /// The condition of the version whose id is parameter 3.
@@ -47,41 +44,6 @@ pub(crate) const IS_NAMED: &str = "($3 = 'null' and not o.is_versioned or o.vers
 const VERSIONED: &str = "BV001";
 /// The SQLSTATE of `storage.require_version`.
 const REPLACED: &str = "BV002";
-
-/// The id of a version, as callers name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum VersionId {
-    /// That of the version that was written while the bucket kept none.
-    Null,
-    /// The name of the version's bytes, or what a delete marker has in its place.
-    Id(Uuid),
-}
-
-impl VersionId {
-    /// Reads an id. No version has one of another form.
-    ///
-    /// Errors: [`Error::NoSuchKey`].
-    pub(crate) fn parse(id: &str) -> Result<Self, Error> {
-        match id {
-            NULL => Ok(Self::Null),
-            id => Uuid::try_parse(id).map(Self::Id).map_err(|_| Error::NoSuchKey),
-        }
-    }
-
-    /// Returns the id of a version of which this is known.
-    pub(crate) const fn of(version: Uuid, is_versioned: bool) -> Self {
-        if is_versioned { Self::Id(version) } else { Self::Null }
-    }
-}
-
-impl fmt::Display for VersionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Null => f.write_str(NULL),
-            Self::Id(version) => version.hyphenated().fmt(f),
-        }
-    }
-}
 
 /// Reports whether a statement was refused because the bucket keeps versions.
 pub(super) fn is_versioned(error: &postgres::Error) -> bool {
@@ -213,13 +175,13 @@ pub(crate) struct Removed {
 ///
 /// Errors: the refusal of a policy, what a trigger raises.
 pub(super) async fn mark(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     bucket: &str,
     keys: &[&str],
     operation: &'static str,
 ) -> Result<Vec<Removed>, Error> {
-    let removable = removable(storage, caller, bucket, keys, operation).await?;
+    let removable = removable(&store.rows, caller, bucket, keys, operation).await?;
     if removable.is_empty() {
         return Ok(Vec::new());
     }
@@ -228,9 +190,9 @@ pub(super) async fn mark(
         .service_transaction(operation)
         .statement(LOCK_MANY, vec![text(bucket), keys.clone()])
         .statement(MARK, mark_parameters(caller, bucket, keys, None));
-    let answer = storage.change(&marking).await?;
+    let answer = store.rows.change(&marking).await?;
     let freed: Vec<Uuid> = answer.rows().iter().filter_map(|row| row::uuid(row, 1)).collect();
-    discard(storage, &freed).await;
+    store.blobs.discard(&freed).await;
     Ok(answer
         .rows()
         .iter()
@@ -244,7 +206,7 @@ pub(super) async fn mark(
 
 /// Returns those of `keys` whose objects `caller` may remove.
 async fn removable(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     bucket: &str,
     keys: &[&str],
@@ -262,7 +224,7 @@ async fn removable(
         let names = answer.rows().iter().filter_map(|row| row.text(0));
         names.map(str::to_owned).collect::<Vec<String>>()
     };
-    match storage.database().run(&trial(keys)).await {
+    match rows.run(&trial(keys)).await {
         Ok(answer) => return Ok(names_of(&answer)),
         Err(error) if is_reference(&error) => {}
         Err(error) => return Err(caller.refusal(error)),
@@ -270,7 +232,7 @@ async fn removable(
     // A table of the users refers to one of them, which ends the trial of all.
     let mut removable = Vec::new();
     for key in keys {
-        match storage.database().run(&trial(&[*key])).await {
+        match rows.run(&trial(&[*key])).await {
             Ok(answer) => removable.extend(names_of(&answer)),
             Err(error) if is_reference(&error) => removable.push((*key).to_owned()),
             Err(error) => return Err(caller.refusal(error)),
@@ -329,7 +291,7 @@ fn mark_parameters<'a>(
 /// Returns where version `id` of object `key` of `bucket` is in a list, if `caller` may see it: when it was made, and its
 /// version.
 pub(crate) async fn place(
-    storage: &Storage,
+    rows: &Rows,
     caller: &Caller,
     (bucket, key): (&str, &str),
     id: VersionId,
@@ -340,7 +302,7 @@ pub(crate) async fn place(
          from storage.objects o where o.bucket_id = $1 and o.name collate \"C\" = $2 and {IS_NAMED}"
     );
     let parameters = vec![text(bucket), text(key), row::display(id)];
-    let answer = storage.look_up_as(caller, operation, sql, parameters).await?;
+    let answer = rows.look_up_as(caller, operation, sql, parameters).await?;
     let row = answer.row();
     Ok(row.and_then(|row| Some((row.text(0)?.to_owned(), row.text(1)?.to_owned()))))
 }
@@ -349,7 +311,7 @@ pub(crate) async fn place(
 ///
 /// Errors: [`Error::NoSuchKey`]; [`Error::AccessDenied`] when row-level security keeps the version.
 pub(crate) async fn remove(
-    storage: &Storage,
+    store: &Store,
     caller: &Caller,
     (bucket, key): (&str, &str),
     id: VersionId,
@@ -359,14 +321,14 @@ pub(crate) async fn remove(
     let condition = format!("o.bucket_id = $1 and o.name collate \"C\" = $2 and {IS_NAMED}");
     let sql = format!("delete from storage.objects o where {condition} returning o.id");
     let trial = caller.transaction(operation).statement(sql, parameters()).rollback();
-    let may_remove = match storage.database().run(&trial).await {
+    let may_remove = match store.rows.run(&trial).await {
         Ok(answer) => answer.row().is_some(),
         Err(error) if is_reference(&error) => true,
         Err(error) => return Err(caller.refusal(error)),
     };
     if !may_remove {
         let sql = format!("select from storage.objects o where {condition}");
-        let exists = storage.look_up(sql, parameters()).await?.row().is_some();
+        let exists = store.rows.look_up(sql, parameters()).await?.row().is_some();
         return Err(if exists { Error::AccessDenied("Access denied".to_owned()) } else { Error::NoSuchKey });
     }
     let removal = caller
@@ -374,12 +336,12 @@ pub(crate) async fn remove(
         .statement(LOCK, vec![text(bucket), text(key)])
         .statement(STEP_BACK, parameters())
         .statement(REMOVE, parameters());
-    let answer = storage.change(&removal).await?;
+    let answer = store.rows.change(&removal).await?;
     let row = answer.row().ok_or(Error::NoSuchKey)?;
     let version = row::uuid(row, 1).ok_or(Error::NoSuchKey)?;
     let is_delete_marker = row.get(2) == Some(b"t");
     if !is_delete_marker {
-        discard(storage, &[version]).await;
+        store.blobs.discard(&[version]).await;
     }
     let id = VersionId::of(version, row.get(3) == Some(b"t"));
     let json = row.text(0).unwrap_or_default().to_owned();

@@ -7,9 +7,10 @@ use image::metadata::Orientation;
 use image::{DynamicImage, GrayImage, RgbImage, RgbaImage};
 use moxcms::{ColorProfile, DataColorSpace, Layout, TransformOptions};
 
+use super::focus;
 use super::geometry::{Plan, upright};
 use super::options::Options;
-use super::{Refusal, focus};
+use super::refusal::Refusal;
 
 /// Returns `picture` as `options` ask for it, upright and with the colours of sRGB. `profile` is the ICC profile that it has
 /// now.

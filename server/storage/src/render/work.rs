@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
-use super::Refusal;
+use super::refusal::Refusal;
 
 /// Bytes of one permit of memory.
 const UNIT: u64 = 1 << 20;
@@ -87,7 +87,6 @@ impl<K: Eq + Hash, T> Drop for JobEnd<K, T> {
 pub(crate) struct Workers {
     workers: FairSemaphore,
     memory: Arc<Semaphore>,
-    time_limit: Duration,
 }
 
 /// One of the [`Workers`], taken until this is dropped.
@@ -97,12 +96,11 @@ pub(crate) struct Worker {
 }
 
 impl Workers {
-    /// Returns `workers` that make one picture each, for which `queue` more may wait up to `time_limit`.
-    pub(crate) fn new(workers: usize, queue: usize, time_limit: Duration) -> Self {
+    /// Returns `workers` that make one picture each, for which `queue` more may wait.
+    pub(crate) fn new(workers: usize, queue: usize) -> Self {
         Self {
             workers: FairSemaphore::new(workers.max(1), queue),
             memory: Arc::new(Semaphore::new((MEMORY / UNIT) as usize)),
-            time_limit,
         }
     }
 
@@ -111,12 +109,12 @@ impl Workers {
         (self.workers.held(), self.workers.waiting())
     }
 
-    /// Waits for a worker.
+    /// Waits for a worker, up to `limit`.
     ///
     /// Errors: [`Refusal::Overloaded`] if the queue is full, in all or of the caller's network, or nothing gets free in
     /// time.
-    pub(crate) async fn take(&self) -> Result<Worker, Refusal> {
-        let worker = self.workers.acquire(fairness::caller(), self.time_limit).await;
+    pub(crate) async fn take(&self, limit: Duration) -> Result<Worker, Refusal> {
+        let worker = self.workers.acquire(fairness::caller(), limit).await;
         let worker = worker.map_err(|_| Refusal::Overloaded)?;
         Ok(Worker { _worker: worker, memory: Arc::clone(&self.memory) })
     }
@@ -198,32 +196,32 @@ mod tests {
 
     #[tokio::test]
     async fn what_nobody_waits_for_keeps_its_place_until_it_ends() {
-        let workers = Arc::new(Workers::new(1, 1, MOMENT));
+        let workers = Arc::new(Workers::new(1, 1));
         let (release, held) = std::sync::mpsc::channel::<()>();
-        let worker = workers.take().await.unwrap();
+        let worker = workers.take(MOMENT).await.unwrap();
         let slow = worker.run(1, MOMENT, move || held.recv().map_err(|_| Refusal::Failed));
         assert_eq!(slow.await, Err(Refusal::Timeout));
         let waiting = tokio::spawn({
             let workers = Arc::clone(&workers);
-            async move { workers.take().await.map(drop) }
+            async move { workers.take(MOMENT).await.map(drop) }
         });
         assert_eq!(waiting.await.unwrap(), Err(Refusal::Overloaded));
         release.send(()).unwrap();
         tokio::time::sleep(MOMENT).await;
-        let worker = workers.take().await.unwrap();
+        let worker = workers.take(MOMENT).await.unwrap();
         assert_eq!(worker.run(u64::MAX, SECOND, || Ok(7)).await, Ok(7));
     }
 
     #[tokio::test]
     async fn the_queue_ends_and_panics_are_refusals() {
-        let workers = Arc::new(Workers::new(1, 1, SECOND));
-        let worker = workers.take().await.unwrap();
+        let workers = Arc::new(Workers::new(1, 1));
+        let worker = workers.take(SECOND).await.unwrap();
         let waiting = tokio::spawn({
             let workers = Arc::clone(&workers);
-            async move { workers.take().await.map(drop) }
+            async move { workers.take(SECOND).await.map(drop) }
         });
         tokio::time::sleep(MOMENT).await;
-        assert_eq!(workers.take().await.map(drop), Err(Refusal::Overloaded));
+        assert_eq!(workers.take(SECOND).await.map(drop), Err(Refusal::Overloaded));
         let panicking = worker.run(1, SECOND, || -> Result<(), _> { panic!("a codec's defect") }).await;
         assert_eq!(panicking, Err(Refusal::Unsupported));
         assert_eq!(waiting.await.unwrap(), Ok(()));

@@ -10,8 +10,9 @@ use time::OffsetDateTime;
 use super::request::Call;
 use super::sigv4::encode_key;
 use super::xml_errors::{not_implemented, refusal};
+use crate::Error;
 use crate::buckets::{self, Changes, Limits, Listing, NewBucket, Versioning};
-use crate::{Error, Storage};
+use crate::context::Context;
 
 /// A bucket as the list of buckets has it.
 #[derive(Deserialize)]
@@ -22,12 +23,12 @@ struct BucketEntry {
 }
 
 pub(super) async fn list(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: ListBucketsInput,
 ) -> S3Result<S3Response<ListBucketsOutput>> {
     let listing = Listing { column: Some("name"), ..Listing::default() };
-    let json = buckets::list(storage, &call.caller, &listing, "storage.s3.bucket.list").await?;
+    let json = buckets::list(&context.store.rows, &call.caller, &listing, "storage.s3.bucket.list").await?;
     let mut listed: Vec<BucketEntry> =
         serde_json::from_str(&json).map_err(|error| Error::Backend(error.to_string()))?;
     // The database orders names by the rules of a language; pages need a strict order by bytes.
@@ -57,7 +58,7 @@ pub(super) async fn list(
 }
 
 pub(super) async fn create(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: CreateBucketInput,
 ) -> S3Result<S3Response<CreateBucketOutput>> {
@@ -68,7 +69,7 @@ pub(super) async fn create(
         versioning: Versioning::default(),
         limits: Limits::default(),
     };
-    buckets::create(storage, &call.caller, &new, "storage.s3.bucket.create").await?;
+    buckets::create(&context.store, &call.caller, &new, "storage.s3.bucket.create").await?;
     let mut response = S3Response::new(CreateBucketOutput::default());
     if let Ok(location) = HeaderValue::from_str(&format!("/{}", encode_key(&input.bucket))) {
         response.headers.insert(LOCATION, location);
@@ -77,42 +78,43 @@ pub(super) async fn create(
 }
 
 pub(super) async fn head(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: HeadBucketInput,
 ) -> S3Result<S3Response<HeadBucketOutput>> {
-    buckets::get(storage, &call.caller, &input.bucket, false, "storage.s3.bucket.head").await?;
-    let region = storage.access_keys().region.clone();
+    buckets::get(&context.store.rows, &call.caller, &input.bucket, false, "storage.s3.bucket.head").await?;
+    let region = context.access_keys.region.clone();
     Ok(S3Response::new(HeadBucketOutput { bucket_region: Some(region), ..HeadBucketOutput::default() }))
 }
 
 pub(super) async fn delete(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: DeleteBucketInput,
 ) -> S3Result<S3Response<DeleteBucketOutput>> {
-    buckets::delete(storage, &call.caller, &input.bucket, "storage.s3.bucket.delete").await?;
+    buckets::delete(&context.store.rows, &call.caller, &input.bucket, "storage.s3.bucket.delete").await?;
     Ok(S3Response::new(DeleteBucketOutput::default()))
 }
 
 pub(super) async fn location(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: GetBucketLocationInput,
 ) -> S3Result<S3Response<GetBucketLocationOutput>> {
-    buckets::get(storage, &call.caller, &input.bucket, false, "storage.s3.bucket.get_location").await?;
-    let region = BucketLocationConstraint::from(storage.access_keys().region.clone());
+    buckets::get(&context.store.rows, &call.caller, &input.bucket, false, "storage.s3.bucket.get_location")
+        .await?;
+    let region = BucketLocationConstraint::from(context.access_keys.region.clone());
     Ok(S3Response::new(GetBucketLocationOutput { location_constraint: Some(region) }))
 }
 
 /// Answers whether the bucket keeps versions. As upstream, one that never has is said to be suspended.
 pub(super) async fn versioning(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: GetBucketVersioningInput,
 ) -> S3Result<S3Response<GetBucketVersioningOutput>> {
     let operation = "storage.s3.bucket.get_versioning";
-    let status = match buckets::status(storage, &call.caller, &input.bucket, operation).await? {
+    let status = match buckets::status(&context.store.rows, &call.caller, &input.bucket, operation).await? {
         Versioning::Enabled => BucketVersioningStatus::ENABLED,
         Versioning::Disabled | Versioning::Suspended => BucketVersioningStatus::SUSPENDED,
     };
@@ -124,7 +126,7 @@ pub(super) async fn versioning(
 
 /// Lets the bucket keep versions, or no longer.
 pub(super) async fn set_versioning(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: PutBucketVersioningInput,
 ) -> S3Result<S3Response<PutBucketVersioningOutput>> {
@@ -145,7 +147,7 @@ pub(super) async fn set_versioning(
         }
     };
     let changes = Changes { versioning: Some(versioning), ..Changes::default() };
-    match buckets::update(storage, &call.caller, &input.bucket, &changes, OPERATION).await {
+    match buckets::update(&context.store, &call.caller, &input.bucket, &changes, OPERATION).await {
         // What never was kept is said to be suspended, and stays so.
         Err(Error::InvalidValue(_)) if versioning == Versioning::Suspended => {}
         changed => changed?,

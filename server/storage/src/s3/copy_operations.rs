@@ -13,10 +13,11 @@ use super::object_operations::{etag, find, user_metadata, version_id};
 use super::request::Call;
 use super::xml_errors::{invalid, precondition_failed};
 use crate::api::range;
-use crate::objects::Object;
+use crate::context::Context;
+use crate::object_row::Object;
 use crate::objects::relocate::{self, CopyChanges, CopyOptions, Route};
-use crate::objects::versions::VersionId;
-use crate::{Error, Storage, buckets, coding, upload};
+use crate::version_id::VersionId;
+use crate::{Error, bucket_rules, coding, upload};
 
 const SOURCE: &str = "x-amz-copy-source";
 const CONDITION_PREFIX: &str = "x-amz-copy-source-";
@@ -68,14 +69,14 @@ fn check(call: &Call, object: &Object) -> Result<(), S3Error> {
 }
 
 pub(super) async fn object(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: CopyObjectInput,
 ) -> S3Result<S3Response<CopyObjectOutput>> {
     const OPERATION: &str = "storage.s3.object.copy";
     let Source { bucket, key, version } = source(call)?;
     let source = (&*bucket, &*key);
-    let original = find(storage, call, source, version, OPERATION).await?;
+    let original = find(context, call, source, version, OPERATION).await?;
     check(call, &original)?;
     let content_encoding = call.header("content-encoding").and_then(coding::stored);
     let changes = match call.header("x-amz-metadata-directive") {
@@ -90,9 +91,10 @@ pub(super) async fn object(
         Some(_) => return Err(invalid("Unknown metadata directive.")),
     };
     let route = Route { source, target: (&input.bucket, &input.key) };
-    buckets::find(storage, &input.bucket).await?;
+    bucket_rules::find(&context.store.rows, &input.bucket).await?;
     let options = CopyOptions { version, replaces: true, changes };
-    let (row, written) = relocate::copy_object(storage, &call.caller, route, options, OPERATION).await?;
+    let (row, written) =
+        relocate::copy_object(&context.store, &call.caller, route, options, OPERATION).await?;
     let row: Value = serde_json::from_str(&row).map_err(|error| Error::Backend(error.to_string()))?;
     let metadata = &row["metadata"];
     let modified = metadata["lastModified"].as_str();
@@ -110,13 +112,13 @@ pub(super) async fn object(
 }
 
 pub(super) async fn part(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: UploadPartCopyInput,
 ) -> S3Result<S3Response<UploadPartCopyOutput>> {
     const OPERATION: &str = "storage.s3.upload.part_copy";
     let source = source(call)?;
-    let object = find(storage, call, (&source.bucket, &source.key), source.version, OPERATION).await?;
+    let object = find(context, call, (&source.bucket, &source.key), source.version, OPERATION).await?;
     check(call, &object)?;
     let range = match call.headers.get(SOURCE_RANGE) {
         Some(requested) => range_within(requested.to_str().unwrap_or_default(), object.size)?,
@@ -125,7 +127,7 @@ pub(super) async fn part(
     let name = (&*input.bucket, &*input.key);
     let number = u64::try_from(input.part_number).unwrap_or_default();
     let room = parts::admit(
-        storage,
+        context,
         call,
         name,
         (&input.upload_id, number),
@@ -133,9 +135,10 @@ pub(super) async fn part(
         OPERATION,
     );
     let (upload, limit) = room.await?;
-    let bytes = storage.backend().read(object.version, range, object.size).await?;
-    let stored = upload::store(storage, Box::pin(bytes.into_bytes_stream()), limit.room).await?;
-    crate::multipart::note(storage, &call.caller, &upload, (number, &stored, limit.whole), OPERATION).await?;
+    let bytes = context.store.blobs.backend.read(object.version, range, object.size).await?;
+    let stored = upload::store(&context.store, Box::pin(bytes.into_bytes_stream()), limit.room).await?;
+    crate::multipart::note(&context.store, &call.caller, &upload, (number, &stored, limit.whole), OPERATION)
+        .await?;
     let result = CopyPartResult {
         e_tag: Some(ETag::Strong(stored.md5)),
         last_modified: Some(time::OffsetDateTime::now_utc().into()),

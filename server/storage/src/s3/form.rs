@@ -28,8 +28,10 @@ use super::xml_errors::{XML, invalid, refusal};
 use crate::api::response;
 use crate::api::write::chunk_by_chunk;
 use crate::caller::Caller;
-use crate::upload::{self, DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, StoredBytes};
-use crate::{Error, Storage, buckets, coding, objects};
+use crate::context::Context;
+use crate::mime::DEFAULT_TYPE;
+use crate::upload::{self, DEFAULT_CACHE_CONTROL, Description, StoredBytes};
+use crate::{Error, bucket_rules, coding};
 
 /// Fields in addition to the file, and the bytes of all of them.
 const MAX_FIELDS: usize = 100;
@@ -56,7 +58,7 @@ pub(super) fn is_form(request: &Request) -> bool {
 
 /// Stores the file of a form.
 pub(super) async fn answer(
-    storage: &Storage,
+    context: &Context,
     mut request: Request,
     target: &Target,
 ) -> Result<Response, S3Error> {
@@ -77,8 +79,8 @@ pub(super) async fn answer(
     while let Some(field) = form.next_field().await.map_err(|error| broken(&error.to_string()))? {
         let name = field.name().unwrap_or_default().to_ascii_lowercase();
         if name == "file" {
-            let signed = verify(storage, &request, &mut fields, &target.bucket)?;
-            return receive(storage, signed, field, &fields, &target.bucket).await;
+            let signed = verify(context, &request, &mut fields, &target.bucket)?;
+            return receive(context, signed, field, &fields, &target.bucket).await;
         }
         let value = text(field, &mut length).await?;
         if fields.insert(name, value).is_some() {
@@ -117,7 +119,7 @@ struct SignedForm {
 
 /// Checks the policy's signature and whether `fields` are what it allows.
 fn verify(
-    storage: &Storage,
+    context: &Context,
     request: &Request,
     fields: &mut Fields,
     bucket: &str,
@@ -136,17 +138,17 @@ fn verify(
         return Err(malformed("X-Amz-Algorithm only supports \"AWS4-HMAC-SHA256\""));
     }
     let token = field("x-amz-security-token");
-    if !signing_key(storage, &credential, token)?.verifies(policy, signature) {
+    if !signing_key(context, &credential, token)?.verifies(policy, signature) {
         return Err(mismatch(token.is_some()));
     }
     let policy = Policy::decode(policy)?;
     policy.check_expiration()?;
     let lengths = policy.check_fields(fields)?;
-    Ok(SignedForm { caller: caller(storage, request, token)?, lengths })
+    Ok(SignedForm { caller: caller(context, request, token)?, lengths })
 }
 
 async fn receive(
-    storage: &Storage,
+    context: &Context,
     signed: SignedForm,
     file: Field<'_>,
     fields: &Fields,
@@ -174,13 +176,13 @@ async fn receive(
         replaces: true,
         operation: "storage.s3.upload",
     };
-    let bucket = buckets::find(storage, bucket_name).await?;
+    let bucket = bucket_rules::find(&context.store.rows, bucket_name).await?;
     let chunks = file.map(|chunk| chunk.map_err(io::Error::other));
-    let stored = target.receive(storage, &signed.caller, &bucket, &about, None, chunks).await?;
+    let stored = target.receive(&context.store, &signed.caller, &bucket, &about, None, chunks).await?;
     if let Some((least, most)) = signed.lengths
         && !(least..=most).contains(&stored.size)
     {
-        objects::discard(storage, &[stored.version]).await;
+        context.store.blobs.discard(&[stored.version]).await;
         return Err(match stored.size < least {
             true => s3s::s3_error!(
                 EntityTooSmall,
@@ -189,7 +191,7 @@ async fn receive(
             false => Error::EntityTooLarge.into(),
         });
     }
-    let written = target.complete(storage, &signed.caller, &about, &stored).await?;
+    let written = target.complete(&context.store, &signed.caller, &about, &stored).await?;
     let mut answer = form_answer(fields, &target, &stored);
     if let Some(version) = written.version {
         response::insert(answer.headers_mut(), VERSION_ID, &version.to_string());

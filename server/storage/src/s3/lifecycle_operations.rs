@@ -6,16 +6,16 @@ use s3s::{S3Error, S3Response, S3Result};
 
 use super::request::Call;
 use super::xml_errors::{not_implemented, refusal};
-use crate::Storage;
 use crate::buckets::lifecycle::{self, Configuration, Refused, Rule};
+use crate::context::Context;
 
 pub(super) async fn get(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: GetBucketLifecycleConfigurationInput,
 ) -> S3Result<S3Response<GetBucketLifecycleConfigurationOutput>> {
     let operation = "storage.s3.bucket.get_lifecycle";
-    let configuration = lifecycle::get(storage, &call.caller, &input.bucket, operation).await?;
+    let configuration = lifecycle::get(&context.store.rows, &call.caller, &input.bucket, operation).await?;
     Ok(S3Response::new(GetBucketLifecycleConfigurationOutput {
         rules: Some(configuration.rules.into_iter().map(to_s3).collect()),
         ..GetBucketLifecycleConfigurationOutput::default()
@@ -23,7 +23,7 @@ pub(super) async fn get(
 }
 
 pub(super) async fn put(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: PutBucketLifecycleConfigurationInput,
 ) -> S3Result<S3Response<PutBucketLifecycleConfigurationOutput>> {
@@ -34,16 +34,17 @@ pub(super) async fn put(
         read.push(of_s3(index + 1, rule)?);
     }
     let configuration = Configuration::of_rules(read.into_iter().map(Ok)).map_err(refused)?;
-    lifecycle::put(storage, &call.caller, &input.bucket, &configuration, operation).await?;
+    lifecycle::put(&context.store.rows, &call.caller, &input.bucket, &configuration, operation).await?;
     Ok(S3Response::new(PutBucketLifecycleConfigurationOutput::default()))
 }
 
 pub(super) async fn delete(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: DeleteBucketLifecycleInput,
 ) -> S3Result<S3Response<DeleteBucketLifecycleOutput>> {
-    lifecycle::delete(storage, &call.caller, &input.bucket, "storage.s3.bucket.delete_lifecycle").await?;
+    lifecycle::delete(&context.store.rows, &call.caller, &input.bucket, "storage.s3.bucket.delete_lifecycle")
+        .await?;
     Ok(S3Response::new(DeleteBucketLifecycleOutput::default()))
 }
 

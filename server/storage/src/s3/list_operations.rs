@@ -10,10 +10,12 @@ use uuid::Uuid;
 use super::object_operations::{etag, version_id};
 use super::request::Call;
 use super::sigv4::encode_key;
+use crate::bucket_rules;
+use crate::context::Context;
 use crate::objects::list::{self, Column, Cursor, MAX_KEYS, Page, PrefixListing};
 use crate::objects::list_versions::{Filter, Inclusion};
-use crate::objects::versions::{self, VersionId};
-use crate::{Storage, buckets};
+use crate::objects::versions;
+use crate::version_id::VersionId;
 
 const OPERATION: &str = "storage.s3.object.list";
 
@@ -27,8 +29,8 @@ struct ListRequest<'a> {
     filter: Filter,
 }
 
-async fn page(storage: &Storage, call: &Call, request: &ListRequest<'_>) -> S3Result<Page> {
-    buckets::find(storage, request.bucket).await?;
+async fn page(context: &Context, call: &Call, request: &ListRequest<'_>) -> S3Result<Page> {
+    bucket_rules::find(&context.store.rows, request.bucket).await?;
     if request.limit == 0 {
         return Ok(Page::default());
     }
@@ -40,7 +42,7 @@ async fn page(storage: &Storage, call: &Call, request: &ListRequest<'_>) -> S3Re
         filter: request.filter,
         ..PrefixListing::default()
     };
-    Ok(list::page(storage, &call.caller, request.bucket, &listing, OPERATION).await?)
+    Ok(list::page(&context.store.rows, &call.caller, request.bucket, &listing, OPERATION).await?)
 }
 
 /// Returns the objects of a page, each as `object` has it, and its folders.
@@ -119,7 +121,7 @@ pub(super) fn is_url(encoding: Option<&EncodingType>) -> bool {
 }
 
 pub(super) async fn objects_v2(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: ListObjectsV2Input,
 ) -> S3Result<S3Response<ListObjectsV2Output>> {
@@ -139,7 +141,7 @@ pub(super) async fn objects_v2(
         start,
         filter: Filter::default(),
     };
-    let page = page(storage, call, &request).await?;
+    let page = page(context, call, &request).await?;
     let is_encoded = is_url(input.encoding_type.as_ref());
     let (contents, common_prefixes) = entries(&page, is_encoded, object);
     let encoded = |text: String| if is_encoded { encode_key(&text) } else { text };
@@ -162,7 +164,7 @@ pub(super) async fn objects_v2(
 }
 
 pub(super) async fn objects(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: ListObjectsInput,
 ) -> S3Result<S3Response<ListObjectsOutput>> {
@@ -179,7 +181,7 @@ pub(super) async fn objects(
         start,
         filter: Filter::default(),
     };
-    let page = page(storage, call, &request).await?;
+    let page = page(context, call, &request).await?;
     let is_encoded = is_url(input.encoding_type.as_ref());
     let (contents, common_prefixes) = entries(&page, is_encoded, object);
     let encoded = |text: String| if is_encoded { encode_key(&text) } else { text };
@@ -207,7 +209,7 @@ pub(super) async fn objects(
 ///
 /// Errors: `InvalidArgument`.
 async fn start_of_versions(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: &ListObjectVersionsInput,
 ) -> Result<Cursor, S3Error> {
@@ -231,7 +233,7 @@ async fn start_of_versions(
         None => match version_id(marker)? {
             Some(version) => {
                 let name = (&*input.bucket, &*cursor.after);
-                versions::place(storage, &call.caller, name, version, OPERATION).await?
+                versions::place(&context.store.rows, &call.caller, name, version, OPERATION).await?
             }
             None => None,
         },
@@ -241,7 +243,7 @@ async fn start_of_versions(
 
 /// Lists the versions of objects and their delete markers.
 pub(super) async fn versions(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: ListObjectVersionsInput,
 ) -> S3Result<S3Response<ListObjectVersionsOutput>> {
@@ -252,14 +254,14 @@ pub(super) async fn versions(
         prefix: &prefix,
         delimiter: input.delimiter.as_deref(),
         limit,
-        start: start_of_versions(storage, call, &input).await?,
+        start: start_of_versions(context, call, &input).await?,
         filter: Filter {
             noncurrent: Inclusion::Include,
             delete_markers: Inclusion::Include,
             ..Filter::default()
         },
     };
-    let mut page = page(storage, call, &request).await?;
+    let mut page = page(context, call, &request).await?;
     let is_encoded = is_url(input.encoding_type.as_ref());
     let encoded = |text: String| if is_encoded { encode_key(&text) } else { text };
     let is_marker = |entry: &Value| entry["is_delete_marker"].as_bool() == Some(true);

@@ -12,9 +12,10 @@ use super::payload;
 use super::request::Call;
 use super::sigv4::encode_key;
 use super::xml_errors::invalid;
+use crate::context::Context;
 use crate::multipart::{self, MAX_PART_SIZE, MAX_PARTS, Multipart, Part, UploadListing};
 use crate::upload::{self, Target};
-use crate::{Error, Storage, buckets, objects};
+use crate::{Error, bucket_rules};
 
 /// Entries that a list of parts or uploads shows.
 const MAX_LISTED: u64 = 1000;
@@ -27,14 +28,14 @@ fn target<'a>(call: &'a Call, (bucket, key): (&'a str, &'a str), operation: &'st
 ///
 /// Errors: [`Error::NoSuchUpload`], the refusal of a policy.
 async fn find(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     name: (&str, &str),
     id: &str,
     operation: &'static str,
 ) -> Result<Multipart, Error> {
-    let upload = multipart::find(storage, name, id).await?;
-    target(call, name, operation).rehearse(storage, &call.caller, &upload.description()).await?;
+    let upload = multipart::find(&context.store.rows, name, id).await?;
+    target(call, name, operation).rehearse(&context.store.rows, &call.caller, &upload.description()).await?;
     Ok(upload)
 }
 
@@ -48,17 +49,17 @@ pub(super) struct Limit {
 ///
 /// Errors: [`Error::NoSuchUpload`], [`Error::EntityTooLarge`], the refusal of a policy.
 pub(super) async fn admit(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     name: (&str, &str),
     (id, number): (&str, u64),
     announced: Option<u64>,
     operation: &'static str,
 ) -> Result<(Multipart, Limit), Error> {
-    let bucket = buckets::find(storage, name.0).await?;
-    let upload = find(storage, call, name, id, operation).await?;
-    let whole = target(call, name, operation).size_limit(storage, &bucket);
-    let received = multipart::received_bytes(storage, id, number).await?;
+    let bucket = bucket_rules::find(&context.store.rows, name.0).await?;
+    let upload = find(context, call, name, id, operation).await?;
+    let whole = target(call, name, operation).size_limit(&context.store, &bucket);
+    let received = multipart::received_bytes(&context.store.rows, id, number).await?;
     let room = whole.saturating_sub(received).min(MAX_PART_SIZE);
     if announced.is_some_and(|length| length > room) {
         return Err(Error::EntityTooLarge);
@@ -67,19 +68,19 @@ pub(super) async fn admit(
 }
 
 pub(super) async fn create(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: CreateMultipartUploadInput,
 ) -> S3Result<S3Response<CreateMultipartUploadOutput>> {
     let name = (&*input.bucket, &*input.key);
     let target = target(call, name, "storage.s3.upload.create_multipart");
-    let bucket = buckets::find(storage, &input.bucket).await?;
+    let bucket = bucket_rules::find(&context.store.rows, &input.bucket).await?;
     let mut about = describe(call);
     // The body of the request is not part of the object.
     about.content_length = None;
     target.check(&bucket, &about)?;
-    target.rehearse(storage, &call.caller, &about).await?;
-    let id = multipart::create(storage, &call.caller, &target, &about).await?;
+    target.rehearse(&context.store.rows, &call.caller, &about).await?;
+    let id = multipart::create(&context.store.rows, &call.caller, &target, &about).await?;
     let output = CreateMultipartUploadOutput {
         upload_id: Some(id),
         bucket: Some(input.bucket),
@@ -90,33 +91,33 @@ pub(super) async fn create(
 }
 
 pub(super) async fn part(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: UploadPartInput,
 ) -> S3Result<S3Response<UploadPartOutput>> {
     const OPERATION: &str = "storage.s3.upload.part";
     let name = (&*input.bucket, &*input.key);
     let number = u64::try_from(input.part_number).unwrap_or_default();
-    let admitted = admit(storage, call, name, (&input.upload_id, number), call.length, OPERATION);
+    let admitted = admit(context, call, name, (&input.upload_id, number), call.length, OPERATION);
     let (upload, limit) = admitted.await?;
     let chunks = input.body.unwrap_or_else(|| s3s::Body::empty().into()).map_err(io::Error::other);
-    let stored = upload::store(storage, chunks, limit.room).await?;
-    multipart::note(storage, &call.caller, &upload, (number, &stored, limit.whole), OPERATION).await?;
+    let stored = upload::store(&context.store, chunks, limit.room).await?;
+    multipart::note(&context.store, &call.caller, &upload, (number, &stored, limit.whole), OPERATION).await?;
     let tag = Some(ETag::Strong(stored.md5));
     Ok(S3Response::new(UploadPartOutput { e_tag: tag, ..UploadPartOutput::default() }))
 }
 
 pub(super) async fn list_parts(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: ListPartsInput,
 ) -> S3Result<S3Response<ListPartsOutput>> {
     const OPERATION: &str = "storage.s3.upload.list_parts";
-    find(storage, call, (&input.bucket, &input.key), &input.upload_id, OPERATION).await?;
+    find(context, call, (&input.bucket, &input.key), &input.upload_id, OPERATION).await?;
     let requested = input.max_parts.and_then(|most| u64::try_from(most).ok()).unwrap_or(MAX_LISTED);
     let limit = if requested == 0 { MAX_LISTED } else { requested.min(MAX_LISTED) };
     let after = input.part_number_marker.as_ref().and_then(|marker| u64::try_from(*marker).ok()).unwrap_or(0);
-    let mut parts = multipart::parts(storage, &input.upload_id, after, limit + 1).await?;
+    let mut parts = multipart::parts(&context.store.rows, &input.upload_id, after, limit + 1).await?;
     let is_truncated = parts.len() as u64 > limit;
     parts.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let number = |part: &Part| PartNumber::try_from(part.number).unwrap_or_default();
@@ -174,41 +175,44 @@ fn choose_parts(known: Vec<Part>, wanted: Option<CompletedMultipartUpload>) -> R
 }
 
 pub(super) async fn complete(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: CompleteMultipartUploadInput,
 ) -> S3Result<S3Response<CompleteMultipartUploadOutput>> {
     const OPERATION: &str = "storage.s3.upload.complete_multipart";
     let name = (&*input.bucket, &*input.key);
-    let bucket = buckets::find(storage, &input.bucket).await?;
-    let upload = multipart::find(storage, name, &input.upload_id).await?;
+    let bucket = bucket_rules::find(&context.store.rows, &input.bucket).await?;
+    let upload = multipart::find(&context.store.rows, name, &input.upload_id).await?;
     let target = Target { replaces: replaces(call)?, ..target(call, name, OPERATION) };
     target.check(&bucket, &upload.description())?;
-    target.rehearse(storage, &call.caller, &upload.description()).await.map_err(conditional_error)?;
-    let known = multipart::parts(storage, &upload.id, 0, MAX_PARTS).await?;
+    target
+        .rehearse(&context.store.rows, &call.caller, &upload.description())
+        .await
+        .map_err(conditional_error)?;
+    let known = multipart::parts(&context.store.rows, &upload.id, 0, MAX_PARTS).await?;
     let chosen = match choose_parts(known, input.multipart_upload) {
         Ok(chosen) => chosen,
         Err(refused) => {
             // The parts are removed when another request completes the upload.
-            let current = multipart::find(storage, name, &upload.id).await;
+            let current = multipart::find(&context.store.rows, name, &upload.id).await;
             return Err(current.err().map_or(refused, S3Error::from));
         }
     };
-    let limit = target.size_limit(storage, &bucket);
+    let limit = target.size_limit(&context.store, &bucket);
     let versions = chosen.iter().map(|part| part.version).collect();
-    let bytes = storage.backend().stream_all(versions).boxed();
+    let bytes = context.store.blobs.backend.stream_all(versions).boxed();
     // Hashes of the whole object; those of other types are made of the parts' hashes.
     let (bytes, verdict) = match call.header("x-amz-checksum-type") {
         Some("FULL_OBJECT") => payload::inspect(&call.headers, bytes)?,
         _ => (bytes, payload::Verdict::default()),
     };
-    let whole = match upload::store(storage, bytes, limit).await {
+    let whole = match upload::store(&context.store, bytes, limit).await {
         Ok(whole) => whole,
         Err(error) => {
             if let Some(refused) = verdict.take() {
                 return Err(refused);
             }
-            multipart::find(storage, name, &upload.id).await?;
+            multipart::find(&context.store.rows, name, &upload.id).await?;
             // It is not the client's error that the parts cannot be read.
             return Err(match error {
                 Error::InvalidContent(reason) => Error::Backend(reason).into(),
@@ -218,10 +222,10 @@ pub(super) async fn complete(
     };
     let size = call.header("x-amz-mp-object-size");
     if size.is_some_and(|size| size.parse() != Ok(whole.size)) {
-        objects::discard(storage, &[whole.version]).await;
+        context.store.blobs.discard(&[whole.version]).await;
         return Err(invalid("The parts do not have the size of x-amz-mp-object-size"));
     }
-    let completed = multipart::complete(storage, &call.caller, &upload, &target, &whole);
+    let completed = multipart::complete(&context.store, &call.caller, &upload, &target, &whole);
     let written = completed.await.map_err(conditional_error)?;
     let output = CompleteMultipartUploadOutput {
         location: Some(format!("{}/{}", input.bucket, input.key)),
@@ -235,13 +239,13 @@ pub(super) async fn complete(
 }
 
 pub(super) async fn abort(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: AbortMultipartUploadInput,
 ) -> S3Result<S3Response<AbortMultipartUploadOutput>> {
     const OPERATION: &str = "storage.s3.upload.abort_multipart";
-    let upload = find(storage, call, (&input.bucket, &input.key), &input.upload_id, OPERATION).await?;
-    multipart::abort(storage, &call.caller, &upload.id, OPERATION).await?;
+    let upload = find(context, call, (&input.bucket, &input.key), &input.upload_id, OPERATION).await?;
+    multipart::abort(&context.store, &call.caller, &upload.id, OPERATION).await?;
     Ok(S3Response::new(AbortMultipartUploadOutput::default()))
 }
 
@@ -255,14 +259,14 @@ struct Page {
 }
 
 pub(super) async fn list(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: ListMultipartUploadsInput,
 ) -> S3Result<S3Response<ListMultipartUploadsOutput>> {
-    buckets::find(storage, &input.bucket).await?;
+    bucket_rules::find(&context.store.rows, &input.bucket).await?;
     let limit =
         input.max_uploads.and_then(|most| u64::try_from(most).ok()).unwrap_or(MAX_LISTED).min(MAX_LISTED);
-    let page = page(storage, call, &input, limit).await?;
+    let page = page(context, call, &input, limit).await?;
     let is_encoded = is_url(input.encoding_type.as_ref());
     let encoded = |text: String| if is_encoded { encode_key(&text) } else { text };
     let (next_key, next_id) = page.next.unzip();
@@ -298,7 +302,7 @@ pub(super) async fn list(
 }
 
 async fn page(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: &ListMultipartUploadsInput,
     limit: u64,
@@ -318,7 +322,7 @@ async fn page(
     loop {
         let listing = UploadListing { prefix, after: (&after.0, &after.1), limit: MAX_LISTED };
         let batch = multipart::list(
-            storage,
+            &context.store.rows,
             &call.caller,
             &input.bucket,
             &listing,

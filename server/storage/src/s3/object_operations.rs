@@ -19,11 +19,16 @@ use serde_json::{Map, Value};
 use super::request::Call;
 use super::xml_errors::{XML, not_implemented, precondition_failed, refusal};
 use crate::api::{range, response};
+use crate::context::Context;
+use crate::key::FOLDER_MARKER;
+use crate::mime::DEFAULT_TYPE;
+use crate::object_row::Object;
+use crate::objects;
 use crate::objects::remove;
-use crate::objects::versions::{self, Removed, VersionId};
-use crate::objects::{self, Object};
-use crate::upload::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, Description, FOLDER_MARKER, Target};
-use crate::{Error, Storage, buckets, coding, mime};
+use crate::objects::versions::{self, Removed};
+use crate::upload::{DEFAULT_CACHE_CONTROL, Description, Target};
+use crate::version_id::VersionId;
+use crate::{Error, bucket_rules, coding, mime};
 
 /// Keys that one request may remove. Source: Amazon S3 API Reference, "DeleteObjects".
 const MAX_REMOVED: usize = 1000;
@@ -81,11 +86,11 @@ pub(super) fn conditional_error(error: Error) -> S3Error {
 }
 
 pub(super) async fn put(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: PutObjectInput,
 ) -> S3Result<S3Response<PutObjectOutput>> {
-    let bucket = buckets::find(storage, &input.bucket).await?;
+    let bucket = bucket_rules::find(&context.store.rows, &input.bucket).await?;
     // As upstream: an empty object whose name ends with a slash is how S3 clients make a folder.
     let is_folder = input.key.ends_with('/') && call.length == Some(0);
     let key = if is_folder { format!("{}{FOLDER_MARKER}", input.key) } else { input.key };
@@ -99,10 +104,11 @@ pub(super) async fn put(
     let about = describe(call);
     let chunks = input.body.unwrap_or_else(|| s3s::Body::empty().into()).map_err(io::Error::other);
     let stored = target
-        .receive(storage, &call.caller, &bucket, &about, call.length, chunks)
+        .receive(&context.store, &call.caller, &bucket, &about, call.length, chunks)
         .await
         .map_err(conditional_error)?;
-    let written = target.complete(storage, &call.caller, &about, &stored).await.map_err(conditional_error)?;
+    let written =
+        target.complete(&context.store, &call.caller, &about, &stored).await.map_err(conditional_error)?;
     Ok(S3Response::new(PutObjectOutput {
         e_tag: Some(ETag::Strong(stored.md5)),
         version_id: written.version.map(|version| version.to_string()),
@@ -122,15 +128,15 @@ pub(super) fn version_id(id: &str) -> Result<Option<VersionId>, S3Error> {
 ///
 /// Errors: [`Error::NoSuchKey`], [`Error::NoSuchBucket`], `NoSuchVersion`, `MethodNotAllowed` for a delete marker.
 pub(super) async fn find(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     (bucket, key): (&str, &str),
     version: Option<VersionId>,
     operation: &'static str,
 ) -> Result<Arc<Object>, S3Error> {
-    match objects::find_visible(storage, &call.caller, (bucket, key), version, operation).await {
+    match objects::find_visible(&context.store, &call.caller, (bucket, key), version, operation).await {
         Err(Error::NoSuchKey) => {
-            buckets::find(storage, bucket).await?;
+            bucket_rules::find(&context.store.rows, bucket).await?;
             Err(if version.is_some() { no_such_version() } else { Error::NoSuchKey.into() })
         }
         Err(Error::MethodNotAllowed) => Err(is_delete_marker(Error::MethodNotAllowed.into(), version)),
@@ -224,15 +230,15 @@ fn object_headers(object: &Object) -> HeaderMap {
 }
 
 pub(super) async fn get(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: GetObjectInput,
 ) -> S3Result<S3Response<GetObjectOutput>> {
     let version = version_id(input.version_id.as_deref().unwrap_or_default())?;
     let name = (&*input.bucket, &*input.key);
-    let (found, body) = match read(storage, call, name, version).await {
+    let (found, body) = match read(context, call, name, version).await {
         // The object may have been replaced, and its old bytes removed, since its row was read.
-        Err(error) if error.code().as_str() == "NoSuchKey" => read(storage, call, name, version).await?,
+        Err(error) if error.code().as_str() == "NoSuchKey" => read(context, call, name, version).await?,
         read => read?,
     };
     let ObjectAnswer { status, mut headers, part: _ } = found;
@@ -260,29 +266,29 @@ fn answer<T>(output: T, status: StatusCode, headers: HeaderMap) -> S3Response<T>
 }
 
 async fn read(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     name: (&str, &str),
     version: Option<VersionId>,
 ) -> Result<(ObjectAnswer, Option<StreamingBlob>), S3Error> {
-    let object = find(storage, call, name, version, "storage.s3.object.get").await?;
+    let object = find(context, call, name, version, "storage.s3.object.get").await?;
     let found = ObjectAnswer::of(call, &object)?.with_version(&object, version);
     if found.part.is_empty() {
         return Ok((found, None));
     }
-    let bytes = storage.backend().read(object.version, found.part.clone(), object.size).await?;
+    let bytes = context.store.blobs.backend.read(object.version, found.part.clone(), object.size).await?;
     let body = s3s::Body::http_body(BoxBody::<Bytes, io::Error>::from(bytes));
     Ok((found, Some(body.into())))
 }
 
 pub(super) async fn head(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: HeadObjectInput,
 ) -> S3Result<S3Response<HeadObjectOutput>> {
     let version = version_id(input.version_id.as_deref().unwrap_or_default())?;
     let name = (&*input.bucket, &*input.key);
-    let object = find(storage, call, name, version, "storage.s3.object.info").await?;
+    let object = find(context, call, name, version, "storage.s3.object.info").await?;
     let found = ObjectAnswer::of(call, &object)?.with_version(&object, version);
     let ObjectAnswer { status, headers, part: _ } = found;
     Ok(answer(HeadObjectOutput::default(), status, headers))
@@ -290,18 +296,18 @@ pub(super) async fn head(
 
 /// Answers with no tags: objects have none.
 pub(super) async fn tagging(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: GetObjectTaggingInput,
 ) -> S3Result<S3Response<GetObjectTaggingOutput>> {
     let version = version_id(input.version_id.as_deref().unwrap_or_default())?;
     let name = (&*input.bucket, &*input.key);
-    find(storage, call, name, version, "storage.s3.object.get_tagging").await?;
+    find(context, call, name, version, "storage.s3.object.get_tagging").await?;
     Ok(S3Response::new(GetObjectTaggingOutput { tag_set: Vec::new(), version_id: None }))
 }
 
 pub(super) async fn delete(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: DeleteObjectInput,
 ) -> S3Result<S3Response<DeleteObjectOutput>> {
@@ -309,14 +315,16 @@ pub(super) async fn delete(
     let name = (&*input.bucket, &*input.key);
     let version = version_id(input.version_id.as_deref().unwrap_or_default())?;
     let removed = match version {
-        Some(version) => versions::remove(storage, &call.caller, name, version, OPERATION).await.map(Some),
-        None => remove::one(storage, &call.caller, name, OPERATION).await,
+        Some(version) => {
+            versions::remove(&context.store, &call.caller, name, version, OPERATION).await.map(Some)
+        }
+        None => remove::one(&context.store, &call.caller, name, OPERATION).await,
     };
     let removed = match removed {
         Ok(removed) => removed,
         // A missing object is not an error: the request was to remove it.
         Err(Error::NoSuchKey) => {
-            buckets::find(storage, &input.bucket).await?;
+            bucket_rules::find(&context.store.rows, &input.bucket).await?;
             None
         }
         Err(error) => return Err(error.into()),
@@ -329,7 +337,7 @@ pub(super) async fn delete(
 }
 
 pub(super) async fn delete_many(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     input: DeleteObjectsInput,
 ) -> S3Result<S3Response<DeleteObjectsOutput>> {
@@ -342,17 +350,17 @@ pub(super) async fn delete_many(
         |object: &ObjectIdentifier| object.version_id.as_deref().is_some_and(|id| !id.is_empty());
     let keys: Vec<&str> =
         objects.iter().filter(|object| !has_version(object)).map(|object| &*object.key).collect();
-    let markers = remove::many(storage, &call.caller, &input.bucket, &keys, OPERATION).await?;
+    let markers = remove::many(&context.store, &call.caller, &input.bucket, &keys, OPERATION).await?;
     let markers: HashMap<&str, &Removed> =
         markers.iter().filter(|one| one.is_delete_marker).map(|one| (&*one.key, one)).collect();
-    let kept: HashSet<String> = remove::existing(storage, &input.bucket, &keys).await?;
+    let kept: HashSet<String> = remove::existing(&context.store.rows, &input.bucket, &keys).await?;
     if kept.is_empty() {
-        buckets::find(storage, &input.bucket).await?;
+        bucket_rules::find(&context.store.rows, &input.bucket).await?;
     }
     let (mut deleted, mut errors) = (Vec::new(), Vec::new());
     for object in objects {
         let outcome = if has_version(object) {
-            delete_version(storage, call, &input.bucket, object, OPERATION).await
+            delete_version(context, call, &input.bucket, object, OPERATION).await
         } else if kept.contains(&object.key) {
             Err(Error::AccessDenied("Access Denied".to_owned()).into())
         } else {
@@ -389,7 +397,7 @@ fn marked(key: &str, marker: Option<&Removed>) -> DeletedObject {
 
 /// Removes the version that an entry of a request to remove many names. One that does not exist counts as removed.
 async fn delete_version(
-    storage: &Storage,
+    context: &Context,
     call: &Call,
     bucket: &str,
     object: &ObjectIdentifier,
@@ -399,7 +407,7 @@ async fn delete_version(
         return Ok(marked(&object.key, None));
     };
     let name = (bucket, &*object.key);
-    let removed = match versions::remove(storage, &call.caller, name, version, operation).await {
+    let removed = match versions::remove(&context.store, &call.caller, name, version, operation).await {
         Err(Error::NoSuchKey) => None,
         removed => Some(removed?),
     };

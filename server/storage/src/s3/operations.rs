@@ -13,16 +13,16 @@ use super::{
     bucket_operations, copy_operations, lifecycle_operations, list_operations, multipart_operations,
     object_operations,
 };
-use crate::Storage;
+use crate::context::Context;
 
 /// Bytes of an XML document in a request: ten thousand parts with their checksums have room.
 const MAX_DOCUMENT: usize = 4 << 20;
 
 /// Returns what routes requests to the operations of `storage` and writes their answers.
-pub(crate) fn service(storage: Storage) -> S3Service {
+pub(crate) fn service(context: Arc<Context>) -> S3Service {
     let mut config = S3Config::default();
     config.xml_max_body_size = MAX_DOCUMENT;
-    let mut builder = S3ServiceBuilder::new(Operations { storage });
+    let mut builder = S3ServiceBuilder::new(Operations { context });
     builder.set_validation(AnyName);
     builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
     builder.build()
@@ -38,7 +38,7 @@ impl NameValidation for AnyName {
 }
 
 struct Operations {
-    storage: Storage,
+    context: Arc<Context>,
 }
 
 /// Returns the caller, and the parts of the request that `s3s` does not pass on.
@@ -47,14 +47,14 @@ fn call<T>(request: &S3Request<T>) -> Result<Arc<Call>, S3Error> {
     call.cloned().ok_or_else(|| S3Error::new(s3s::S3ErrorCode::InternalError))
 }
 
-/// Makes the methods of the trait out of functions that take the storage, the call and the operation's input.
+/// Makes the methods of the trait out of functions that take the context, the call and the operation's input.
 macro_rules! operations {
     ($($name:ident: $input:ty => $output:ty = $function:path;)*) => {
         #[async_trait::async_trait]
         impl S3 for Operations {
             $(async fn $name(&self, request: S3Request<$input>) -> S3Result<S3Response<$output>> {
                 let call = call(&request)?;
-                $function(&self.storage, &call, request.input).await
+                $function(&self.context, &call, request.input).await
             })*
         }
     };

@@ -5,9 +5,10 @@ use poem::Request;
 use s3s::{S3Error, S3ErrorCode};
 
 use super::sigv4::{Claim, Credential, SignedRequest, SigningKey, denied};
+use crate::AccessKeys;
 use crate::caller::{Caller, Identity};
+use crate::context::Context;
 use crate::signature::refusal;
-use crate::{AccessKeys, Storage};
 
 /// Regions that every client may sign for, besides the configured one. Source: upstream.
 const REGIONS: [&str; 3] = ["us-east-1", "auto", ""];
@@ -16,13 +17,13 @@ const REGIONS: [&str; 3] = ["us-east-1", "auto", ""];
 ///
 /// Errors: `AccessDenied` for an unknown access key or a session token that is not valid, `SignatureDoesNotMatch`.
 pub(super) fn authenticate(
-    storage: &Storage,
+    context: &Context,
     request: &Request,
     claim: &Claim,
     query: &[(String, String)],
 ) -> Result<(Caller, SigningKey), S3Error> {
     let token = claim.session_token.as_deref();
-    let key = signing_key(storage, &claim.credential, token)?;
+    let key = signing_key(context, &claim.credential, token)?;
     let signed = SignedRequest { method: request.method(), headers: request.headers(), query };
     // Exactly one address, and nothing that the caller adds is a part of its path: otherwise a presigned URL would be good
     // for every object to whose path a caller can add what the signature is over.
@@ -30,7 +31,7 @@ pub(super) fn authenticate(
     if !claim.holds(&key, &signed, &address.host, &format!("{}{}", address.prefix, path(request))) {
         return Err(mismatch(token.is_some()));
     }
-    Ok((caller(storage, request, token)?, key))
+    Ok((caller(context, request, token)?, key))
 }
 
 /// Returns the key that belongs to `credential`. With a session token it is the project's reference with the anon key as
@@ -38,13 +39,13 @@ pub(super) fn authenticate(
 ///
 /// Errors: `AccessDenied`, `SignatureDoesNotMatch` for a region that is not served.
 pub(super) fn signing_key(
-    storage: &Storage,
+    context: &Context,
     credential: &Credential,
     session_token: Option<&str>,
 ) -> Result<SigningKey, S3Error> {
-    let keys: &AccessKeys = storage.access_keys();
+    let keys: &AccessKeys = &context.access_keys;
     let (access_key, secret) = match session_token {
-        Some(_) => (&*keys.project, storage.keys().api_keys().anon()),
+        Some(_) => (&*keys.project, context.keys.api_keys().anon()),
         None => (&*keys.id, keys.secret.expose()),
     };
     if credential.access_key != access_key {
@@ -63,9 +64,9 @@ pub(super) fn signing_key(
 /// Returns the caller that has signed: the service itself, or the user of the session token.
 ///
 /// Errors: `AccessDenied` for a token that is not valid.
-pub(super) fn caller(storage: &Storage, request: &Request, token: Option<&str>) -> Result<Caller, S3Error> {
+pub(super) fn caller(context: &Context, request: &Request, token: Option<&str>) -> Result<Caller, S3Error> {
     let Some(token) = token else { return Ok(Caller::new(request, "", Identity::Service)) };
-    let verified = storage.verifier().verify(token).map_err(|error| denied(refusal(&error)))?;
+    let verified = context.verifier.verify(token).map_err(|error| denied(refusal(&error)))?;
     Ok(Caller::new(request, token, Identity::Verified(verified)))
 }
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{MAX_LISTED, look_up, page, transaction};
+use super::{MAX_LISTED, Vectors, look_up, page, transaction};
 use crate::row::{display, optional, text};
-use crate::{Error, Storage, key};
+use crate::{Error, key};
 
 /// Number of the advisory lock under which buckets are counted; an arbitrary number.
 const COUNT_LOCK: &str = "select pg_advisory_xact_lock(7020385104219637)";
@@ -12,16 +12,16 @@ const COUNT_LOCK: &str = "select pg_advisory_xact_lock(7020385104219637)";
 /// Creates bucket `name`.
 ///
 /// Errors: [`Error::InvalidBucketName`], [`Error::VectorResourceExists`], [`Error::TooManyVectorBuckets`].
-pub(crate) async fn create_bucket(storage: &Storage, name: &str) -> Result<(), Error> {
+pub(crate) async fn create_bucket(vectors: &Vectors, name: &str) -> Result<(), Error> {
     key::check_bucket(name)?;
-    let limit = storage.settings().max_vector_buckets;
+    let limit = vectors.max_buckets;
     let creation = transaction("storage.vector.bucket.create").statement(COUNT_LOCK, Vec::new()).statement(
         "insert into storage.buckets_vectors (id) select $1 \
           where (select count(*) from storage.buckets_vectors) < $2::bigint \
              or exists (select from storage.buckets_vectors where id = $1) returning id",
         vec![text(name), display(limit)],
     );
-    match storage.database().run(&creation).await {
+    match vectors.rows.run(&creation).await {
         Ok(answer) if answer.row().is_some() => Ok(()),
         Ok(_) => Err(Error::TooManyVectorBuckets(limit)),
         Err(error) => Err(match error.server() {
@@ -36,10 +36,10 @@ pub(crate) async fn create_bucket(storage: &Storage, name: &str) -> Result<(), E
 /// Returns bucket `name` as the interface describes it.
 ///
 /// Errors: [`Error::VectorResourceNotFound`].
-pub(crate) async fn get_bucket(storage: &Storage, name: &str) -> Result<Value, Error> {
+pub(crate) async fn get_bucket(vectors: &Vectors, name: &str) -> Result<Value, Error> {
     let sql =
         "select floor(extract(epoch from created_at))::bigint from storage.buckets_vectors where id = $1";
-    let answer = look_up(storage, sql, vec![text(name)]).await?;
+    let answer = look_up(vectors, sql, vec![text(name)]).await?;
     let row = answer.row();
     let row = row.ok_or_else(|| Error::VectorResourceNotFound(name.to_owned()))?;
     Ok(json!({ "vectorBucketName": name, "creationTime": seconds(row.text(0)) }))
@@ -47,7 +47,7 @@ pub(crate) async fn get_bucket(storage: &Storage, name: &str) -> Result<Value, E
 
 /// Returns a page of the buckets whose names begin with `prefix`, after the one called `after`.
 pub(crate) async fn list_buckets(
-    storage: &Storage,
+    vectors: &Vectors,
     prefix: Option<&str>,
     after: Option<&str>,
     limit: u64,
@@ -56,7 +56,7 @@ pub(crate) async fn list_buckets(
     let sql = "select id, floor(extract(epoch from created_at))::bigint from storage.buckets_vectors \
          where starts_with(id, coalesce($1, '')) and ($2::text is null or id collate \"C\" > $2) \
          order by id collate \"C\" limit $3::bigint";
-    let answer = look_up(storage, sql, vec![optional(prefix), optional(after), display(limit + 1)]).await?;
+    let answer = look_up(vectors, sql, vec![optional(prefix), optional(after), display(limit + 1)]).await?;
     let rows = answer.rows().iter();
     let mut buckets: Vec<Value> = rows
         .map(|row| json!({ "vectorBucketName": row.text(0), "creationTime": seconds(row.text(1)) }))
@@ -68,10 +68,10 @@ pub(crate) async fn list_buckets(
 /// Deletes bucket `name`, if there is one.
 ///
 /// Errors: [`Error::VectorBucketNotEmpty`].
-pub(crate) async fn delete_bucket(storage: &Storage, name: &str) -> Result<(), Error> {
+pub(crate) async fn delete_bucket(vectors: &Vectors, name: &str) -> Result<(), Error> {
     let removal = transaction("storage.vector.bucket.delete")
         .statement("delete from storage.buckets_vectors where id = $1", vec![text(name)]);
-    storage.database().run(&removal).await.map(drop).map_err(|error| match error.server() {
+    vectors.rows.run(&removal).await.map(drop).map_err(|error| match error.server() {
         // The foreign key of the indexes.
         Some(server) if server.code == "23503" => Error::VectorBucketNotEmpty(name.to_owned()),
         _ => error.into(),

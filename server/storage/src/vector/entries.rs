@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::bucket_rows::name_of;
-use super::{Index, refusal};
+use super::{Index, Vectors, refusal};
+use crate::Error;
 use crate::row::{display, names, optional};
-use crate::{Error, Storage};
 
 /// Bytes of a key: what fits into an index of Postgres. A key of 1,024 characters, which is upstream's limit, has room
 /// unless most of them take three bytes or more.
@@ -60,17 +60,17 @@ impl VectorFields {
 /// Errors: [`Error::InvalidValue`] for what the index cannot hold, in which case nothing is written;
 /// [`Error::VectorResourceNotFound`].
 pub(crate) async fn put(
-    storage: &Storage,
+    vectors: &Vectors,
     bucket: &str,
     name: &str,
-    vectors: &[NewVector<'_>],
+    new: &[NewVector<'_>],
 ) -> Result<(), Error> {
     let mut keys = HashSet::new();
-    if !vectors.iter().all(|vector| keys.insert(vector.key)) {
+    if !new.iter().all(|vector| keys.insert(vector.key)) {
         return Err(Error::InvalidValue("Request must not contain duplicate keys".to_owned()));
     }
-    let index = Index::find(storage, bucket, name).await?;
-    let mut records = vectors.iter().map(|vector| record(&index, vector)).collect::<Result<Vec<_>, _>>()?;
+    let index = Index::find(vectors, bucket, name).await?;
+    let mut records = new.iter().map(|vector| record(&index, vector)).collect::<Result<Vec<_>, _>>()?;
     // Requests that write the same keys at once wait for each other in the same order.
     records.sort_unstable_by_key(|record| name_of(record, "key"));
     let sql = format!(
@@ -82,7 +82,7 @@ pub(crate) async fn put(
     );
     let records = vec![display(Value::Array(records))];
     let write = index.transaction("storage.vector.vectors.put").statement(sql, records).timeout(WRITE_LIMIT);
-    storage.database().run(&write).await.map(drop).map_err(|error| refusal(error, name))
+    vectors.rows.run(&write).await.map(drop).map_err(|error| refusal(error, name))
 }
 
 /// Returns `vector` as the statement takes it, after checking it.
@@ -118,13 +118,13 @@ fn record(index: &Index, vector: &NewVector<'_>) -> Result<Value, Error> {
 ///
 /// Errors: [`Error::VectorResourceNotFound`] without the index.
 pub(crate) async fn get(
-    storage: &Storage,
+    vectors: &Vectors,
     bucket: &str,
     name: &str,
     keys: &[&str],
     parts: VectorFields,
 ) -> Result<String, Error> {
-    let index = Index::find(storage, bucket, name).await?;
+    let index = Index::find(vectors, bucket, name).await?;
     let sql = format!(
         "select {} from {} where key in (select jsonb_array_elements_text($1::jsonb)) order by key",
         parts.document(),
@@ -132,7 +132,7 @@ pub(crate) async fn get(
     );
     let lookup = index.transaction("storage.vector.vectors.get").read_only().on_primary();
     let lookup = lookup.statement(sql, vec![names(keys.iter().copied())]);
-    let answer = storage.database().run(&lookup).await.map_err(|error| refusal(error, name))?;
+    let answer = vectors.rows.run(&lookup).await.map_err(|error| refusal(error, name))?;
     let documents = crate::row::json_array(answer.rows());
     Ok(format!("{{\"vectors\":{documents}}}"))
 }
@@ -150,13 +150,13 @@ pub(crate) struct Page<'a> {
 ///
 /// Errors: [`Error::VectorResourceNotFound`] without the index.
 pub(crate) async fn list(
-    storage: &Storage,
+    vectors: &Vectors,
     bucket: &str,
     name: &str,
     wanted: &Page<'_>,
     parts: VectorFields,
 ) -> Result<String, Error> {
-    let index = Index::find(storage, bucket, name).await?;
+    let index = Index::find(vectors, bucket, name).await?;
     let segment = wanted.segment.unwrap_or(Segment { count: 1, index: 0 });
     let sql = format!(
         "with listed as ( \
@@ -181,7 +181,7 @@ pub(crate) async fn list(
         display(wanted.limit + 1),
     ];
     let lookup = index.transaction("storage.vector.vectors.list").read_only().on_primary();
-    let answer = storage.database().run(&lookup.statement(sql, parameters)).await;
+    let answer = vectors.rows.run(&lookup.statement(sql, parameters)).await;
     let answer = answer.map_err(|error| refusal(error, name))?;
     let rows = answer.rows();
     let found = rows.last().and_then(|row| row.text(2)).and_then(|count| count.parse().ok()).unwrap_or(0);
@@ -197,11 +197,11 @@ pub(crate) async fn list(
 /// Deletes those of the vectors called `keys` that there are.
 ///
 /// Errors: [`Error::VectorResourceNotFound`] without the index.
-pub(crate) async fn delete(storage: &Storage, bucket: &str, name: &str, keys: &[&str]) -> Result<(), Error> {
-    let index = Index::find(storage, bucket, name).await?;
+pub(crate) async fn delete(vectors: &Vectors, bucket: &str, name: &str, keys: &[&str]) -> Result<(), Error> {
+    let index = Index::find(vectors, bucket, name).await?;
     let sql =
         format!("delete from {} where key in (select jsonb_array_elements_text($1::jsonb))", index.table);
     let removal = index.transaction("storage.vector.vectors.delete");
     let removal = removal.statement(sql, vec![names(keys.iter().copied())]);
-    storage.database().run(&removal).await.map(drop).map_err(|error| refusal(error, name))
+    vectors.rows.run(&removal).await.map(drop).map_err(|error| refusal(error, name))
 }

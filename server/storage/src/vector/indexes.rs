@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::bucket_rows::{name_of, seconds, with_token};
-use super::{MAX_LISTED, Metric, NOT_CONFIGURED, look_up, page, table};
+use super::{MAX_LISTED, Metric, NOT_CONFIGURED, Vectors, look_up, page, table};
+use crate::Error;
 use crate::row::{display, optional, text};
-use crate::{Error, Storage};
 
 /// The largest dimension that pgvector has graphs (HNSW) for, of numbers of 32 bits.
 pub(super) const MAX_DIMENSION_OF_GRAPHS: usize = 2000;
@@ -30,8 +30,8 @@ pub(crate) struct NewIndex<'a> {
 ///
 /// Errors: [`Error::VectorResourceNotFound`] without the bucket, [`Error::VectorResourceExists`],
 /// [`Error::TooManyVectorIndexes`]; [`Error::FeatureNotEnabled`] where pgvector cannot be had.
-pub(crate) async fn create_index(storage: &Storage, new: &NewIndex<'_>) -> Result<(), Error> {
-    let mut client = storage.database().client().await?;
+pub(crate) async fn create_index(vectors: &Vectors, new: &NewIndex<'_>) -> Result<(), Error> {
+    let mut client = vectors.rows.database().client().await?;
     let transaction = client.transaction().await.map_err(failure)?;
     transaction.batch_execute(TIME_LIMIT).await.map_err(failure)?;
     // After this the bucket neither goes away nor gets another index until the transaction ends.
@@ -42,7 +42,7 @@ pub(crate) async fn create_index(storage: &Storage, new: &NewIndex<'_>) -> Resul
     let counts =
         "select count(*), count(*) filter (where name = $2) from storage.vector_indexes where bucket_id = $1";
     let counts = transaction.query_one(counts, &[&new.bucket, &new.name]).await.map_err(failure)?;
-    let limit = storage.settings().max_vector_indexes;
+    let limit = vectors.max_indexes;
     if counts.get::<_, i64>(1) > 0 {
         return Err(Error::VectorResourceExists { kind: "vector index", name: new.name.to_owned() });
     }
@@ -95,12 +95,12 @@ fn definition(new: &NewIndex<'_>, id: &str, schema: &str, has_iterative_scans: b
 /// Returns index `name` of `bucket` as the interface describes it.
 ///
 /// Errors: [`Error::VectorResourceNotFound`].
-pub(crate) async fn get_index(storage: &Storage, bucket: &str, name: &str) -> Result<Value, Error> {
+pub(crate) async fn get_index(vectors: &Vectors, bucket: &str, name: &str) -> Result<Value, Error> {
     let sql = "select json_build_object('indexName', name, 'dataType', data_type, 'dimension', dimension, \
          'distanceMetric', distance_metric, 'metadataConfiguration', metadata_configuration, \
          'vectorBucketName', bucket_id, 'creationTime', floor(extract(epoch from created_at))::bigint) \
          from storage.vector_indexes where bucket_id = $1 and name = $2";
-    let answer = look_up(storage, sql, vec![text(bucket), text(name)]).await?;
+    let answer = look_up(vectors, sql, vec![text(bucket), text(name)]).await?;
     let document = answer.row().and_then(|row| row.get(0));
     document
         .and_then(|json| serde_json::from_slice(json).ok())
@@ -109,7 +109,7 @@ pub(crate) async fn get_index(storage: &Storage, bucket: &str, name: &str) -> Re
 
 /// Returns a page of the indexes of `bucket` whose names begin with `prefix`, after the one called `after`.
 pub(crate) async fn list_indexes(
-    storage: &Storage,
+    vectors: &Vectors,
     bucket: &str,
     prefix: Option<&str>,
     after: Option<&str>,
@@ -119,7 +119,8 @@ pub(crate) async fn list_indexes(
     let sql = "select name, floor(extract(epoch from created_at))::bigint from storage.vector_indexes \
          where bucket_id = $1 and starts_with(name, coalesce($2, '')) and ($3::text is null or name > $3) \
          order by name limit $4::bigint";
-    let answer = storage
+    let answer = vectors
+        .rows
         .look_up(sql, vec![text(bucket), optional(prefix), optional(after), display(limit + 1)])
         .await?;
     let rows = answer.rows().iter();
@@ -137,8 +138,8 @@ pub(crate) async fn list_indexes(
 /// Deletes index `name` of `bucket` with its vectors.
 ///
 /// Errors: [`Error::VectorResourceNotFound`].
-pub(crate) async fn delete_index(storage: &Storage, bucket: &str, name: &str) -> Result<(), Error> {
-    let mut client = storage.database().client().await?;
+pub(crate) async fn delete_index(vectors: &Vectors, bucket: &str, name: &str) -> Result<(), Error> {
+    let mut client = vectors.rows.database().client().await?;
     let transaction = client.transaction().await.map_err(failure)?;
     transaction.batch_execute(TIME_LIMIT).await.map_err(failure)?;
     let removal = "delete from storage.vector_indexes where bucket_id = $1 and name = $2 returning id";

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::indexes::MAX_DIMENSION_OF_GRAPHS;
-use super::{Filter, Index, refusal};
+use super::{Filter, Index, Vectors, refusal};
+use crate::Error;
 use crate::row::{Parameter, display, json_array};
-use crate::{Error, Storage};
 
 /// Candidates that pgvector keeps while it searches a graph: twice as many as can be requested, so that few of the
 /// nearest are missed.
@@ -31,12 +31,12 @@ pub(crate) struct Query<'a> {
 ///
 /// Errors: [`Error::VectorResourceNotFound`], [`Error::InvalidValue`].
 pub(crate) async fn query(
-    storage: &Storage,
+    vectors: &Vectors,
     bucket: &str,
     name: &str,
     query: &Query<'_>,
 ) -> Result<String, Error> {
-    let index = Index::find(storage, bucket, name).await?;
+    let index = Index::find(vectors, bucket, name).await?;
     if let Some(filter) = query.filter {
         filter.check_fields(&index.unfiltered)?;
     }
@@ -48,11 +48,8 @@ pub(crate) async fn query(
         search =
             search.setting("hnsw.ef_search", SEARCH_BREADTH).setting("hnsw.iterative_scan", "strict_order");
     }
-    let answer = storage
-        .database()
-        .run(&search.statement(sql, parameters))
-        .await
-        .map_err(|error| refusal(error, name))?;
+    let answer =
+        vectors.rows.run(&search.statement(sql, parameters)).await.map_err(|error| refusal(error, name))?;
     let vectors = json_array(answer.rows());
     Ok(format!("{{\"vectors\":{vectors},\"distanceMetric\":\"{}\"}}", index.metric.name()))
 }

@@ -37,7 +37,7 @@ async fn age(server: &Server, key: &str, days: &[u64]) {
 }
 
 async fn expire(server: &Server) -> usize {
-    Expiry::new(server.storage.clone()).expire().await.unwrap()
+    Expiry::new(&server.handles).expire().await.unwrap()
 }
 
 async fn kept(server: &Server, key: &str) -> usize {
@@ -187,7 +187,7 @@ async fn one_node_an_hour_looks_for_what_is_due() {
     let server = versioned().await;
     age(&server, "a", &[10]).await;
     set(&server, json!([rule(1, None)])).await;
-    let nodes = [Expiry::new(server.storage.clone()), Expiry::new(server.storage.clone())];
+    let nodes = [Expiry::new(&server.handles), Expiry::new(&server.handles)];
     let turns = futures_util::future::join_all(nodes.iter().map(Expiry::take_turn)).await;
     let mut removed: Vec<_> = turns.into_iter().map(Result::unwrap).collect();
     removed.sort();

@@ -330,7 +330,7 @@ async fn parts_are_kept_while_their_upload_lives_and_no_longer() {
     let server = server().await;
     let path = path(&create(&server, "a", "4", &[]).await);
     patch(&server, &path, "0", "ab").await;
-    let mut sweeper = Sweeper::new(server.storage.clone());
+    let mut sweeper = Sweeper::new(&server.handles);
     sweeper.look().await.unwrap();
     sweeper.look().await.unwrap();
     assert_eq!(server.stored_files(), 1);

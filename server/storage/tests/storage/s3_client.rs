@@ -46,7 +46,7 @@ pub(crate) fn encode(text: &str) -> String {
 impl Signer {
     /// Returns the holder of the project's access key.
     pub(crate) fn service(server: &Server) -> Self {
-        let keys = server.storage.access_keys();
+        let keys = server.access_keys();
         Self {
             access_key: keys.id.clone(),
             secret: keys.secret.expose().to_owned(),
@@ -59,7 +59,7 @@ impl Signer {
 
     /// Returns a user with the session token `token`.
     pub(crate) fn user(server: &Server, token: &str) -> Self {
-        let access_key = server.storage.access_keys().project.clone();
+        let access_key = server.access_keys().project;
         let secret = server.anon().to_owned();
         Self { access_key, secret, token: Some(token.to_owned()), ..Self::service(server) }
     }

@@ -146,7 +146,7 @@ async fn parts_are_live_until_nothing_has_come_for_a_day() {
     let id = on.begin().await;
     on.part(&id, 1, "one").await;
     on.server.sql("update storage.s3_multipart_uploads set created_at = now() - interval '2 days'").await;
-    let mut sweeper = Sweeper::new(on.server.storage.clone());
+    let mut sweeper = Sweeper::new(&on.server.handles);
     for _ in 0..3 {
         assert_eq!(sweeper.look().await.unwrap(), 0);
     }

@@ -67,11 +67,11 @@ async fn the_definition_is_the_buckets_row() {
         allowed_mime_types: vec!["image/*".to_owned()],
         ..BucketDefinition::default()
     };
-    server.storage.seed_bucket(&definition).await.unwrap();
+    server.seed_bucket(&definition).await;
     let query = "select public::text, file_size_limit::text, allowed_mime_types::text from storage.buckets";
     assert_eq!(server.row(query).await, ["true", "100", "{image/*}"]);
     let unspecified = BucketDefinition { name: "pictures".to_owned(), ..BucketDefinition::default() };
-    server.storage.seed_bucket(&unspecified).await.unwrap();
+    server.seed_bucket(&unspecified).await;
     assert_eq!(
         server.row("select public::text, file_size_limit is null || '' from storage.buckets").await[0],
         "true"
@@ -91,7 +91,7 @@ async fn files_that_the_bucket_does_not_take_are_left_out_and_the_others_served(
         objects_path: Some(server.folder().to_owned()),
         ..BucketDefinition::default()
     };
-    let report = server.storage.seed_bucket(&definition).await.unwrap();
+    let report = server.seed_bucket(&definition).await;
     assert_eq!(report, SeedReport { uploaded: 1, unchanged: 0, refused: 2 });
     assert_eq!(server.get("/object/public/open/b.txt").await.body, b"taken");
     assert_eq!(server.row("select string_agg(name, ',') from storage.objects").await, ["b.txt"]);

@@ -6,7 +6,7 @@ use gateway::Gateway;
 use poem::http::{HeaderMap, Method, StatusCode};
 use poem::{Body, Endpoint, Request};
 use serde_json::{Value, json};
-use storage::{BackendKind, BucketDefinition, SeedReport, Settings, Storage};
+use storage::{AccessKeys, BackendKind, BucketDefinition, Handles, SeedReport, Settings};
 use tokens::{KeyOverrides, Keys};
 
 use crate::s3_store;
@@ -16,7 +16,8 @@ const BACKEND_VARIABLE: &str = "BASALT_TEST_STORAGE_BACKEND";
 
 /// A running service.
 pub(crate) struct Server {
-    pub(crate) storage: Storage,
+    pub(crate) settings: Settings,
+    pub(crate) handles: Handles,
     gateway: Gateway,
     keys: Keys,
     /// The service's.
@@ -77,12 +78,12 @@ impl Server {
             settings.s3 = s3_store::start(&folder.path().join("store")).await;
         }
         change(&mut settings);
-        let storage = Storage::open(settings, pool.clone(), keys.clone(), keys.verifier()).await.unwrap();
+        let handles = Handles::new(&settings, pool.clone(), keys.clone(), keys.verifier()).await.unwrap();
         // Tests are the proxy, so that they can call from several addresses.
         let behind_proxy = gateway::Settings { trusted_proxies: 1, ..gateway::Settings::default() };
         let gateway = Gateway::new(behind_proxy, keys.clone(), None);
         let client = database.client().await;
-        Self { storage, gateway, keys, database: pool, _database: database, client, folder }
+        Self { settings, handles, gateway, keys, database: pool, _database: database, client, folder }
     }
 
     /// Puts the service behind a gateway with these settings.
@@ -110,7 +111,11 @@ impl Server {
             objects_path: Some(self.folder().to_owned()),
             ..BucketDefinition::default()
         };
-        self.storage.seed_bucket(&definition).await.unwrap()
+        self.seed_bucket(&definition).await
+    }
+
+    pub(crate) async fn seed_bucket(&self, definition: &BucketDefinition) -> SeedReport {
+        storage::seed_bucket(&self.settings, &self.handles, definition).await.unwrap()
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
@@ -159,7 +164,7 @@ impl Server {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let face = self.gateway.open("storage", storage::service(self.storage.clone()));
+        let face = self.gateway.open("storage", storage::service(self.settings.clone(), &self.handles));
         let response = face.get_response(request.body(body)).await;
         let (parts, body) = response.into_parts();
         Answer { status: parts.status, headers: parts.headers, body: body.into_vec().await.unwrap() }
@@ -167,7 +172,7 @@ impl Server {
 
     /// Asks for `path` as `client` and leaves the answer's body unread.
     pub(crate) async fn begin_download(&self, client: &str, path: &str) -> poem::Response {
-        let face = self.gateway.open("storage", storage::service(self.storage.clone()));
+        let face = self.gateway.open("storage", storage::service(self.settings.clone(), &self.handles));
         let request = Request::builder().uri_str(path).header("x-forwarded-for", client);
         face.get_response(request.finish()).await
     }
@@ -182,6 +187,11 @@ impl Server {
     pub(crate) async fn bucket(&self, name: &str, public: bool) {
         let made = self.json(Method::POST, "/bucket", &json!({ "name": name, "public": public })).await;
         assert_eq!(made.status, StatusCode::OK, "{:?}", made.text());
+    }
+
+    /// Returns the keys that S3 clients sign with.
+    pub(crate) fn access_keys(&self) -> AccessKeys {
+        AccessKeys::of(&self.settings, &self.keys)
     }
 
     pub(crate) fn keys(&self) -> &Keys {

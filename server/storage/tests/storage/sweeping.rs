@@ -16,7 +16,7 @@ async fn orphans_go_at_the_second_look_and_nothing_else() {
     server
         .sql("set storage.allow_delete_query = 'true'; delete from storage.objects where name = 'lost'")
         .await;
-    let mut sweeper = Sweeper::new(server.storage.clone());
+    let mut sweeper = Sweeper::new(&server.handles);
     assert_eq!(sweeper.look().await.unwrap(), 0);
     assert_eq!(server.stored_files(), 2);
     // Bytes whose row is committed between the looks are not touched.
@@ -43,7 +43,7 @@ async fn unfinished_files_go_when_nobody_writes_to_them_any_more() {
         let file = std::fs::File::options().write(true).open(&path).unwrap();
         file.set_modified(now - Duration::from_secs(age)).unwrap();
     }
-    Sweeper::new(server.storage.clone()).look().await.unwrap();
+    Sweeper::new(&server.handles).look().await.unwrap();
     assert!(!server.objects().join("00/old#1").exists());
     assert!(server.objects().join("00/new#2").exists());
 }
@@ -63,7 +63,7 @@ async fn is_left_alone(count: usize) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, "somebody's").unwrap();
     }
-    let mut sweeper = Sweeper::new(server.storage.clone());
+    let mut sweeper = Sweeper::new(&server.handles);
     for _ in 0..3 {
         assert_eq!(sweeper.look().await.unwrap(), 0);
     }

@@ -238,7 +238,7 @@ async fn the_sweeper_knows_older_versions() {
     for text in ["one", "two", "three"] {
         server.write("a", text).await;
     }
-    let mut sweeper = storage::Sweeper::new(server.storage.clone());
+    let mut sweeper = storage::Sweeper::new(&server.handles);
     for _ in 0..2 {
         assert_eq!(sweeper.look().await.unwrap(), 0);
     }

@@ -54,8 +54,8 @@ pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<impl Endp
         routes = routes.mount(AUTH, guarded.exposing(auth::EXPOSED_HEADERS));
         routes = routes.mount(METADATA, metadata.exposing(auth::EXPOSED_HEADERS));
     }
-    if let Some(storage) = &running.storage {
-        let open = gateway.open("storage", storage::service(storage.clone()));
+    if let (Some(storage), Some(handles)) = (storage, &running.storage) {
+        let open = gateway.open("storage", storage::service(storage.clone(), handles));
         // Each bucket has a limit of its own, and the error for larger files has another form than the gateway's.
         routes = routes.mount(STORAGE, open.streaming_bodies());
     }

@@ -9,7 +9,7 @@ use otlp::Export;
 use poem::endpoint::BoxEndpoint;
 use poem::{EndpointExt, Response};
 use postgres::{Database, PoolMetrics};
-use storage::{BucketDefinition, Expiry, Storage, Sweeper};
+use storage::{BucketDefinition, Expiry, Sweeper};
 use telemetry::SlowStatements;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -34,7 +34,7 @@ pub(super) struct RunningServices {
     pub(super) gateway: Gateway,
     pub(super) rest: Option<rest::Rest>,
     pub(super) auth: Option<SharedEndpoint>,
-    pub(super) storage: Option<Storage>,
+    pub(super) storage: Option<storage::Handles>,
     pub(super) realtime: Option<realtime::Handles>,
     /// Verifies tokens for all services.
     pub(super) verifier: tokens::Verifier,
@@ -121,8 +121,8 @@ impl RunningServices {
             let database = self.open(access, ("storage", STORAGE_ADMIN), adjusted).await?;
             let storage = open_storage(storage, &database, keys, &verifier, &settings.buckets).await?;
             self.gateway.register(|registry| storage.register(registry));
-            self.tasks.spawn(Sweeper::new(storage.clone()).run(self.stop.clone()));
-            self.tasks.spawn(Expiry::new(storage.clone()).run(self.stop.clone()));
+            self.tasks.spawn(Sweeper::new(&storage).run(self.stop.clone()));
+            self.tasks.spawn(Expiry::new(&storage).run(self.stop.clone()));
             self.storage = Some(storage);
         }
         if let Some(realtime) = &services.realtime {
@@ -306,16 +306,20 @@ async fn open_storage(
     keys: &tokens::Keys,
     verifier: &tokens::Verifier,
     buckets: &[BucketDefinition],
-) -> Result<Storage, Error> {
-    let opened = Storage::open(settings.clone(), database.clone(), keys.clone(), verifier.clone()).await;
-    let opened = opened.map_err(Error::service("storage"))?;
-    seed(&opened, buckets).await?;
-    Ok(opened)
+) -> Result<storage::Handles, Error> {
+    let handles = storage::Handles::new(settings, database.clone(), keys.clone(), verifier.clone()).await;
+    let handles = handles.map_err(Error::service("storage"))?;
+    seed(settings, &handles, buckets).await?;
+    Ok(handles)
 }
 
-async fn seed(storage: &Storage, buckets: &[BucketDefinition]) -> Result<(), Error> {
+async fn seed(
+    settings: &storage::Settings,
+    handles: &storage::Handles,
+    buckets: &[BucketDefinition],
+) -> Result<(), Error> {
     for bucket in buckets {
-        let report = storage.seed_bucket(bucket).await;
+        let report = storage::seed_bucket(settings, handles, bucket).await;
         let report = report.map_err(|source| Error::Bucket { bucket: bucket.name.clone(), source })?;
         if report.uploaded > 0 {
             console::step(format_args!("bucket {}: {} files uploaded", bucket.name, report.uploaded));
