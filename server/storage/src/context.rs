@@ -3,9 +3,9 @@
 use tokens::{Keys, Verifier};
 
 use crate::Settings;
+use crate::access_keys::AccessKeys;
 use crate::handles::Handles;
 use crate::render::Renderer;
-use crate::s3::AccessKeys;
 use crate::store::Store;
 use crate::vector::Vectors;
 

@@ -9,6 +9,7 @@
 //! buckets). `signature` makes and reads the tokens of signed URLs. `sweeper` removes expired uploads and bytes that no
 //! row names, `expiry` removes versions of objects that have expired.
 
+mod access_keys;
 mod api;
 mod backend;
 mod bucket_rules;
@@ -45,13 +46,13 @@ mod version_id;
 
 use std::sync::Arc;
 
+pub use access_keys::AccessKeys;
 pub use buckets::BucketDefinition;
 pub use error::Error;
 pub use expiry::Expiry;
 pub use handles::Handles;
 pub use public_objects::CHANNEL;
 pub use render::refusal::Refusal;
-pub use s3::AccessKeys;
 pub use seed::{SeedReport, seed_bucket};
 pub use settings::{BackendKind, KNOWN_KEYS, S3Settings, Settings, settings_that_need_a_restart};
 pub use sweeper::Sweeper;

@@ -10,7 +10,6 @@ mod bucket_operations;
 mod chunked;
 mod copy_operations;
 mod form;
-mod keys;
 mod lifecycle_operations;
 mod list_operations;
 mod multipart_operations;
@@ -31,7 +30,6 @@ use s3s::S3Error;
 
 use crate::context::Context;
 
-pub use keys::AccessKeys;
 pub(crate) use operations::service;
 pub(crate) use s3s::service::S3Service;
 

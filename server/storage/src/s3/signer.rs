@@ -5,7 +5,7 @@ use poem::Request;
 use s3s::{S3Error, S3ErrorCode};
 
 use super::sigv4::{Claim, Credential, SignedRequest, SigningKey, denied};
-use crate::AccessKeys;
+use crate::access_keys::AccessKeys;
 use crate::caller::{Caller, Identity};
 use crate::context::Context;
 use crate::signature::refusal;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{MAX_LISTED, Vectors, look_up, page, transaction};
+use super::tables::{MAX_LISTED, Vectors, look_up, page, transaction};
 use crate::row::{display, optional, text};
 use crate::{Error, key};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::bucket_rows::name_of;
-use super::{Index, Vectors, refusal};
+use super::tables::{Index, Vectors, refusal};
 use crate::Error;
 use crate::row::{display, names, optional};
 

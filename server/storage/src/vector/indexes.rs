@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::bucket_rows::{name_of, seconds, with_token};
-use super::{MAX_LISTED, Metric, NOT_CONFIGURED, Vectors, look_up, page, table};
+use super::tables::{MAX_LISTED, Metric, NOT_CONFIGURED, Vectors, look_up, page, table};
 use crate::Error;
 use crate::row::{display, optional, text};
 

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::filter::Filter;
 use super::indexes::MAX_DIMENSION_OF_GRAPHS;
-use super::{Filter, Index, Vectors, refusal};
+use super::tables::{Index, Vectors, refusal};
 use crate::Error;
 use crate::row::{Parameter, display, json_array};
 
