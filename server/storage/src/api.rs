@@ -1,103 +1,92 @@
-//! The routes, by family. A route finds its target, calls the rules and writes the answer, and does nothing else.
-//!
-//! Paths are matched before they are decoded, since decoding would mix slashes of an object's name with those between
-//! parts of the path. As upstream, each method has its own routes: `GET object/list/x` reads object `x` of bucket
-//! `list`.
+//! The handlers of routes, by family. A handler finds its target, calls the rules and writes the answer, and does
+//! nothing else. `routes` has the table that leads to them.
 
 mod body;
-mod bucket;
+pub(crate) mod bucket;
 mod credentials;
-mod object;
+pub(crate) mod object;
 pub(crate) mod origin;
-mod pictures;
-pub(crate) mod range;
-mod read;
-pub(crate) mod response;
-mod s3_vectors;
-mod sign;
-mod tus;
+pub(crate) mod pictures;
+pub(crate) mod read;
+pub(crate) mod s3_vectors;
+pub(crate) mod sign;
+pub(crate) mod tus;
 pub(crate) mod write;
 
 use std::sync::Arc;
 
-use poem::http::{Method, StatusCode};
-use poem::{Endpoint, EndpointExt, Request, Response, endpoint};
+use poem::http::{Method, StatusCode, Uri};
+use poem::{PathPattern, Request, Response};
 
 use crate::Error;
 use crate::context::Context;
-use crate::s3::{self, S3Service};
 
 /// The release of Supabase Storage whose interface this is: tools read it to know what they may ask for.
 const EQUALS: &str = "1.69.2";
 
-/// Returns the endpoint with all routes of the service.
-pub(crate) fn routes(context: Arc<Context>) -> impl Endpoint<Output = Response> {
-    let s3 = s3::service(Arc::clone(&context));
-    endpoint::make(move |request: Request| {
-        let (context, s3) = (Arc::clone(&context), s3.clone());
-        async move {
-            let is_head = *request.method() == Method::HEAD;
-            // An origin of their own answers objects; this one only those that need a token.
-            let elsewhere = context.settings.origin.as_deref();
-            let elsewhere = elsewhere.filter(|origin| !origin::is_addressed(&request, origin));
-            let mut response = match elsewhere.and_then(|origin| origin::redirect(&request, origin)) {
-                Some(redirect) => redirect,
-                // The future is large: boxed here, it is not copied from one layer to the next.
-                None => Box::pin(route(&context, &s3, request)).await.unwrap_or_else(Error::into_response),
-            };
-            response::confine(response.headers_mut(), elsewhere.is_some());
-            if is_head {
-                // The header of its length stays, as an answer to HEAD has it.
-                response.set_body(());
-            }
-            response
-        }
-    })
-    .map_to_response()
+/// Answers `status`.
+pub(crate) async fn status(_: Arc<Context>, _: Request) -> Result<Response, Error> {
+    Ok(StatusCode::OK.into())
 }
 
-async fn route(context: &Context, s3: &S3Service, request: Request) -> Result<Response, Error> {
-    let path = request.uri().path().to_owned();
-    let (family, rest) = path.trim_start_matches('/').split_once('/').unwrap_or((path.trim_matches('/'), ""));
-    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    match family {
-        "object" => object::route(context, request, rest).await,
-        "bucket" => bucket::route(context, request, rest).await,
-        "render" => pictures::route(context, request, rest).await,
-        "upload" if is_below(rest, "resumable") => {
-            Ok(tus::route(context, request, rest["resumable".len()..].trim_start_matches('/')).await)
-        }
-        "s3" if context.settings.s3_enabled => Ok(s3::route(context, s3, request, rest).await),
-        "vector" if context.settings.vectors_enabled => Ok(s3_vectors::route(context, request, rest).await),
-        "cdn" if *request.method() == Method::DELETE => purge(context, &request),
-        "status" if is_read && rest.is_empty() => Ok(StatusCode::OK.into()),
-        "version" if is_read && rest.is_empty() => {
-            let version = Response::builder().content_type("text/plain; charset=utf-8");
-            Ok(version.header("x-basalt-version", env!("CARGO_PKG_VERSION")).body(EQUALS))
-        }
-        _ => Err(unknown(&request)),
-    }
-}
-
-/// Reports whether `path` is `name` or below it.
-fn is_below(path: &str, name: &str) -> bool {
-    path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// Answers `version`.
+pub(crate) async fn version(_: Arc<Context>, _: Request) -> Result<Response, Error> {
+    let version = Response::builder().content_type("text/plain; charset=utf-8");
+    Ok(version.header("x-basalt-version", env!("CARGO_PKG_VERSION")).body(EQUALS))
 }
 
 /// Answers `cdn`, `cdn/:bucket` and `cdn/:bucket/*`, which purge objects from caches. There is no cache between this
 /// service and its callers, and the service's own caches are always current.
-fn purge(context: &Context, request: &Request) -> Result<Response, Error> {
-    body::Fields::of(&body::query(request), "querystring")?.boolean("transformations")?;
-    if !credentials::required(&context.verifier, request)?.is_service() {
+pub(crate) async fn purge(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    body::Fields::of(&body::query(&request), "querystring")?.boolean("transformations")?;
+    if !credentials::required(&context.verifier, &request)?.is_service() {
         return Err(Error::InvalidRole);
     }
     Ok(answer("{\"message\":\"success\",\"statusCode\":\"200\"}".to_owned()))
 }
 
+/// The address of a request as it was received, while routes are matched with another one.
+#[derive(Debug, Clone)]
+pub(crate) struct Received(pub(crate) Uri);
+
+/// The address that the route was matched with, if it is not the one that was received.
+#[derive(Debug, Clone)]
+struct Matched(Uri);
+
+/// Returns `request` with the address that was received.
+pub(crate) fn as_received(mut request: Request) -> Request {
+    if let Some(Received(address)) = request.extensions_mut().remove::<Received>() {
+        let matched = std::mem::replace(request.uri_mut(), address);
+        request.set_data(Matched(matched));
+    }
+    request
+}
+
+/// Returns what `*path` of the route stands for, still encoded.
+pub(crate) fn rest(request: &Request) -> &str {
+    parameter(request, "*path")
+}
+
+/// Returns what a parameter of the route stands for, such as `:id` or `*path`. Poem gives it decoded, so that encoded
+/// slashes were lost.
+fn parameter<'a>(request: &'a Request, name: &str) -> &'a str {
+    let Some(PathPattern(pattern)) = request.data::<PathPattern>() else { return "" };
+    let mut path = request.data::<Matched>().map_or(request.uri(), |matched| &matched.0).path();
+    for part in pattern.split('/') {
+        let (segment, after) = path.split_once('/').unwrap_or((path, ""));
+        match part {
+            part if part != name => path = after,
+            part if part.starts_with('*') => return path,
+            _ => return segment,
+        }
+    }
+    ""
+}
+
 /// Returns the refusal of a route that does not exist, in upstream's words.
-fn unknown(request: &Request) -> Error {
-    let address = request.uri().path_and_query().map_or("/", |address| address.as_str());
-    Error::NoSuchRoute(format!("{}:{address}", request.method()))
+pub(crate) fn unknown(method: &Method, address: &Uri) -> Error {
+    let address = address.path_and_query().map_or("/", |address| address.as_str());
+    Error::NoSuchRoute(format!("{method}:{address}"))
 }
 
 /// Returns an answer of status 200 with the JSON document `text`.

@@ -52,6 +52,13 @@ pub(crate) fn check_bucket(name: &str) -> Result<(), Error> {
 /// Errors: [`Error::InvalidKey`] when no name of an object follows the bucket, or none that one can have.
 pub(crate) fn split_path(raw: &str) -> Result<(String, String), Error> {
     let (bucket, key) = raw.split_once('/').unwrap_or((raw, ""));
+    decode_name(bucket, key)
+}
+
+/// Decodes the names of a bucket and of an object in it.
+///
+/// Errors: [`Error::InvalidKey`] when no object can have the name.
+pub(crate) fn decode_name(bucket: &str, key: &str) -> Result<(String, String), Error> {
     let (bucket, key) = (decode(bucket)?, decode(key)?);
     check_key(&key)?;
     Ok((bucket, key))

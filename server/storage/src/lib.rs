@@ -1,9 +1,12 @@
 //! Supabase Storage's interface: buckets and objects over HTTP.
 //!
-//! The way through it: [`api`] reads requests and writes answers, `objects`, `buckets` and `upload` hold the rules and
-//! the rows (`storage.objects`, `storage.buckets`, under row-level security of the `caller`), `backend` holds the
-//! bytes, `render` makes other pictures of them. Everything about an object is in its row; the backend only stores
-//! bytes by their version.
+//! The way through it: `routes` is the table of what is answered, `api` reads requests and writes answers, `objects`,
+//! `buckets` and `upload` hold the rules and the rows (`storage.objects`, `storage.buckets`, under row-level security of
+//! the `caller`), `backend` holds the bytes, `render` makes other pictures of them. Everything about an object is in its
+//! row; the backend only stores bytes by their version.
+//!
+//! [`service`] makes an endpoint of settings and [`Handles`], and gives its handlers their `context`. Rules get no more
+//! than the part that they need: the rows, the `store` of rows and bytes, or the vectors.
 //!
 //! Other ways in: `s3` (the S3 protocol; `multipart` stores its parts), `resumable` (uploads in parts), `vector` (vector
 //! buckets). `signature` makes and reads the tokens of signed URLs. `sweeper` removes expired uploads and bytes that no
@@ -15,6 +18,7 @@ mod backend;
 mod bucket_rules;
 mod buckets;
 mod caller;
+mod chunks;
 mod coding;
 mod context;
 mod error;
@@ -28,9 +32,12 @@ mod multipart;
 mod object_row;
 mod objects;
 mod public_objects;
+mod range;
 mod render;
+mod response;
 mod resumable;
 mod robots;
+mod routes;
 mod row;
 mod s3;
 mod seed;
@@ -71,7 +78,7 @@ pub fn service(
             "an access key of the S3 protocol needs a secret, and the other way round: it is ignored"
         );
     }
-    api::routes(Arc::new(Context::new(settings, handles)))
+    routes::endpoint(Arc::new(Context::new(settings, handles)))
 }
 
 /// Reports whether `request` was sent to `origin`, that of the setting `storage_origin`. On it only

@@ -38,11 +38,11 @@ use request::Target;
 use sigv4::Claim;
 use xml_errors::XML;
 
-/// Answers everything below `s3`; `rest` is what follows it in the path, still encoded.
-pub(crate) async fn route(context: &Context, service: &S3Service, request: Request, rest: &str) -> Response {
-    let target = match Target::of(rest) {
+/// Answers everything below `s3`; `path` is what follows it, still encoded.
+pub(crate) async fn route(context: &Context, service: &S3Service, request: Request, path: &str) -> Response {
+    let target = match Target::of(path) {
         Ok(target) => target,
-        Err(refused) => return xml_errors::respond(refused.into(), rest),
+        Err(refused) => return xml_errors::respond(refused.into(), path),
     };
     let resource = target.resource();
     let answer = Box::pin(answer(context, service, request, target)).await;

@@ -253,7 +253,7 @@ fn one_trace_leads_from_the_client_to_the_statement_and_the_function() {
         ask("GET /storage/v1/object/public/pictures/lamp.txt", &parent(5, "01"), "").0.contains("200 OK")
     );
     let spans = collector.wait_for(&trace(5), 2);
-    assert_eq!(spans[0].name, "GET /storage/v1/object/public/*");
+    assert_eq!(spans[0].name, "GET /storage/v1/object/public/{path}");
 
     // If the client does not record its trace, the trace is not recorded here either, but all calls get its context.
     let (_, received) = ask("GET /functions/v1/hello", &parent(6, "00"), "");

@@ -1,11 +1,12 @@
 //! `bucket`: making, finding, changing, emptying and deleting buckets.
 
-use poem::http::Method;
+use std::sync::Arc;
+
 use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use super::body::{self, Fields};
-use super::{answer, credentials, message, unknown};
+use super::{answer, credentials, message, parameter};
 use crate::buckets::lifecycle::{self, Configuration};
 use crate::buckets::{self, Changes, Limits, Listing, NewBucket, Versioning};
 use crate::context::Context;
@@ -14,55 +15,55 @@ use crate::{Error, key};
 /// Columns by which buckets may be listed. `public` and others are not among upstream's.
 const COLUMNS: [&str; 4] = ["id", "name", "created_at", "updated_at"];
 
-/// Answers `bucket`, `bucket/:id`, `bucket/:id/empty` and `bucket/:id/lifecycle`.
-pub(super) async fn route(context: &Context, mut request: Request, rest: &str) -> Result<Response, Error> {
-    let (id, action) = rest.split_once('/').unwrap_or((rest, ""));
-    let id = key::decode(id)?;
-    let method = request.method().clone();
-    match (method, &*id, action) {
-        (Method::GET | Method::HEAD, "", "") => list(context, &request).await,
-        (Method::POST, "", "") => create(context, &mut request).await,
-        (Method::GET | Method::HEAD, id, "") => {
-            let caller = credentials::required(&context.verifier, &request)?;
-            let has_versioning = !is_python_before(&request, [2, 20, 0], [2, 20, 0]);
-            Ok(answer(
-                buckets::get(&context.store.rows, &caller, id, has_versioning, "storage.bucket.get").await?,
-            ))
-        }
-        (Method::PUT, id, "") if !id.is_empty() => update(context, &mut request, id).await,
-        (Method::DELETE, id, "") if !id.is_empty() => {
-            let caller = credentials::required(&context.verifier, &request)?;
-            body::json(&mut request, true).await?;
-            buckets::delete(&context.store.rows, &caller, id, "storage.bucket.delete").await?;
-            Ok(message("Successfully deleted"))
-        }
-        (Method::GET | Method::HEAD | Method::PUT | Method::DELETE, id, "lifecycle") => {
-            lifecycle(context, &mut request, id).await
-        }
-        (Method::POST, id, "empty") => {
-            let caller = credentials::required(&context.verifier, &request)?;
-            body::json(&mut request, true).await?;
-            buckets::empty(&context.store, &caller, id).await?;
-            Ok(message("Empty bucket has been queued. Completion may take up to an hour."))
-        }
-        _ => Err(unknown(&request)),
-    }
+/// Returns the bucket's id in the path of `request`.
+///
+/// Errors: [`Error::InvalidKey`].
+fn id(request: &Request) -> Result<String, Error> {
+    key::decode(parameter(request, ":id"))
 }
 
-async fn list(context: &Context, request: &Request) -> Result<Response, Error> {
-    let query = body::query(request);
+/// Answers `GET bucket/:id`.
+pub(crate) async fn get(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    let id = id(&request)?;
+    let caller = credentials::required(&context.verifier, &request)?;
+    let has_versioning = !is_python_before(&request, [2, 20, 0], [2, 20, 0]);
+    let rows = &context.store.rows;
+    Ok(answer(buckets::get(rows, &caller, &id, has_versioning, "storage.bucket.get").await?))
+}
+
+/// Answers `DELETE bucket/:id`.
+pub(crate) async fn delete(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
+    let id = id(&request)?;
+    let caller = credentials::required(&context.verifier, &request)?;
+    body::json(&mut request, true).await?;
+    buckets::delete(&context.store.rows, &caller, &id, "storage.bucket.delete").await?;
+    Ok(message("Successfully deleted"))
+}
+
+/// Answers `POST bucket/:id/empty`.
+pub(crate) async fn empty(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
+    let id = id(&request)?;
+    let caller = credentials::required(&context.verifier, &request)?;
+    body::json(&mut request, true).await?;
+    buckets::empty(&context.store, &caller, &id).await?;
+    Ok(message("Empty bucket has been queued. Completion may take up to an hour."))
+}
+
+/// Answers `GET bucket`.
+pub(crate) async fn list(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    let query = body::query(&request);
     let fields = Fields::of(&query, "querystring")?;
     let search = fields.text("search")?;
     let listing = Listing {
         search: search.as_deref(),
-        has_type: !is_python_before(request, [2, 18, 0], [0, 12, 1]),
-        has_versioning: !is_python_before(request, [2, 20, 0], [2, 20, 0]),
+        has_type: !is_python_before(&request, [2, 18, 0], [0, 12, 1]),
+        has_versioning: !is_python_before(&request, [2, 20, 0], [2, 20, 0]),
         column: fields.one_of("sortColumn", &COLUMNS)?,
         descending: fields.one_of("sortOrder", &["asc", "desc"])? == Some("desc"),
         limit: fields.integer("limit", 1)?,
         offset: fields.integer("offset", 0)?,
     };
-    let caller = credentials::required(&context.verifier, request)?;
+    let caller = credentials::required(&context.verifier, &request)?;
     Ok(answer(buckets::list(&context.store.rows, &caller, &listing, "storage.bucket.list").await?))
 }
 
@@ -82,9 +83,10 @@ fn is_older(header: &str, name: &str, version: [u32; 3]) -> bool {
     numbers.is_some_and(|numbers| numbers.len() == 3 && *numbers < version[..])
 }
 
-async fn create(context: &Context, request: &mut Request) -> Result<Response, Error> {
-    let caller = credentials::required(&context.verifier, request)?;
-    let body = body::json(request, false).await?;
+/// Answers `POST bucket`.
+pub(crate) async fn create(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
+    let caller = credentials::required(&context.verifier, &request)?;
+    let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
     let name = fields.required_text("name")?;
     let id = fields.text("id")?.filter(|id| !id.is_empty());
@@ -104,9 +106,11 @@ async fn create(context: &Context, request: &mut Request) -> Result<Response, Er
     Ok(answer(json!({ "name": name }).to_string()))
 }
 
-async fn update(context: &Context, request: &mut Request, id: &str) -> Result<Response, Error> {
-    let caller = credentials::required(&context.verifier, request)?;
-    let body = body::json(request, false).await?;
+/// Answers `PUT bucket/:id`.
+pub(crate) async fn update(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
+    let id = id(&request)?;
+    let caller = credentials::required(&context.verifier, &request)?;
+    let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
     let is_public = fields.boolean("public")?;
     let limits = limits(&fields)?;
@@ -117,39 +121,36 @@ async fn update(context: &Context, request: &mut Request, id: &str) -> Result<Re
         return Err(Error::InvalidContent("No content provided".to_owned()));
     }
     let changes = Changes { is_public, versioning: versioning.and_then(Versioning::of_name), limits };
-    buckets::update(&context.store, &caller, id, &changes, "storage.bucket.update").await?;
+    buckets::update(&context.store, &caller, &id, &changes, "storage.bucket.update").await?;
     Ok(message("Successfully updated"))
 }
 
-/// Answers `bucket/:id/lifecycle`.
-async fn lifecycle(context: &Context, request: &mut Request, id: &str) -> Result<Response, Error> {
-    let caller = credentials::required(&context.verifier, request)?;
-    match *request.method() {
-        Method::PUT => {
-            let body = body::json(request, false).await?;
-            let configuration =
-                Configuration::of_json(&body).map_err(|refused| Error::InvalidValue(refused.words))?;
-            let json = lifecycle::put(
-                &context.store.rows,
-                &caller,
-                id,
-                &configuration,
-                "storage.bucket.put_lifecycle",
-            )
-            .await?;
-            Ok(answer(json))
-        }
-        Method::DELETE => {
-            body::json(request, true).await?;
-            lifecycle::delete(&context.store.rows, &caller, id, "storage.bucket.delete_lifecycle").await?;
-            Ok(message("Successfully deleted"))
-        }
-        _ => {
-            let configuration =
-                lifecycle::get(&context.store.rows, &caller, id, "storage.bucket.get_lifecycle").await?;
-            Ok(answer(configuration.to_json().to_string()))
-        }
-    }
+/// Answers `PUT bucket/:id/lifecycle`.
+pub(crate) async fn put_lifecycle(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
+    let id = id(&request)?;
+    let caller = credentials::required(&context.verifier, &request)?;
+    let body = body::json(&mut request, false).await?;
+    let configuration =
+        Configuration::of_json(&body).map_err(|refused| Error::InvalidValue(refused.words))?;
+    let (rows, operation) = (&context.store.rows, "storage.bucket.put_lifecycle");
+    Ok(answer(lifecycle::put(rows, &caller, &id, &configuration, operation).await?))
+}
+
+/// Answers `DELETE bucket/:id/lifecycle`.
+pub(crate) async fn delete_lifecycle(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
+    let id = id(&request)?;
+    let caller = credentials::required(&context.verifier, &request)?;
+    body::json(&mut request, true).await?;
+    lifecycle::delete(&context.store.rows, &caller, &id, "storage.bucket.delete_lifecycle").await?;
+    Ok(message("Successfully deleted"))
+}
+
+/// Answers `GET bucket/:id/lifecycle`.
+pub(crate) async fn get_lifecycle(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    let id = id(&request)?;
+    let caller = credentials::required(&context.verifier, &request)?;
+    let (rows, operation) = (&context.store.rows, "storage.bucket.get_lifecycle");
+    Ok(answer(lifecycle::get(rows, &caller, &id, operation).await?.to_json().to_string()))
 }
 
 fn limits<'a>(fields: &Fields<'a>) -> Result<Limits<'a>, Error> {

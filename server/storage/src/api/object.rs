@@ -1,12 +1,12 @@
-//! `object`: the choice of its route, and the routes that only need names: listing, moving, copying, removing.
+//! `object`: the routes that only need names: listing, moving, copying, removing.
 
-use poem::http::Method;
+use std::sync::Arc;
+
 use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use super::body::{self, Fields};
-use super::read::{self, Visibility};
-use super::{answer, credentials, response, sign, unknown, write};
+use super::{answer, credentials, parameter, rest, write};
 use crate::context::Context;
 use crate::objects::list::{self, Column, FolderListing, PrefixListing};
 use crate::objects::list_versions::{Filter, Inclusion};
@@ -14,47 +14,23 @@ use crate::objects::relocate::{self, CopyChanges, CopyOptions};
 use crate::objects::remove::{self, Entry};
 use crate::objects::versions;
 use crate::version_id::VersionId;
-use crate::{Error, coding, key};
+use crate::{Error, coding, key, response};
 
 /// Names that one request may remove. Source: upstream's `MAX_OBJECTS_PER_REQUEST`.
 const MAX_REMOVED: usize = 1000;
 /// Entries that a list of version 1 shows if the request does not say how many.
 const DEFAULT_LIMIT: u64 = 100;
 
-/// Answers all routes below `object`; `rest` is what follows it in the path.
-pub(super) async fn route(context: &Context, request: Request, rest: &str) -> Result<Response, Error> {
-    let (first, after) = rest.split_once('/').unwrap_or((rest, ""));
-    match (request.method().clone(), first) {
-        (Method::GET | Method::HEAD, "public") => {
-            read::object(context, &request, after, Visibility::Public).await
-        }
-        (Method::GET | Method::HEAD, "authenticated") => {
-            read::object(context, &request, after, Visibility::Authenticated).await
-        }
-        (Method::GET | Method::HEAD, "sign") => sign::read(context, &request, after).await,
-        (Method::GET | Method::HEAD, "info") => read::info(context, &request, after).await,
-        (Method::GET | Method::HEAD, _) => read::object(context, &request, rest, Visibility::Optional).await,
-        (Method::POST, "move") if after.is_empty() => move_object(context, request).await,
-        (Method::POST, "copy") if after.is_empty() => copy_object(context, request).await,
-        (Method::POST, "list") => list_folder(context, request, after).await,
-        (Method::POST, "list-v2") => list_prefix(context, request, after).await,
-        (Method::POST, "sign") => sign::download(context, request, after).await,
-        (Method::POST | Method::PUT, "upload") if after.starts_with("sign/") => {
-            sign::upload(context, request, &after["sign/".len()..]).await
-        }
-        (Method::POST | Method::PUT, _) => write::object(context, request, rest).await,
-        (Method::DELETE, _) if after.is_empty() => remove_many(context, request, first).await,
-        (Method::DELETE, _) => remove_one(context, &request, rest).await,
-        _ => Err(unknown(&request)),
-    }
-}
-
-async fn remove_one(context: &Context, request: &Request, path: &str) -> Result<Response, Error> {
+/// Answers `DELETE object/:bucket/*`. A slash alone after the bucket counts for nothing.
+pub(crate) async fn remove(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     const OPERATION: &str = "storage.object.delete";
-    let (bucket, key) = key::split_path(path)?;
-    let caller = credentials::required(&context.verifier, request)?;
+    if rest(&request).is_empty() {
+        return remove_many(context, request).await;
+    }
+    let (bucket, key) = key::decode_name(bucket(&request), rest(&request))?;
+    let caller = credentials::required(&context.verifier, &request)?;
     let name = (&*bucket, &*key);
-    let removed = match response::version(request)? {
+    let removed = match response::version(&request)? {
         Some(version) => Some(versions::remove(&context.store, &caller, name, version, OPERATION).await?),
         None => remove::one(&context.store, &caller, name, OPERATION).await?,
     };
@@ -97,8 +73,14 @@ fn entries(fields: &Fields<'_>) -> Result<Vec<Entry>, Error> {
     Ok(entries)
 }
 
-async fn remove_many(context: &Context, mut request: Request, bucket: &str) -> Result<Response, Error> {
-    let bucket = key::decode(bucket)?;
+/// Returns the bucket in the path of `request`, still encoded.
+fn bucket(request: &Request) -> &str {
+    parameter(request, ":bucket")
+}
+
+/// Answers `DELETE object/:bucket`.
+pub(crate) async fn remove_many(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
+    let bucket = key::decode(bucket(&request))?;
     let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
     let entries = entries(&Fields::of(&body, "body")?)?;
@@ -132,7 +114,8 @@ impl Names {
     }
 }
 
-async fn move_object(context: &Context, mut request: Request) -> Result<Response, Error> {
+/// Answers `POST object/move`.
+pub(crate) async fn move_object(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
     let names = Names::of(&Fields::of(&body, "body")?)?;
@@ -143,7 +126,8 @@ async fn move_object(context: &Context, mut request: Request) -> Result<Response
     Ok(answer(json!({ "message": "Successfully moved", "Id": id, "Key": names.target.1 }).to_string()))
 }
 
-async fn copy_object(context: &Context, mut request: Request) -> Result<Response, Error> {
+/// Answers `POST object/copy`.
+pub(crate) async fn copy_object(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
@@ -194,8 +178,9 @@ fn filter(fields: &Fields<'_>) -> Result<Filter, Error> {
     })
 }
 
-async fn list_folder(context: &Context, mut request: Request, bucket: &str) -> Result<Response, Error> {
-    let bucket = key::decode(bucket)?;
+/// Answers `POST object/list/:bucket`.
+pub(crate) async fn list_folder(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
+    let bucket = key::decode(rest(&request))?;
     let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
@@ -218,8 +203,9 @@ async fn list_folder(context: &Context, mut request: Request, bucket: &str) -> R
     Ok(answer(list::folder(&context.store.rows, &caller, &bucket, &listing).await?))
 }
 
-async fn list_prefix(context: &Context, mut request: Request, bucket: &str) -> Result<Response, Error> {
-    let bucket = key::decode(bucket)?;
+/// Answers `POST object/list-v2/:bucket`.
+pub(crate) async fn list_prefix(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
+    let bucket = key::decode(rest(&request))?;
     let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;

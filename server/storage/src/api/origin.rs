@@ -5,7 +5,7 @@ use poem::http::header::{AUTHORIZATION, CACHE_CONTROL, HOST, LOCATION};
 use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Request, Response};
 
-use super::response;
+use crate::{Settings, response};
 
 /// How long a browser may remember where an object is: as long as a change of the setting may take to arrive.
 const REDIRECT_AGE: HeaderValue = HeaderValue::from_static("max-age=300");
@@ -30,27 +30,26 @@ pub(crate) fn is_read(method: &Method, path: &str) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) && matches!(family, "object" | "render")
 }
 
-/// Returns the redirect to `origin` for a request that anybody could open as a page: one that needs nothing besides its
-/// URL. Requests with a token in `Authorization` are not redirected, because clients do not send it to another origin.
-pub(super) fn redirect(request: &Request, origin: &str) -> Option<Response> {
-    let path = request.uri().path().trim_start_matches('/');
-    let is_open = match path.split_once('/')? {
-        ("object", rest) => match rest.split('/').next()? {
-            "public" | "sign" => true,
-            "authenticated" | "info" => false,
-            _ => !request.headers().contains_key(AUTHORIZATION),
-        },
-        ("render", rest) => rest.starts_with("image/public/") || rest.starts_with("image/sign/"),
-        _ => false,
-    };
-    if !is_open || !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return None;
-    }
+/// Reports whether the settings give objects an origin, and `request` was sent to another.
+pub(crate) fn is_elsewhere(settings: &Settings, request: &Request) -> bool {
+    settings.origin.as_deref().is_some_and(|origin| !is_addressed(request, origin))
+}
+
+/// Returns the redirect to the origin of objects for a request that anybody could open as a page: one that needs nothing
+/// besides its URL.
+pub(crate) fn redirect(settings: &Settings, request: &Request) -> Option<Response> {
+    let origin = settings.origin.as_deref().filter(|origin| !is_addressed(request, origin))?;
     let target = request.uri().path_and_query()?;
     let mut redirect: Response = StatusCode::TEMPORARY_REDIRECT.into();
     response::insert(redirect.headers_mut(), LOCATION, &format!("{origin}{}{target}", mount(request)));
     redirect.headers_mut().insert(CACHE_CONTROL, REDIRECT_AGE);
     Some(redirect)
+}
+
+/// Does what [`redirect`] does, unless the request has a token in `Authorization`, which clients do not send to another
+/// origin.
+pub(crate) fn redirect_without_token(settings: &Settings, request: &Request) -> Option<Response> {
+    if request.headers().contains_key(AUTHORIZATION) { None } else { redirect(settings, request) }
 }
 
 #[cfg(test)]
@@ -67,33 +66,6 @@ mod tests {
         assert!(is_addressed(&request, "https://API.example.org"));
         assert!(!is_addressed(&request, "https://files.example.org"));
         assert!(!is_addressed(&request, "https://api.example.org:8443"));
-    }
-
-    #[test]
-    fn what_needs_only_its_url_is_redirected() {
-        let target = |method, path: &str| {
-            let redirect = redirect(&request(method, path), "https://files.example.org")?;
-            Some(redirect.header("location").unwrap_or_default().to_owned())
-        };
-        for path in [
-            "/object/public/a/b",
-            "/object/sign/a/b?token=x",
-            "/object/a/b",
-            "/render/image/public/a/b?width=2",
-            "/render/image/sign/a/b?token=x",
-        ] {
-            assert_eq!(target(Method::GET, path), Some(format!("https://files.example.org{path}")));
-        }
-        for path in [
-            "/object/authenticated/a/b",
-            "/object/info/public/a/b",
-            "/bucket/a",
-            "/s3/a/b",
-            "/render/image/authenticated/a/b",
-        ] {
-            assert_eq!(target(Method::GET, path), None, "{path}");
-        }
-        assert_eq!(target(Method::POST, "/object/sign/a/b"), None);
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use poem::http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, VARY};
-use poem::http::{HeaderName, Method, StatusCode};
+use poem::http::{HeaderName, StatusCode};
 use poem::{Request, Response};
 use serde_json::Value;
 
 use super::body::{self, Fields};
-use super::{credentials, range, response, sign, unknown};
+use super::{credentials, rest, unknown};
 use crate::caller::Caller;
 use crate::context::Context;
 use crate::object_row::Object;
@@ -16,74 +16,64 @@ use crate::objects::{self, Access};
 use crate::render::{Anchor, FormatChoice, Gravity, ListForm, Options, QUALITIES, Renderer, Resize};
 use crate::signature::{self, Scope};
 use crate::version_id::VersionId;
-use crate::{Error, key};
+use crate::{Error, key, range, response};
 
 const X_TRANSFORMATIONS: HeaderName = HeaderName::from_static("x-transformations");
 
-/// Answers the routes below `render`; `rest` is what follows it in the path.
-pub(super) async fn route(context: &Context, request: Request, rest: &str) -> Result<Response, Error> {
-    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    let (Some(renderer), Some(rest), true) =
-        (context.renderer.as_ref(), rest.strip_prefix("image/"), is_read)
-    else {
-        return Err(unknown(&request));
-    };
-    match rest.split_once('/') {
-        Some(("public", path)) => {
-            let (caller, operation) = (credentials::anonymous(&request), "storage.render.image_public");
-            by_name(context, renderer, &request, path, caller, Some(Access::Public), operation).await
-        }
-        // Row-level security decides, for public buckets too.
-        Some(("authenticated", path)) => {
-            let caller = credentials::required(&context.verifier, &request)?;
-            let operation = "storage.render.image_authenticated";
-            by_name(context, renderer, &request, path, caller, None, operation).await
-        }
-        Some(("sign", path)) => signed(context, renderer, &request, path).await,
-        _ => Err(unknown(&request)),
-    }
+/// Answers `render/image/public/:bucket/*`.
+pub(crate) async fn public(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    let renderer = renderer(&context, &request)?;
+    let (caller, operation) = (credentials::anonymous(&request), "storage.render.image_public");
+    by_name(&context, renderer, &request, caller, Some(Access::Public), operation).await
 }
 
-/// Answers `render/image/public/:bucket/*` and `render/image/authenticated/:bucket/*`; `path` begins with the bucket and
-/// is still encoded.
+/// Answers `render/image/authenticated/:bucket/*`. Row-level security decides, for public buckets too.
+pub(crate) async fn authenticated(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    let renderer = renderer(&context, &request)?;
+    let caller = credentials::required(&context.verifier, &request)?;
+    by_name(&context, renderer, &request, caller, None, "storage.render.image_authenticated").await
+}
+
+/// Returns the renderer.
+///
+/// Errors: [`Error::NoSuchRoute`] if pictures are not rendered.
+fn renderer<'a>(context: &'a Context, request: &Request) -> Result<&'a Renderer, Error> {
+    context.renderer.as_ref().ok_or_else(|| unknown(request.method(), request.uri()))
+}
+
 async fn by_name(
     context: &Context,
     renderer: &Renderer,
     request: &Request,
-    path: &str,
     caller: Caller,
     access: Option<Access>,
     operation: &'static str,
 ) -> Result<Response, Error> {
     let options = query_options(renderer, request)?;
-    let (bucket, key) = key::split_url_path(path)?;
+    let (bucket, key) = key::split_url_path(rest(request))?;
     let version = response::version(request)?;
     let lookup = Lookup { caller, name: (&bucket, &key), version, access, operation };
     deliver(context, renderer, request, &lookup, options).await
 }
 
 /// Answers `render/image/sign/:bucket/*?token=`. Only the options in the token count; those of the query are ignored.
-async fn signed(
-    context: &Context,
-    renderer: &Renderer,
-    request: &Request,
-    path: &str,
-) -> Result<Response, Error> {
-    let query = body::query(request);
+pub(crate) async fn signed(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    let renderer = renderer(&context, &request)?;
+    let query = body::query(&request);
     let token = Fields::of(&query, "querystring")?.required_text("token")?;
-    let (bucket, key) = key::split_url_path(path)?;
+    let (bucket, key) = key::split_url_path(rest(&request))?;
     let verified = signature::verify(&context.keys, &token, &format!("{bucket}/{key}"), Scope::Download)?;
     let claim = |name: &str| verified.claims.get(name).and_then(Value::as_str).unwrap_or_default();
     let options = Options::from_token(claim("transformations"), claim("format")).within(renderer.sizes());
     let lookup = Lookup {
-        caller: credentials::anonymous(request),
+        caller: credentials::anonymous(&request),
         name: (&bucket, &key),
         version: signature::version(&verified)?,
         access: Some(Access::Signature),
         operation: "storage.render.image_sign",
     };
-    let mut answer = deliver(context, renderer, request, &lookup, options).await?;
-    sign::expire(&mut answer, &verified);
+    let mut answer = deliver(&context, renderer, &request, &lookup, options).await?;
+    response::expire(&mut answer, &verified);
     Ok(answer)
 }
 

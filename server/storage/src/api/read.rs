@@ -1,11 +1,13 @@
 //! Reading an object, and what `info` says about it.
 
+use std::sync::Arc;
+
 use poem::http::Method;
 use poem::http::header::{CACHE_CONTROL, ETAG, LAST_MODIFIED};
 use poem::{Request, Response};
 use serde_json::json;
 
-use super::{answer, credentials, range, response};
+use super::{answer, credentials, rest};
 use crate::caller::Caller;
 use crate::context::Context;
 use crate::object_row::Object;
@@ -13,10 +15,11 @@ use crate::objects::{self, Access};
 use crate::row::iso_milliseconds;
 use crate::version_id::VersionId;
 use crate::{Error, coding, key};
+use crate::{range, response};
 
 /// Who may read over a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Visibility {
+enum Visibility {
     /// Public buckets only; tokens are not looked at.
     Public,
     /// A missing or bad token counts as none.
@@ -42,14 +45,23 @@ impl Visibility {
     }
 }
 
-/// Answers a GET or HEAD of the object that `path`, still encoded, names.
-pub(super) async fn object(
-    context: &Context,
-    request: &Request,
-    path: &str,
-    visibility: Visibility,
-) -> Result<Response, Error> {
-    let (bucket, key) = key::split_url_path(path)?;
+/// Answers `object/public/:bucket/*`.
+pub(crate) async fn public(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    object(&context, &request, Visibility::Public).await
+}
+
+/// Answers `object/authenticated/:bucket/*`.
+pub(crate) async fn authenticated(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    object(&context, &request, Visibility::Authenticated).await
+}
+
+/// Answers `object/:bucket/*`.
+pub(crate) async fn optional(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    object(&context, &request, Visibility::Optional).await
+}
+
+async fn object(context: &Context, request: &Request, visibility: Visibility) -> Result<Response, Error> {
+    let (bucket, key) = key::split_url_path(rest(request))?;
     let version = response::version(request)?;
     if visibility != Visibility::Authenticated
         && version.is_none()
@@ -72,7 +84,7 @@ pub(super) async fn object(
 }
 
 /// Answers with the bytes of an object, in its current version unless one is named.
-pub(super) async fn deliver(
+pub(crate) async fn deliver(
     context: &Context,
     request: &Request,
     caller: &Caller,
@@ -91,14 +103,23 @@ pub(super) async fn deliver(
     }
 }
 
-/// Answers `info/:bucket/*`, `info/authenticated/…` and `info/public/…`; `path` is what follows `info/`, still encoded.
-pub(super) async fn info(context: &Context, request: &Request, path: &str) -> Result<Response, Error> {
-    let (visibility, path) = match path.split_once('/') {
-        Some(("public", rest)) => (Visibility::Public, rest),
-        Some(("authenticated", rest)) => (Visibility::Authenticated, rest),
-        _ => (Visibility::Optional, path),
-    };
-    let (bucket, key) = key::split_path(path)?;
+/// Answers `object/info/public/:bucket/*`.
+pub(crate) async fn public_info(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    info(&context, &request, Visibility::Public).await
+}
+
+/// Answers `object/info/authenticated/:bucket/*`.
+pub(crate) async fn authenticated_info(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    info(&context, &request, Visibility::Authenticated).await
+}
+
+/// Answers `object/info/:bucket/*`.
+pub(crate) async fn optional_info(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    info(&context, &request, Visibility::Optional).await
+}
+
+async fn info(context: &Context, request: &Request, visibility: Visibility) -> Result<Response, Error> {
+    let (bucket, key) = key::split_path(rest(request))?;
     let caller = visibility.caller(context, request)?;
     let operation = match visibility {
         Visibility::Public => "storage.object.info_public",

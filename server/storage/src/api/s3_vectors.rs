@@ -3,13 +3,15 @@
 
 mod schema;
 
-use poem::http::Method;
+use std::sync::Arc;
+
 use poem::{Request, Response};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use self::schema::{Rule, Schema};
-use super::{answer, body, credentials, unknown};
+use self::schema::Rule;
+pub(crate) use self::schema::Schema;
+use super::{answer, body, credentials};
 use crate::Error;
 use crate::context::Context;
 use crate::vector::{
@@ -160,31 +162,38 @@ static QUERY_VECTOR: Schema = Schema {
     is_closed: true,
 };
 
-/// Returns the schema of the body of `operation`, if there is such an operation.
-fn schema_of(operation: &str) -> Option<&'static Schema> {
-    Some(match operation {
-        "CreateVectorBucket" | "GetVectorBucket" | "DeleteVectorBucket" => &BUCKET,
-        "ListVectorBuckets" => &LIST_BUCKETS,
-        "CreateIndex" => &CREATE_INDEX,
-        "GetIndex" | "DeleteIndex" => &INDEX,
-        "ListIndexes" => &LIST_INDEXES,
-        "PutVectors" => &PUT,
-        "GetVectors" => &GET,
-        "DeleteVectors" => &DELETE,
-        "ListVectors" => &LIST,
-        "QueryVectors" => &QUERY,
-        _ => return None,
-    })
+/// The operations, with the schemas of their bodies.
+pub(crate) static OPERATIONS: [(&str, &Schema); 13] = [
+    ("CreateVectorBucket", &BUCKET),
+    ("GetVectorBucket", &BUCKET),
+    ("DeleteVectorBucket", &BUCKET),
+    ("ListVectorBuckets", &LIST_BUCKETS),
+    ("CreateIndex", &CREATE_INDEX),
+    ("GetIndex", &INDEX),
+    ("DeleteIndex", &INDEX),
+    ("ListIndexes", &LIST_INDEXES),
+    ("PutVectors", &PUT),
+    ("GetVectors", &GET),
+    ("DeleteVectors", &DELETE),
+    ("ListVectors", &LIST),
+    ("QueryVectors", &QUERY),
+];
+
+/// Answers `POST vector/<operation>`.
+pub(crate) async fn answer_operation(
+    context: Arc<Context>,
+    request: Request,
+    (operation, schema): (&'static str, &'static Schema),
+) -> Result<Response, Error> {
+    Ok(handle(&context, request, operation, schema).await.unwrap_or_else(Error::into_true_response))
 }
 
-/// Answers `vector/<operation>`.
-pub(super) async fn route(context: &Context, request: Request, operation: &str) -> Response {
-    handle(context, request, operation).await.unwrap_or_else(Error::into_true_response)
-}
-
-async fn handle(context: &Context, mut request: Request, operation: &str) -> Result<Response, Error> {
-    let schema = schema_of(operation).filter(|_| *request.method() == Method::POST);
-    let schema = schema.ok_or_else(|| unknown(&request))?;
+async fn handle(
+    context: &Context,
+    mut request: Request,
+    operation: &str,
+    schema: &'static Schema,
+) -> Result<Response, Error> {
     let caller = credentials::required(&context.verifier, &request).map_err(|error| match error {
         Error::InvalidRequest(_) => Error::AccessDenied("Missing signature".to_owned()),
         other => other,

@@ -1,15 +1,13 @@
 //! Signed URLs: making them, and reading and writing with them.
 
-use poem::http::Method;
-use poem::http::header::{CACHE_CONTROL, EXPIRES};
+use std::sync::Arc;
+
 use poem::{Request, Response};
 use serde_json::{Value, json};
-use time::OffsetDateTime;
-use tokens::Verified;
 
 use super::body::{self, Fields};
 use super::write::{content_length, metadata_header, replaces};
-use super::{answer, credentials, pictures, range, read, response, unknown};
+use super::{answer, credentials, pictures, read, rest};
 use crate::caller::Caller;
 use crate::context::Context;
 use crate::objects::versions::IS_CURRENT;
@@ -18,13 +16,14 @@ use crate::row::{names, text};
 use crate::signature::{self, Scope};
 use crate::upload::{Description, Target};
 use crate::version_id::VersionId;
-use crate::{Error, key};
+use crate::{Error, key, response};
 
 /// Objects that one request may sign.
 const MAX_SIGNED: usize = 1000;
 
-/// Answers `POST object/sign/:bucket/*` and `POST object/sign/:bucket`; `path` is what follows `sign/`, still encoded.
-pub(super) async fn download(context: &Context, mut request: Request, path: &str) -> Result<Response, Error> {
+/// Answers `POST object/sign/:bucket/*` and `POST object/sign/:bucket`.
+pub(crate) async fn download(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
+    let path = rest(&request).to_owned();
     let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
     let fields = Fields::of(&body, "body")?;
@@ -34,11 +33,11 @@ pub(super) async fn download(context: &Context, mut request: Request, path: &str
             let transform = pictures::token_claims(context.renderer.as_ref(), &fields)?;
             let version = fields.text("versionId")?.filter(|version| !version.is_empty());
             let version = version.map(|version| VersionId::parse(&version)).transpose()?;
-            json!({ "signedURL": one(context, &caller, (path, version), life, transform).await? })
+            json!({ "signedURL": one(&context, &caller, (&path, version), life, transform).await? })
         }
         None => {
             let keys = fields.texts("paths", 1..=MAX_SIGNED)?;
-            many(context, &caller, &key::decode(path.trim_end_matches('/'))?, &keys, life).await?
+            many(&context, &caller, &key::decode(path.trim_end_matches('/'))?, &keys, life).await?
         }
     };
     Ok(answer(signed.to_string()))
@@ -99,49 +98,31 @@ async fn many(
 }
 
 /// Answers `GET object/sign/:bucket/*?token=`.
-pub(super) async fn read(context: &Context, request: &Request, path: &str) -> Result<Response, Error> {
-    let query = body::query(request);
+pub(crate) async fn read(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    let query = body::query(&request);
     let token = Fields::of(&query, "querystring")?.required_text("token")?;
-    let (bucket, key) = key::split_url_path(path)?;
+    let (bucket, key) = key::split_url_path(rest(&request))?;
     let verified = signature::verify(&context.keys, &token, &format!("{bucket}/{key}"), Scope::Download)?;
-    let caller = credentials::anonymous(request);
+    let caller = credentials::anonymous(&request);
     let name = (&*bucket, &*key, signature::version(&verified)?);
     let operation = "storage.object.get_signed";
-    let mut answer = read::deliver(context, request, &caller, name, Access::Signature, operation).await?;
-    expire(&mut answer, &verified);
+    let mut answer = read::deliver(&context, &request, &caller, name, Access::Signature, operation).await?;
+    response::expire(&mut answer, &verified);
     Ok(answer)
 }
 
-/// Replaces the object's `Cache-Control` by `Expires`, so that caches do not keep the answer beyond the life of the
-/// token.
-pub(super) fn expire(answer: &mut Response, token: &Verified) {
-    let expires = token.expires_at().and_then(|time| OffsetDateTime::from_unix_timestamp(time).ok());
-    if let Some(expires) = expires.and_then(range::http_date) {
-        answer.headers_mut().remove(CACHE_CONTROL);
-        response::insert(answer.headers_mut(), EXPIRES, &expires);
-    }
-}
-
-/// Answers `object/upload/sign/:bucket/*`: POST makes a token, PUT uploads with one. `path` is still encoded.
-pub(super) async fn upload(context: &Context, request: Request, path: &str) -> Result<Response, Error> {
-    match *request.method() {
-        Method::POST => sign_upload(context, &request, path).await,
-        Method::PUT => super::write::signed(context, request, path).await,
-        _ => Err(unknown(&request)),
-    }
-}
-
-async fn sign_upload(context: &Context, request: &Request, path: &str) -> Result<Response, Error> {
-    let caller = credentials::required(&context.verifier, request)?;
-    let (bucket, key) = key::split_path(path)?;
-    let replaces = replaces(request);
+/// Answers `POST object/upload/sign/:bucket/*` with a token, with which `PUT` uploads.
+pub(crate) async fn upload(context: Arc<Context>, request: Request) -> Result<Response, Error> {
+    let caller = credentials::required(&context.verifier, &request)?;
+    let (bucket, key) = key::split_path(rest(&request))?;
+    let replaces = replaces(&request);
     let about = Description {
         mimetype: request.content_type().unwrap_or_default().to_owned(),
         cache_control: String::new(),
         robots_tag: None,
         content_encoding: None,
-        user_metadata: metadata_header(request),
-        content_length: content_length(request),
+        user_metadata: metadata_header(&request),
+        content_length: content_length(&request),
     };
     let target = Target {
         bucket: &bucket,

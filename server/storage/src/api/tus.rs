@@ -4,22 +4,23 @@
 //! What the protocol refuses is answered as plain text with the true status; callers without a valid token get the same
 //! answer as everywhere in the service.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gateway::PublicAddress;
 use poem::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use poem::http::{HeaderName, HeaderValue, Method, StatusCode};
-use poem::{Request, Response};
+use poem::{Endpoint, Request, Response, RouteMethod, endpoint};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::write::replaces;
-use super::{credentials, origin, range, response};
+use super::{as_received, credentials, origin, rest};
 use crate::caller::Caller;
 use crate::context::Context;
 use crate::resumable::{self, Refusal, Resumable, metadata_value};
 use crate::signature::{self, Scope};
-use crate::{Error, bucket_rules, key};
+use crate::{Error, bucket_rules, key, range, response};
 
 const TUS_RESUMABLE: HeaderName = HeaderName::from_static("tus-resumable");
 const TUS_VERSION: HeaderName = HeaderName::from_static("tus-version");
@@ -83,32 +84,58 @@ impl Failure {
     }
 }
 
-/// Answers `upload/resumable`, `upload/resumable/sign` and what is below them. `rest` is what follows
-/// `upload/resumable` in the path, without the slash.
-pub(super) async fn route(context: &Context, request: Request, rest: &str) -> Response {
-    let is_signed = rest == "sign" || rest.starts_with("sign/");
-    let id = if is_signed { rest["sign".len()..].trim_matches('/') } else { rest.trim_matches('/') };
-    let call = Call { context, is_signed };
-    let outcome = match *request.method() {
-        Method::OPTIONS => Ok(call.options()),
-        _ if request.header(TUS_RESUMABLE).is_none() => {
-            Err(Failure::Protocol(StatusCode::PRECONDITION_FAILED, "Tus-Resumable Required"))
-        }
-        _ if request.header(TUS_RESUMABLE) != VERSION.to_str().ok() => Err(invalid("Invalid tus-resumable")),
-        Method::POST if id.is_empty() => call.create(request).await,
-        Method::HEAD | Method::GET => call.describe(&request, id).await,
-        Method::PATCH => call.append(request, id).await,
-        Method::DELETE => call.terminate(&request, id).await,
-        _ => Err(Failure::Protocol(StatusCode::NOT_FOUND, "Not found")),
-    };
-    let mut response = outcome.unwrap_or_else(Failure::into_response);
-    response.headers_mut().insert(TUS_RESUMABLE, VERSION);
-    response
+/// Answers `upload/resumable`, and with `is_signed` `upload/resumable/sign`, where uploads are created.
+pub(crate) fn uploads(context: &Arc<Context>, is_signed: bool) -> impl Endpoint<Output = Response> + use<> {
+    let to = Call { context: Arc::clone(context), is_signed };
+    Protocol { methods: methods(&to).post(to.method(Call::create)) }
 }
 
+/// Answers `upload/resumable/:id`, and with `is_signed` `upload/resumable/sign/:id`.
+pub(crate) fn upload(context: &Arc<Context>, is_signed: bool) -> impl Endpoint<Output = Response> + use<> {
+    Protocol { methods: methods(&Call { context: Arc::clone(context), is_signed }) }
+}
+
+fn methods(to: &Call) -> RouteMethod {
+    RouteMethod::new()
+        .options(to.method(Call::options))
+        .head(to.method(Call::describe))
+        .get(to.method(Call::describe))
+        .patch(to.method(Call::append))
+        .delete(to.method(Call::terminate))
+}
+
+/// What all requests of the protocol have in common: they name its version, and so do the answers.
+struct Protocol {
+    methods: RouteMethod,
+}
+
+impl Endpoint for Protocol {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        let is_versioned =
+            request.header(TUS_RESUMABLE).map(|version| Some(version) == VERSION.to_str().ok());
+        let refused = match (request.method(), is_versioned) {
+            (&Method::OPTIONS, _) | (_, Some(true)) => None,
+            (_, None) => Some(Failure::Protocol(StatusCode::PRECONDITION_FAILED, "Tus-Resumable Required")),
+            (_, Some(false)) => Some(invalid("Invalid tus-resumable")),
+        };
+        let mut response = match refused {
+            Some(refused) => refused.into_response(),
+            None => self.methods.call(request).await.unwrap_or_else(|_| NO_METHOD.into_response()),
+        };
+        response.headers_mut().insert(TUS_RESUMABLE, VERSION);
+        Ok(response)
+    }
+}
+
+/// The refusal of a method that a path does not have.
+const NO_METHOD: Failure = Failure::Protocol(StatusCode::NOT_FOUND, "Not found");
+
 /// A request for resumable uploads.
-struct Call<'a> {
-    context: &'a Context,
+#[derive(Clone)]
+struct Call {
+    context: Arc<Context>,
     /// Whether the request has the token of a signed URL instead of one of the caller's.
     is_signed: bool,
 }
@@ -120,14 +147,27 @@ struct Uploader {
     replaces: bool,
 }
 
-impl Call<'_> {
-    fn options(&self) -> Response {
+impl Call {
+    /// Returns the endpoint of a method.
+    fn method<F, A>(&self, answer: F) -> impl Endpoint<Output = Response> + use<F, A>
+    where
+        F: Fn(Self, Request) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Response, Failure>> + Send + 'static,
+    {
+        let call = self.clone();
+        endpoint::make(move |request| {
+            let answer = answer(call.clone(), as_received(request));
+            async move { answer.await.unwrap_or_else(Failure::into_response) }
+        })
+    }
+
+    async fn options(self, _request: Request) -> Result<Response, Failure> {
         let mut response: Response = StatusCode::NO_CONTENT.into();
         let headers = response.headers_mut();
         headers.insert(TUS_VERSION, VERSION);
         headers.insert(TUS_EXTENSION, EXTENSIONS);
         headers.insert(TUS_MAX_SIZE, self.context.settings.file_size_limit.0.into());
-        response
+        Ok(response)
     }
 
     /// Returns who makes the request: the holder of its token, or of the signed URL for object `name`.
@@ -157,7 +197,7 @@ impl Call<'_> {
         }
     }
 
-    async fn create(&self, mut request: Request) -> Result<Response, Failure> {
+    async fn create(self, mut request: Request) -> Result<Response, Failure> {
         self.admit(&request)?;
         // A part that is to be joined with others later must not become the object.
         if request.headers().contains_key(UPLOAD_CONCAT) {
@@ -226,15 +266,16 @@ impl Call<'_> {
         if self.is_signed { signed } else { plain }
     }
 
-    async fn find(&self, id: &str) -> Result<Resumable, Failure> {
-        let id = Uuid::try_parse(id).map_err(|_| Refusal::NotFound)?;
+    /// Finds the upload that the path of `request` names.
+    async fn find(&self, request: &Request) -> Result<Resumable, Failure> {
+        let id = Uuid::try_parse(rest(request)).map_err(|_| Refusal::NotFound)?;
         Ok(resumable::find(&self.context.store.rows, id).await?)
     }
 
-    async fn describe(&self, request: &Request, id: &str) -> Result<Response, Failure> {
-        self.admit(request)?;
-        let upload = self.find(id).await?;
-        self.uploader(request, (&upload.bucket, &upload.key))?;
+    async fn describe(self, request: Request) -> Result<Response, Failure> {
+        self.admit(&request)?;
+        let upload = self.find(&request).await?;
+        self.uploader(&request, (&upload.bucket, &upload.key))?;
         let mut response: Response = StatusCode::OK.into();
         progress(&mut response, &upload);
         let headers = response.headers_mut();
@@ -248,7 +289,7 @@ impl Call<'_> {
         Ok(response)
     }
 
-    async fn append(&self, mut request: Request, id: &str) -> Result<Response, Failure> {
+    async fn append(self, mut request: Request) -> Result<Response, Failure> {
         self.admit(&request)?;
         let offset = request
             .header(UPLOAD_OFFSET)
@@ -257,7 +298,7 @@ impl Call<'_> {
         if request.header(CONTENT_TYPE) != Some(BYTES) {
             return Err(invalid("Invalid content-type"));
         }
-        let mut upload = self.find(id).await?;
+        let mut upload = self.find(&request).await?;
         let caller = self.uploader(&request, (&upload.bucket, &upload.key))?.caller;
         if offset != upload.received || upload.is_complete {
             return Err(Refusal::Conflict.into());
@@ -286,10 +327,10 @@ impl Call<'_> {
         Ok(response)
     }
 
-    async fn terminate(&self, request: &Request, id: &str) -> Result<Response, Failure> {
-        self.admit(request)?;
-        let upload = self.find(id).await?;
-        let caller = self.uploader(request, (&upload.bucket, &upload.key))?.caller;
+    async fn terminate(self, request: Request) -> Result<Response, Failure> {
+        self.admit(&request)?;
+        let upload = self.find(&request).await?;
+        let caller = self.uploader(&request, (&upload.bucket, &upload.key))?.caller;
         if upload.is_complete {
             return Err(Refusal::Complete.into());
         }

@@ -1,9 +1,9 @@
 //! Uploads of whole objects: raw bodies and forms.
 
 use std::io;
-use std::task::Poll;
+use std::sync::Arc;
 
-use futures_util::{Stream, StreamExt as _, stream};
+use futures_util::StreamExt as _;
 use multer::{Field, Multipart};
 use poem::http::Method;
 use poem::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
@@ -11,13 +11,14 @@ use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use super::body::{self, Fields};
-use super::response::X_ROBOTS_TAG;
-use super::{answer, credentials};
+use super::{answer, credentials, rest};
 use crate::bucket_rules::{self, Bucket};
 use crate::caller::Caller;
+use crate::chunks::chunk_by_chunk;
 use crate::context::Context;
 use crate::mime::DEFAULT_TYPE;
 use crate::objects::Written;
+use crate::response::X_ROBOTS_TAG;
 use crate::signature::{self, Scope};
 use crate::upload::{DEFAULT_CACHE_CONTROL, Description, StoredBytes, Target};
 use crate::{Error, coding, key, lenient_base64, mime};
@@ -30,9 +31,9 @@ const MAX_FIELD_LENGTH: usize = 1 << 20;
 const DEFAULT_TYPE_OF_PART: &str = "text/plain";
 
 /// Answers `POST object/:bucket/*`, which creates, and `PUT object/:bucket/*`, which also replaces.
-pub(super) async fn object(context: &Context, request: Request, path: &str) -> Result<Response, Error> {
+pub(crate) async fn object(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     let caller = credentials::required(&context.verifier, &request)?;
-    let (bucket, key) = key::split_path(path)?;
+    let (bucket, key) = key::split_path(rest(&request))?;
     let is_update = *request.method() == Method::PUT;
     let target = Target {
         bucket: &bucket,
@@ -41,7 +42,7 @@ pub(super) async fn object(context: &Context, request: Request, path: &str) -> R
         replaces: is_update || replaces(&request),
         operation: if is_update { "storage.object.upload_update" } else { "storage.object.upload" },
     };
-    let written = receive(context, &caller, request, &target).await?;
+    let written = receive(&context, &caller, request, &target).await?;
     let mut json = json!({ "Id": written.id, "Key": format!("{bucket}/{key}") });
     if let Some(version) = written.version {
         json["VersionId"] = version.to_string().into();
@@ -51,10 +52,10 @@ pub(super) async fn object(context: &Context, request: Request, path: &str) -> R
 
 /// Answers `PUT object/upload/sign/:bucket/*?token=`: the token says who owns the object and whether it may replace
 /// another.
-pub(super) async fn signed(context: &Context, request: Request, path: &str) -> Result<Response, Error> {
+pub(crate) async fn signed(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     let query = body::query(&request);
     let token = Fields::of(&query, "querystring")?.required_text("token")?;
-    let (bucket, key) = key::split_url_path(path)?;
+    let (bucket, key) = key::split_url_path(rest(&request))?;
     let object = format!("{bucket}/{key}");
     let verified = signature::verify(&context.keys, &token, &object, Scope::Upload)?;
     let target = Target {
@@ -65,7 +66,7 @@ pub(super) async fn signed(context: &Context, request: Request, path: &str) -> R
         operation: "storage.object.upload_signed",
     };
     let caller = credentials::service(&request);
-    receive(context, &caller, request, &target).await?;
+    receive(&context, &caller, request, &target).await?;
     Ok(answer(json!({ "Key": object }).to_string()))
 }
 
@@ -203,24 +204,6 @@ impl Upload<'_> {
     }
 }
 
-/// Returns the chunks of a body, given one at a time. The reader of forms would buffer everything that is ready at
-/// once, which could be all of a large file from a fast sender.
-pub(crate) fn chunk_by_chunk(
-    chunks: impl Stream<Item = io::Result<bytes::Bytes>> + Send + 'static,
-) -> impl Stream<Item = io::Result<bytes::Bytes>> + Send + 'static {
-    let mut chunks = Box::pin(chunks);
-    let mut has_given = false;
-    stream::poll_fn(move |context| {
-        if std::mem::take(&mut has_given) {
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        let next = chunks.as_mut().poll_next(context);
-        has_given = next.is_ready();
-        next
-    })
-}
-
 /// Reads a field that describes the file.
 async fn describe(
     about: &mut Description,
@@ -267,22 +250,5 @@ fn words(error: &multer::Error) -> String {
     match error {
         multer::Error::StreamReadFailed(error) => error.to_string(),
         _ => "Unexpected end of multipart data".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use bytes::Bytes;
-    use futures_util::FutureExt as _;
-
-    #[tokio::test]
-    async fn a_body_is_given_chunk_by_chunk() {
-        let chunks = (0..3_u8).map(|byte| Ok(Bytes::from(vec![byte])));
-        let mut body = Box::pin(chunk_by_chunk(stream::iter(chunks)));
-        assert!(body.next().now_or_never().is_some());
-        assert!(body.next().now_or_never().is_none(), "the second only when asked for again");
-        assert!(body.next().now_or_never().is_some());
-        assert_eq!(body.count().await, 1);
     }
 }

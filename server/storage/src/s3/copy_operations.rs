@@ -12,10 +12,10 @@ use super::multipart_operations as parts;
 use super::object_operations::{etag, find, user_metadata, version_id};
 use super::request::Call;
 use super::xml_errors::{invalid, precondition_failed};
-use crate::api::range;
 use crate::context::Context;
 use crate::object_row::Object;
 use crate::objects::relocate::{self, CopyChanges, CopyOptions, Route};
+use crate::range;
 use crate::version_id::VersionId;
 use crate::{Error, bucket_rules, coding, upload};
 

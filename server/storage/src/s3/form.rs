@@ -25,11 +25,11 @@ use super::request::{self, Target};
 use super::signer::{caller, mismatch, signing_key};
 use super::sigv4::{ALGORITHM, Credential, denied, encode_key, expired, malformed, parse_query, unsupported};
 use super::xml_errors::{XML, invalid, refusal};
-use crate::api::response;
-use crate::api::write::chunk_by_chunk;
 use crate::caller::Caller;
+use crate::chunks::chunk_by_chunk;
 use crate::context::Context;
 use crate::mime::DEFAULT_TYPE;
+use crate::response;
 use crate::upload::{self, DEFAULT_CACHE_CONTROL, Description, StoredBytes};
 use crate::{Error, bucket_rules, coding};
 

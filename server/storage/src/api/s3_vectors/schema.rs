@@ -38,7 +38,7 @@ pub(super) enum Rule {
 }
 
 /// The schema of an object.
-pub(super) struct Schema {
+pub(crate) struct Schema {
     pub(super) fields: &'static [(&'static str, Rule)],
     pub(super) required: &'static [&'static str],
     /// Whether it may not have other fields.

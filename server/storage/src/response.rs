@@ -5,21 +5,24 @@ use std::ops::Range;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use poem::http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE,
-    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LAST_MODIFIED, X_CONTENT_TYPE_OPTIONS,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, EXPIRES, IF_NONE_MATCH, LAST_MODIFIED,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use poem::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use poem::{Body, Request, Response};
+use time::OffsetDateTime;
+use tokens::Verified;
 
-use super::range;
 use crate::backend::Backend;
 use crate::mime::DEFAULT_TYPE;
 use crate::object_row::Object;
 use crate::objects::Access;
+use crate::range;
 use crate::upload::DEFAULT_CACHE_CONTROL;
 use crate::version_id::VersionId;
 use crate::{Error, coding, mime};
 
-pub(super) const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
+pub(crate) const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// What `encodeURIComponent` leaves as it is.
@@ -38,7 +41,7 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
 ///
 /// HEAD has the headers of the whole, and ranges and conditions do not apply to it; but of a signed URL they are those
 /// that GET would have, as upstream has it.
-pub(super) async fn object(
+pub(crate) async fn object(
     backend: &Backend,
     request: &Request,
     object: &Object,
@@ -89,7 +92,7 @@ pub(crate) fn select(
 /// Returns the version that the query of `request` asks for, if it does.
 ///
 /// Errors: [`Error::NoSuchKey`].
-pub(super) fn version(request: &Request) -> Result<Option<VersionId>, Error> {
+pub(crate) fn version(request: &Request) -> Result<Option<VersionId>, Error> {
     let query = request.uri().query().unwrap_or_default();
     let version = url::form_urlencoded::parse(query.as_bytes())
         .find(|(name, version)| name == "versionId" && !version.is_empty());
@@ -97,7 +100,7 @@ pub(super) fn version(request: &Request) -> Result<Option<VersionId>, Error> {
 }
 
 /// Writes the headers that all answers about `object` have.
-pub(super) fn describe(headers: &mut HeaderMap, request: &Request, object: &Object) {
+pub(crate) fn describe(headers: &mut HeaderMap, request: &Request, object: &Object) {
     let metadata = &object.metadata;
     insert(headers, CONTENT_TYPE, served_type(metadata.mimetype.as_deref()));
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
@@ -119,7 +122,7 @@ pub(super) fn describe(headers: &mut HeaderMap, request: &Request, object: &Obje
 ///
 /// Any page may embed objects: access depends on keys and tokens and never on cookies, so that a page that names an
 /// object could also read it (decision 66).
-pub(super) fn confine(headers: &mut HeaderMap, is_strict: bool) {
+pub(crate) fn confine(headers: &mut HeaderMap, is_strict: bool) {
     const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
@@ -168,6 +171,16 @@ fn disposition(query: &str) -> Option<String> {
     }
     let encoded = utf8_percent_encode(&name, COMPONENT);
     Some(format!("attachment; filename={encoded}; filename*=UTF-8''{encoded}"))
+}
+
+/// Replaces the object's `Cache-Control` by `Expires`, so that caches do not keep the answer beyond the life of the
+/// token.
+pub(crate) fn expire(answer: &mut Response, token: &Verified) {
+    let expires = token.expires_at().and_then(|time| OffsetDateTime::from_unix_timestamp(time).ok());
+    if let Some(expires) = expires.and_then(range::http_date) {
+        answer.headers_mut().remove(CACHE_CONTROL);
+        insert(answer.headers_mut(), EXPIRES, &expires);
+    }
 }
 
 #[cfg(test)]
