@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
+mod anew;
 mod buckets;
 mod codings;
 mod confinement;

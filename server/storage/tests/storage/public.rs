@@ -6,10 +6,10 @@ use poem::http::{Method, StatusCode};
 
 use crate::support::Server;
 
-const PATH: &str = "/object/public/files/a.txt";
+pub(crate) const PATH: &str = "/object/public/files/a.txt";
 
 /// Starts a server with a public object that has been read.
-async fn server() -> Server {
+pub(crate) async fn server() -> Server {
     let server = Server::start().await;
     listening(&server).await;
     server.bucket("files", true).await;
@@ -32,7 +32,7 @@ async fn listening(server: &Server) {
 }
 
 /// Reports whether the object is answered without its row: the table has another name meanwhile.
-async fn is_kept(server: &Server) -> bool {
+pub(crate) async fn is_kept(server: &Server) -> bool {
     server.sql("alter table storage.objects rename to elsewhere").await;
     let answer = server.get(PATH).await;
     server.sql("alter table storage.elsewhere rename to objects").await;

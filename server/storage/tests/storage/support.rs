@@ -1,10 +1,12 @@
 //! The service on a database and a folder of its own.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
 
 use gateway::Gateway;
+use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderMap, Method, StatusCode};
-use poem::{Body, Endpoint, Request};
+use poem::{Body, Endpoint, EndpointExt as _, Request, Response};
 use serde_json::{Value, json};
 use storage::{AccessKeys, BackendKind, BucketDefinition, Handles, SeedReport, Settings};
 use tokens::{KeyOverrides, Keys};
@@ -18,6 +20,7 @@ const BACKEND_VARIABLE: &str = "BASALT_TEST_STORAGE_BACKEND";
 pub(crate) struct Server {
     pub(crate) settings: Settings,
     pub(crate) handles: Handles,
+    service: RwLock<Arc<BoxEndpoint<'static, Response>>>,
     gateway: Gateway,
     keys: Keys,
     /// The service's.
@@ -79,11 +82,31 @@ impl Server {
         }
         change(&mut settings);
         let handles = Handles::new(&settings, pool.clone(), keys.clone(), keys.verifier()).await.unwrap();
+        let service = RwLock::new(Arc::new(storage::service(settings.clone(), &handles).boxed()));
         // Tests are the proxy, so that they can call from several addresses.
         let behind_proxy = gateway::Settings { trusted_proxies: 1, ..gateway::Settings::default() };
         let gateway = Gateway::new(behind_proxy, keys.clone(), None);
         let client = database.client().await;
-        Self { settings, handles, gateway, keys, database: pool, _database: database, client, folder }
+        Self {
+            settings,
+            handles,
+            service,
+            gateway,
+            keys,
+            database: pool,
+            _database: database,
+            client,
+            folder,
+        }
+    }
+
+    /// Makes the service anew with other settings. Requests that run are answered by the earlier one.
+    pub(crate) fn change(&self, settings: Settings) {
+        *self.service.write().unwrap() = Arc::new(storage::service(settings, &self.handles).boxed());
+    }
+
+    fn service(&self) -> Arc<BoxEndpoint<'static, Response>> {
+        Arc::clone(&self.service.read().unwrap())
     }
 
     /// Puts the service behind a gateway with these settings.
@@ -164,15 +187,15 @@ impl Server {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let face = self.gateway.open("storage", storage::service(self.settings.clone(), &self.handles));
+        let face = self.gateway.open("storage", self.service());
         let response = face.get_response(request.body(body)).await;
         let (parts, body) = response.into_parts();
         Answer { status: parts.status, headers: parts.headers, body: body.into_vec().await.unwrap() }
     }
 
     /// Asks for `path` as `client` and leaves the answer's body unread.
-    pub(crate) async fn begin_download(&self, client: &str, path: &str) -> poem::Response {
-        let face = self.gateway.open("storage", storage::service(self.settings.clone(), &self.handles));
+    pub(crate) async fn begin_download(&self, client: &str, path: &str) -> Response {
+        let face = self.gateway.open("storage", self.service());
         let request = Request::builder().uri_str(path).header("x-forwarded-for", client);
         face.get_response(request.finish()).await
     }
