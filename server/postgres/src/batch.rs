@@ -19,6 +19,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::connect::{CancelKey, Session};
 use crate::error::ServerError;
+use crate::retry;
 use crate::settings_statements::SettingsStatements;
 use crate::statement_cache::StatementCache;
 use crate::timer::Timer;
@@ -164,7 +165,7 @@ impl Connection {
                 self.opens_blocks = true;
                 true
             }
-            FailurePoint::CachedStatement if may_be_outdated(&error.code) => {
+            FailurePoint::CachedStatement if retry::may_be_outdated(&error.code) => {
                 self.forget(transaction);
                 true
             }
@@ -321,12 +322,4 @@ impl Connection {
             self.session.inbound = BytesMut::with_capacity(8 * 1024);
         }
     }
-}
-
-/// Reports whether a changed catalog may be the reason why a statement that was prepared earlier fails with `code`:
-/// unsupported features (a result of another type), values read by an earlier definition of a type, names and types,
-/// and types that no longer exist. Missing privileges (42501) are not among them, since Postgres checks them at each
-/// execution.
-fn may_be_outdated(code: &str) -> bool {
-    code != "42501" && ["0A", "22", "42", "XX"].iter().any(|class| code.starts_with(class))
 }

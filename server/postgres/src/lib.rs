@@ -25,6 +25,7 @@ mod ping;
 mod pool;
 mod renewal;
 mod replicas;
+mod retry;
 mod servers;
 mod settings;
 mod settings_statements;
@@ -177,19 +178,28 @@ impl Database {
             return answer;
         }
         let answer = self.inner.batches.run(transaction).await;
-        let replicas = &self.inner.replicas;
         let other = match &answer {
-            // Without a primary there are no new writes that a replica could lack.
-            Err(Error::Unavailable(_)) if transaction.is_read_only() => {
-                replicas.run(transaction, Lsn(0)).await
-            }
             // A primary that is full or does not respond may have writes that the replicas lack.
             Err(Error::AcquireTimeout(_)) if transaction.may_run_on_replica() => {
-                replicas.run(transaction, transaction.must_see()).await
+                self.inner.replicas.run(transaction, transaction.must_see()).await
             }
-            _ => None,
+            Err(error) => self.run_without_primary(transaction, error).await,
+            Ok(_) => None,
         };
         other.unwrap_or(answer)
+    }
+
+    /// Runs a read that has failed with `error` on a replica, if the reason is that there is no primary. Then there are no
+    /// new writes that a replica could lack.
+    async fn run_without_primary(
+        &self,
+        transaction: &Transaction<'_>,
+        error: &Error,
+    ) -> Option<Result<Answer, Error>> {
+        if !matches!(error, Error::Unavailable(_)) || !transaction.is_read_only() {
+            return None;
+        }
+        self.inner.replicas.run(transaction, Lsn(0)).await
     }
 
     /// Runs a transaction of the server itself on the primary, as [`Self::run`] does, but on connections that no
@@ -200,10 +210,8 @@ impl Database {
         let statement = self.inner.statements.begin(|| transaction.sql());
         let answer = self.inner.reserved.run(transaction).await;
         let other = match &answer {
-            Err(Error::Unavailable(_)) if transaction.is_read_only() => {
-                self.inner.replicas.run(transaction, Lsn(0)).await
-            }
-            _ => None,
+            Err(error) => self.run_without_primary(transaction, error).await,
+            Ok(_) => None,
         };
         let answer = other.unwrap_or(answer);
         statement.end(|| transaction.sql(), answer.as_ref().err().map(Error::kind));

@@ -10,6 +10,7 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use crate::batch::Connection;
 use crate::connect::Target;
+use crate::retry::{self, Rung};
 use crate::{Answer, Error, Renewal, Settings, Transaction, metrics};
 
 /// The maximum number of callers that wait for a connection; the next one is refused at once.
@@ -94,9 +95,9 @@ impl Pool {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            match self.retry(&mut lease, transaction, &error, had_run_user_code) {
-                Some(Retry::OnSameConnection) => {}
-                Some(Retry::OnAnother) if connections < MAX_CONNECTIONS => {
+            match self.rung(&mut lease, transaction, &error, had_run_user_code) {
+                Some(Rung::PrepareAgain) => {}
+                Some(Rung::NewConnection) if connections < MAX_CONNECTIONS => {
                     // Its permit may be the last one.
                     drop(lease);
                     connections += 1;
@@ -109,21 +110,22 @@ impl Pool {
         }
     }
 
-    /// Returns how `transaction`, which has failed with `error` on `lease` and has changed nothing, may succeed; `None` if
-    /// the error is its own. `had_run_user_code` is what [`Lease::has_run_user_code`] was before it.
-    fn retry(
+    /// Returns the rung of [`retry`] on which `transaction`, which has failed with `error` on `lease` and has changed
+    /// nothing, may succeed; `None` if there is none in this pool. `had_run_user_code` is what
+    /// [`Lease::has_run_user_code`] was before it.
+    fn rung(
         &self,
         lease: &mut Lease,
         transaction: &Transaction<'_>,
         error: &Error,
         had_run_user_code: bool,
-    ) -> Option<Retry> {
+    ) -> Option<Rung> {
         if lease.prepares_retry(error, transaction) {
-            return Some(Retry::OnSameConnection);
+            return Some(Rung::PrepareAgain);
         }
-        let is_mismatch = is_statement_mismatch(error);
+        let is_mismatch = retry::is_statement_mismatch(error);
         // The transaction's own code may have deallocated the statements that follow. It cannot have prepared any.
-        let is_self_inflicted = transaction.may_change_session() && is_statement_missing(error);
+        let is_self_inflicted = transaction.may_change_session() && retry::is_statement_missing(error);
         if is_mismatch && !had_run_user_code && !is_self_inflicted {
             self.disable_statement_reuse();
         }
@@ -135,7 +137,7 @@ impl Pool {
             // The cause, such as a restart of the server, has ended the other idle connections, too.
             self.idle.lock().clear();
         }
-        (is_mismatch || (died_idle && transaction.is_read_only())).then_some(Retry::OnAnother)
+        (is_mismatch || (died_idle && transaction.is_read_only())).then_some(Rung::NewConnection)
     }
 
     /// Lends a connection: an idle one if `may_be_reused` and there is one, else a new one.
@@ -246,26 +248,6 @@ impl Pool {
             let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection.terminate()).await;
         }
     }
-}
-
-/// Where a transaction that has failed because of the state of its connection is run again.
-enum Retry {
-    /// The connection's state has been changed for it.
-    OnSameConnection,
-    /// The connection is not to be used any more.
-    OnAnother,
-}
-
-/// Reports whether one of our prepared statements is missing (26000) or exists already (42P05). Nothing has been run
-/// then. The cause is a connection pooler that shares one server connection among clients, or code of the database's
-/// users that has run on the same connection. The same codes raised by a function have a context.
-fn is_statement_mismatch(error: &Error) -> bool {
-    error.server().is_some_and(|error| matches!(&*error.code, "26000" | "42P05") && error.context.is_none())
-}
-
-/// Reports whether a prepared statement is missing.
-fn is_statement_missing(error: &Error) -> bool {
-    error.server().is_some_and(|error| error.code == "26000")
 }
 
 /// A lent connection. If it is dropped during a transaction, the transaction is cancelled, and the connection returns

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Lsn;
 use crate::connect::Target;
 use crate::pool::Pool;
+use crate::retry;
 use crate::{Answer, Error, Settings, Transaction};
 
 /// How long a probe may take. A replica that needs longer is not healthy.
@@ -101,7 +102,7 @@ impl Replicas {
             }
             // Its connections are busy. Whether it answers is found out by the probes.
             Err(Error::AcquireTimeout(_)) => None,
-            Err(error) if is_recovery_conflict(&error) || may_be_unreplayed(&error) => None,
+            Err(error) if retry::is_of_replica(&error) => None,
             answer => Some(answer),
         }
     }
@@ -173,21 +174,6 @@ impl Replica {
             }
         }
     }
-}
-
-/// Reports whether a standby cancelled the read because it blocked replay. The primary has no such conflicts.
-/// Source: PostgreSQL documentation, section 27.4.2.
-fn is_recovery_conflict(error: &Error) -> bool {
-    error.server().is_some_and(|error| {
-        matches!(&*error.code, "40001" | "40P01") && error.message.contains("conflict with recovery")
-    })
-}
-
-/// Reports whether names or types are unknown, which the primary may have and the replica may not have replayed yet.
-fn may_be_unreplayed(error: &Error) -> bool {
-    error
-        .server()
-        .is_some_and(|error| error.code.starts_with("42") && error.code != "42501" && error.context.is_none())
 }
 
 /// Probes all servers concurrently: one that does not respond must not make the others seem outdated.
