@@ -131,12 +131,6 @@ impl From<postgres::Error> for Error {
     }
 }
 
-impl From<tokio_postgres::Error> for Error {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::from(postgres::Error::from(error))
-    }
-}
-
 /// Settings that the service cannot work with here.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]

@@ -6,6 +6,7 @@ pub(crate) mod audit;
 pub(crate) mod cleanup;
 pub(crate) mod custom_providers;
 mod documents;
+mod executor;
 pub(crate) mod factors;
 pub(crate) mod flow_states;
 pub(crate) mod identities;
@@ -22,7 +23,6 @@ pub(crate) mod saml_relay_states;
 pub(crate) mod sessions;
 pub(crate) mod sso_providers;
 pub(crate) mod users;
-mod work;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -30,8 +30,8 @@ use std::time::Duration;
 use postgres::{Database, Isolation, Transaction};
 use serde::de::DeserializeOwned;
 
-pub(crate) use postgres::{Parameter, text};
-pub(crate) use work::{Executor, Work};
+pub(crate) use executor::Executor;
+pub(crate) use postgres::{Parameter, Work, text};
 
 use crate::Error;
 
@@ -60,6 +60,12 @@ pub(crate) fn interval(duration: Option<Duration>) -> Parameter<'static> {
 /// after one that waited for a lock sees what the lock was held for.
 fn transaction<'a>() -> Transaction<'a> {
     Transaction::anonymous().isolation(Isolation::ReadCommitted).setting("lock_timeout", LOCK_TIMEOUT)
+}
+
+/// Begins a transaction of several round trips on `database`, each statement of which sees what others have committed
+/// before it began.
+pub(crate) async fn begin(database: &Database) -> Result<Work, Error> {
+    Ok(database.begin(&[("lock_timeout", LOCK_TIMEOUT)]).await?)
 }
 
 /// Runs `transaction` and reads the JSON document in the only row of its last statement, if there is a row.

@@ -1,5 +1,6 @@
 //! The pool of `tokio-postgres` clients, for everything that is not on the hot path.
 
+use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,6 +28,8 @@ pub struct Client {
     client: Option<Object>,
     permit: Option<Permit>,
     statements: Statements,
+    /// Whether a [`Work`](crate::Work) on it may have left a transaction open.
+    pub(crate) is_in_transaction: bool,
 }
 
 /// A client that [`Client::detach`] has taken out of its pool. Its connection is closed when it is dropped.
@@ -68,17 +71,21 @@ impl DerefMut for Client {
 }
 
 impl Drop for Client {
-    /// Undoes what a trigger or a hook has set for the session, and returns the client to the pool. The caller does not
-    /// wait for that; a session that cannot be reset is closed.
+    /// Rolls an open transaction back, undoes what a trigger or a hook has set for the session, and returns the client to
+    /// the pool. The caller does not wait for that; a session that cannot be reset is closed.
     fn drop(&mut self) {
         let Some(client) = self.client.take() else { return };
         let permit = self.permit.take();
+        let reset = match self.is_in_transaction {
+            true => Cow::Owned(format!("rollback; {RESET_SESSION}")),
+            false => Cow::Borrowed(RESET_SESSION),
+        };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             drop(Object::take(client));
             return;
         };
         runtime.spawn(async move {
-            let reset = tokio::time::timeout(RESET_LIMIT, client.batch_execute(RESET_SESSION)).await;
+            let reset = tokio::time::timeout(RESET_LIMIT, client.batch_execute(&reset)).await;
             if !matches!(reset, Ok(Ok(()))) {
                 drop(Object::take(client));
             }
@@ -138,7 +145,12 @@ impl Clients {
             PoolError::Backend(error) => error.into(),
             other => Error::Unavailable(other.to_string()),
         })?;
-        Ok(Client { client: Some(client), permit: Some(permit), statements: self.statements.clone() })
+        Ok(Client {
+            client: Some(client),
+            permit: Some(permit),
+            statements: self.statements.clone(),
+            is_in_transaction: false,
+        })
     }
 
     async fn permit(&self) -> Result<Permit, Error> {

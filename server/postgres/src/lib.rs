@@ -1,8 +1,9 @@
 //! The communication with Postgres.
 //!
-//! A [`Database`] can be used in two ways. [`Database::run`] is the hot path: a [`Transaction`] (a role, its settings,
+//! A [`Database`] can be used in three ways. [`Database::run`] is the hot path: a [`Transaction`] (a role, its settings,
 //! its statements) is sent in one write and answered after one `Sync`, on a connection that speaks the wire protocol
-//! itself. [`Database::client`] lends a pooled `tokio-postgres` client for everything that is not on the hot path.
+//! itself. [`Database::begin`] begins a [`Work`], a transaction of several round trips. [`Database::client`] lends a pooled
+//! `tokio-postgres` client for everything else.
 //! [`Database::run_reserved`] and [`Database::ping`] have a few connections of their own, so that what decides about the
 //! process waits behind no caller.
 //!
@@ -35,6 +36,7 @@ mod timer;
 mod timestamp;
 mod tls;
 mod transaction;
+mod work;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +60,7 @@ pub use renewal::Renewal;
 pub use settings::Settings;
 pub use timestamp::iso_milliseconds;
 pub use transaction::{Isolation, Parameter, Transaction, text};
+pub use work::Work;
 
 /// The connections of [`Database::run_reserved`] and [`Database::ping`]: for a ping, a load of the catalog and a probe of
 /// the write position at the same time, and one that is being cancelled. They are opened on demand.
@@ -114,6 +117,15 @@ impl Database {
     /// reached.
     pub async fn client(&self) -> Result<Client, Error> {
         self.inner.clients.get().await
+    }
+
+    /// Begins a transaction of several round trips on a pooled client, which it gives back at its end. `settings` (names
+    /// and values) apply to this transaction only. Isolation level and access mode do not depend on the session's
+    /// defaults.
+    ///
+    /// Errors: those of [`Self::client`]; [`Error::Postgres`] for a setting that is not accepted.
+    pub async fn begin(&self, settings: &[(&str, &str)]) -> Result<Work, Error> {
+        Work::begin(self.client().await?, settings).await
     }
 
     /// Opens a connection outside the pools, with `login` (a role and its password) or, without it, with the pools'

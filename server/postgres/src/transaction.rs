@@ -40,7 +40,8 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    const fn opening(self, is_read_only: bool) -> &'static str {
+    /// Returns the statement that opens a transaction block.
+    pub(crate) const fn opening(self, is_read_only: bool) -> &'static str {
         match (self, is_read_only) {
             (Self::ReadCommitted, false) => "begin isolation level read committed read write",
             (Self::ReadCommitted, true) => "begin isolation level read committed read only",

@@ -62,7 +62,7 @@ impl ProviderLogin<'_> {
         verified.iter().any(|known| known == address)
     }
 
-    async fn decide(&self, executor: impl Into<Executor<'_>>) -> Result<LinkingDecision, Error> {
+    async fn decide(&self, executor: &impl Executor) -> Result<LinkingDecision, Error> {
         let Context { auth, audience, .. } = self.context;
         let settings = &auth.settings;
         let autoconfirm = settings.mail.autoconfirm;
@@ -126,7 +126,7 @@ pub(crate) fn require_subject(profile: &Profile) -> Result<(), Error> {
 ///
 /// Errors: `signup_disabled`, `user_banned`; 500 if the verified addresses are several users'. Nothing is done then.
 /// `provider_email_needs_verification` is in the result, because the account and the mail that it was sent stay.
-pub(crate) async fn resolve(work: &Work<'_>, login: &ProviderLogin<'_>) -> Result<ResolvedAccount, Error> {
+pub(crate) async fn resolve(work: &Work, login: &ProviderLogin<'_>) -> Result<ResolvedAccount, Error> {
     let auth = login.context.auth;
     accounts::lock(work, (login.provider, login.profile.subject()), &login.addresses()).await?;
     let data = login.data();
@@ -173,13 +173,13 @@ pub(crate) async fn resolve(work: &Work<'_>, login: &ProviderLogin<'_>) -> Resul
     Ok(ResolvedAccount { account, created, refusal })
 }
 
-async fn find(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
+async fn find(work: &Work, id: Uuid) -> Result<Account, Error> {
     let account = users::find(work, id).await?;
     account.ok_or_else(|| Error::Internal("the user of an identity is gone".to_owned()))
 }
 
 /// Stores the identity of a user whom a provider has authenticated.
-async fn store_identity(work: &Work<'_>, user: Uuid, login: &ProviderLogin<'_>) -> Result<Uuid, Error> {
+async fn store_identity(work: &Work, user: Uuid, login: &ProviderLogin<'_>) -> Result<Uuid, Error> {
     let data = login.data();
     let subject = login.profile.subject();
     let new = NewIdentity { user_id: user, subject, provider: login.provider, data: &data };
@@ -187,7 +187,7 @@ async fn store_identity(work: &Work<'_>, user: Uuid, login: &ProviderLogin<'_>) 
 }
 
 /// Stores a further identity of `user` and logs that; returns its id.
-pub(crate) async fn link(work: &Work<'_>, user: Uuid, login: &ProviderLogin<'_>) -> Result<Uuid, Error> {
+pub(crate) async fn link(work: &Work, user: Uuid, login: &ProviderLogin<'_>) -> Result<Uuid, Error> {
     let identity = store_identity(work, user, login).await?;
     let traits = json!({
         "identity_id": identity,
@@ -200,14 +200,14 @@ pub(crate) async fn link(work: &Work<'_>, user: Uuid, login: &ProviderLogin<'_>)
 }
 
 /// Takes over what a provider says of a user, and which providers the user has.
-pub(crate) async fn refresh_metadata(work: &Work<'_>, user: Uuid, data: &Value) -> Result<Account, Error> {
+pub(crate) async fn refresh_metadata(work: &Work, user: Uuid, data: &Value) -> Result<Account, Error> {
     Changes::new().merge_user_metadata(data).apply(work, user).await?;
     users::derive_providers(work, user).await
 }
 
 /// Removes everything from an unconfirmed account except `identity`, the only one whose owner was authenticated.
 pub(crate) async fn take_over(
-    work: &Work<'_>,
+    work: &Work,
     user: Uuid,
     identity: Uuid,
     data: &Value,
@@ -217,12 +217,7 @@ pub(crate) async fn take_over(
     users::derive_providers(work, user).await
 }
 
-async fn log(
-    work: &Work<'_>,
-    account: &Account,
-    action: Action,
-    login: &ProviderLogin<'_>,
-) -> Result<(), Error> {
+async fn log(work: &Work, account: &Account, action: Action, login: &ProviderLogin<'_>) -> Result<(), Error> {
     let mut traits = json!({ "provider": login.provider });
     if let (Value::Object(all), Value::Object(more)) = (&mut traits, login.traits.clone()) {
         all.extend(more);
@@ -233,7 +228,7 @@ async fn log(
 /// Sends a mail that confirms the account's address, if it has one, and returns the reason why there is no session,
 /// unless the settings allow unverified addresses.
 async fn demand_proof(
-    work: &Work<'_>,
+    work: &Work,
     account: Account,
     login: &ProviderLogin<'_>,
 ) -> Result<(Account, Option<Error>), Error> {
@@ -261,7 +256,7 @@ async fn demand_proof(
 ///
 /// Errors: `invite_not_found`; `validation_failed` if the provider does not have the invited address.
 pub(crate) async fn accept_invitation(
-    work: &Work<'_>,
+    work: &Work,
     token: &str,
     login: &ProviderLogin<'_>,
 ) -> Result<ResolvedAccount, Error> {

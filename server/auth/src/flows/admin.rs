@@ -79,7 +79,7 @@ fn name<'a>(field: &str, value: &'a str) -> Result<&'a str, Error> {
 /// Writes to the audit log what `admin` has done to `user`; `more` is added to the entry's data about the user.
 async fn log(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     admin: &Admin,
     action: Action,
     user: &User,

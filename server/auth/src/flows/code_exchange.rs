@@ -8,7 +8,7 @@ use super::session::{self, SignIn};
 use super::{Context, pkce};
 use crate::store::audit::{Action, Actor};
 use crate::store::flow_states::{self, FlowState};
-use crate::store::{Work, users};
+use crate::store::{self, users};
 use crate::{Code, Error};
 
 /// Exchanges `code` for a session if the flow's challenge was derived from `verifier`. Of several exchanges of one
@@ -26,8 +26,7 @@ pub(crate) async fn exchange(context: &Context<'_>, code: &str, verifier: &str) 
         return Err(not_found());
     }
     let auth = context.auth;
-    let mut client = auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&auth.database).await?;
     let flow = flow_states::find_by_code(&work, code).await?.ok_or_else(not_found)?;
     let user_id = flow.user_id.ok_or_else(not_found)?;
     check_age(context, &flow)?;

@@ -21,7 +21,7 @@ impl Context<'_> {
     /// Writes to the audit log that `actor` did `action` by this request. `traits` is an object with details, or null.
     pub(crate) async fn log(
         &self,
-        executor: impl Into<Executor<'_>>,
+        executor: &impl Executor,
         actor: Actor<'_>,
         action: Action,
         traits: Value,

@@ -23,7 +23,7 @@ fn remaining(pending: &PendingCode, frequency: Duration) -> Option<Duration> {
 /// [`Messages::send_mail`](crate::messages::Messages::send_mail).
 pub(crate) async fn mail(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     account: Account,
     kind: MailKind,
     pkce: bool,
@@ -61,7 +61,7 @@ pub(crate) async fn mail(
 /// Errors: as [`mail`].
 pub(crate) async fn email_change(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     account: Account,
     new: &str,
     pkce: bool,
@@ -129,7 +129,7 @@ pub(crate) struct SentMessage {
 /// [`Messages::send_sms`](crate::messages::Messages::send_sms).
 pub(crate) async fn text_message(
     context: &Context<'_>,
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     account: Account,
     (kind, phone): (Kind, &str),
     channel: &str,

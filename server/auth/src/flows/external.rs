@@ -16,7 +16,7 @@ use crate::providers::{
 use crate::redirects;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
 use crate::store::one_time_tokens::{self, Kind};
-use crate::store::{Work, custom_providers, oauth_client_states};
+use crate::store::{self, Work, custom_providers, oauth_client_states};
 use crate::{Auth, Code, Error, Secret, Settings};
 
 /// How long a provider that uses PKCE may take to send the user back, in seconds.
@@ -306,8 +306,7 @@ async fn receive(
     if flow.linking_target_id.is_none() && invitation.is_none() {
         account::call_before_user_created(&login).await?;
     }
-    let mut client = context.auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&context.auth.database).await?;
     // Of several who come back with one state, the first holds its row until it is used up.
     let current = flow_states::find_by_id(&work, flow.id).await?.ok_or_else(unknown_state)?;
     require_unused(&current)?;
@@ -332,7 +331,7 @@ async fn receive(
 /// Uses the flow up: its code may be exchanged from now on, or its session begins.
 async fn finish(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     flow: &FlowState,
     user: Uuid,
     provider_user: ProviderUser,

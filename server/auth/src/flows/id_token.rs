@@ -13,7 +13,7 @@ use crate::providers::{
     APPLE_ISSUERS, FACEBOOK, GOOGLE, IdToken, IdTokenFormat, IssuerAddress, KAKAO, SNAPCHAT,
     VERCEL_MARKETPLACE, claimed_issuer, is_azure, trim,
 };
-use crate::store::{Work, custom_providers};
+use crate::store::{self, custom_providers};
 use crate::{Code, Error, OauthProvider};
 
 /// The fields of a sign-in with an ID token; absent ones are empty.
@@ -93,8 +93,7 @@ pub(crate) async fn sign_in(
     if target.is_none() {
         account::call_before_user_created(&login).await?;
     }
-    let mut client = auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&auth.database).await?;
     let resolved = match target {
         Some(target) => identities::link_to(&work, target, &login).await?,
         None => account::resolve(&work, &login).await?,

@@ -10,7 +10,7 @@ use crate::flows::bearer::Bearer;
 use crate::flows::{Context, deliver, sign_up};
 use crate::store::audit::{Action, Actor};
 use crate::store::users::{self, Account, Changes};
-use crate::store::{Work, accounts, identities, one_time_tokens};
+use crate::store::{self, Work, accounts, identities, one_time_tokens};
 use crate::user::{Identity, User};
 use crate::{Code, Error, MailKind};
 
@@ -30,7 +30,7 @@ pub(crate) fn require_manual_linking(context: &Context<'_>) -> Result<(), Error>
 /// Errors: `identity_already_exists`, `email_exists`, `user_not_found` (422). `email_not_confirmed` (422) is in the
 /// result, because the identity and the mail that it was sent stay.
 pub(crate) async fn link_to(
-    work: &Work<'_>,
+    work: &Work,
     target: Uuid,
     login: &ProviderLogin<'_>,
 ) -> Result<ResolvedAccount, Error> {
@@ -58,11 +58,7 @@ pub(crate) async fn link_to(
 }
 
 /// Gives a user without an address that of the identity that was just linked.
-async fn take_address(
-    work: &Work<'_>,
-    user: Uuid,
-    login: &ProviderLogin<'_>,
-) -> Result<ResolvedAccount, Error> {
+async fn take_address(work: &Work, user: Uuid, login: &ProviderLogin<'_>) -> Result<ResolvedAccount, Error> {
     let (context, provider) = (login.context, login.provider);
     let before = find(work, user).await?;
     let promoted = promote_address(context, work, before).await?;
@@ -85,7 +81,7 @@ async fn take_address(
     Ok(ResolvedAccount { account, created: false, refusal: None })
 }
 
-async fn find(work: &Work<'_>, user: Uuid) -> Result<Account, Error> {
+async fn find(work: &Work, user: Uuid) -> Result<Account, Error> {
     let account = users::find(work, user).await?;
     account.ok_or_else(|| Error::Internal("a user whose identities change is gone".to_owned()))
 }
@@ -99,8 +95,7 @@ pub(crate) async fn unlink(context: &Context<'_>, bearer: &Bearer, id: Uuid) -> 
     if bearer.audience() != Some(context.audience.as_str()) {
         return Err(Code::UnexpectedAudience.because("Token audience doesn't match request audience"));
     }
-    let mut client = context.auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&context.auth.database).await?;
     // Under the lock of the user's row: two concurrent removals must not remove the last identity.
     let before = find(&work, bearer.user.id).await?;
     let identity = removable(&before.user, id)?;
@@ -141,7 +136,7 @@ fn removable(user: &User, id: Uuid) -> Result<&Identity, Error> {
 /// were sent before become invalid then. `None` if all that the identities offer are other users' addresses.
 async fn promote_address(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     account: Account,
 ) -> Result<Option<Account>, Error> {
     let user = &account.user;

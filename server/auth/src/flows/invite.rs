@@ -7,10 +7,10 @@ use super::bearer::Admin;
 use super::{Context, deliver};
 use crate::address::Address;
 use crate::error::refusals;
-use crate::store::Work;
 use crate::store::audit::Action;
 use crate::store::identities::{self, NewIdentity};
 use crate::store::users::{self, Account, Changes, NewUser};
+use crate::store::{self, Work};
 use crate::user::User;
 use crate::{Error, MailKind};
 
@@ -31,8 +31,7 @@ pub(crate) async fn invite(
     if known.is_none() {
         auth.hooks.before_user_created(&new.preview(), &context.client).await?;
     }
-    let mut client = auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&auth.database).await?;
     let account = match users::find_by_address(&work, &address, &context.audience).await? {
         Some(account) if account.user.email_confirmed_at.is_some() => return Err(refusals::email_exists()),
         Some(account) => account,
@@ -63,7 +62,7 @@ pub(super) fn new_user(context: &Context<'_>, email: &str, data: Map<String, Val
 }
 
 /// Stores a user together with an identity of the e-mail address.
-pub(super) async fn create(work: &Work<'_>, new: &NewUser) -> Result<Account, Error> {
+pub(super) async fn create(work: &Work, new: &NewUser) -> Result<Account, Error> {
     let account = new.create(work).await?;
     let subject = account.id().to_string();
     let data =

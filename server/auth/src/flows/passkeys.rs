@@ -16,7 +16,7 @@ use crate::factors::credential::Credential;
 use crate::factors::webauthn::Failure;
 use crate::store::audit::{Action, Actor};
 use crate::store::passkeys::{self, Ceremony, OwnedPasskey, Passkey};
-use crate::store::{Work, factors};
+use crate::store::{self, factors};
 use crate::{Code, Error, Settings};
 
 /// Longest name of a passkey in characters.
@@ -163,8 +163,7 @@ pub(crate) async fn finish_registration(
 
 async fn store(context: &Context<'_>, user: Uuid, credential: &Credential) -> Result<Passkey, Error> {
     let settings = &context.auth.settings;
-    let mut connection = context.auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&context.auth.database).await?;
     factors::lock_owner(&work, user).await?;
     if passkeys::list(&work, user).await?.len() >= settings.passkeys.max_per_user {
         return Err(too_many());
@@ -209,8 +208,7 @@ pub(crate) async fn finish_authentication(context: &Context<'_>, answer: &Answer
     let authenticator =
         authenticator.map_err(|failure| refused(failure, "Credential verification failed"))?;
     require_confirmed(&held)?;
-    let mut connection = auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&auth.database).await?;
     if !passkeys::set_used(&work, held.passkey.id, authenticator.sign_count, authenticator.backup_state)
         .await?
     {
@@ -267,8 +265,7 @@ pub(crate) async fn rename(
         return Err(Error::validation(message));
     }
     let user = bearer.user.id;
-    let mut connection = context.auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&context.auth.database).await?;
     let passkey = passkeys::rename(&work, user, id, name).await?.ok_or_else(not_found)?;
     let actor = Actor::User(user);
     let traits = json!({ "passkey_id": id });
@@ -306,11 +303,10 @@ async fn remove(
     id: Uuid,
     traits: Value,
 ) -> Result<(), Error> {
-    let mut connection = context.auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&context.auth.database).await?;
     if !passkeys::delete(&work, user, id).await? {
         return Err(not_found());
     }
     context.log(&work, actor, Action::PasskeyDeleted, traits).await?;
-    work.commit().await
+    Ok(work.commit().await?)
 }

@@ -11,10 +11,10 @@ use super::pkce::Challenge;
 use super::sign_up::{self, RegistrationOutcome, SignUp, begin_flow};
 use super::{Context, deliver};
 use crate::address::{self, Address};
-use crate::store::Work;
 use crate::store::audit::{Action, Actor};
 use crate::store::one_time_tokens::Kind;
 use crate::store::users::{self, Account};
+use crate::store::{self, Work};
 use crate::{Code, Error, MailKind, Settings};
 
 /// A request for a code to sign in with.
@@ -100,8 +100,7 @@ pub(crate) fn random_password() -> String {
 }
 
 async fn sign_in_code(context: &Context<'_>, account: &Account, request: &Otp) -> Result<String, Error> {
-    let mut client = context.auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&context.auth.database).await?;
     let account = lock_account(&work, account.id()).await?;
     let message_id = match &request.address {
         Address::Email(_) => {
@@ -130,19 +129,17 @@ pub(crate) async fn recover(
     email: String,
     challenge: Option<Challenge>,
 ) -> Result<(), Error> {
-    let mut client = context.auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&context.auth.database).await?;
     let account = users::find_by_address(&work, &Address::Email(email), &context.audience).await?;
     let Some(account) = account else {
         drop(work);
-        drop(client);
         context.auth.messages.imitate_sending().await;
         return Ok(());
     };
     context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, Value::Null).await?;
     let pkce = begin_flow(&work, challenge.as_ref(), account.id(), ("recovery", "recovery")).await?;
     deliver::mail(context, &work, account, MailKind::Recovery, pkce).await?;
-    work.commit().await
+    Ok(work.commit().await?)
 }
 
 ::settings::words! {
@@ -215,12 +212,10 @@ pub(crate) async fn resend(
     address: Address,
     challenge: Option<Challenge>,
 ) -> Result<String, Error> {
-    let mut client = context.auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&context.auth.database).await?;
     let account = users::find_by_address(&work, &address, &context.audience).await?;
     let Some(account) = account.filter(|account| repeat.is_due(account)) else {
         drop(work);
-        drop(client);
         context.auth.messages.imitate_sending().await;
         return Ok(String::new());
     };
@@ -277,8 +272,7 @@ pub(crate) async fn reauthenticate(context: &Context<'_>, bearer: &Bearer) -> Re
     if !by_mail && user.phone_confirmed_at.is_none() {
         return unconfirmed(Code::PhoneNotConfirmed, "Please verify your phone first.");
     }
-    let mut client = context.auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&context.auth.database).await?;
     let account = lock_account(&work, user.id).await?;
     context.log(&work, Actor::User(account.id()), Action::UserReauthenticateRequested, Value::Null).await?;
     let mut message_id = String::new();
@@ -293,7 +287,7 @@ pub(crate) async fn reauthenticate(context: &Context<'_>, bearer: &Bearer) -> Re
 }
 
 /// Returns the account `id`, locked until `work` ends.
-pub(super) async fn lock_account(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
+pub(super) async fn lock_account(work: &Work, id: Uuid) -> Result<Account, Error> {
     let account = users::find(work, id).await?;
     account.ok_or_else(|| Code::UserNotFound.because("User not found"))
 }

@@ -33,7 +33,7 @@ pub(crate) struct SignIn<'a> {
 /// Errors: `invalid_credentials` if the user is gone; those of the hook that rewrites claims.
 pub(crate) async fn begin(
     auth: &Auth,
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     user: Uuid,
     sign_in: SignIn<'_>,
     client: &Client<'_>,
@@ -49,7 +49,7 @@ pub(crate) async fn begin(
 /// Errors: `invalid_credentials` if the user is gone.
 pub(super) async fn open(
     settings: &Settings,
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     user: Uuid,
     sign_in: SignIn<'_>,
     client: &Client<'_>,
@@ -82,7 +82,7 @@ pub(super) async fn open(
 /// Errors: `session_not_found` if it has ended; those of the hook that rewrites claims.
 pub(crate) async fn step_up(
     auth: &Auth,
-    work: &Work<'_>,
+    work: &Work,
     id: Uuid,
     factor: Uuid,
     method: &str,

@@ -13,12 +13,12 @@ use crate::address::{self, Address};
 use crate::error::refusals;
 use crate::passwords;
 use crate::session::GrantedSession;
-use crate::store::Work;
 use crate::store::audit::{Action, Actor};
 use crate::store::flow_states::{self, NewFlowState};
 use crate::store::identities::{self, NewIdentity};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account, Changes, NewUser};
+use crate::store::{self, Work};
 use crate::user::User;
 use crate::{Code, Error, MailKind};
 
@@ -186,8 +186,7 @@ async fn attempt(
     if existing.is_none() {
         auth.hooks.before_user_created(&new.preview(), &context.client).await?;
     }
-    let mut client = auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&auth.database).await?;
     let is_new = existing.is_none();
     let account = match existing {
         None => new.create(&work).await?,
@@ -254,7 +253,7 @@ fn new_user(context: &Context<'_>, request: &SignUp, hash: &str) -> Result<NewUs
 
 /// Adds the identity of the address if the account lacks it. The account's other identities are unverified, so they are
 /// removed.
-async fn with_identity(work: &Work<'_>, account: Account, request: &SignUp) -> Result<Account, Error> {
+async fn with_identity(work: &Work, account: Account, request: &SignUp) -> Result<Account, Error> {
     let (id, provider) = (account.id(), request.address.provider());
     let subject = id.to_string();
     if identities::find(work, provider, &subject).await?.is_some() {
@@ -280,7 +279,7 @@ async fn with_identity(work: &Work<'_>, account: Account, request: &SignUp) -> R
 
 async fn confirm_or_ask(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     account: Account,
     request: &SignUp,
 ) -> Result<Account, Error> {
@@ -308,21 +307,21 @@ async fn confirm_or_ask(
 }
 
 /// Marks the e-mail address of user `id` as confirmed; all open codes become invalid.
-pub(crate) async fn confirm_email(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
+pub(crate) async fn confirm_email(work: &Work, id: Uuid) -> Result<Account, Error> {
     one_time_tokens::clear_all(work, id).await?;
     let verified = json!({ "email_verified": true });
     Changes::new().confirm_email().merge_user_metadata(&verified).apply(work, id).await
 }
 
 /// Marks the phone number of user `id` as confirmed; all open codes become invalid.
-pub(crate) async fn confirm_phone(work: &Work<'_>, id: Uuid) -> Result<Account, Error> {
+pub(crate) async fn confirm_phone(work: &Work, id: Uuid) -> Result<Account, Error> {
     one_time_tokens::clear_all(work, id).await?;
     Changes::new().confirm_phone().apply(work, id).await
 }
 
 /// Begins a flow of user `id` that ends with the exchange of a code, if the request uses PKCE. Returns whether it does.
 pub(crate) async fn begin_flow(
-    work: &Work<'_>,
+    work: &Work,
     challenge: Option<&Challenge>,
     id: Uuid,
     (provider_type, authentication_method): (&str, &str),
@@ -342,7 +341,7 @@ pub(crate) async fn begin_flow(
 
 async fn log(
     context: &Context<'_>,
-    executor: impl Into<crate::store::Executor<'_>>,
+    executor: &impl crate::store::Executor,
     actor: Actor<'_>,
     action: Action,
     request: &SignUp,
@@ -384,8 +383,7 @@ pub(crate) async fn anonymously(context: &Context<'_>, data: Map<String, Value>)
         ..NewUser::default()
     };
     auth.hooks.before_user_created(&new.preview(), &context.client).await?;
-    let mut client = auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&auth.database).await?;
     let account = new.create(&work).await.map_err(|error| error.with_purpose("creating anonymous user"))?;
     let sign_in = SignIn { method: "anonymous", ..SignIn::default() };
     let session = session::begin(auth, &work, account.id(), sign_in, &context.client).await?;

@@ -18,10 +18,10 @@ use crate::providers::{Claims, Email, Profile};
 use crate::redirects;
 use crate::sso::IdentityProviderClient;
 use crate::sso::{self, Assertion, IdentityProvider, LONGEST_USE, Response, ServiceProvider};
-use crate::store::Work;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
 use crate::store::saml_relay_states::{self, NewRelayState};
 use crate::store::sso_providers::{self, Lookup, SsoProvider};
+use crate::store::{self, Work};
 use crate::{Auth, Code, Error, Settings};
 
 /// The authentication method of its sessions.
@@ -322,8 +322,7 @@ async fn sign_in(
     let login =
         ProviderLogin { context, provider: &provider, profile, email_optional: false, traits: Value::Null };
     account::call_before_user_created(&login).await?;
-    let mut client = auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&auth.database).await?;
     let flow = unused_flow(&work, origin).await?;
     let resolved = account::resolve(&work, &login).await?;
     if let Some(refusal) = resolved.refusal {
@@ -359,7 +358,7 @@ async fn sign_in(
 /// Returns the flow that the user left with, locked; `None` if the identity provider has begun.
 ///
 /// Errors: `flow_state_already_used`.
-async fn unused_flow(work: &Work<'_>, origin: &Origin) -> Result<Option<FlowState>, Error> {
+async fn unused_flow(work: &Work, origin: &Origin) -> Result<Option<FlowState>, Error> {
     let Some(id) = origin.flow_state_id else { return Ok(None) };
     let flow = flow_states::find_by_id(work, id).await?;
     if flow.as_ref().is_none_or(|flow| flow.user_id.is_some()) {

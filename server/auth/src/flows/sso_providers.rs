@@ -4,8 +4,8 @@ use postgres::Database;
 use uuid::Uuid;
 
 use crate::sso::{self, AttributeMapping, IdentityProvider, IdentityProviderClient, NAME_ID_FORMATS};
-use crate::store::Work;
-use crate::store::sso_providers::{self as store, Lookup, Row, SsoProvider};
+use crate::store;
+use crate::store::sso_providers::{self, Lookup, Row, SsoProvider};
 use crate::{Code, Error, Settings};
 
 /// What begins the path of a provider that is named by its resource id.
@@ -73,7 +73,7 @@ impl Definition {
         let Some(domains) = self.domains.as_deref().filter(|domains| !domains.is_empty()) else {
             return Ok(());
         };
-        let Some((domain, other)) = store::taken_domain(database, domains, own).await? else {
+        let Some((domain, other)) = sso_providers::taken_domain(database, domains, own).await? else {
             return Ok(());
         };
         let message =
@@ -96,7 +96,7 @@ pub(crate) async fn create(
     let found = definition.metadata(remote).await?;
     let (xml, provider) = found.ok_or_else(|| Error::validation("SAML Metadata is missing"))?;
     let entity_id = provider.entity_id();
-    if store::find(database, Lookup::EntityId(entity_id)).await?.is_some() {
+    if sso_providers::find(database, Lookup::EntityId(entity_id)).await?.is_some() {
         return Err(saml_idp_exists(entity_id));
     }
     definition.check_domains(database, None).await?;
@@ -111,7 +111,7 @@ pub(crate) async fn create(
         name_id_format: non_empty(Some(&definition.name_id_format)),
     };
     let domains = definition.domains.as_deref().unwrap_or_default();
-    store::create(database, &row, domains).await.map_err(|error| as_conflict(error, entity_id))
+    sso_providers::create(database, &row, domains).await.map_err(|error| as_conflict(error, entity_id))
 }
 
 /// Returns the provider that a path names by its id or, with a prefix, by its resource id.
@@ -122,7 +122,7 @@ pub(crate) async fn find(database: &Database, name: &str) -> Result<SsoProvider,
         Some(resource_id) => Lookup::ResourceId(resource_id),
         None => Lookup::Id(Uuid::parse_str(name).map_err(|_| not_found())?),
     };
-    store::find(database, lookup).await?.ok_or_else(not_found)
+    sso_providers::find(database, lookup).await?.ok_or_else(not_found)
 }
 
 /// Changes a provider. Absent fields stay unchanged, except the format of names, which is then removed, as by upstream;
@@ -161,9 +161,8 @@ pub(crate) async fn update(
         attribute_mapping: mapping.unwrap_or(&known.saml.attribute_mapping),
         name_id_format: non_empty(Some(&definition.name_id_format)),
     };
-    let mut client = database.client().await?;
-    let work = Work::begin(&mut client).await?;
-    let updated = store::update(&work, &row, definition.domains.as_deref()).await;
+    let work = store::begin(database).await?;
+    let updated = sso_providers::update(&work, &row, definition.domains.as_deref()).await;
     let updated = updated.map_err(|error| as_conflict(error, entity_id))?.ok_or_else(not_found)?;
     work.commit().await?;
     Ok(updated)
@@ -174,7 +173,7 @@ pub(crate) async fn update(
 /// Errors: `sso_provider_not_found`.
 pub(crate) async fn delete(database: &Database, name: &str) -> Result<SsoProvider, Error> {
     let known = find(database, name).await?;
-    store::delete(database, known.id).await?.ok_or_else(not_found)
+    sso_providers::delete(database, known.id).await?.ok_or_else(not_found)
 }
 
 fn non_empty(text: Option<&str>) -> Option<&str> {

@@ -13,7 +13,7 @@ use crate::passwords;
 use crate::store::audit::{Action, Actor};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account, Changes};
-use crate::store::{Work, sessions};
+use crate::store::{self, Work, sessions};
 use crate::user::User;
 use crate::{Code, Error, MailKind};
 
@@ -50,8 +50,7 @@ pub(crate) async fn update(context: &Context<'_>, bearer: &Bearer, request: Upda
     check_permissions(context, bearer, &request)?;
     check_addresses(context, user, &request).await?;
     let hash = new_hash(context, bearer, &request).await?;
-    let mut client = context.auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&context.auth.database).await?;
     let mut account = send::lock_account(&work, user.id).await?;
     if let Some(hash) = &hash {
         account = set_password(context, &work, bearer, &request, hash).await?;
@@ -195,7 +194,7 @@ fn nonce_not_valid() -> Error {
 /// the old one.
 async fn set_password(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     bearer: &Bearer,
     request: &Update,
     hash: &str,
@@ -223,7 +222,7 @@ async fn set_password(
     Ok(account)
 }
 
-async fn merge(work: &Work<'_>, account: Account, request: &Update) -> Result<Account, Error> {
+async fn merge(work: &Work, account: Account, request: &Update) -> Result<Account, Error> {
     let mut changes = Changes::new();
     if let Some(data) = &request.data {
         changes = changes.merge_user_metadata(&Value::Object(data.clone()));
@@ -236,7 +235,7 @@ async fn merge(work: &Work<'_>, account: Account, request: &Update) -> Result<Ac
 
 async fn change_email(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     account: Account,
     request: &Update,
 ) -> Result<Account, Error> {
@@ -257,7 +256,7 @@ async fn change_email(
 
 async fn change_phone(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     account: Account,
     request: &Update,
 ) -> Result<Account, Error> {

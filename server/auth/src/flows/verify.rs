@@ -17,7 +17,7 @@ use crate::address::{self, Address};
 use crate::error::refusals;
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account};
-use crate::store::{Work, flow_states};
+use crate::store::{self, Work, flow_states};
 use crate::{Code, Error};
 
 ::settings::words! {
@@ -134,8 +134,7 @@ pub(crate) async fn verify(
     proof: &Proof,
 ) -> Result<VerificationResult, Error> {
     let purpose = parse(purpose, proof)?;
-    let mut client = context.auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&context.auth.database).await?;
     let Some(verified) = consume(context, &work, purpose, proof).await? else {
         work.commit().await?;
         return Err(proof.refusal());
@@ -162,8 +161,7 @@ pub(crate) async fn follow(
 ) -> Result<(VerificationResult, &'static str), Error> {
     let proof = Proof::Hash(hash.to_owned());
     let requested = parse(purpose, &proof)?;
-    let mut client = context.auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&context.auth.database).await?;
     let verified = consume(context, &work, requested, &proof).await?;
     let verified = verified.ok_or_else(|| proof.refusal())?;
     let outcome = match verified.account {
@@ -188,14 +186,14 @@ fn parse(purpose: &str, proof: &Proof) -> Result<Purpose, Error> {
     }
 }
 
-async fn sign_in(context: &Context<'_>, work: &Work<'_>, account: &Account) -> Result<Session, Error> {
+async fn sign_in(context: &Context<'_>, work: &Work, account: &Account) -> Result<Session, Error> {
     let sign_in = SignIn { method: "otp", ..SignIn::default() };
     session::begin(context.auth, work, account.id(), sign_in, &context.client).await
 }
 
 /// Returns the code of the newest flow that such a link may end.
 async fn issue_code(
-    work: &Work<'_>,
+    work: &Work,
     account: &Account,
     requested: Purpose,
     found: Purpose,
@@ -224,7 +222,7 @@ struct VerifiedCode {
 /// often: deliberately the same. Then the transaction is to be committed, too, since it counts tries.
 async fn consume(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     requested: Purpose,
     proof: &Proof,
 ) -> Result<Option<VerifiedCode>, Error> {
@@ -281,7 +279,7 @@ async fn consume(
 /// Hashes may be compared as often as one likes, since nobody can guess one: so a link is good also when codes are not.
 async fn comparable(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     requested: Purpose,
     proof: &Proof,
     accounts: &[Account],
@@ -310,7 +308,7 @@ async fn comparable(
     Ok(comparable)
 }
 
-async fn find_by_hash(work: &Work<'_>, requested: Purpose, hash: &str) -> Result<Vec<Account>, Error> {
+async fn find_by_hash(work: &Work, requested: Purpose, hash: &str) -> Result<Vec<Account>, Error> {
     // No text in Postgres contains a NUL.
     if hash.contains('\0') {
         return Ok(Vec::new());
@@ -321,7 +319,7 @@ async fn find_by_hash(work: &Work<'_>, requested: Purpose, hash: &str) -> Result
 /// Returns the users whose codes may have been sent to `address`, locked: several only for a change of address.
 async fn find_by_address(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     requested: Purpose,
     address: &Address,
 ) -> Result<Vec<Account>, Error> {

@@ -8,7 +8,7 @@ use crate::flows::access_token::Session;
 use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::session::{self, SignIn};
 use crate::providers::{Claims, Profile};
-use crate::store::Work;
+use crate::store;
 use crate::web3::{Chain, Message, SignedMessage};
 use crate::{Code, Error, Settings, Web3Settings};
 
@@ -50,8 +50,7 @@ pub(crate) async fn sign_in(
         }),
     };
     account::call_before_user_created(&login).await?;
-    let mut client = auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&auth.database).await?;
     let ResolvedAccount { account, created, .. } = account::resolve(&work, &login).await?;
     let sign_in = SignIn { method: "web3", ..SignIn::default() };
     let session = session::begin(auth, &work, account.id(), sign_in, &context.client).await?;

@@ -127,28 +127,23 @@ impl SharedCounters {
     /// As [`count_for`](Self::count_for), in the transaction `work`.
     pub(super) async fn count_within(
         &self,
-        work: &Work<'_>,
+        work: &Work,
         bucket: &str,
         client: &str,
         number: f64,
         window: Duration,
     ) -> Result<bool, Error> {
         let client = client_key(client);
-        let taken = Executor::from(work).execute(COUNT, count(bucket, &client, number, window)).await?;
+        let taken = work.change(COUNT, count(bucket, &client, number, window)).await?;
         self.sweep_now_and_then();
         Ok(taken == 1)
     }
 
     /// Forgets the counter of `client`, which is full then, in the transaction `work`.
-    pub(super) async fn forget_within(
-        &self,
-        work: &Work<'_>,
-        bucket: &str,
-        client: &str,
-    ) -> Result<(), Error> {
+    pub(super) async fn forget_within(&self, work: &Work, bucket: &str, client: &str) -> Result<(), Error> {
         let sql = "delete from basalt.rate_limits where bucket = $1 and client = $2";
         let client = client_key(client);
-        Executor::from(work).execute(sql, vec![text(bucket), text(&client)]).await.map(drop)
+        work.change(sql, vec![text(bucket), text(&client)]).await.map(drop)
     }
 
     async fn run(&self, transaction: Transaction<'_>) -> Result<bool, Error> {

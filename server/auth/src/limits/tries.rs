@@ -29,7 +29,7 @@ impl Limits {
     /// As [`take_code_try`](Self::take_code_try), when `work` is committed.
     pub(crate) async fn take_code_try_within(
         &self,
-        work: &Work<'_>,
+        work: &Work,
         user: Uuid,
         kind: Kind,
     ) -> Result<bool, Error> {
@@ -41,12 +41,7 @@ impl Limits {
     }
 
     /// Forgets the tries of a user's codes of `kind`, since one was right, when `work` is committed.
-    pub(crate) async fn forget_code_tries(
-        &self,
-        work: &Work<'_>,
-        user: Uuid,
-        kind: Kind,
-    ) -> Result<(), Error> {
+    pub(crate) async fn forget_code_tries(&self, work: &Work, user: Uuid, kind: Kind) -> Result<(), Error> {
         self.forget(work, CODES, &code_name(user, kind)).await
     }
 
@@ -56,11 +51,11 @@ impl Limits {
     }
 
     /// Forgets the tries of a factor, since its code was right, when `work` is committed.
-    pub(crate) async fn forget_factor_tries(&self, work: &Work<'_>, factor: Uuid) -> Result<(), Error> {
+    pub(crate) async fn forget_factor_tries(&self, work: &Work, factor: Uuid) -> Result<(), Error> {
         self.forget(work, FACTORS, &factor.to_string()).await
     }
 
-    async fn forget(&self, work: &Work<'_>, bucket: &str, name: &str) -> Result<(), Error> {
+    async fn forget(&self, work: &Work, bucket: &str, name: &str) -> Result<(), Error> {
         match &self.shared {
             Some(shared) => shared.forget_within(work, bucket, name).await,
             None => {

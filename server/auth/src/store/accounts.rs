@@ -34,7 +34,7 @@ pub(crate) struct Candidates {
 /// Lets others who decide about the same `subject` of `provider`, or about one of the same `addresses`, wait until the
 /// transaction ends, so that two first logins at the same moment make one account.
 pub(crate) async fn lock(
-    work: &Work<'_>,
+    work: &Work,
     (provider, subject): (&str, &str),
     addresses: &[&str],
 ) -> Result<(), Error> {
@@ -43,13 +43,13 @@ pub(crate) async fn lock(
     // All transactions take the locks in one order, which avoids deadlocks.
     let sql = "select pg_advisory_xact_lock(hashtextextended(name, 0))
       from (select distinct name from jsonb_array_elements_text($1::jsonb) as name order by name) as names";
-    Executor::from(work).execute(sql, vec![owned(serde_json::Value::from(names))]).await.map(drop)
+    work.change(sql, vec![owned(serde_json::Value::from(names))]).await.map(drop)
 }
 
 /// Looks for those who may be `subject` of `provider`, whose `verified` addresses are lowercase, and who would get
 /// `address` (empty for none) in `audience` as a new user.
 pub(crate) async fn find(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     (provider, subject): (&str, &str),
     verified: &[String],
     address: &str,
@@ -85,6 +85,6 @@ pub(crate) async fn find(
     );
     let verified = serde_json::Value::from(verified);
     let parameters = vec![text(provider), text(subject), owned(verified), text(address), text(audience)];
-    let found = executor.into().fetch(&sql, parameters).await?;
+    let found = executor.read(&sql, parameters).await?;
     found.ok_or_else(|| Error::Internal("a query without conditions answered nothing".to_owned()))
 }

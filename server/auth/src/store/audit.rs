@@ -120,7 +120,7 @@ pub(crate) enum Actor<'a> {
 
 /// Logs that `actor` did `action` from `address`. `traits` is an object with details, or null.
 pub(crate) async fn write(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     settings: &Settings,
     actor: Actor<'_>,
     action: Action,
@@ -140,7 +140,7 @@ pub(crate) async fn write(
     };
     let entry = entry("entry", action, &actors, "$2::boolean", "host($3::inet)", "$4::json");
     let parameters = vec![actor, owned(settings.audit_log_disabled), owned(address), traits];
-    executor.into().execute(&format!("with {entry} select"), parameters).await.map(drop)
+    executor.change(&format!("with {entry} select"), parameters).await.map(drop)
 }
 
 ::settings::words! {
@@ -188,7 +188,7 @@ pub(crate) struct Page {
 /// Returns at most `limit` entries after the newest `offset`: all, or those in which a field of a scope contains a
 /// text.
 pub(crate) async fn page(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     query: Option<(Scope, &str)>,
     limit: i64,
     offset: i64,
@@ -206,7 +206,6 @@ pub(crate) async fn page(
          )"
     );
     let pattern = query.map(|(_, text)| format!("%{text}%"));
-    let page =
-        executor.into().fetch(&sql, vec![pattern.and_then(owned), owned(limit), owned(offset)]).await?;
+    let page = executor.read(&sql, vec![pattern.and_then(owned), owned(limit), owned(offset)]).await?;
     page.ok_or_else(|| Error::Internal("a page of the audit log was not answered".to_owned()))
 }

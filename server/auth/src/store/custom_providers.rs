@@ -8,41 +8,35 @@ use crate::providers::{CustomProvider, ProviderType};
 
 /// Returns the provider `identifier`, with its secret.
 pub(crate) async fn find(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     identifier: &str,
 ) -> Result<Option<CustomProvider>, Error> {
     let sql = "select to_jsonb(p) from auth.custom_oauth_providers p where p.identifier = $1";
-    executor.into().fetch(sql, vec![text(identifier)]).await
+    executor.read(sql, vec![text(identifier)]).await
 }
 
 /// Returns the provider `identifier` as administrators see it.
-pub(crate) async fn view(
-    executor: impl Into<Executor<'_>>,
-    identifier: &str,
-) -> Result<Option<Value>, Error> {
+pub(crate) async fn view(executor: &impl Executor, identifier: &str) -> Result<Option<Value>, Error> {
     let view = documents::custom_provider("p");
     let sql = format!("select {view} from auth.custom_oauth_providers p where p.identifier = $1");
-    executor.into().fetch(&sql, vec![text(identifier)]).await
+    executor.read(&sql, vec![text(identifier)]).await
 }
 
 /// Returns all providers, or those of one kind, as administrators see them, newest first.
-pub(crate) async fn list(
-    executor: impl Into<Executor<'_>>,
-    kind: Option<ProviderType>,
-) -> Result<Vec<Value>, Error> {
+pub(crate) async fn list(executor: &impl Executor, kind: Option<ProviderType>) -> Result<Vec<Value>, Error> {
     let sql = format!(
         "select coalesce(jsonb_agg({view} order by p.created_at desc, p.identifier), '[]')
          from auth.custom_oauth_providers p where $1::text is null or p.provider_type = $1",
         view = documents::custom_provider("p"),
     );
-    let listed = executor.into().fetch(&sql, vec![kind.and_then(|kind| text(kind.name()))]).await?;
+    let listed = executor.read(&sql, vec![kind.and_then(|kind| text(kind.name()))]).await?;
     Ok(listed.unwrap_or_default())
 }
 
 /// Returns how many providers there are.
-pub(crate) async fn count(executor: impl Into<Executor<'_>>) -> Result<usize, Error> {
+pub(crate) async fn count(executor: &impl Executor) -> Result<usize, Error> {
     let sql = "select to_jsonb(count(*)) from auth.custom_oauth_providers";
-    Ok(executor.into().fetch(sql, Vec::new()).await?.unwrap_or_default())
+    Ok(executor.read(sql, Vec::new()).await?.unwrap_or_default())
 }
 
 /// Returns the row as JSON, for [`create`] and [`update`].
@@ -84,17 +78,14 @@ const FROM_ROW: &str = "jsonb_populate_record(null::auth.custom_oauth_providers,
 ///
 /// Errors: a unique violation of `custom_oauth_providers_identifier_key`; check violations for identifiers, names and
 /// addresses of a wrong form.
-pub(crate) async fn create(
-    executor: impl Into<Executor<'_>>,
-    provider: &CustomProvider,
-) -> Result<Value, Error> {
+pub(crate) async fn create(executor: &impl Executor, provider: &CustomProvider) -> Result<Value, Error> {
     let sql = format!(
         "insert into auth.custom_oauth_providers as p ({COLUMNS}, discovery_cached_at)
          select {COLUMNS}, case when r.cached_discovery is not null then now() end from {FROM_ROW} r
          returning {view}",
         view = documents::custom_provider("p"),
     );
-    let created = executor.into().fetch(&sql, vec![owned(row(provider))]).await?;
+    let created = executor.change_returning(&sql, vec![owned(row(provider))]).await?;
     created.ok_or_else(|| Error::Internal("a custom provider was not stored".to_owned()))
 }
 
@@ -102,7 +93,7 @@ pub(crate) async fn create(
 ///
 /// Errors: as [`create`].
 pub(crate) async fn update(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     provider: &CustomProvider,
 ) -> Result<Option<Value>, Error> {
     let sql = format!(
@@ -115,11 +106,11 @@ pub(crate) async fn update(
          where p.identifier = $1::jsonb ->> 'identifier' returning {view}",
         view = documents::custom_provider("p"),
     );
-    executor.into().fetch(&sql, vec![owned(row(provider))]).await
+    executor.change_returning(&sql, vec![owned(row(provider))]).await
 }
 
 /// Removes the provider `identifier`; returns whether there was one.
-pub(crate) async fn delete(executor: impl Into<Executor<'_>>, identifier: &str) -> Result<bool, Error> {
+pub(crate) async fn delete(executor: &impl Executor, identifier: &str) -> Result<bool, Error> {
     let sql = "delete from auth.custom_oauth_providers where identifier = $1";
-    Ok(executor.into().execute(sql, vec![text(identifier)]).await? > 0)
+    Ok(executor.change(sql, vec![text(identifier)]).await? > 0)
 }

@@ -18,34 +18,34 @@ const CODE_LIFE: Duration = Duration::from_secs(300);
 
 /// Locks the factors of `user` against changes by other requests until the transaction ends. It is a separate statement
 /// because the next one must see what the previous holder of the lock has written.
-pub(crate) async fn lock_owner(work: &Work<'_>, user: Uuid) -> Result<(), Error> {
+pub(crate) async fn lock_owner(work: &Work, user: Uuid) -> Result<(), Error> {
     let sql = "select from auth.users where id = $1::uuid for no key update";
-    Executor::from(work).execute(sql, vec![owned(user)]).await.map(drop)
+    work.change(sql, vec![owned(user)]).await.map(drop)
 }
 
 /// Deletes the user's unverified factors that are older than `expiry` and were never challenged.
-pub(crate) async fn delete_expired(work: &Work<'_>, user: Uuid, expiry: Duration) -> Result<(), Error> {
+pub(crate) async fn delete_expired(work: &Work, user: Uuid, expiry: Duration) -> Result<(), Error> {
     let sql = "delete from auth.mfa_factors f
        where f.user_id = $1::uuid and f.status <> 'verified' and f.created_at + $2::interval < now()
          and not exists (select from auth.mfa_challenges c where c.factor_id = f.id)";
-    Executor::from(work).execute(sql, vec![owned(user), interval(Some(expiry))]).await.map(drop)
+    work.change(sql, vec![owned(user), interval(Some(expiry))]).await.map(drop)
 }
 
 /// Deletes the user's unverified factor with the number `phone`.
-pub(crate) async fn delete_unverified_phone(work: &Work<'_>, user: Uuid, phone: &str) -> Result<(), Error> {
+pub(crate) async fn delete_unverified_phone(work: &Work, user: Uuid, phone: &str) -> Result<(), Error> {
     let sql = "delete from auth.mfa_factors f
        where f.user_id = $1::uuid and f.phone = $2 and f.status <> 'verified'";
-    Executor::from(work).execute(sql, vec![owned(user), text(phone)]).await.map(drop)
+    work.change(sql, vec![owned(user), text(phone)]).await.map(drop)
 }
 
 /// Returns the factors of `user`, oldest first.
-pub(crate) async fn list(executor: impl Into<Executor<'_>>, user: Uuid) -> Result<Vec<Factor>, Error> {
+pub(crate) async fn list(executor: &impl Executor, user: Uuid) -> Result<Vec<Factor>, Error> {
     let sql = format!(
         "select coalesce(jsonb_agg({factor} order by f.created_at, f.id), '[]')
          from auth.mfa_factors f where f.user_id = $1::uuid",
         factor = documents::factor("f"),
     );
-    Ok(executor.into().fetch(&sql, vec![owned(user)]).await?.unwrap_or_default())
+    Ok(executor.read(&sql, vec![owned(user)]).await?.unwrap_or_default())
 }
 
 /// A factor that is to be enrolled.
@@ -61,7 +61,7 @@ pub(crate) struct NewFactor<'a> {
 }
 
 /// Stores an unverified factor.
-pub(crate) async fn insert(work: &Work<'_>, factor: &NewFactor<'_>) -> Result<(), Error> {
+pub(crate) async fn insert(work: &Work, factor: &NewFactor<'_>) -> Result<(), Error> {
     let sql = "insert into auth.mfa_factors
          (id, user_id, friendly_name, factor_type, status, created_at, updated_at, secret, phone)
        values ($1::uuid, $2::uuid, $3, $4::auth.factor_type, 'unverified', now(), now(), $5, $6)";
@@ -73,7 +73,7 @@ pub(crate) async fn insert(work: &Work<'_>, factor: &NewFactor<'_>) -> Result<()
         text(factor.secret),
         text_unless_empty(factor.phone),
     ];
-    Executor::from(work).execute(sql, parameters).await.map(drop)
+    work.change(sql, parameters).await.map(drop)
 }
 
 /// A challenge that is to be made.
@@ -104,7 +104,7 @@ pub(crate) enum ChallengeOutcome {
 
 /// Stores a challenge, unless the last one was too short a time ago. `None` if the factor is gone.
 pub(crate) async fn challenge(
-    work: &Work<'_>,
+    work: &Work,
     challenge: &NewChallenge<'_>,
 ) -> Result<Option<ChallengeOutcome>, Error> {
     // The clock instead of the transaction's time: the column is unique over all factors.
@@ -134,7 +134,7 @@ pub(crate) async fn challenge(
         challenge.ceremony.and_then(owned),
         interval(Some(challenge.expiry)),
     ];
-    Executor::from(work).fetch(sql, parameters).await
+    work.change_returning(sql, parameters).await
 }
 
 /// A challenge that is being answered, with the data that the answer is verified against.
@@ -158,7 +158,7 @@ pub(crate) struct Challenge {
 
 /// Returns challenge `id` of `factor`, answered from `address`.
 pub(crate) async fn find_challenge(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     factor: Uuid,
     id: Uuid,
     address: IpAddr,
@@ -181,19 +181,19 @@ pub(crate) async fn find_challenge(
        where c.id = $2::uuid and f.id = $1::uuid";
     let parameters =
         vec![owned(factor), owned(id), owned(address), interval(Some(expiry)), interval(Some(CODE_LIFE))];
-    executor.into().fetch(sql, parameters).await
+    executor.read(sql, parameters).await
 }
 
 /// Deletes challenge `id`.
-pub(crate) async fn delete_challenge(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<(), Error> {
+pub(crate) async fn delete_challenge(executor: &impl Executor, id: Uuid) -> Result<(), Error> {
     let sql = "delete from auth.mfa_challenges where id = $1::uuid";
-    executor.into().execute(sql, vec![owned(id)]).await.map(drop)
+    executor.change(sql, vec![owned(id)]).await.map(drop)
 }
 
 /// Uses challenge `id` up and notes `code`, which names the code of a TOTP factor and is empty for others, so that no
 /// other challenge of the factor takes the same one. `None` if another request has used the challenge, false if another
 /// has used the code. The factor's owner is locked.
-pub(crate) async fn use_challenge(work: &Work<'_>, id: Uuid, code: &str) -> Result<Option<bool>, Error> {
+pub(crate) async fn use_challenge(work: &Work, id: Uuid, code: &str) -> Result<Option<bool>, Error> {
     let sql = "with used as (
          update auth.mfa_challenges c set verified_at = now(), otp_code = coalesce($2, c.otp_code)
          where c.id = $1::uuid and c.verified_at is null returning c.factor_id
@@ -203,7 +203,7 @@ pub(crate) async fn use_challenge(work: &Work<'_>, id: Uuid, code: &str) -> Resu
          where u.factor_id = used.factor_id and u.otp_code = $2 and u.verified_at + $3::interval > now()
        )) from used";
     let parameters = vec![owned(id), text_unless_empty(code), interval(Some(CODE_LIFE))];
-    Executor::from(work).fetch(sql, parameters).await
+    work.change_returning(sql, parameters).await
 }
 
 /// The credential of a factor of type `webauthn`.
@@ -215,18 +215,18 @@ pub(crate) struct FactorCredential {
 
 /// Returns the verified security keys of `user`.
 pub(crate) async fn credentials(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     user: Uuid,
 ) -> Result<Vec<FactorCredential>, Error> {
     let sql = "select coalesce(jsonb_agg(
          jsonb_build_object('factor_id', f.id, 'credential', f.web_authn_credential)), '[]')
        from auth.mfa_factors f
        where f.user_id = $1::uuid and f.status = 'verified' and f.web_authn_credential is not null";
-    Ok(executor.into().fetch(sql, vec![owned(user)]).await?.unwrap_or_default())
+    Ok(executor.read(sql, vec![owned(user)]).await?.unwrap_or_default())
 }
 
 /// Marks factor `id` as verified. True if it was not before, `None` if it is gone.
-pub(crate) async fn confirm(work: &Work<'_>, id: Uuid) -> Result<Option<bool>, Error> {
+pub(crate) async fn confirm(work: &Work, id: Uuid) -> Result<Option<bool>, Error> {
     let sql = "with before as (
          select status from auth.mfa_factors where id = $1::uuid
        ), confirmed as (
@@ -234,42 +234,34 @@ pub(crate) async fn confirm(work: &Work<'_>, id: Uuid) -> Result<Option<bool>, E
          where id = $1::uuid and status <> 'verified'
        )
        select to_jsonb(before.status <> 'verified') from before";
-    Executor::from(work).fetch(sql, vec![owned(id)]).await
+    work.change_returning(sql, vec![owned(id)]).await
 }
 
 /// Deletes the unverified factors of one kind.
-pub(crate) async fn delete_unverified(
-    work: &Work<'_>,
-    user: Uuid,
-    factor_type: FactorType,
-) -> Result<(), Error> {
+pub(crate) async fn delete_unverified(work: &Work, user: Uuid, factor_type: FactorType) -> Result<(), Error> {
     let sql = "delete from auth.mfa_factors
        where user_id = $1::uuid and factor_type = $2::auth.factor_type and status <> 'verified'";
-    Executor::from(work).execute(sql, vec![owned(user), text(factor_type.name())]).await.map(drop)
+    work.change(sql, vec![owned(user), text(factor_type.name())]).await.map(drop)
 }
 
 /// Stores another secret, as it is to be stored.
-pub(crate) async fn set_secret(work: &Work<'_>, id: Uuid, secret: &str) -> Result<(), Error> {
+pub(crate) async fn set_secret(work: &Work, id: Uuid, secret: &str) -> Result<(), Error> {
     let sql = "update auth.mfa_factors set secret = $2, updated_at = now() where id = $1::uuid";
-    Executor::from(work).execute(sql, vec![owned(id), text(secret)]).await.map(drop)
+    work.change(sql, vec![owned(id), text(secret)]).await.map(drop)
 }
 
 /// Stores the credential that makes factor `id` complete. False if it is complete already.
-pub(crate) async fn set_credential(
-    work: &Work<'_>,
-    id: Uuid,
-    credential: &Credential,
-) -> Result<bool, Error> {
+pub(crate) async fn set_credential(work: &Work, id: Uuid, credential: &Credential) -> Result<bool, Error> {
     let sql = "update auth.mfa_factors
        set web_authn_credential = $2::jsonb, web_authn_aaguid = $3::uuid, updated_at = now()
        where id = $1::uuid and status <> 'verified'";
     let parameters = vec![owned(id), owned(json!(credential)), owned(credential.authenticator.aaguid)];
-    Ok(Executor::from(work).execute(sql, parameters).await? == 1)
+    Ok(work.change(sql, parameters).await? == 1)
 }
 
 /// Stores how far the signature counter of factor `id` has come. False if another signature has come further.
 pub(crate) async fn set_sign_count(
-    work: &Work<'_>,
+    work: &Work,
     id: Uuid,
     sign_count: u32,
     backup_state: bool,
@@ -282,12 +274,12 @@ pub(crate) async fn set_sign_count(
        where id = $1::uuid
          and ($2::bigint = 0 or (web_authn_credential #>> '{authenticator,signCount}')::bigint < $2::bigint)";
     let parameters = vec![owned(id), owned(sign_count), owned(backup_state)];
-    Ok(Executor::from(work).execute(sql, parameters).await? == 1)
+    Ok(work.change(sql, parameters).await? == 1)
 }
 
 /// Stores the answer to challenge `challenge` as the last one that factor `id` has verified.
 pub(crate) async fn set_last_ceremony(
-    work: &Work<'_>,
+    work: &Work,
     id: Uuid,
     challenge: Uuid,
     ceremony: &str,
@@ -303,12 +295,12 @@ pub(crate) async fn set_last_ceremony(
            updated_at = now()
        from auth.mfa_challenges c where f.id = $1::uuid and c.id = $2::uuid";
     let parameters = vec![owned(id), owned(challenge), text(ceremony), owned(response)];
-    Executor::from(work).execute(sql, parameters).await.map(drop)
+    work.change(sql, parameters).await.map(drop)
 }
 
 /// Changes what an administrator may change; empty texts leave it as it is.
 pub(crate) async fn update(
-    work: &Work<'_>,
+    work: &Work,
     user: Uuid,
     id: Uuid,
     friendly_name: &str,
@@ -322,11 +314,11 @@ pub(crate) async fn update(
         factor = documents::factor("f"),
     );
     let parameters = vec![owned(user), owned(id), text_unless_empty(friendly_name), text_unless_empty(phone)];
-    Executor::from(work).fetch(&sql, parameters).await
+    work.change_returning(&sql, parameters).await
 }
 
 /// Deletes factor `id` of `user`; sessions that were raised by it fall back to aal1. `None` if it is gone.
-pub(crate) async fn delete(work: &Work<'_>, user: Uuid, id: Uuid) -> Result<Option<Factor>, Error> {
+pub(crate) async fn delete(work: &Work, user: Uuid, id: Uuid) -> Result<Option<Factor>, Error> {
     let sql = format!(
         "with gone as (
            delete from auth.mfa_factors f where f.id = $2::uuid and f.user_id = $1::uuid returning f.*
@@ -342,7 +334,7 @@ pub(crate) async fn delete(work: &Work<'_>, user: Uuid, id: Uuid) -> Result<Opti
         method = amr_method("gone.factor_type"),
         factor = documents::factor("gone"),
     );
-    Executor::from(work).fetch(&sql, vec![owned(user), owned(id)]).await
+    work.change_returning(&sql, vec![owned(user), owned(id)]).await
 }
 
 /// Returns a SQL expression: what claim `amr` calls an authentication with a factor of the type in the expression

@@ -55,10 +55,7 @@ pub(crate) struct NewFlowState<'a> {
 }
 
 /// Begins a flow. It has an `auth_code` from the start exactly if it uses PKCE.
-pub(crate) async fn create(
-    executor: impl Into<Executor<'_>>,
-    new: &NewFlowState<'_>,
-) -> Result<FlowState, Error> {
+pub(crate) async fn create(executor: &impl Executor, new: &NewFlowState<'_>) -> Result<FlowState, Error> {
     let sql = format!(
         "insert into auth.flow_state as f (id, user_id, auth_code, code_challenge, code_challenge_method, provider_type,
            authentication_method, invite_token, referrer, oauth_client_state_id, linking_target_id, email_optional,
@@ -82,39 +79,33 @@ pub(crate) async fn create(
         new.linking_target_id.and_then(owned),
         owned(new.email_optional),
     ];
-    let created = executor.into().fetch(&sql, parameters).await?;
+    let created = executor.change_returning(&sql, parameters).await?;
     created.ok_or_else(|| Error::Internal("a flow was not stored".to_owned()))
 }
 
 async fn find(
-    executor: Executor<'_>,
+    executor: &impl Executor,
     condition: &str,
     parameters: Vec<Parameter<'_>>,
 ) -> Result<Option<FlowState>, Error> {
     let document = documents::flow_state("f");
     let sql = format!("select {document} from auth.flow_state f where {condition} for update of f");
-    executor.fetch(&sql, parameters).await
+    executor.change_returning(&sql, parameters).await
 }
 
 /// Returns the flow `id`, locked until the transaction ends.
-pub(crate) async fn find_by_id(
-    executor: impl Into<Executor<'_>>,
-    id: Uuid,
-) -> Result<Option<FlowState>, Error> {
-    find(executor.into(), "f.id = $1::uuid", vec![owned(id)]).await
+pub(crate) async fn find_by_id(executor: &impl Executor, id: Uuid) -> Result<Option<FlowState>, Error> {
+    find(executor, "f.id = $1::uuid", vec![owned(id)]).await
 }
 
 /// Returns the flow whose code is `code`, locked until the transaction ends, so that one exchange of the code wins.
-pub(crate) async fn find_by_code(
-    executor: impl Into<Executor<'_>>,
-    code: &str,
-) -> Result<Option<FlowState>, Error> {
-    find(executor.into(), "f.auth_code = $1", vec![text(code)]).await
+pub(crate) async fn find_by_code(executor: &impl Executor, code: &str) -> Result<Option<FlowState>, Error> {
+    find(executor, "f.auth_code = $1", vec![text(code)]).await
 }
 
 /// Returns the newest flow of user `id` that signs in by `method`, locked until the transaction ends.
 pub(crate) async fn find_newest(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     id: Uuid,
     method: &str,
 ) -> Result<Option<FlowState>, Error> {
@@ -126,12 +117,12 @@ pub(crate) async fn find_newest(
         )
         select id from own order by created_at desc limit 1
       )";
-    find(executor.into(), condition, vec![owned(id), text(method)]).await
+    find(executor, condition, vec![owned(id), text(method)]).await
 }
 
 /// Notes who has signed in, what the provider gave, and that the code may be exchanged from now on.
 pub(crate) async fn complete(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     id: Uuid,
     user_id: Uuid,
     (access_token, refresh_token): (&str, &str),
@@ -143,11 +134,11 @@ pub(crate) async fn complete(
       where id = $1::uuid";
     let parameters =
         vec![owned(id), owned(user_id), text_unless_empty(access_token), text_unless_empty(refresh_token)];
-    executor.into().execute(sql, parameters).await.map(drop)
+    executor.change(sql, parameters).await.map(drop)
 }
 
 /// Ends a flow.
-pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<(), Error> {
+pub(crate) async fn delete(executor: &impl Executor, id: Uuid) -> Result<(), Error> {
     let sql = "delete from auth.flow_state where id = $1::uuid";
-    executor.into().execute(sql, vec![owned(id)]).await.map(drop)
+    executor.change(sql, vec![owned(id)]).await.map(drop)
 }

@@ -61,10 +61,7 @@ pub(crate) struct NewAuthorization<'a> {
 }
 
 /// Stores a new request.
-pub(crate) async fn create(
-    executor: impl Into<Executor<'_>>,
-    new: &NewAuthorization<'_>,
-) -> Result<(), Error> {
+pub(crate) async fn create(executor: &impl Executor, new: &NewAuthorization<'_>) -> Result<(), Error> {
     let sql =
         "insert into auth.oauth_authorizations (id, authorization_id, client_id, redirect_uri, scope, state,
         resource, code_challenge, code_challenge_method, nonce, created_at, expires_at)
@@ -82,54 +79,54 @@ pub(crate) async fn create(
         text_unless_empty(new.nonce),
         interval(Some(new.life)),
     ];
-    executor.into().execute(sql, parameters).await.map(drop)
+    executor.change(sql, parameters).await.map(drop)
 }
 
-async fn find_where(work: &Work<'_>, condition: &str, value: &str) -> Result<Option<Authorization>, Error> {
+async fn find_where(work: &Work, condition: &str, value: &str) -> Result<Option<Authorization>, Error> {
     let document = documents::oauth_authorization("a");
     let sql = format!("select {document} from auth.oauth_authorizations a where {condition} for update of a");
-    Executor::from(work).fetch(&sql, vec![text(value)]).await
+    work.change_returning(&sql, vec![text(value)]).await
 }
 
 /// Returns the request that the consent page knows by `id`, locked until the transaction ends.
-pub(crate) async fn find(work: &Work<'_>, id: &str) -> Result<Option<Authorization>, Error> {
+pub(crate) async fn find(work: &Work, id: &str) -> Result<Option<Authorization>, Error> {
     find_where(work, "a.authorization_id = $1", id).await
 }
 
 /// Returns the approved request whose code is `code`, locked until the transaction ends, so that one exchange of it
 /// wins.
-pub(crate) async fn find_by_code(work: &Work<'_>, code: &str) -> Result<Option<Authorization>, Error> {
+pub(crate) async fn find_by_code(work: &Work, code: &str) -> Result<Option<Authorization>, Error> {
     find_where(work, "a.authorization_code = $1 and a.status = 'approved'", code).await
 }
 
 /// Stores that user `user` decides on the request.
-pub(crate) async fn assign(work: &Work<'_>, id: &str, user: Uuid) -> Result<(), Error> {
+pub(crate) async fn assign(work: &Work, id: &str, user: Uuid) -> Result<(), Error> {
     let sql = "update auth.oauth_authorizations set user_id = $2::uuid where authorization_id = $1";
-    Executor::from(work).execute(sql, vec![text(id), owned(user)]).await.map(drop)
+    work.change(sql, vec![text(id), owned(user)]).await.map(drop)
 }
 
 /// Notes that the user agrees. From now on the client may exchange `code`.
-pub(crate) async fn approve(work: &Work<'_>, id: &str, code: Uuid) -> Result<(), Error> {
+pub(crate) async fn approve(work: &Work, id: &str, code: Uuid) -> Result<(), Error> {
     let sql = "update auth.oauth_authorizations
        set status = 'approved', approved_at = now(), authorization_code = $2::uuid::text where authorization_id = $1";
-    Executor::from(work).execute(sql, vec![text(id), owned(code)]).await.map(drop)
+    work.change(sql, vec![text(id), owned(code)]).await.map(drop)
 }
 
 /// Notes that the user does not agree.
-pub(crate) async fn deny(work: &Work<'_>, id: &str) -> Result<(), Error> {
+pub(crate) async fn deny(work: &Work, id: &str) -> Result<(), Error> {
     let sql = "update auth.oauth_authorizations set status = 'denied' where authorization_id = $1";
-    Executor::from(work).execute(sql, vec![text(id)]).await.map(drop)
+    work.change(sql, vec![text(id)]).await.map(drop)
 }
 
 /// Marks the request as expired, if its time is over.
-pub(crate) async fn expire(work: &Work<'_>, id: &str) -> Result<(), Error> {
+pub(crate) async fn expire(work: &Work, id: &str) -> Result<(), Error> {
     let sql = "update auth.oauth_authorizations set status = 'expired'
        where authorization_id = $1 and status = 'pending' and now() > expires_at";
-    Executor::from(work).execute(sql, vec![text(id)]).await.map(drop)
+    work.change(sql, vec![text(id)]).await.map(drop)
 }
 
 /// Removes the request; its code becomes invalid.
-pub(crate) async fn delete(work: &Work<'_>, id: &str) -> Result<(), Error> {
+pub(crate) async fn delete(work: &Work, id: &str) -> Result<(), Error> {
     let sql = "delete from auth.oauth_authorizations where authorization_id = $1";
-    Executor::from(work).execute(sql, vec![text(id)]).await.map(drop)
+    work.change(sql, vec![text(id)]).await.map(drop)
 }

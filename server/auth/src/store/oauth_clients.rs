@@ -116,11 +116,11 @@ pub(crate) struct Changes {
 }
 
 /// Returns the client `id`.
-pub(crate) async fn find(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<OauthClient>, Error> {
+pub(crate) async fn find(executor: &impl Executor, id: Uuid) -> Result<Option<OauthClient>, Error> {
     let document = documents::oauth_client("c");
     let sql =
         format!("select {document} from auth.oauth_clients c where c.id = $1::uuid and c.deleted_at is null");
-    executor.into().fetch(&sql, vec![owned(id)]).await
+    executor.read(&sql, vec![owned(id)]).await
 }
 
 /// The columns that both [`create`] and [`update`] fill.
@@ -129,10 +129,7 @@ const COLUMNS: &str =
   client_uri, logo_uri";
 
 /// Stores a new client.
-pub(crate) async fn create(
-    executor: impl Into<Executor<'_>>,
-    client: &NewOauthClient,
-) -> Result<OauthClient, Error> {
+pub(crate) async fn create(executor: &impl Executor, client: &NewOauthClient) -> Result<OauthClient, Error> {
     let sql = format!(
         "insert into auth.oauth_clients as c (id, registration_type, client_type, {COLUMNS})
          select id, registration_type, client_type, {COLUMNS}
@@ -140,13 +137,13 @@ pub(crate) async fn create(
          returning {document}",
         document = documents::oauth_client("c"),
     );
-    let created = executor.into().fetch(&sql, vec![owned(json!(client))]).await?;
+    let created = executor.change_returning(&sql, vec![owned(json!(client))]).await?;
     created.ok_or_else(|| Error::Internal("an OAuth client was not stored".to_owned()))
 }
 
 /// Changes the client `id`; returns what it is then, `None` if it is gone.
 pub(crate) async fn update(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     id: Uuid,
     changes: &Changes,
 ) -> Result<Option<OauthClient>, Error> {
@@ -157,14 +154,14 @@ pub(crate) async fn update(
          where c.id = $1::uuid and c.deleted_at is null returning {document}",
         document = documents::oauth_client("c"),
     );
-    executor.into().fetch(&sql, vec![owned(id), owned(json!(changes))]).await
+    executor.change_returning(&sql, vec![owned(id), owned(json!(changes))]).await
 }
 
 /// Deletes the client `id`; its row stays, since users' grants refer to it.
-pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<(), Error> {
+pub(crate) async fn delete(executor: &impl Executor, id: Uuid) -> Result<(), Error> {
     let sql = "update auth.oauth_clients set deleted_at = now(), updated_at = now()
        where id = $1::uuid and deleted_at is null";
-    executor.into().execute(sql, vec![owned(id)]).await.map(drop)
+    executor.change(sql, vec![owned(id)]).await.map(drop)
 }
 
 /// Clients of one page, and how many there are on all pages.
@@ -175,7 +172,7 @@ pub(crate) struct Page {
 }
 
 /// Returns clients, newest first: all, or at most `limit` after the first `offset`.
-pub(crate) async fn page(executor: impl Into<Executor<'_>>, part: Option<(i64, i64)>) -> Result<Page, Error> {
+pub(crate) async fn page(executor: &impl Executor, part: Option<(i64, i64)>) -> Result<Page, Error> {
     let sql = format!(
         "select jsonb_build_object(
            'total', (select count(*) from auth.oauth_clients where deleted_at is null),
@@ -189,6 +186,6 @@ pub(crate) async fn page(executor: impl Into<Executor<'_>>, part: Option<(i64, i
         document = documents::oauth_client("p"),
     );
     let (limit, offset) = part.unzip();
-    let page = executor.into().fetch(&sql, vec![limit.and_then(owned), offset.and_then(owned)]).await?;
+    let page = executor.read(&sql, vec![limit.and_then(owned), offset.and_then(owned)]).await?;
     page.ok_or_else(|| Error::Internal("a page of OAuth clients was not answered".to_owned()))
 }

@@ -23,23 +23,23 @@ pub(crate) struct Grant {
 }
 
 /// Returns the scopes that `user` has granted to `client`, separated by blanks; `None` if none are.
-pub(crate) async fn scopes(work: &Work<'_>, user: Uuid, client: Uuid) -> Result<Option<String>, Error> {
+pub(crate) async fn scopes(work: &Work, user: Uuid, client: Uuid) -> Result<Option<String>, Error> {
     let sql = "select to_jsonb(c.scopes) from auth.oauth_consents c
        where c.user_id = $1::uuid and c.client_id = $2::uuid and c.revoked_at is null";
-    Executor::from(work).fetch(sql, vec![owned(user), owned(client)]).await
+    work.read(sql, vec![owned(user), owned(client)]).await
 }
 
 /// Grants `scopes` to `client` in the name of `user`, in place of what was granted before.
-pub(crate) async fn grant(work: &Work<'_>, user: Uuid, client: Uuid, scopes: &str) -> Result<(), Error> {
+pub(crate) async fn grant(work: &Work, user: Uuid, client: Uuid, scopes: &str) -> Result<(), Error> {
     let sql = "insert into auth.oauth_consents (id, user_id, client_id, scopes, granted_at)
        values (gen_random_uuid(), $1::uuid, $2::uuid, $3, now())
        on conflict (user_id, client_id)
        do update set scopes = excluded.scopes, granted_at = excluded.granted_at, revoked_at = null";
-    Executor::from(work).execute(sql, vec![owned(user), owned(client), text(scopes)]).await.map(drop)
+    work.change(sql, vec![owned(user), owned(client), text(scopes)]).await.map(drop)
 }
 
 /// Returns the clients that `user` has admitted and that still exist, the latest first.
-pub(crate) async fn list(executor: impl Into<Executor<'_>>, user: Uuid) -> Result<Vec<Grant>, Error> {
+pub(crate) async fn list(executor: &impl Executor, user: Uuid) -> Result<Vec<Grant>, Error> {
     let sql = format!(
         "select coalesce(jsonb_agg(
            jsonb_build_object('client', {client}, 'scopes', g.scopes, 'granted_at', g.granted_at)
@@ -49,7 +49,7 @@ pub(crate) async fn list(executor: impl Into<Executor<'_>>, user: Uuid) -> Resul
          where g.user_id = $1::uuid and g.revoked_at is null",
         client = documents::oauth_client("c"),
     );
-    Ok(executor.into().fetch(&sql, vec![owned(user)]).await?.unwrap_or_default())
+    Ok(executor.read(&sql, vec![owned(user)]).await?.unwrap_or_default())
 }
 
 static REVOKE: LazyLock<String> = LazyLock::new(|| {
@@ -72,7 +72,7 @@ static REVOKE: LazyLock<String> = LazyLock::new(|| {
 /// Takes back what `user` has granted to `oauth_client` and ends the sessions that it has for them. False if nothing
 /// was granted.
 pub(crate) async fn revoke(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     settings: &Settings,
     user: Uuid,
     oauth_client: Uuid,
@@ -80,6 +80,6 @@ pub(crate) async fn revoke(
 ) -> Result<bool, Error> {
     let parameters =
         vec![owned(user), owned(oauth_client), owned(settings.audit_log_disabled), owned(client.address)];
-    let revoked: Option<u64> = executor.into().fetch(REVOKE.as_str(), parameters).await?;
+    let revoked: Option<u64> = executor.change_returning(REVOKE.as_str(), parameters).await?;
     Ok(revoked.unwrap_or_default() > 0)
 }

@@ -11,7 +11,7 @@ pub(crate) use super::pending_code::{Kind, PendingCode};
 
 /// Stores that a code with `hash` was just sent to `address`; the previous one becomes invalid.
 pub(crate) async fn put(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     user: Uuid,
     kind: Kind,
     hash: &str,
@@ -30,14 +30,14 @@ pub(crate) async fn put(
         sent_at = kind.sent_at(),
         account = documents::account("u"),
     );
-    let account = executor.into().fetch(&sql, vec![owned(user), text(hash), text(address)]).await?;
+    let account = executor.change_returning(&sql, vec![owned(user), text(hash), text(address)]).await?;
     account.ok_or_else(|| Error::Internal("the user of a new code is gone".to_owned()))
 }
 
 /// Returns the user who was sent the code with `hash`, if it is one of `kinds` and still open; the user's row stays
 /// locked until the transaction ends, so that one of several uses of the code wins.
 pub(crate) async fn find_user(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     kinds: &[Kind],
     hash: &str,
 ) -> Result<Option<Account>, Error> {
@@ -56,13 +56,13 @@ pub(crate) async fn find_user(
         account = documents::account("u"),
         condition = condition.join(" or "),
     );
-    executor.into().fetch(&sql, vec![text(hash), owned(kinds.join(","))]).await
+    executor.change_returning(&sql, vec![text(hash), owned(kinds.join(","))]).await
 }
 
 /// Returns the users of `audience` who were sent a code of one of `kinds` to `address` last, those of the newest codes
 /// only. Their rows stay locked until the transaction ends, so that codes are compared one after the other.
 pub(crate) async fn find_users_by_address(
-    work: &Work<'_>,
+    work: &Work,
     kinds: &[Kind],
     address: &str,
     audience: &str,
@@ -85,11 +85,11 @@ pub(crate) async fn find_users_by_address(
         account = documents::account("locked"),
     );
     let parameters = vec![text(address), owned(kinds.join(",")), text(audience)];
-    Ok(Executor::from(work).fetch(&sql, parameters).await?.unwrap_or_default())
+    Ok(work.change_returning(&sql, parameters).await?.unwrap_or_default())
 }
 
 /// Invalidates one code.
-pub(crate) async fn clear(executor: impl Into<Executor<'_>>, user: Uuid, kind: Kind) -> Result<(), Error> {
+pub(crate) async fn clear(executor: &impl Executor, user: Uuid, kind: Kind) -> Result<(), Error> {
     let sql = format!(
         "with gone as (
            delete from auth.one_time_tokens where user_id = $1::uuid and token_type = '{column}'
@@ -97,11 +97,11 @@ pub(crate) async fn clear(executor: impl Into<Executor<'_>>, user: Uuid, kind: K
          update auth.users set {column} = '', updated_at = now() where id = $1::uuid",
         column = kind.name(),
     );
-    executor.into().execute(&sql, vec![owned(user)]).await.map(drop)
+    executor.change(&sql, vec![owned(user)]).await.map(drop)
 }
 
 /// Invalidates all codes of a user.
-pub(crate) async fn clear_all(executor: impl Into<Executor<'_>>, user: Uuid) -> Result<(), Error> {
+pub(crate) async fn clear_all(executor: &impl Executor, user: Uuid) -> Result<(), Error> {
     let blank: Vec<_> = Kind::ALL.iter().map(|kind| format!("{} = ''", kind.name())).collect();
     let sql = format!(
         "with gone as (
@@ -110,5 +110,5 @@ pub(crate) async fn clear_all(executor: impl Into<Executor<'_>>, user: Uuid) -> 
          update auth.users set {} where id = $1::uuid",
         blank.join(", "),
     );
-    executor.into().execute(&sql, vec![owned(user)]).await.map(drop)
+    executor.change(&sql, vec![owned(user)]).await.map(drop)
 }

@@ -22,7 +22,7 @@ use crate::factors::credential::Credential;
 
 /// Stores the state of a ceremony of `user` (`None` if the user is not known yet). Returns its expiry in Unix seconds.
 pub(crate) async fn start(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     id: Uuid,
     user: Option<Uuid>,
     ceremony: Ceremony,
@@ -41,7 +41,7 @@ pub(crate) async fn start(
        returning to_jsonb(floor(extract(epoch from expires_at))::bigint)";
     let parameters =
         vec![owned(id), user.and_then(owned), text(ceremony.name()), owned(state), interval(Some(expiry))];
-    let until = executor.into().fetch(sql, parameters).await?;
+    let until = executor.change_returning(sql, parameters).await?;
     until.ok_or_else(|| Error::Internal("a ceremony was not stored".to_owned()))
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct StartedCeremony {
 /// Takes a ceremony away, so that one of several answers to it counts. `None` if it was taken, or is not such a one of
 /// `user`.
 pub(crate) async fn take(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     id: Uuid,
     user: Option<Uuid>,
     ceremony: Ceremony,
@@ -63,7 +63,7 @@ pub(crate) async fn take(
     let sql = "delete from auth.webauthn_challenges
        where id = $1::uuid and challenge_type = $2 and user_id is not distinct from $3::uuid
        returning jsonb_build_object('state', session_data, 'is_expired', expires_at < now())";
-    executor.into().fetch(sql, vec![owned(id), text(ceremony.name()), user.and_then(owned)]).await
+    executor.change_returning(sql, vec![owned(id), text(ceremony.name()), user.and_then(owned)]).await
 }
 
 /// A passkey.
@@ -78,19 +78,19 @@ pub(crate) struct Passkey {
 }
 
 /// Returns the passkeys of `user`, oldest first.
-pub(crate) async fn list(executor: impl Into<Executor<'_>>, user: Uuid) -> Result<Vec<Passkey>, Error> {
+pub(crate) async fn list(executor: &impl Executor, user: Uuid) -> Result<Vec<Passkey>, Error> {
     let sql = format!(
         "select coalesce(jsonb_agg({passkey} order by c.created_at, c.id), '[]')
          from auth.webauthn_credentials c where c.user_id = $1::uuid",
         passkey = documents::passkey("c"),
     );
-    Ok(executor.into().fetch(&sql, vec![owned(user)]).await?.unwrap_or_default())
+    Ok(executor.read(&sql, vec![owned(user)]).await?.unwrap_or_default())
 }
 
 /// Stores a passkey of `user`. Fails with a violation of `webauthn_credentials_credential_id_key` if it is stored
 /// already.
 pub(crate) async fn insert(
-    work: &Work<'_>,
+    work: &Work,
     user: Uuid,
     friendly_name: &str,
     credential: &Credential,
@@ -115,7 +115,7 @@ pub(crate) async fn insert(
         owned(credential.flags.backup_state),
         text(friendly_name),
     ];
-    let passkey = Executor::from(work).fetch(&sql, parameters).await?;
+    let passkey = work.change_returning(&sql, parameters).await?;
     passkey.ok_or_else(|| Error::Internal("a passkey was not stored".to_owned()))
 }
 
@@ -128,7 +128,7 @@ pub(crate) struct OwnedPasskey {
 
 /// Returns the passkey with `credential_id`, if it is that of `owner`.
 pub(crate) async fn find(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     credential_id: &[u8],
     owner: Uuid,
 ) -> Result<Option<OwnedPasskey>, Error> {
@@ -139,13 +139,13 @@ pub(crate) async fn find(
         passkey = documents::passkey("c"),
         account = documents::account("u"),
     );
-    executor.into().fetch(&sql, vec![owned(HEXLOWER.encode(credential_id)), owned(owner)]).await
+    executor.read(&sql, vec![owned(HEXLOWER.encode(credential_id)), owned(owner)]).await
 }
 
 /// Stores that passkey `id` was used and how far its signature counter has come. False if another signature has come
 /// further, or the passkey is gone.
 pub(crate) async fn set_used(
-    work: &Work<'_>,
+    work: &Work,
     id: Uuid,
     sign_count: u32,
     backup_state: bool,
@@ -154,12 +154,12 @@ pub(crate) async fn set_used(
        set sign_count = $2::bigint, backed_up = $3::boolean, last_used_at = now(), updated_at = now()
        where id = $1::uuid and ($2::bigint = 0 or sign_count < $2::bigint)";
     let parameters = vec![owned(id), owned(sign_count), owned(backup_state)];
-    Ok(Executor::from(work).execute(sql, parameters).await? == 1)
+    Ok(work.change(sql, parameters).await? == 1)
 }
 
 /// Gives passkey `id` of `user` a name. `None` if there is none.
 pub(crate) async fn rename(
-    work: &Work<'_>,
+    work: &Work,
     user: Uuid,
     id: Uuid,
     friendly_name: &str,
@@ -169,11 +169,11 @@ pub(crate) async fn rename(
          where c.id = $2::uuid and c.user_id = $1::uuid returning {passkey}",
         passkey = documents::passkey("c"),
     );
-    Executor::from(work).fetch(&sql, vec![owned(user), owned(id), text(friendly_name)]).await
+    work.change_returning(&sql, vec![owned(user), owned(id), text(friendly_name)]).await
 }
 
 /// Deletes passkey `id` of `user`. False if there is none.
-pub(crate) async fn delete(work: &Work<'_>, user: Uuid, id: Uuid) -> Result<bool, Error> {
+pub(crate) async fn delete(work: &Work, user: Uuid, id: Uuid) -> Result<bool, Error> {
     let sql = "delete from auth.webauthn_credentials where id = $2::uuid and user_id = $1::uuid";
-    Ok(Executor::from(work).execute(sql, vec![owned(user), owned(id)]).await? == 1)
+    Ok(work.change(sql, vec![owned(user), owned(id)]).await? == 1)
 }

@@ -44,7 +44,7 @@ pub(crate) struct LockedSet {
 const IS_LOCKED: &str = "coalesce(clock_timestamp() < s.verification_locked_until, false)";
 
 /// Returns the set of `user`, if there is one.
-pub(crate) async fn find(executor: impl Into<Executor<'_>>, user: Uuid) -> Result<Option<CodeSet>, Error> {
+pub(crate) async fn find(executor: &impl Executor, user: Uuid) -> Result<Option<CodeSet>, Error> {
     let sql = format!(
         "select jsonb_build_object(
            'id', s.id, 'factor', f.id, 'friendly_name', coalesce(f.friendly_name, ''), 'is_locked', {IS_LOCKED},
@@ -58,22 +58,22 @@ pub(crate) async fn find(executor: impl Into<Executor<'_>>, user: Uuid) -> Resul
          from auth.mfa_recovery_code_sets s join auth.mfa_factors f on f.id = s.mfa_factor_id
          where s.user_id = $1::uuid"
     );
-    executor.into().fetch(&sql, vec![owned(user)]).await
+    executor.read(&sql, vec![owned(user)]).await
 }
 
 /// Locks the set of `user` until the transaction ends, also against the Supabase Auth service beside this one, which
 /// locks no more than this row.
-pub(crate) async fn lock(work: &Work<'_>, user: Uuid) -> Result<Option<LockedSet>, Error> {
+pub(crate) async fn lock(work: &Work, user: Uuid) -> Result<Option<LockedSet>, Error> {
     let sql = format!(
         "select jsonb_build_object('id', s.id, 'is_locked', {IS_LOCKED})
          from auth.mfa_recovery_code_sets s where s.user_id = $1::uuid for update"
     );
-    Executor::from(work).fetch(&sql, vec![owned(user)]).await
+    work.change_returning(&sql, vec![owned(user)]).await
 }
 
 /// Stores a set of codes with the hashes `hashes` for `user`, with its verified factor.
 pub(crate) async fn insert(
-    work: &Work<'_>,
+    work: &Work,
     user: Uuid,
     factor: Uuid,
     friendly_name: &str,
@@ -93,35 +93,30 @@ pub(crate) async fn insert(
          from code_set, jsonb_array_elements_text($4::jsonb) as hash"
     );
     let parameters = vec![owned(factor), owned(user), text(friendly_name), owned(json!(hashes))];
-    Executor::from(work).execute(&sql, parameters).await.map(drop)
+    work.change(&sql, parameters).await.map(drop)
 }
 
 /// Puts codes with the hashes `hashes` in the place of those of set `id`, of which all count again.
-pub(crate) async fn replace(work: &Work<'_>, id: Uuid, hashes: &[String]) -> Result<(), Error> {
+pub(crate) async fn replace(work: &Work, id: Uuid, hashes: &[String]) -> Result<(), Error> {
     let sql = "with gone as (
          delete from auth.mfa_recovery_codes where mfa_recovery_code_set_id = $1::uuid
        )
        insert into auth.mfa_recovery_codes (id, mfa_recovery_code_set_id, code_hash)
        select gen_random_uuid(), $1::uuid, hash from jsonb_array_elements_text($2::jsonb) as hash";
-    Executor::from(work).execute(sql, vec![owned(id), owned(json!(hashes))]).await?;
+    work.change(sql, vec![owned(id), owned(json!(hashes))]).await?;
     unlock(work, id).await.map(drop)
 }
 
 /// Uses code `code` of set `id` up. False if another request has done so.
-pub(crate) async fn consume(work: &Work<'_>, id: Uuid, code: Uuid) -> Result<bool, Error> {
+pub(crate) async fn consume(work: &Work, id: Uuid, code: Uuid) -> Result<bool, Error> {
     let sql = "update auth.mfa_recovery_codes set consumed_at = now()
        where id = $2::uuid and mfa_recovery_code_set_id = $1::uuid and consumed_at is null";
-    Ok(Executor::from(work).execute(sql, vec![owned(id), owned(code)]).await? == 1)
+    Ok(work.change(sql, vec![owned(id), owned(code)]).await? == 1)
 }
 
 /// Counts a wrong code of set `id`. After `most` of them in a row no code counts for `pause`; afterwards they are counted
 /// from the beginning.
-pub(crate) async fn count_failure(
-    work: &Work<'_>,
-    id: Uuid,
-    most: u32,
-    pause: Duration,
-) -> Result<(), Error> {
+pub(crate) async fn count_failure(work: &Work, id: Uuid, most: u32, pause: Duration) -> Result<(), Error> {
     let sql = "update auth.mfa_recovery_code_sets s
        set failed_verification_count = counted.failures, updated_at = now(),
          verification_locked_until = case when counted.failures >= $2::int then clock_timestamp() + $3::interval end
@@ -131,11 +126,11 @@ pub(crate) async fn count_failure(
        ) counted
        where s.id = counted.id";
     let parameters = vec![owned(id), owned(most), interval(Some(pause))];
-    Executor::from(work).execute(sql, parameters).await.map(drop)
+    work.change(sql, parameters).await.map(drop)
 }
 
 /// Forgets the wrong codes of set `id`. Returns how many codes are left.
-pub(crate) async fn unlock(work: &Work<'_>, id: Uuid) -> Result<usize, Error> {
+pub(crate) async fn unlock(work: &Work, id: Uuid) -> Result<usize, Error> {
     let sql = "with unlocked as (
          update auth.mfa_recovery_code_sets
          set failed_verification_count = 0, verification_locked_until = null, updated_at = now()
@@ -143,5 +138,5 @@ pub(crate) async fn unlock(work: &Work<'_>, id: Uuid) -> Result<usize, Error> {
        )
        select to_jsonb(count(*)) from auth.mfa_recovery_codes
        where mfa_recovery_code_set_id = $1::uuid and consumed_at is null";
-    Ok(Executor::from(work).fetch(sql, vec![owned(id)]).await?.unwrap_or_default())
+    Ok(work.change_returning(sql, vec![owned(id)]).await?.unwrap_or_default())
 }

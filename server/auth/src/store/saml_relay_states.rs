@@ -30,7 +30,7 @@ pub(crate) struct NewRelayState<'a> {
 }
 
 /// Notes that a user leaves for an identity provider.
-pub(crate) async fn create(executor: impl Into<Executor<'_>>, new: &NewRelayState<'_>) -> Result<(), Error> {
+pub(crate) async fn create(executor: &impl Executor, new: &NewRelayState<'_>) -> Result<(), Error> {
     let sql = "insert into auth.saml_relay_states
         (id, sso_provider_id, request_id, redirect_to, flow_state_id, created_at, updated_at)
       values ($1::uuid, $2::uuid, $3, $4, $5::uuid, now(), now())";
@@ -41,12 +41,12 @@ pub(crate) async fn create(executor: impl Into<Executor<'_>>, new: &NewRelayStat
         text(new.redirect_to),
         owned(new.flow_state_id),
     ];
-    executor.into().execute(sql, parameters).await.map(drop)
+    executor.change(sql, parameters).await.map(drop)
 }
 
 /// Takes the state `id` away: it is good for one attempt, on any node.
-pub(crate) async fn take(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<RelayState>, Error> {
+pub(crate) async fn take(executor: &impl Executor, id: Uuid) -> Result<Option<RelayState>, Error> {
     let document = documents::with_age("s");
     let sql = format!("delete from auth.saml_relay_states s where s.id = $1::uuid returning {document}");
-    executor.into().fetch(&sql, vec![owned(id)]).await
+    executor.change_returning(&sql, vec![owned(id)]).await
 }

@@ -18,14 +18,14 @@ impl Client<'_> {
 }
 
 /// Returns the authentication methods of session `id`, newest first.
-pub(crate) async fn methods(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Vec<Method>, Error> {
+pub(crate) async fn methods(executor: &impl Executor, id: Uuid) -> Result<Vec<Method>, Error> {
     let sql = format!("select {}", documents::amr("$1::uuid"));
-    Ok(executor.into().fetch(&sql, vec![owned(id)]).await?.unwrap_or_default())
+    Ok(executor.read(&sql, vec![owned(id)]).await?.unwrap_or_default())
 }
 
 /// Returns whether session `id` has not ended by its own end or the longest life of sessions; `None` if there is none.
 pub(crate) async fn validity(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     settings: &Settings,
     id: Uuid,
 ) -> Result<Option<bool>, Error> {
@@ -36,7 +36,7 @@ pub(crate) async fn validity(
       ) from auth.sessions s where s.id = $1::uuid";
     let sessions = &settings.sessions;
     let parameters = vec![owned(id), interval(sessions.timebox), interval(sessions.inactivity_timeout)];
-    executor.into().fetch(sql, parameters).await
+    executor.read(sql, parameters).await
 }
 
 /// A session to be stored.
@@ -95,7 +95,7 @@ static BEGIN: LazyLock<String> = LazyLock::new(|| {
 
 /// Begins a session. `None` if the user is gone.
 pub(crate) async fn begin(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     settings: &Settings,
     opening: &NewSession<'_>,
     client: &Client<'_>,
@@ -116,7 +116,7 @@ pub(crate) async fn begin(
         scopes.and_then(text),
         opening.token_key.and_then(text),
     ];
-    executor.into().fetch(BEGIN.as_str(), parameters).await
+    executor.change_returning(BEGIN.as_str(), parameters).await
 }
 
 /// A session whose user has just been verified by a second factor.
@@ -176,11 +176,11 @@ static STEP_UP: LazyLock<String> = LazyLock::new(|| {
 
 /// Raises a session to aal2 and replaces its refresh token. `None` if the session is gone.
 pub(crate) async fn step_up(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     step: &StepUp<'_>,
 ) -> Result<Option<GrantedSession>, Error> {
     let parameters = vec![owned(step.session_id), owned(step.factor_id), text(step.token), text(step.method)];
-    executor.into().fetch(STEP_UP.as_str(), parameters).await
+    executor.change_returning(STEP_UP.as_str(), parameters).await
 }
 
 static END: LazyLock<String> = LazyLock::new(|| {
@@ -199,60 +199,56 @@ static END: LazyLock<String> = LazyLock::new(|| {
 
 /// Returns the key of session `id`'s refresh tokens as it is stored; `None` if there is no session, or if it has no
 /// key.
-pub(crate) async fn token_key(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<String>, Error> {
+pub(crate) async fn token_key(executor: &impl Executor, id: Uuid) -> Result<Option<String>, Error> {
     let sql = "select to_jsonb(refresh_token_hmac_key) from auth.sessions
        where id = $1::uuid and refresh_token_hmac_key is not null";
-    executor.into().fetch(sql, vec![owned(id)]).await
+    executor.read(sql, vec![owned(id)]).await
 }
 
 /// Stores the same key of session `id`'s refresh tokens encrypted with another key, unless another request has done so.
 pub(crate) async fn reseal_token_key(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     id: Uuid,
     stored: &str,
     sealed: &str,
 ) -> Result<(), Error> {
     let sql = "update auth.sessions set refresh_token_hmac_key = $3
        where id = $1::uuid and refresh_token_hmac_key = $2";
-    executor.into().execute(sql, vec![owned(id), text(stored), text(sealed)]).await.map(drop)
+    executor.change(sql, vec![owned(id), text(stored), text(sealed)]).await.map(drop)
 }
 
 /// Locks session `id` against refreshing, raising and ending by other requests until the transaction ends. False if it
 /// has ended. It is a separate statement because the next one must see what the previous holder of the lock has
 /// written.
-pub(crate) async fn lock(work: &Work<'_>, id: Uuid) -> Result<bool, Error> {
+pub(crate) async fn lock(work: &Work, id: Uuid) -> Result<bool, Error> {
     let sql = "select from auth.sessions where id = $1::uuid for no key update";
-    Ok(Executor::from(work).execute(sql, vec![owned(id)]).await? == 1)
+    Ok(work.change(sql, vec![owned(id)]).await? == 1)
 }
 
 /// Ends the sessions of user `id` below aal2, except `kept`.
-pub(crate) async fn end_below_aal2(work: &Work<'_>, id: Uuid, kept: Uuid) -> Result<(), Error> {
+pub(crate) async fn end_below_aal2(work: &Work, id: Uuid, kept: Uuid) -> Result<(), Error> {
     let sql = "delete from auth.sessions
        where user_id = $1::uuid and id <> $2::uuid and coalesce(aal, 'aal1') < 'aal2'";
-    Executor::from(work).execute(sql, vec![owned(id), owned(kept)]).await.map(drop)
+    work.change(sql, vec![owned(id), owned(kept)]).await.map(drop)
 }
 
 /// Ends session `id`, if it is one of an OAuth client.
-pub(crate) async fn end_of_client(work: &Work<'_>, id: Uuid) -> Result<(), Error> {
+pub(crate) async fn end_of_client(work: &Work, id: Uuid) -> Result<(), Error> {
     let sql = "delete from auth.sessions where id = $1::uuid and oauth_client_id is not null";
-    Executor::from(work).execute(sql, vec![owned(id)]).await.map(drop)
+    work.change(sql, vec![owned(id)]).await.map(drop)
 }
 
 /// Ends the sessions of user `id`, all or all but `kept`, without an entry in the audit log.
-pub(crate) async fn end_others(
-    executor: impl Into<Executor<'_>>,
-    id: Uuid,
-    kept: Option<Uuid>,
-) -> Result<(), Error> {
+pub(crate) async fn end_others(executor: &impl Executor, id: Uuid, kept: Option<Uuid>) -> Result<(), Error> {
     let sql = "delete from auth.sessions where user_id = $1::uuid and ($2::uuid is null or id <> $2::uuid)";
-    executor.into().execute(sql, vec![owned(id), kept.and_then(owned)]).await.map(drop)
+    executor.change(sql, vec![owned(id), kept.and_then(owned)]).await.map(drop)
 }
 
 /// Ends sessions of user `id`, together with their refresh tokens. Without a `session` of the caller's own, every
 /// scope means all of them. Access tokens that were issued for them are refused by this service at once, by others when
 /// they expire.
 pub(crate) async fn end(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     settings: &Settings,
     id: Uuid,
     session: Option<Uuid>,
@@ -266,5 +262,5 @@ pub(crate) async fn end(
         owned(settings.audit_log_disabled),
         owned(client.address),
     ];
-    executor.into().execute(END.as_str(), parameters).await.map(drop)
+    executor.change(END.as_str(), parameters).await.map(drop)
 }

@@ -73,10 +73,7 @@ pub(crate) enum Lookup<'a> {
 const ROWS: &str = "auth.sso_providers p join auth.saml_providers s on s.sso_provider_id = p.id";
 
 /// Returns the provider that is looked up.
-pub(crate) async fn find(
-    executor: impl Into<Executor<'_>>,
-    lookup: Lookup<'_>,
-) -> Result<Option<SsoProvider>, Error> {
+pub(crate) async fn find(executor: &impl Executor, lookup: Lookup<'_>) -> Result<Option<SsoProvider>, Error> {
     let (condition, parameter) = match lookup {
         Lookup::Id(id) => ("p.id = $1::uuid", owned(id)),
         Lookup::ResourceId(name) => ("p.resource_id = $1", text(name)),
@@ -91,13 +88,13 @@ pub(crate) async fn find(
         return Ok(None);
     }
     let sql = format!("select {} from {ROWS} where {condition}", documents::sso_provider("auth.sso_domains"));
-    executor.into().fetch(&sql, vec![parameter]).await
+    executor.read(&sql, vec![parameter]).await
 }
 
 /// Returns all providers without their metadata, or those whose resource id is, or else begins with, what is asked for;
 /// oldest first.
 pub(crate) async fn list(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     resource_id: &str,
     prefix: &str,
 ) -> Result<Vec<SsoProvider>, Error> {
@@ -111,12 +108,12 @@ pub(crate) async fn list(
     if parameters.iter().flatten().any(|value| value.contains(&0)) {
         return Ok(Vec::new());
     }
-    Ok(executor.into().fetch(&sql, parameters).await?.unwrap_or_default())
+    Ok(executor.read(&sql, parameters).await?.unwrap_or_default())
 }
 
 /// Returns the first of `domains` that belongs to another provider than `own`, and that provider.
 pub(crate) async fn taken_domain(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     domains: &[String],
     own: Option<Uuid>,
 ) -> Result<Option<(String, Uuid)>, Error> {
@@ -124,7 +121,7 @@ pub(crate) async fn taken_domain(
       where lower(d.domain) in (select lower(x) from jsonb_array_elements_text($1::jsonb) x)
         and d.sso_provider_id is distinct from $2::uuid
       limit 1";
-    executor.into().fetch(sql, vec![owned(json!(domains)), own.and_then(owned)]).await
+    executor.read(sql, vec![owned(json!(domains)), own.and_then(owned)]).await
 }
 
 /// A provider as it is to be stored.
@@ -151,7 +148,7 @@ const RECORD: &str =
 /// Errors: unique violations of `saml_providers_entity_id_key`, `sso_domains_domain_idx` and
 /// `sso_providers_resource_id_idx`.
 pub(crate) async fn create(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     row: &Row<'_>,
     domains: &[String],
 ) -> Result<SsoProvider, Error> {
@@ -171,7 +168,7 @@ pub(crate) async fn create(
          select {} from p, s",
         documents::sso_provider("added")
     );
-    let created = executor.into().fetch(&sql, vec![owned(json!(row)), owned(json!(domains))]).await?;
+    let created = executor.change_returning(&sql, vec![owned(json!(row)), owned(json!(domains))]).await?;
     created.ok_or_else(|| Error::Internal("an SSO provider was not stored".to_owned()))
 }
 
@@ -179,7 +176,7 @@ pub(crate) async fn create(
 ///
 /// Errors: as [`create`].
 pub(crate) async fn update(
-    work: &Work<'_>,
+    work: &Work,
     row: &Row<'_>,
     domains: Option<&[String]>,
 ) -> Result<Option<SsoProvider>, Error> {
@@ -193,7 +190,7 @@ pub(crate) async fn update(
            updated_at = case when r.metadata_xml is null then s.updated_at else now() end
          from r, p where s.sso_provider_id = p.id"
     );
-    Executor::from(work).execute(&sql, vec![owned(json!(row))]).await?;
+    work.change(&sql, vec![owned(json!(row))]).await?;
     if let Some(domains) = domains {
         let kept = "select lower(x) from jsonb_array_elements_text($2::jsonb) x";
         let delete = format!(
@@ -206,31 +203,24 @@ pub(crate) async fn update(
           )";
         for sql in [delete.as_str(), insert] {
             let parameters = vec![owned(row.id), owned(json!(domains))];
-            Executor::from(work).execute(sql, parameters).await?;
+            work.change(sql, parameters).await?;
         }
     }
     find(work, Lookup::Id(row.id)).await
 }
 
 /// Removes the provider `id`, and returns what it was.
-pub(crate) async fn delete(
-    executor: impl Into<Executor<'_>>,
-    id: Uuid,
-) -> Result<Option<SsoProvider>, Error> {
+pub(crate) async fn delete(executor: &impl Executor, id: Uuid) -> Result<Option<SsoProvider>, Error> {
     let sql = format!(
         "delete from auth.sso_providers p using auth.saml_providers s
          where s.sso_provider_id = p.id and p.id = $1::uuid returning {}",
         documents::sso_provider("auth.sso_domains")
     );
-    executor.into().fetch(&sql, vec![owned(id)]).await
+    executor.change_returning(&sql, vec![owned(id)]).await
 }
 
 /// Stores metadata that was fetched again.
-pub(crate) async fn renew_metadata(
-    executor: impl Into<Executor<'_>>,
-    id: Uuid,
-    xml: &str,
-) -> Result<(), Error> {
+pub(crate) async fn renew_metadata(executor: &impl Executor, id: Uuid, xml: &str) -> Result<(), Error> {
     let sql = "update auth.saml_providers set metadata_xml = $2, updated_at = now() where sso_provider_id = $1::uuid";
-    executor.into().execute(sql, vec![owned(id), text(xml)]).await.map(drop)
+    executor.change(sql, vec![owned(id), text(xml)]).await.map(drop)
 }

@@ -73,22 +73,25 @@ impl Account {
     }
 }
 
-async fn find_where(
-    executor: Executor<'_>,
+async fn find_where<E: Executor>(
+    executor: &E,
     condition: &str,
     parameters: Vec<Parameter<'_>>,
 ) -> Result<Option<Account>, Error> {
-    // A lock is for flows that decide by what they read; alone, it would be gone at once.
-    let lock = if matches!(executor, Executor::Within(_)) { "for update of u" } else { "" };
     let account = documents::account("u");
-    let sql = format!("select {account} from auth.users u where {condition} {lock}");
-    executor.fetch(&sql, parameters).await
+    let sql = format!("select {account} from auth.users u where {condition}");
+    // A lock is for flows that decide by what they read; alone, it would be gone at once.
+    if E::HOLDS_LOCKS {
+        executor.change_returning(&format!("{sql} for update of u"), parameters).await
+    } else {
+        executor.read(&sql, parameters).await
+    }
 }
 
 /// Returns the user who has `address` in `audience`. Users of single sign-on and deleted ones are not found. Within a
 /// transaction, the row stays locked until its end.
 pub(crate) async fn find_by_address(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     address: &Address,
     audience: &str,
 ) -> Result<Option<Account>, Error> {
@@ -97,18 +100,18 @@ pub(crate) async fn find_by_address(
         Address::Phone(phone) => ("phone", phone),
     };
     let condition = format!("u.{column} = $1 and u.aud = $2 and not u.is_sso_user and u.deleted_at is null");
-    find_where(executor.into(), &condition, vec![text(value), text(audience)]).await
+    find_where(executor, &condition, vec![text(value), text(audience)]).await
 }
 
 /// Returns the user `id`. Within a transaction, the row stays locked until its end.
-pub(crate) async fn find(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Option<Account>, Error> {
-    find_where(executor.into(), "u.id = $1::uuid", vec![owned(id)]).await
+pub(crate) async fn find(executor: &impl Executor, id: Uuid) -> Result<Option<Account>, Error> {
+    find_where(executor, "u.id = $1::uuid", vec![owned(id)]).await
 }
 
 /// Returns the user of `audience` who is about to change the phone number to `phone`. Within a transaction, the row
 /// stays locked until its end.
 pub(crate) async fn find_by_phone_change(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     phone: &str,
     audience: &str,
 ) -> Result<Option<Account>, Error> {
@@ -118,13 +121,13 @@ pub(crate) async fn find_by_phone_change(
         where n.phone_change = $1 and n.phone_change <> '' and n.aud = $2 and not n.is_sso_user
         order by n.phone_change_sent_at desc nulls last limit 1
       )";
-    find_where(executor.into(), condition, vec![text(phone), text(audience)]).await
+    find_where(executor, condition, vec![text(phone), text(audience)]).await
 }
 
 /// Returns the user of `audience` other than `except` who has `email`, or an identity with it of a provider that links
 /// accounts by address.
 pub(crate) async fn find_duplicate(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     settings: &Settings,
     email: &str,
     audience: &str,
@@ -144,7 +147,7 @@ pub(crate) async fn find_duplicate(
     let own_domain: Vec<_> = settings.providers.linking_domains.keys().collect();
     let parameters =
         vec![text(email), text(audience), except.and_then(owned), owned(serde_json::json!(own_domain))];
-    find_where(executor.into(), condition, parameters).await
+    find_where(executor, condition, parameters).await
 }
 
 /// Returns whether a user was not stored because the address belongs to another user.
@@ -162,14 +165,14 @@ pub(crate) fn as_address_conflict(error: Error) -> Error {
 
 /// Stores the same hash of a password encrypted with another key, unless the password was changed meanwhile.
 pub(crate) async fn reseal_password(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     id: Uuid,
     stored: &str,
     sealed: &str,
 ) -> Result<(), Error> {
     let sql = "update auth.users set encrypted_password = $3, updated_at = now()
        where id = $1::uuid and encrypted_password = $2";
-    executor.into().execute(sql, vec![owned(id), text(stored), text(sealed)]).await.map(drop)
+    executor.change(sql, vec![owned(id), text(stored), text(sealed)]).await.map(drop)
 }
 
 /// Who an access token speaks for.

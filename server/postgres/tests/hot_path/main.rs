@@ -11,3 +11,4 @@ mod resilience;
 mod round_trips;
 mod sessions;
 mod transaction;
+mod work;

@@ -12,7 +12,7 @@ use crate::address::Address;
 use crate::error::refusals;
 use crate::hashes::Hash;
 use crate::passwords;
-use crate::store::Work;
+use crate::store;
 use crate::store::audit::Action;
 use crate::store::users::{self, Changes, NewUser};
 use crate::user::User;
@@ -27,8 +27,7 @@ pub(crate) async fn create(context: &Context<'_>, admin: &Admin, fields: UserFie
     let ban = ban::parse(&fields.ban);
     let new = new_user(context, &fields).await?;
     let ban = ban?;
-    let mut client = context.auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&context.auth.database).await?;
     let account =
         new.create(&work).await.map_err(|error| as_conflict(error).with_purpose("creating new user"))?;
     for (provider, address) in addresses(&new) {

@@ -4,7 +4,7 @@ use super::super::Context;
 use super::super::bearer::Admin;
 use super::{log, unknown};
 use crate::Error;
-use crate::store::Work;
+use crate::store;
 use crate::store::audit::Action;
 use crate::store::users::{self, Account};
 
@@ -19,13 +19,12 @@ pub(crate) async fn delete(
     account: &Account,
     soft: bool,
 ) -> Result<(), Error> {
-    let mut client = context.auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&context.auth.database).await?;
     if soft {
         users::obscure(&work, account.id()).await?;
     } else if !users::delete(&work, account.id()).await? {
         return Err(unknown());
     }
     log(context, &work, admin, Action::UserDeleted, &account.user, &[]).await?;
-    work.commit().await
+    Ok(work.commit().await?)
 }

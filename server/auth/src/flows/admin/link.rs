@@ -8,10 +8,10 @@ use crate::address;
 use crate::address::Address;
 use crate::error::refusals;
 use crate::messages::{OneTimeCode, action_link};
-use crate::store::Work;
 use crate::store::audit::{Action, Actor};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account, Changes, NewUser};
+use crate::store::{self, Work};
 use crate::user::User;
 use crate::{Code, Error, MailKind};
 
@@ -104,8 +104,7 @@ pub(crate) async fn generate(
     if let Some(new) = &new {
         auth.hooks.before_user_created(&new.preview(), &context.client).await?;
     }
-    let mut client = auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&auth.database).await?;
     let account = match &new {
         Some(new) => invite::create(&work, new).await.map_err(users::as_address_conflict)?,
         None => find_user(context, &work, &address, &request).await?,
@@ -158,7 +157,7 @@ async fn new_user(context: &Context<'_>, request: &mut LinkRequest) -> Result<Ne
 /// Returns the account of a known user, locked until `work` ends, if it may have such a link.
 async fn find_user(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     address: &Address,
     request: &LinkRequest,
 ) -> Result<Account, Error> {
@@ -179,7 +178,7 @@ async fn find_user(
 /// Returns the address that the link belongs to. If the link changes it, the change is noted.
 async fn change_address(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     account: &Account,
     request: &LinkRequest,
 ) -> Result<String, Error> {
@@ -201,7 +200,7 @@ async fn change_address(
 
 async fn log(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     admin: &Admin,
     account: &Account,
     kind: LinkType,

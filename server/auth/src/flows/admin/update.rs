@@ -13,7 +13,7 @@ use crate::passwords;
 use crate::store::audit::Action;
 use crate::store::one_time_tokens;
 use crate::store::users::{self, Account, Changes};
-use crate::store::{Work, sessions};
+use crate::store::{self, Work, sessions};
 use crate::user::User;
 
 /// Changes user `id`. Nothing changes unless everything may. A new password ends all sessions.
@@ -35,8 +35,7 @@ pub(crate) async fn update(
     let ban = ban::parse(&fields.ban)?;
     let role = name("role", &fields.role)?;
     let hash = new_hash(context, id, fields.password.as_deref()).await?;
-    let mut client = context.auth.database.client().await?;
-    let work = Work::begin(&mut client).await?;
+    let work = store::begin(&context.auth.database).await?;
     let account = send::lock_account(&work, id).await?;
     confirm(&work, id, &fields).await?;
     if let Some(hash) = &hash {
@@ -82,7 +81,7 @@ async fn new_hash(context: &Context<'_>, id: Uuid, password: Option<&str>) -> Re
     context.auth.settings.encryption.seal(id, &hash).map(Some)
 }
 
-async fn confirm(work: &Work<'_>, id: Uuid, fields: &UserFields) -> Result<(), Error> {
+async fn confirm(work: &Work, id: Uuid, fields: &UserFields) -> Result<(), Error> {
     if fields.confirm_email {
         sign_up::confirm_email(work, id).await?;
     }
@@ -93,7 +92,7 @@ async fn confirm(work: &Work<'_>, id: Uuid, fields: &UserFields) -> Result<(), E
 }
 
 /// Gives every new address its identity.
-async fn put_identities(work: &Work<'_>, account: &Account, fields: &UserFields) -> Result<(), Error> {
+async fn put_identities(work: &Work, account: &Account, fields: &UserFields) -> Result<(), Error> {
     if !fields.email.is_empty() {
         let data = json!({ "email": fields.email, "email_verified": fields.confirm_email });
         effects::put_identity(work, account, "email", &data).await?;

@@ -7,7 +7,7 @@ use crate::address;
 use crate::flows::Context;
 use crate::flows::bearer::Admin;
 use crate::store::audit::{Action, Actor};
-use crate::store::{Work, factors};
+use crate::store::{self, factors};
 use crate::user::{Factor, User};
 use crate::{Code, Error};
 
@@ -34,8 +34,7 @@ pub(crate) async fn update(
         "phone" if !change.phone.is_empty() => address::phone(&change.phone)?,
         _ => String::new(),
     };
-    let mut connection = context.auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&context.auth.database).await?;
     let changed = factors::update(&work, user.id, factor.id, name, &phone).await;
     let changed = changed.map_err(as_conflict)?.ok_or_else(factor_not_found)?;
     let traits = json!({ "user_id": user.id, "factor_id": factor.id, "factor_type": factor.factor_type });
@@ -46,8 +45,7 @@ pub(crate) async fn update(
 
 /// Removes a factor of `user`; sessions that were raised by it fall back to aal1.
 pub(crate) async fn delete(context: &Context<'_>, user: &User, factor: &Factor) -> Result<Factor, Error> {
-    let mut connection = context.auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&context.auth.database).await?;
     factors::lock_owner(&work, user.id).await?;
     let removed = factors::delete(&work, user.id, factor.id).await?.ok_or_else(factor_not_found)?;
     let traits = json!({ "user_id": user.id, "factor_id": factor.id });

@@ -14,7 +14,7 @@ use crate::flows::{Context, deliver, one_time_code};
 use crate::messages::TextMessage;
 use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, ChallengeOutcome, NewChallenge};
-use crate::store::{Work, users};
+use crate::store::{self, users};
 use crate::user::Factor;
 
 /// How many times storing a challenge is tried: the column of its creation time is unique.
@@ -136,8 +136,7 @@ async fn try_store(
     challenge: &NewChallenge<'_>,
     message: Option<&TextMessage<'_>>,
 ) -> Result<i64, Error> {
-    let mut connection = context.auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&context.auth.database).await?;
     let expires_at = match factors::challenge(&work, challenge).await?.ok_or_else(factor_not_found)? {
         ChallengeOutcome::Until(moment) => moment,
         ChallengeOutcome::Wait(seconds) => {

@@ -7,7 +7,7 @@ use super::{Holder, account_name, allowed, check_name, factor_type};
 use crate::address;
 use crate::factors::{FactorType, totp};
 use crate::flows::Context;
-use crate::store::Work;
+use crate::store;
 use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, NewFactor};
 use crate::user::Factor;
@@ -113,8 +113,7 @@ fn site_host(site_url: &str) -> Result<String, Error> {
 /// Stores the factor if the rules allow it one more.
 async fn store(context: &Context<'_>, holder: &Holder, factor: &NewFactor<'_>) -> Result<(), Error> {
     let settings = &context.auth.settings;
-    let mut connection = context.auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&context.auth.database).await?;
     factors::lock_owner(&work, factor.user_id).await?;
     factors::delete_expired(&work, factor.user_id, settings.mfa.factor_expiry).await?;
     let mut others = factors::list(&work, factor.user_id).await?;
@@ -131,7 +130,7 @@ async fn store(context: &Context<'_>, holder: &Holder, factor: &NewFactor<'_>) -
     let traits = json!({ "factor_id": factor.id, "factor_type": factor.factor_type });
     let actor = Actor::User(factor.user_id);
     context.log(&work, actor, Action::FactorInProgress, traits).await?;
-    work.commit().await
+    Ok(work.commit().await?)
 }
 
 /// Checks that the rules allow a factor called `name` beside `others`.

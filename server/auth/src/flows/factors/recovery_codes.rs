@@ -15,7 +15,7 @@ use crate::flows::access_token::Session;
 use crate::flows::{Context, deliver, session};
 use crate::store::audit::{Action, Actor};
 use crate::store::recovery_codes::{self, CodeSet};
-use crate::store::{Work, factors, sessions, users};
+use crate::store::{self, factors, sessions, users};
 use crate::user::Factor;
 use crate::{Code, Error, MailKind};
 
@@ -50,8 +50,7 @@ pub(crate) async fn generate(context: &Context<'_>, holder: &Holder, name: &str)
     check_may_have_codes(context, holder, name, &holder.user.factors)?;
     let (codes, hashes) = new_codes(context).await?;
     let (user, factor) = (holder.user.id, Uuid::new_v4());
-    let mut connection = context.auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&context.auth.database).await?;
     factors::lock_owner(&work, user).await?;
     factors::delete_expired(&work, user, context.auth.settings.mfa.factor_expiry).await?;
     check_may_have_codes(context, holder, name, &factors::list(&work, user).await?)?;
@@ -75,8 +74,7 @@ pub(crate) async fn regenerate(context: &Context<'_>, holder: &Holder) -> Result
     status(context, holder).await?;
     let (codes, hashes) = new_codes(context).await?;
     let user = holder.user.id;
-    let mut connection = context.auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&context.auth.database).await?;
     factors::lock_owner(&work, user).await?;
     recovery_codes::lock(&work, user).await?.ok_or_else(not_enrolled)?;
     let set = recovery_codes::find(&work, user).await?.ok_or_else(not_enrolled)?;
@@ -121,8 +119,7 @@ async fn use_code(
     code: Option<Uuid>,
 ) -> Result<Session, Error> {
     let (user, settings) = (holder.user.id, &context.auth.settings.mfa.recovery_codes);
-    let mut connection = context.auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&context.auth.database).await?;
     factors::lock_owner(&work, user).await?;
     // A refresh that is under way ends first, so that its token is among those that are replaced.
     sessions::lock(&work, holder.session).await?;
@@ -158,8 +155,7 @@ async fn use_code(
 pub(crate) async fn unenroll(context: &Context<'_>, holder: &Holder) -> Result<Uuid, Error> {
     require_aal2(holder, "AAL2 required to delete recovery codes")?;
     let user = holder.user.id;
-    let mut connection = context.auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&context.auth.database).await?;
     factors::lock_owner(&work, user).await?;
     let others = factors::list(&work, user).await?;
     let factor = others.iter().find(|factor| factor.factor_type == KIND).ok_or_else(not_enrolled)?.id;

@@ -7,7 +7,7 @@ use super::{Holder, factor_not_found, has_usable_device};
 use crate::factors::recovery_code;
 use crate::flows::{Context, deliver};
 use crate::store::audit::{Action, Actor};
-use crate::store::{Work, factors, users};
+use crate::store::{self, factors, users};
 use crate::user::Factor;
 use crate::{Code, Error, MailKind};
 
@@ -22,8 +22,7 @@ pub(crate) async fn unenroll(context: &Context<'_>, holder: &Holder, factor: &Fa
             "Recovery codes cannot be unenrolled with this endpoint, use DELETE /factors/recovery-codes";
         return Err(Code::ValidationFailed.at(StatusCode::UNPROCESSABLE_ENTITY, message));
     }
-    let mut connection = context.auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&context.auth.database).await?;
     factors::lock_owner(&work, user).await?;
     let removed = factors::delete(&work, user, factor.id).await?.ok_or_else(factor_not_found)?;
     // The factor's state at its deletion counts: it may have been verified since this request began.

@@ -18,7 +18,7 @@ use crate::hooks::AttemptDecision;
 use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, Challenge};
 use crate::store::sessions;
-use crate::store::{Work, users};
+use crate::store::{self, Work, users};
 use crate::user::Factor;
 use crate::{Code, Error, HookName, MailKind, SmsProvider};
 
@@ -196,8 +196,7 @@ async fn raise_session(
     proof: Proof,
 ) -> Result<Session, Error> {
     let user = holder.user.id;
-    let mut connection = context.auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&context.auth.database).await?;
     factors::lock_owner(&work, user).await?;
     // A refresh that is under way ends first, so that its token is among those that are replaced.
     sessions::lock(&work, holder.session).await?;
@@ -232,7 +231,7 @@ async fn raise_session(
 /// Stores what the next verification needs to know of this one.
 async fn store_proof(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     factor: &Factor,
     challenge: Uuid,
     proof: Proof,

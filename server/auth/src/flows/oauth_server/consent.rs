@@ -7,9 +7,9 @@ use super::{authorize, scopes};
 use crate::flows::bearer::Bearer;
 use crate::redirects;
 use crate::redirects::Redirects;
-use crate::store::oauth_authorizations::{self as store, Authorization, Status};
+use crate::store::oauth_authorizations::{self, Authorization, Status};
 use crate::store::oauth_clients::OauthClient;
-use crate::store::{Work, oauth_consents};
+use crate::store::{self, Work, oauth_consents};
 use crate::{Code, Error};
 
 ::settings::words! {
@@ -54,14 +54,13 @@ pub(crate) fn check_origin(redirects: &Redirects, origin: Option<&str>) -> Resul
 /// Errors: `oauth_authorization_not_found` for what is unknown, too old or another user's; `validation_failed` for what
 /// is decided.
 pub(crate) async fn view(database: &Database, bearer: &Bearer, id: &str) -> Result<ConsentStep, Error> {
-    let mut client = database.client().await?;
     let message = "authorization request cannot be processed";
-    let (work, request, client) = find_pending(Work::begin(&mut client).await?, id, message).await?;
+    let (work, request, client) = find_pending(store::begin(database).await?, id, message).await?;
     let user = bearer.user.id;
     match request.user_id {
         Some(owner) if owner == user => return Ok(ConsentStep::Ask(request, client)),
         Some(_) => return Err(not_found()),
-        None => store::assign(&work, id, user).await?,
+        None => oauth_authorizations::assign(&work, id, user).await?,
     }
     let granted = oauth_consents::scopes(&work, user, client.id).await?;
     let question = if granted.is_some_and(|granted| scopes::covers(&granted, &request.scope)) {
@@ -83,9 +82,8 @@ pub(crate) async fn decide(
     id: &str,
     decision: ConsentDecision,
 ) -> Result<String, Error> {
-    let mut client = database.client().await?;
     let message = "authorization request is no longer pending";
-    let (work, request, client) = find_pending(Work::begin(&mut client).await?, id, message).await?;
+    let (work, request, client) = find_pending(store::begin(database).await?, id, message).await?;
     let user = bearer.user.id;
     if request.user_id != Some(user) {
         return Err(not_found());
@@ -96,7 +94,7 @@ pub(crate) async fn decide(
             approve(&work, &request).await?
         }
         ConsentDecision::Deny => {
-            store::deny(&work, id).await?;
+            oauth_authorizations::deny(&work, id).await?;
             let state = request.state.as_deref().unwrap_or_default();
             authorize::refusal(&request.redirect_uri, "access_denied", "User denied the request", state)?
         }
@@ -108,18 +106,18 @@ pub(crate) async fn decide(
 /// Returns the request `id` and its client, locked until `work` ends; of several who decide at once, the first does.
 ///
 /// Errors: `oauth_authorization_not_found`, `validation_failed` with `message` for a request that is decided.
-async fn find_pending<'c>(
-    work: Work<'c>,
+async fn find_pending(
+    work: Work,
     id: &str,
     message: &'static str,
-) -> Result<(Work<'c>, Authorization, OauthClient), Error> {
+) -> Result<(Work, Authorization, OauthClient), Error> {
     // No text in Postgres contains a NUL.
     if id.contains('\0') {
         return Err(not_found());
     }
-    let mut request = store::find(&work, id).await?.ok_or_else(not_found)?;
+    let mut request = oauth_authorizations::find(&work, id).await?.ok_or_else(not_found)?;
     if request.is_expired {
-        store::expire(&work, id).await?;
+        oauth_authorizations::expire(&work, id).await?;
         work.commit().await?;
         return Err(not_found());
     }
@@ -131,9 +129,9 @@ async fn find_pending<'c>(
 }
 
 /// Returns where the client gets its code (RFC 6749, section 4.1.2).
-async fn approve(work: &Work<'_>, request: &Authorization) -> Result<String, Error> {
+async fn approve(work: &Work, request: &Authorization) -> Result<String, Error> {
     let code = Uuid::new_v4();
-    store::approve(work, &request.authorization_id, code).await?;
+    oauth_authorizations::approve(work, &request.authorization_id, code).await?;
     let mut members = vec![("code", code.to_string())];
     members.extend(request.state.clone().map(|state| ("state", state)));
     redirects::extend(&request.redirect_uri, &members, &[])

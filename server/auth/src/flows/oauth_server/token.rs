@@ -15,7 +15,7 @@ use crate::flows::{Context, pkce};
 use crate::store::audit::{Action, Actor};
 use crate::store::oauth_authorizations::{self, Authorization};
 use crate::store::oauth_clients::{self, AuthMethod, OauthClient};
-use crate::store::{Work, sessions, users};
+use crate::store::{self, sessions, users};
 use crate::{Code, Error};
 
 /// The entry of claim `amr` of clients' sessions.
@@ -138,8 +138,7 @@ pub(crate) async fn exchange(
         return Err(invalid("Invalid authorization code"));
     }
     let auth = context.auth;
-    let mut connection = auth.database.client().await?;
-    let work = Work::begin(&mut connection).await?;
+    let work = store::begin(&auth.database).await?;
     let Some(authorization) = oauth_authorizations::find_by_code(&work, &grant.code).await? else {
         sessions::end_of_client(&work, session_of(&grant.code)).await?;
         work.commit().await?;

@@ -14,7 +14,7 @@ use crate::{Error, MailKind};
 /// Applies the effect of a code of `kind` for `purpose`. `None` while another address has to confirm, too.
 pub(super) async fn apply(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     account: Account,
     purpose: Purpose,
     kind: Kind,
@@ -43,7 +43,7 @@ pub(super) async fn apply(
 }
 
 /// Confirms the address. An invited user has no password yet and gets a random one.
-async fn signed_up(context: &Context<'_>, work: &Work<'_>, account: Account) -> Result<(), Error> {
+async fn signed_up(context: &Context<'_>, work: &Work, account: Account) -> Result<(), Error> {
     let id = account.id();
     if !account.has_password() && account.user.invited_at.is_some() {
         let auth = context.auth;
@@ -63,7 +63,7 @@ async fn signed_up(context: &Context<'_>, work: &Work<'_>, account: Account) -> 
     Ok(())
 }
 
-async fn recovered(context: &Context<'_>, work: &Work<'_>, account: Account) -> Result<(), Error> {
+async fn recovered(context: &Context<'_>, work: &Work, account: Account) -> Result<(), Error> {
     let id = account.id();
     if account.user.email_confirmed_at.is_some() {
         one_time_tokens::clear_all(work, id).await?;
@@ -87,7 +87,7 @@ fn needs_other_address(context: &Context<'_>, account: &Account) -> bool {
 /// Puts the new e-mail address in the place of the current one. An anonymous user becomes a permanent one.
 pub(crate) async fn email_changed(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     account: &Account,
 ) -> Result<(), Error> {
     let (id, new) = (account.id(), account.user.new_email.clone().unwrap_or_default());
@@ -107,7 +107,7 @@ pub(crate) async fn email_changed(
 /// Puts the new phone number in the place of the current one. An anonymous user becomes a permanent one.
 pub(crate) async fn phone_changed(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     account: &Account,
 ) -> Result<(), Error> {
     let (id, new) = (account.id(), account.user.new_phone.clone().unwrap_or_default());
@@ -130,7 +130,7 @@ pub(crate) async fn phone_changed(
 /// none. Anonymous users get theirs with their address; users of single sign-on have no password of their own.
 pub(in crate::flows) async fn first_password_set(
     context: &Context<'_>,
-    work: &Work<'_>,
+    work: &Work,
     account: Account,
 ) -> Result<Account, Error> {
     let user = &account.user;
@@ -150,7 +150,7 @@ pub(in crate::flows) async fn first_password_set(
 
 /// Merges `data` into the account's identity of `provider`, or adds that identity. Returns whether it was added.
 pub(in crate::flows) async fn put_identity(
-    work: &Work<'_>,
+    work: &Work,
     account: &Account,
     provider: &str,
     data: &Value,

@@ -150,11 +150,7 @@ impl<'a> Changes<'a> {
     /// Makes the changes.
     ///
     /// Errors: a unique violation of `users_email_partial_key` or `users_phone_key` if an address is taken.
-    pub(crate) async fn apply(
-        mut self,
-        executor: impl Into<Executor<'_>>,
-        id: Uuid,
-    ) -> Result<Account, Error> {
+    pub(crate) async fn apply(mut self, executor: &impl Executor, id: Uuid) -> Result<Account, Error> {
         self.assignments.push("updated_at = now()".into());
         let sql = format!(
             "update auth.users u set {} where u.id = $1::uuid returning {}",
@@ -163,14 +159,14 @@ impl<'a> Changes<'a> {
         );
         let mut parameters = vec![owned(id)];
         parameters.append(&mut self.parameters);
-        let account = executor.into().fetch(&sql, parameters).await;
+        let account = executor.change_returning(&sql, parameters).await;
         let account = account.map_err(|error| error.with_purpose("updating user"))?;
         account.ok_or_else(|| Error::Internal("the user who is to change is gone".to_owned()))
     }
 }
 
 /// Derives `provider` and `providers` of a user's app metadata from the identities, oldest first.
-pub(crate) async fn derive_providers(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<Account, Error> {
+pub(crate) async fn derive_providers(executor: &impl Executor, id: Uuid) -> Result<Account, Error> {
     let sql = format!(
         "with known as (
            select jsonb_agg(p.provider order by p.since, p.provider) as names from (
@@ -185,6 +181,6 @@ pub(crate) async fn derive_providers(executor: impl Into<Executor<'_>>, id: Uuid
          from known where u.id = $1::uuid returning {}",
         documents::account("u"),
     );
-    let account = executor.into().fetch(&sql, vec![owned(id)]).await?;
+    let account = executor.change_returning(&sql, vec![owned(id)]).await?;
     account.ok_or_else(|| Error::Internal("the user whose providers are derived is gone".to_owned()))
 }

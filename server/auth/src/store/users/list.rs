@@ -42,7 +42,7 @@ pub(crate) struct Page {
 
 /// Returns at most `limit` users after the first `offset`.
 pub(crate) async fn page(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     selection: &Selection<'_>,
     limit: i64,
     offset: i64,
@@ -62,14 +62,14 @@ pub(crate) async fn page(
     );
     let pattern = selection.pattern();
     let parameters = vec![text(selection.audience), pattern.and_then(owned), owned(limit), owned(offset)];
-    let page = executor.into().fetch(&sql, parameters).await?;
+    let page = executor.read(&sql, parameters).await?;
     page.ok_or_else(|| Error::Internal("a page of users was not answered".to_owned()))
 }
 
 /// Returns at most `limit` users, without their identities and factors, after the one who was created at that time and
 /// has that id, if one is given.
 pub(crate) async fn after(
-    executor: impl Into<Executor<'_>>,
+    executor: &impl Executor,
     selection: &Selection<'_>,
     limit: i64,
     last: Option<(&str, Uuid)>,
@@ -94,5 +94,5 @@ pub(crate) async fn after(
         since.and_then(text),
         id.and_then(owned),
     ];
-    Ok(executor.into().fetch(&sql, parameters).await?.unwrap_or_default())
+    Ok(executor.read(&sql, parameters).await?.unwrap_or_default())
 }

@@ -49,8 +49,7 @@ impl NewUser {
     /// Stores the user. The result includes changes made by triggers.
     ///
     /// Errors: a unique violation of `users_email_partial_key` or `users_phone_key` if the address is taken.
-    pub(crate) async fn create(&self, executor: impl Into<Executor<'_>>) -> Result<Account, Error> {
-        let executor = executor.into();
+    pub(crate) async fn create(&self, executor: &impl Executor) -> Result<Account, Error> {
         let insert = format!(
             "insert into auth.users (instance_id, id, aud, role, email, phone, encrypted_password,
                raw_user_meta_data, raw_app_meta_data, is_sso_user, is_anonymous, created_at, updated_at,
@@ -71,11 +70,11 @@ impl NewUser {
             owned(self.is_sso_user),
             owned(self.is_anonymous),
         ];
-        let saved = executor.execute(&insert, parameters).await;
+        let saved = executor.change(&insert, parameters).await;
         saved.map_err(|error| error.with_purpose("saving new user"))?;
         // A statement of its own: only it sees what triggers after the insert have done to the row.
         let select = format!("select {} from auth.users u where u.id = $1::uuid", documents::account("u"));
-        let account = executor.fetch(&select, vec![owned(self.id)]).await?;
+        let account = executor.read(&select, vec![owned(self.id)]).await?;
         account.ok_or_else(|| Error::Internal("a trigger has removed the new user".to_owned()))
     }
 }

@@ -8,9 +8,9 @@ use crate::store::{Executor, owned};
 /// Removes user `id` and everything that depends on the account. Returns whether there was one.
 ///
 /// Errors: a foreign key violation of a table of the project that refers to the user and does not let go.
-pub(crate) async fn delete(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<bool, Error> {
+pub(crate) async fn delete(executor: &impl Executor, id: Uuid) -> Result<bool, Error> {
     let sql = "delete from auth.users where id = $1::uuid";
-    let removed = executor.into().execute(sql, vec![owned(id)]).await;
+    let removed = executor.change(sql, vec![owned(id)]).await;
     Ok(removed.map_err(|error| error.with_purpose("deleting user"))? > 0)
 }
 
@@ -23,7 +23,7 @@ fn hash_expression(value: &str) -> String {
 
 /// Deletes user `id` softly: the row stays, for tables that refer to it, without personal data. A user who is deleted
 /// already stays as they are.
-pub(crate) async fn obscure(executor: impl Into<Executor<'_>>, id: Uuid) -> Result<(), Error> {
+pub(crate) async fn obscure(executor: &impl Executor, id: Uuid) -> Result<(), Error> {
     let sql = format!(
         "with gone as (
            update auth.users u set
@@ -53,5 +53,5 @@ pub(crate) async fn obscure(executor: impl Into<Executor<'_>>, id: Uuid) -> Resu
         phone_change = hash_expression("coalesce(u.phone_change, '')"),
         subject = hash_expression("i.provider || ':' || i.provider_id"),
     );
-    executor.into().execute(&sql, vec![owned(id)]).await.map(drop)
+    executor.change(&sql, vec![owned(id)]).await.map(drop)
 }
