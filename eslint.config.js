@@ -51,7 +51,7 @@ export default tseslint.config(
   },
   {
     // The script of the page that shows the mails of a project without a mail server.
-    files: ['server/auth/src/inbox/page/*.js'],
+    files: ['server/auth/src/delivery/inbox/page/*.js'],
     languageOptions: { globals: globals.browser },
   },
   {

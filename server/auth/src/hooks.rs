@@ -18,9 +18,9 @@ use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
 use self::http::HookTimeouts;
-use crate::client::Client;
 use crate::http_client::HttpClient;
-use crate::user::User;
+use crate::model::user::User;
+use crate::request::client::Client;
 use crate::{Code, Error, Hook, HookName, HookSettings};
 
 /// A hook's decision on an attempt to authenticate with a password or a second factor.

@@ -3,41 +3,25 @@
 //! A request goes through `api` (what the endpoint takes and answers), `flows` (the rules) and `store` (the SQL).
 //! All state is in Postgres, in schema `auth`, so that any number of nodes may serve the same users.
 
-mod address;
 mod api;
-mod captcha;
-mod client;
-mod encryption;
+mod delivery;
 mod error;
 mod factors;
 mod flows;
-mod hasher;
-mod hashes;
 mod hooks;
 mod http_client;
-mod inbox;
-mod leaks;
 mod limits;
-mod mail;
-mod messages;
 mod metrics;
-mod nullable;
-mod outbox;
-mod passwords;
+mod model;
 mod providers;
-mod redirects;
-mod refresh_token;
-mod session;
+mod request;
+mod secrets;
 mod settings;
-mod sms;
 mod sso;
 mod state;
 mod store;
 #[cfg(test)]
 mod testing;
-mod third_party;
-mod user;
-mod web3;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,7 +33,7 @@ use tokens::Keys;
 
 pub use crate::settings::*;
 pub use error::InvalidSettings;
-pub use third_party::ThirdParties;
+pub use providers::third_party::ThirdParties;
 
 pub(crate) use error::{Code, Error};
 pub(crate) use state::Auth;
@@ -98,13 +82,13 @@ pub fn outbox(
     settings: &Settings,
     key: String,
 ) -> Result<impl Endpoint<Output = Response> + use<>, InvalidSettings> {
-    outbox::Outbox::new(settings, key).map_err(InvalidSettings)
+    delivery::outbox::Outbox::new(settings, key).map_err(InvalidSettings)
 }
 
 /// Returns a page and an API that show the mails in `folder`, where they are kept without a mail server
 /// ([`MailSettings::folder`]). They contain all users' sign-in links: serve them on the loopback interface only.
 pub fn inbox(folder: PathBuf) -> impl Endpoint<Output = Response> {
-    inbox::Inbox::new(folder)
+    delivery::inbox::Inbox::new(folder)
 }
 
 /// The headers of its answers that the service lets scripts of other origins read; for [`gateway::Layered::exposing`].

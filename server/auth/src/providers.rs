@@ -8,6 +8,8 @@ mod oauth2;
 mod oidc;
 mod profile;
 mod table;
+pub(crate) mod third_party;
+pub(crate) mod web3;
 
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};

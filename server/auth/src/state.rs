@@ -7,20 +7,20 @@ use postgres::Database;
 use tokens::{Keys, Verifier};
 
 use crate::Settings;
-use crate::captcha::Captchas;
+use crate::delivery::mail::Mailer;
+use crate::delivery::messages::Messages;
+use crate::delivery::sms::SmsSender;
 use crate::factors::webauthn::RelyingParty;
 use crate::flows::one_time_code::Codes;
-use crate::hasher::Hasher;
 use crate::hooks::Hooks;
 use crate::http_client::HttpClient;
-use crate::leaks::Leaks;
 use crate::limits::Limits;
-use crate::mail::Mailer;
-use crate::messages::Messages;
 use crate::metrics::Metrics;
 use crate::providers::Providers;
-use crate::redirects::Redirects;
-use crate::sms::SmsSender;
+use crate::request::captcha::Captchas;
+use crate::request::redirects::Redirects;
+use crate::secrets::hasher::Hasher;
+use crate::secrets::leaks::Leaks;
 use crate::sso::{IdentityProviderClient, ServiceProvider};
 use crate::store::cleanup::Cleanup;
 

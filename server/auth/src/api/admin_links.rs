@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::body::Body;
 use super::fields::object;
 use super::request;
-use crate::address;
 use crate::flows::admin::link::{self, LinkRequest, LinkType};
-use crate::user::User;
+use crate::model::address;
+use crate::model::user::User;
 use crate::{Auth, Error};
 
 pub(super) struct AdminLinksApi {

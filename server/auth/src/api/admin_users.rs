@@ -17,8 +17,8 @@ use super::request;
 use super::response::Empty;
 use crate::flows::admin;
 use crate::flows::admin::UserFields;
+use crate::model::user::User;
 use crate::store::users::{self, Selection};
-use crate::user::User;
 use crate::{Auth, Error};
 
 pub(super) struct AdminUsersApi {

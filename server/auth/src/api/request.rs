@@ -8,10 +8,10 @@ use url::form_urlencoded;
 
 use super::body::Body;
 use super::fields::SecurityField;
-use crate::client::{Client, RequestedHost};
 use crate::flows::Context;
 use crate::flows::bearer::{self, Admin, Bearer};
 use crate::limits::Bucket;
+use crate::request::client::{Client, RequestedHost};
 use crate::{Auth, Code, Error};
 
 const AUDIENCE: HeaderName = HeaderName::from_static("x-jwt-aud");
@@ -145,7 +145,7 @@ pub(super) async fn limit(auth: &Auth, request: &Request, bucket: Bucket) -> Res
 /// Checks the captcha of the request, if the settings require one. Requests of administrators need none. If no captcha
 /// is required, the body is not parsed.
 ///
-/// Errors: `bad_json`; those of [`Captchas::check`](crate::captcha::Captchas::check).
+/// Errors: `bad_json`; those of [`Captchas::check`](crate::request::captcha::Captchas::check).
 pub(super) async fn captcha<T>(auth: &Auth, request: &Request, body: &Body<T>) -> Result<(), Error> {
     if auth.settings.security.captcha.is_none() || admin(auth, request).await.is_ok() {
         return Ok(());

@@ -12,10 +12,10 @@ use serde_json::Value;
 use super::body::Body;
 use super::fields::{Security, SendAnswer, object};
 use super::request;
-use crate::address::{self, Address};
 use crate::flows::pkce::Challenge;
 use crate::flows::send::{self, Otp, Repeat};
 use crate::limits::Bucket;
+use crate::model::address::{self, Address};
 use crate::{Auth, Code, Error};
 
 pub(super) struct SendApi {

@@ -11,13 +11,13 @@ use serde_json::Value;
 use super::body::Body;
 use super::fields::{Security, object};
 use super::{request, session_answer};
-use crate::address;
 use crate::flows::access_token::Session;
 use crate::flows::invite;
 use crate::flows::pkce::Challenge;
 use crate::flows::sign_up::{self, SignUp, SignUpOutcome};
 use crate::limits::Bucket;
-use crate::user::User;
+use crate::model::address;
+use crate::model::user::User;
 use crate::{Auth, Code, Error};
 
 pub(super) struct SignUpApi {

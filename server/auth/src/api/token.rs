@@ -12,12 +12,12 @@ use serde::Deserialize;
 use super::body::Body;
 use super::fields::Security;
 use super::{request, session_answer};
-use crate::address::Address;
 use crate::flows::access_token::Session;
 use crate::flows::id_token::{self, IdTokenInput};
 use crate::flows::{code_exchange, refresh, sign_in, web3};
 use crate::limits::Bucket;
 use crate::metrics::TOKEN_GRANTS;
+use crate::model::address::Address;
 use crate::{Auth, Code, Error};
 
 pub(super) struct TokenApi {

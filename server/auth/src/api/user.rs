@@ -16,9 +16,9 @@ use super::response::Done;
 use crate::flows::pkce::Challenge;
 use crate::flows::user_update::{self, Update};
 use crate::limits::Bucket;
-use crate::session::LogoutScope;
+use crate::model::session::LogoutScope;
+use crate::model::user::User;
 use crate::store::sessions;
-use crate::user::User;
 use crate::{Auth, Error};
 
 pub(super) struct UserApi {

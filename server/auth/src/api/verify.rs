@@ -14,7 +14,7 @@ use crate::flows::access_token::Session;
 use crate::flows::pkce;
 use crate::flows::verify::{self, HALF_CONFIRMED, Proof, VerificationResult};
 use crate::limits::Bucket;
-use crate::redirects;
+use crate::request::redirects;
 use crate::{Auth, Error};
 
 pub(super) struct VerifyApi {

@@ -7,13 +7,13 @@ use time::OffsetDateTime;
 use tokens::Keys;
 use uuid::Uuid;
 
-use crate::client::Client;
 use crate::error::WeakPassword;
 use crate::factors::recovery_code;
 use crate::hooks::Hooks;
-use crate::refresh_token;
-use crate::session::{GrantedSession, Method};
-use crate::user::User;
+use crate::model::session::{GrantedSession, Method};
+use crate::model::user::User;
+use crate::request::client::Client;
+use crate::secrets::refresh_token;
 use crate::{Auth, Error, HookName, Settings};
 
 /// A session in the form for clients.

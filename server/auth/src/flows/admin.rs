@@ -13,10 +13,10 @@ use uuid::Uuid;
 use super::Context;
 use super::bearer::Admin;
 use crate::error::refusals;
+use crate::model::user::User;
 use crate::store::Work;
 use crate::store::audit::Action;
 use crate::store::users::{self, Account};
-use crate::user::User;
 use crate::{Code, Error};
 
 pub(crate) use create::create;

@@ -9,10 +9,10 @@ use tokens::{Verified, Verifier};
 use uuid::Uuid;
 
 use crate::error::refusals;
-use crate::session::Session;
+use crate::model::session::Session;
+use crate::model::user::User;
 use crate::store::audit::Actor;
 use crate::store::{sessions, users};
-use crate::user::User;
 use crate::{Code, Error, Settings};
 
 /// A user who has shown a valid access token.

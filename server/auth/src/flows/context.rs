@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::client::Client;
+use crate::request::client::Client;
 use crate::store::Executor;
 use crate::store::audit::{self, Action, Actor};
 use crate::{Auth, Error};

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::Context;
+use crate::delivery::messages::{Mail, TextMessage};
 use crate::error::refusals;
-use crate::messages::{Mail, TextMessage};
 use crate::store::one_time_tokens::{self, Kind, PendingCode};
 use crate::store::users::{Account, Changes};
 use crate::store::{Executor, Work};
@@ -20,7 +20,7 @@ fn remaining(pending: &PendingCode, frequency: Duration) -> Option<Duration> {
 /// Mails `account` a code of `kind` at its own address. The code's link ends in a code if `pkce` is set.
 ///
 /// Errors: `over_email_send_rate_limit` if the last one is too recent (invitations may repeat); those of
-/// [`Messages::send_mail`](crate::messages::Messages::send_mail).
+/// [`Messages::send_mail`](crate::delivery::messages::Messages::send_mail).
 pub(crate) async fn mail(
     context: &Context<'_>,
     work: &Work,
@@ -126,7 +126,7 @@ pub(crate) struct SentMessage {
 /// no message.
 ///
 /// Errors: `over_sms_send_rate_limit` if the last one is too recent; those of
-/// [`Messages::send_sms`](crate::messages::Messages::send_sms).
+/// [`Messages::send_sms`](crate::delivery::messages::Messages::send_sms).
 pub(crate) async fn text_message(
     context: &Context<'_>,
     executor: &impl Executor,

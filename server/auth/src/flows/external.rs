@@ -4,7 +4,6 @@
 use postgres::Database;
 use uuid::Uuid;
 
-use crate::client::Client;
 use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::pkce::Challenge;
 use crate::flows::session::{self, SignIn};
@@ -13,7 +12,8 @@ use crate::providers::{
     AuthenticationError, Connection, Credentials, Provider, ProviderUser, Providers, apple_name,
     code_verifier,
 };
-use crate::redirects;
+use crate::request::client::Client;
+use crate::request::redirects;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::{self, Work, custom_providers, oauth_client_states};

@@ -3,15 +3,15 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::address::Address;
 use crate::error::refusals;
 use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::bearer::Bearer;
 use crate::flows::{Context, deliver, sign_up};
+use crate::model::address::Address;
+use crate::model::user::{Identity, User};
 use crate::store::audit::{Action, Actor};
 use crate::store::users::{self, Account, Changes};
 use crate::store::{self, Work, accounts, identities, one_time_tokens};
-use crate::user::{Identity, User};
 use crate::{Code, Error, MailKind};
 
 /// Checks that linking identities by hand is on.

@@ -5,13 +5,13 @@ use uuid::Uuid;
 
 use super::bearer::Admin;
 use super::{Context, deliver};
-use crate::address::Address;
 use crate::error::refusals;
+use crate::model::address::Address;
+use crate::model::user::User;
 use crate::store::audit::Action;
 use crate::store::identities::{self, NewIdentity};
 use crate::store::users::{self, Account, Changes, NewUser};
 use crate::store::{self, Work};
-use crate::user::User;
 use crate::{Error, MailKind};
 
 /// Mails an invitation to `email`, creating its user if there is none yet. May be repeated at any time until the user

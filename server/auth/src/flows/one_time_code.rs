@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 use tokens::Keys;
 
 use super::pkce;
-use crate::messages::OneTimeCode;
+use crate::delivery::messages::OneTimeCode;
 use crate::store::one_time_tokens::PendingCode;
 
 /// Bytes of a code's hash: as many as upstream's have.

@@ -5,10 +5,10 @@ use http::StatusCode;
 use postgres::Database;
 use uuid::Uuid;
 
-use crate::client::Client;
 use crate::flows::access_token::{self, Session};
-use crate::refresh_token::RefreshToken;
-use crate::session::GrantedSession;
+use crate::model::session::GrantedSession;
+use crate::request::client::Client;
+use crate::secrets::refresh_token::RefreshToken;
 use crate::store::refresh::{self, RefreshVerdict};
 use crate::store::sessions;
 use crate::{Auth, Code, Error, Settings};

@@ -10,7 +10,7 @@ use super::bearer::Bearer;
 use super::pkce::Challenge;
 use super::sign_up::{self, RegistrationOutcome, SignUp, begin_flow};
 use super::{Context, deliver};
-use crate::address::{self, Address};
+use crate::model::address::{self, Address};
 use crate::store::audit::{Action, Actor};
 use crate::store::one_time_tokens::Kind;
 use crate::store::users::{self, Account};

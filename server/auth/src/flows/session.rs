@@ -2,11 +2,11 @@
 
 use uuid::Uuid;
 
-use crate::client::Client;
 use crate::error::refusals;
 use crate::flows::access_token::{self, Session};
-use crate::refresh_token::{self, Key, RefreshToken};
-use crate::session::GrantedSession;
+use crate::model::session::GrantedSession;
+use crate::request::client::Client;
+use crate::secrets::refresh_token::{self, Key, RefreshToken};
 use crate::store::sessions::{self, NewSession, StepUp};
 use crate::store::{Executor, Work};
 use crate::{Auth, Error, Settings};

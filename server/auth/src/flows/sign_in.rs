@@ -4,14 +4,15 @@ use http::StatusCode;
 use postgres::Database;
 use uuid::Uuid;
 
-use crate::address::Address;
-use crate::client::Client;
 use crate::error::refusals;
 use crate::flows::access_token::Session;
 use crate::flows::session::{self, SignIn};
 use crate::hooks::{AttemptDecision, Hooks};
+use crate::model::address::Address;
+use crate::request::client::Client;
+use crate::secrets::passwords;
 use crate::store::{sessions, users};
-use crate::{Auth, Code, Error, passwords};
+use crate::{Auth, Code, Error};
 
 /// Begins a session of the user who has `address` and `password` in `audience`.
 ///

@@ -9,17 +9,17 @@ use super::access_token::{self, Session};
 use super::pkce::Challenge;
 use super::session::{self, SignIn};
 use super::{Context, deliver};
-use crate::address::{self, Address};
 use crate::error::refusals;
-use crate::passwords;
-use crate::session::GrantedSession;
+use crate::model::address::{self, Address};
+use crate::model::session::GrantedSession;
+use crate::model::user::User;
+use crate::secrets::passwords;
 use crate::store::audit::{Action, Actor};
 use crate::store::flow_states::{self, NewFlowState};
 use crate::store::identities::{self, NewIdentity};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account, Changes, NewUser};
 use crate::store::{self, Work};
-use crate::user::User;
 use crate::{Code, Error, MailKind};
 
 /// What claim `amr` calls the sign-in of an account that needs no confirmation.

@@ -15,7 +15,7 @@ use crate::flows::external::error_members;
 use crate::flows::pkce::Challenge;
 use crate::flows::session::{self, SignIn};
 use crate::providers::{Claims, Email, Profile};
-use crate::redirects;
+use crate::request::redirects;
 use crate::sso::IdentityProviderClient;
 use crate::sso::{self, Assertion, IdentityProvider, LONGEST_USE, Response, ServiceProvider};
 use crate::store::flow_states::{self, FlowState, NewFlowState};

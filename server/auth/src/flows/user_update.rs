@@ -7,14 +7,14 @@ use super::bearer::Bearer;
 use super::pkce::Challenge;
 use super::verify::effects;
 use super::{Context, deliver, send, sign_up};
-use crate::address::{self, Address};
 use crate::error::refusals;
-use crate::passwords;
+use crate::model::address::{self, Address};
+use crate::model::user::User;
+use crate::secrets::passwords;
 use crate::store::audit::{Action, Actor};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account, Changes};
 use crate::store::{self, Work, sessions};
-use crate::user::User;
 use crate::{Code, Error, MailKind};
 
 /// After that many seconds a session does not prove any more that its user is still there.

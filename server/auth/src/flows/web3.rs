@@ -7,9 +7,9 @@ use crate::flows::Context;
 use crate::flows::access_token::Session;
 use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::session::{self, SignIn};
+use crate::providers::web3::{Chain, Message, SignedMessage};
 use crate::providers::{Claims, Profile};
 use crate::store;
-use crate::web3::{Chain, Message, SignedMessage};
 use crate::{Code, Error, Settings, Web3Settings};
 
 /// What identities call all wallets.

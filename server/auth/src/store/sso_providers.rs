@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{Executor, Work, documents, owned, text, text_unless_empty};
 use crate::Error;
-use crate::nullable::Nullable;
+use crate::model::nullable::Nullable;
 use crate::sso::AttributeMapping;
 
 /// An identity provider.

@@ -19,11 +19,11 @@ pub(crate) use removal::{delete, obscure};
 
 use super::pending_code::{Kind, PendingCode};
 use super::{Executor, Parameter, documents, fetch, owned, text, transaction};
-use crate::address::Address;
-use crate::encryption::DecryptedSecret;
 use crate::error::refusals;
-use crate::session::Session;
-use crate::user::User;
+use crate::model::address::Address;
+use crate::model::session::Session;
+use crate::model::user::User;
+use crate::secrets::encryption::DecryptedSecret;
 use crate::{EncryptionSettings, Error, Settings};
 
 /// A user, together with what no answer may hold.

@@ -7,15 +7,15 @@ use super::super::bearer::Admin;
 use super::super::verify::effects;
 use super::super::{Context, send, sign_up};
 use super::{UserFields, ban, log, name};
-use crate::address;
-use crate::address::Address;
 use crate::error::refusals;
-use crate::hashes::Hash;
-use crate::passwords;
+use crate::model::address;
+use crate::model::address::Address;
+use crate::model::user::User;
+use crate::secrets::hashes::Hash;
+use crate::secrets::passwords;
 use crate::store;
 use crate::store::audit::Action;
 use crate::store::users::{self, Changes, NewUser};
-use crate::user::User;
 use crate::{Code, Error};
 
 /// Creates a user. Password rules are not checked; a user without a password gets a random one.

@@ -4,15 +4,15 @@ use serde_json::{Map, Value};
 
 use super::super::bearer::Admin;
 use super::super::{Context, invite, send, sign_up};
-use crate::address;
-use crate::address::Address;
+use crate::delivery::messages::{OneTimeCode, action_link};
 use crate::error::refusals;
-use crate::messages::{OneTimeCode, action_link};
+use crate::model::address;
+use crate::model::address::Address;
+use crate::model::user::User;
 use crate::store::audit::{Action, Actor};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account, Changes, NewUser};
 use crate::store::{self, Work};
-use crate::user::User;
 use crate::{Code, Error, MailKind};
 
 ::settings::words! {

@@ -8,13 +8,13 @@ use super::super::verify::effects;
 use super::super::{Context, send, sign_up};
 use super::{UserFields, ban, log, name};
 use crate::Error;
-use crate::address;
-use crate::passwords;
+use crate::model::address;
+use crate::model::user::User;
+use crate::secrets::passwords;
 use crate::store::audit::Action;
 use crate::store::one_time_tokens;
 use crate::store::users::{self, Account, Changes};
 use crate::store::{self, Work, sessions};
-use crate::user::User;
 
 /// Changes user `id`. Nothing changes unless everything may. A new password ends all sessions.
 ///

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use super::{check_name, factor_not_found};
-use crate::address;
 use crate::flows::Context;
 use crate::flows::bearer::Admin;
+use crate::model::address;
+use crate::model::user::{Factor, User};
 use crate::store::audit::{Action, Actor};
 use crate::store::{self, factors};
-use crate::user::{Factor, User};
 use crate::{Code, Error};
 
 /// What is to change; empty texts leave it as it is.

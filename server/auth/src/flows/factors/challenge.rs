@@ -7,15 +7,15 @@ use uuid::Uuid;
 
 use super::{Holder, factor_not_found, owner};
 use crate::Error;
+use crate::delivery::messages::TextMessage;
 use crate::error::refusals;
 use crate::factors::FactorType;
 use crate::factors::webauthn::StartedCeremony;
 use crate::flows::{Context, deliver, one_time_code};
-use crate::messages::TextMessage;
+use crate::model::user::Factor;
 use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, ChallengeOutcome, NewChallenge};
 use crate::store::{self, users};
-use crate::user::Factor;
 
 /// How many times storing a challenge is tried: the column of its creation time is unique.
 const TRIES: usize = 5;

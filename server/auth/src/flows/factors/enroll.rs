@@ -4,13 +4,13 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{Holder, account_name, allowed, check_name, factor_type};
-use crate::address;
 use crate::factors::{FactorType, totp};
 use crate::flows::Context;
+use crate::model::address;
+use crate::model::user::Factor;
 use crate::store;
 use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, NewFactor};
-use crate::user::Factor;
 use crate::{Code, Error};
 
 /// What a client asks for; absent fields are empty.

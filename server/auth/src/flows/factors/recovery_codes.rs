@@ -13,10 +13,10 @@ use super::{Holder, check_name, has_usable_device};
 use crate::factors::recovery_code::{self, KIND, METHOD};
 use crate::flows::access_token::Session;
 use crate::flows::{Context, deliver, session};
+use crate::model::user::Factor;
 use crate::store::audit::{Action, Actor};
 use crate::store::recovery_codes::{self, CodeSet};
 use crate::store::{self, factors, sessions, users};
-use crate::user::Factor;
 use crate::{Code, Error, MailKind};
 
 /// The name of a set that its owner gives none.

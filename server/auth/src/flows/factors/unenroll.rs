@@ -6,9 +6,9 @@ use serde_json::json;
 use super::{Holder, factor_not_found, has_usable_device};
 use crate::factors::recovery_code;
 use crate::flows::{Context, deliver};
+use crate::model::user::Factor;
 use crate::store::audit::{Action, Actor};
 use crate::store::{self, factors, users};
-use crate::user::Factor;
 use crate::{Code, Error, MailKind};
 
 /// Removes a factor of the holder. Sessions that were raised by it fall back to aal1.

@@ -15,11 +15,11 @@ use crate::factors::totp::Secret;
 use crate::flows::access_token::Session;
 use crate::flows::{Context, deliver, session};
 use crate::hooks::AttemptDecision;
+use crate::model::user::Factor;
 use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, Challenge};
 use crate::store::sessions;
 use crate::store::{self, Work, users};
-use crate::user::Factor;
 use crate::{Code, Error, HookName, MailKind, SmsProvider};
 
 /// What the holder of a factor answers.

@@ -6,8 +6,8 @@ use crate::Error;
 use crate::factors::assertion::Assertion;
 use crate::factors::webauthn::{Failure, verified_members};
 use crate::flows::Context;
+use crate::model::user::Factor;
 use crate::store::factors::Challenge;
-use crate::user::Factor;
 
 /// Checks that the answer is complete.
 ///

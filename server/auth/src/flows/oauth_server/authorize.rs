@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::scopes;
 use crate::flows::pkce::Challenge;
-use crate::redirects;
+use crate::request::redirects;
 use crate::store::oauth_authorizations::{self, NewAuthorization};
 use crate::store::oauth_clients::{self, OauthClient};
 use crate::{Code, Error, Settings};

@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::{authorize, scopes};
 use crate::flows::bearer::Bearer;
-use crate::redirects;
-use crate::redirects::Redirects;
+use crate::request::redirects;
+use crate::request::redirects::Redirects;
 use crate::store::oauth_authorizations::{self, Authorization, Status};
 use crate::store::oauth_clients::OauthClient;
 use crate::store::{self, Work, oauth_consents};

@@ -4,9 +4,9 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::Error;
+use crate::model::user::User;
 use crate::store::documents;
 use crate::store::{Executor, owned, text};
-use crate::user::User;
 
 /// Which users are listed, and in which order.
 pub(crate) struct Selection<'a> {

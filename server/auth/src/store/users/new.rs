@@ -5,9 +5,9 @@ use uuid::Uuid;
 
 use super::Account;
 use crate::Error;
+use crate::model::user::User;
 use crate::store::documents;
 use crate::store::{Executor, NO_INSTANCE, owned, text, text_unless_empty};
-use crate::user::User;
 
 /// A user who is to be stored.
 #[derive(Debug, Clone, Default)]

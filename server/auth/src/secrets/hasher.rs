@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::error::refusals;
-use crate::hashes::{self, Hash};
+use crate::secrets::hashes::{self, Hash};
 use crate::{Error, PasswordSettings};
 
 /// A well-formed hash of the usual cost that no known password has. Unknown users are compared with it, so that

@@ -1,7 +1,7 @@
 //! The rules that new passwords must follow.
 
 use crate::error::WeakPassword;
-use crate::leaks::Leaks;
+use crate::secrets::leaks::Leaks;
 use crate::{Error, PasswordSettings};
 
 /// Most bytes of a password: bcrypt would ignore more.

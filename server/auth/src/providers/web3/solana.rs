@@ -48,7 +48,7 @@ mod tests {
     use ed25519_dalek::{Signer, SigningKey};
 
     use super::*;
-    use crate::web3::Chain;
+    use crate::providers::web3::Chain;
 
     fn text(key: &SigningKey) -> String {
         format!(

@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 
 use crate::Settings;
-use crate::mail::{ForeignMail, ForeignMailer, MailError};
+use crate::delivery::mail::{ForeignMail, ForeignMailer, MailError};
 
 /// Largest body of a request in bytes.
 const BODY_LIMIT: usize = 256 * 1024;

@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use crate::mail::{KEPT, files};
+use crate::delivery::mail::{KEPT, files};
 
 const PAGE: &str = include_str!("inbox/page/index.html");
 const STYLE: &str = include_str!("inbox/page/inbox.css");

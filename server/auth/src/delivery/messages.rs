@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use rand::RngExt as _;
 
-use crate::client::Client;
+use crate::delivery::mail::{MailError, Mailer};
+use crate::delivery::sms::{Channel, Sms, SmsError, SmsSender};
 use crate::hooks::{EmailData, Hooks};
 use crate::limits::Limits;
-use crate::mail::{MailError, Mailer};
 use crate::metrics::Metrics;
-use crate::sms::{Channel, Sms, SmsError, SmsSender};
+use crate::request::client::Client;
 use crate::store::users::Account;
 use crate::{Code, Error, HookName, MailKind, Settings};
 use gotemplate::Value;
