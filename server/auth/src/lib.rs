@@ -8,6 +8,7 @@ mod delivery;
 mod error;
 mod factors;
 mod flows;
+mod handles;
 mod hooks;
 mod http_client;
 mod limits;
@@ -26,52 +27,27 @@ mod testing;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gateway::Nodes;
-use poem::{Endpoint, Request, Response};
-use postgres::Database;
-use tokens::Keys;
+use poem::{Endpoint, Response};
 
 pub use crate::settings::*;
 pub use error::InvalidSettings;
+pub use handles::{Handles, settings_that_need_a_restart};
 pub use providers::third_party::ThirdParties;
 
 pub(crate) use error::{Code, Error};
 pub(crate) use state::Auth;
 
-/// The service: an endpoint, and what operators can watch of it.
-pub struct Service<E> {
-    endpoint: E,
-    auth: Arc<Auth>,
-}
-
-impl<E> Service<E> {
-    /// Adds the service's metrics to `registry`.
-    pub fn register(&self, registry: &mut prometheus_client::registry::Registry) {
-        metrics::register(&self.auth, registry);
-    }
-}
-
-impl<E: Endpoint> Endpoint for Service<E> {
-    type Output = E::Output;
-
-    async fn call(&self, request: Request) -> poem::Result<E::Output> {
-        self.endpoint.call(request).await
-    }
-}
-
-/// Returns the service, with paths relative to where it is mounted (`/auth/v1`). `database` must be logged in as
-/// `supabase_auth_admin`, the owner of schema `auth`. `nodes` count refreshes together. Expects a [`gateway::Caller`]
-/// in every request's extensions.
+/// Returns the service of `settings`, with paths relative to where it is mounted (`/auth/v1`). It may be made again with
+/// other settings and the same `handles`: the new one works with the state of the old one, which may go on. Expects a
+/// [`gateway::Caller`] in every request's extensions.
 ///
 /// Errors: [`InvalidSettings`] for a hook, a sender, a template or a SAML key that cannot be used.
 pub fn service(
     settings: Settings,
-    database: Database,
-    keys: Keys,
-    nodes: &Nodes,
-) -> Result<Service<impl Endpoint<Output = Response> + use<>>, InvalidSettings> {
-    let auth = Arc::new(Auth::new(settings, database, keys, nodes).map_err(InvalidSettings)?);
-    Ok(Service { endpoint: api::endpoint(Arc::clone(&auth)), auth })
+    handles: &Handles,
+) -> Result<impl Endpoint<Output = Response> + use<>, InvalidSettings> {
+    let auth = Auth::new(settings, handles).map_err(InvalidSettings)?;
+    Ok(api::endpoint(Arc::new(auth)))
 }
 
 /// Sends mails for the project's functions: POST of a mail in the shape of Resend's API, by holders of `key`. They leave

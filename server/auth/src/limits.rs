@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gateway::{Network, Nodes};
+use parking_lot::Mutex;
 use postgres::Database;
 
 use crate::error::refusals;
@@ -100,32 +101,49 @@ impl Allowance {
     }
 }
 
-/// The counters.
-pub(crate) struct Limits {
-    settings: LimitSettings,
-    /// `None` where each process counts alone.
-    shared: Option<SharedCounters>,
+/// What was counted so far, whatever the limits are.
+pub(crate) struct Counters {
+    shared: SharedCounters,
     memory: Memory,
     nodes: Nodes,
+    /// The allowance of refreshes in the newest settings, by which those of other nodes are counted.
+    refreshes: Mutex<Option<Allowance>>,
+}
+
+impl Counters {
+    /// Returns the counters of a node that counts what other nodes have granted, too.
+    pub(crate) fn new(database: Database, nodes: Nodes) -> Arc<Self> {
+        let (memory, refreshes) = (Memory::default(), Mutex::new(None));
+        let counters = Arc::new(Self { shared: SharedCounters::new(database), memory, nodes, refreshes });
+        let listener = Arc::downgrade(&counters);
+        counters.nodes.listen(SUBJECT, move |client| {
+            if let Some(counters) = listener.upgrade()
+                && let Some(allowance) = *counters.refreshes.lock()
+                && let Ok(client) = std::str::from_utf8(client)
+            {
+                let key = allowance.key(Bucket::Refresh.name());
+                counters.memory.take(&key, client, allowance, Instant::now());
+            }
+        });
+        counters
+    }
+}
+
+/// The limits of the settings, and the counters.
+pub(crate) struct Limits {
+    settings: LimitSettings,
+    counters: Arc<Counters>,
 }
 
 impl Limits {
-    pub(crate) fn new(settings: LimitSettings, database: Database, nodes: Nodes) -> Self {
-        let shared = (!settings.per_process).then(|| SharedCounters::new(database));
-        Self { settings, shared, memory: Memory::default(), nodes }
+    pub(crate) fn new(settings: LimitSettings, counters: Arc<Counters>) -> Self {
+        *counters.refreshes.lock() = Some(Bucket::Refresh.allowance(&settings));
+        Self { settings, counters }
     }
 
-    /// Counts what other nodes have granted, too, from now on.
-    pub(crate) fn listen(self: &Arc<Self>) {
-        let limits = Arc::downgrade(self);
-        self.nodes.listen(SUBJECT, move |client| {
-            if let Some(limits) = limits.upgrade()
-                && let Ok(client) = std::str::from_utf8(client)
-            {
-                let allowance = Bucket::Refresh.allowance(&limits.settings);
-                limits.memory.take(&allowance.key(Bucket::Refresh.name()), client, allowance, Instant::now());
-            }
-        });
+    /// Returns the counters that all nodes share; `None` where each process counts alone.
+    fn shared(&self) -> Option<&SharedCounters> {
+        (!self.settings.per_process).then_some(&self.counters.shared)
     }
 
     /// Returns the client that a request counts for, as [`client`] does. If each process counts alone and no header is
@@ -144,23 +162,23 @@ impl Limits {
         let Some(client) = client else { return Ok(()) };
         let allowance = bucket.allowance(&self.settings);
         let key = allowance.key(bucket.name());
-        let granted = match self.shared.as_ref().filter(|_| bucket != Bucket::Refresh) {
+        let granted = match self.shared().filter(|_| bucket != Bucket::Refresh) {
             Some(shared) => shared.take(&key, client, allowance).await?,
-            None => self.memory.take(&key, client, allowance, Instant::now()),
+            None => self.counters.memory.take(&key, client, allowance, Instant::now()),
         };
         if !granted {
             return Err(refusals::over_request_rate_limit());
         }
-        if bucket == Bucket::Refresh && self.shared.is_some() {
-            self.nodes.send(SUBJECT, client.as_bytes());
+        if bucket == Bucket::Refresh && self.shared().is_some() {
+            self.counters.nodes.send(SUBJECT, client.as_bytes());
         }
         Ok(())
     }
 
     async fn count_for(&self, key: &str, client: &str, number: f64, window: Duration) -> Result<bool, Error> {
-        match &self.shared {
+        match self.shared() {
             Some(shared) => shared.count_for(key, client, number, window).await,
-            None => Ok(self.memory.count_for(key, client, number, window, Instant::now())),
+            None => Ok(self.counters.memory.count_for(key, client, number, window, Instant::now())),
         }
     }
 
@@ -201,10 +219,10 @@ impl Limits {
         let flow = rate.per.map_or(0.0, |per| 1.0 / per.as_secs_f64().max(f64::MIN_POSITIVE));
         let allowance = Allowance { burst: number, rate: flow };
         let key = allowance.key(name);
-        match (&self.shared, rate.per) {
+        match (self.shared(), rate.per) {
             (Some(shared), _) => shared.take_of_all(&key, allowance, network).await,
-            (None, Some(_)) => Ok(self.memory.take(&key, EVERYBODY, allowance, Instant::now())),
-            (None, None) => Ok(self.memory.count_for(&key, EVERYBODY, number, HOUR, Instant::now())),
+            (None, Some(_)) => Ok(self.counters.memory.take(&key, EVERYBODY, allowance, Instant::now())),
+            (None, None) => Ok(self.counters.memory.count_for(&key, EVERYBODY, number, HOUR, Instant::now())),
         }
     }
 }

@@ -1,13 +1,10 @@
 //! The service's metrics.
 
-use std::sync::Arc;
-
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
-use telemetry::{gauge_of, write_metric};
 
-use crate::{Auth, Error};
+use crate::Error;
 
 type Labels<const N: usize> = [(&'static str, &'static str); N];
 
@@ -54,6 +51,14 @@ impl Metrics {
         self.sign_ins.get_or_create(&[("grant", grant), ("outcome", outcome)]).inc();
     }
 
+    /// Makes the counters known to `registry`.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        let help = "Attempts to get a session, by what it was asked for with and what came of it";
+        registry.register("sign_ins", help, self.sign_ins.clone());
+        registry.register("mails", "Mails, by whether they went out", self.mails.clone());
+        registry.register("text_messages", "Text messages, by whether they went out", self.texts.clone());
+    }
+
     /// Counts a mail that a mail server, a folder or a hook has taken or not.
     pub(crate) fn mail(&self, is_sent: bool) {
         self.mails.get_or_create(&[("outcome", outcome(is_sent))]).inc();
@@ -67,23 +72,4 @@ impl Metrics {
 
 const fn outcome(is_sent: bool) -> &'static str {
     if is_sent { "ok" } else { "failed" }
-}
-
-/// Makes the metrics known under names that begin with `auth_`.
-pub(crate) fn register(auth: &Arc<Auth>, registry: &mut Registry) {
-    let registry = registry.sub_registry_with_prefix("auth");
-    let Metrics { sign_ins, mails, texts } = &*auth.metrics;
-    let help = "Attempts to get a session, by what it was asked for with and what came of it";
-    registry.register("sign_ins", help, sign_ins.clone());
-    registry.register("mails", "Mails, by whether they went out", mails.clone());
-    registry.register("text_messages", "Text messages, by whether they went out", texts.clone());
-    let auth = Arc::clone(auth);
-    registry.register_collector(telemetry::collector(move |encoder| {
-        let mut write = |name, help, number: usize| write_metric(encoder, name, help, &gauge_of(number));
-        let (pending, most) = auth.hasher.load();
-        write("hashes_pending", "Hashes of passwords that are computed or wait for it", pending)?;
-        write("hashes_pending_limit", "How many may be; further ones are refused", most)?;
-        let help = "Mails that the mail server is being given, or that wait for it";
-        write("mails_pending", help, auth.messages.mails_pending())
-    }));
 }

@@ -24,7 +24,7 @@ pub(crate) use custom::{CustomProvider, ProviderType, with_openid};
 pub(crate) use id_token::IdTokenFormat;
 pub(crate) use mapping::apple_name;
 pub(crate) use oauth2::code_verifier;
-pub(crate) use oidc::{Discovery, IdToken, IssuerAddress, Issuers, claimed_issuer};
+pub(crate) use oidc::{Discovery, IdToken, IssuerAddress, Issuers, KnownIssuers, claimed_issuer};
 pub(crate) use profile::{Claims, Email, Profile};
 pub(crate) use table::{
     APPLE_ISSUERS, FACEBOOK, GOOGLE, KAKAO, Provider, SNAPCHAT, VERCEL_MARKETPLACE, is_azure, is_azure_ciam,
@@ -87,9 +87,9 @@ enum Kind {
 }
 
 impl Providers {
-    pub(crate) fn new(http: HttpClient, settings: &ProviderSettings) -> Self {
+    pub(crate) fn new(http: HttpClient, settings: &ProviderSettings, known: KnownIssuers) -> Self {
         Self {
-            issuers: Issuers::new(http.clone(), settings.discovery_cache),
+            issuers: Issuers::new(http.clone(), settings.discovery_cache, known),
             http,
             custom_anywhere: settings.custom_oauth_private_addresses,
         }

@@ -6,7 +6,7 @@ mod identity_provider_client;
 mod service_provider;
 
 pub(crate) use attribute_mapping::AttributeMapping;
-pub(crate) use identity_provider_client::{IdentityProviderClient, check_url};
+pub(crate) use identity_provider_client::{FetchFailures, IdentityProviderClient, check_url};
 pub(crate) use service_provider::{
     Assertion, IdentityProvider, LONGEST_USE, NAME_ID_FORMATS, Response, ServiceProvider, issuer,
     parse_metadata,

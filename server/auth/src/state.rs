@@ -1,19 +1,16 @@
-//! The state that all endpoints share, created from the settings when the service starts.
+//! The state that all endpoints of one service share, made of the settings and the handles.
 
 use std::sync::Arc;
 
-use gateway::Nodes;
 use postgres::Database;
 use tokens::{Keys, Verifier};
 
-use crate::Settings;
 use crate::delivery::mail::Mailer;
 use crate::delivery::messages::Messages;
 use crate::delivery::sms::SmsSender;
 use crate::factors::webauthn::RelyingParty;
 use crate::flows::one_time_code::Codes;
 use crate::hooks::Hooks;
-use crate::http_client::HttpClient;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::providers::Providers;
@@ -23,6 +20,7 @@ use crate::secrets::hasher::Hasher;
 use crate::secrets::leaks::Leaks;
 use crate::sso::{IdentityProviderClient, ServiceProvider};
 use crate::store::cleanup::Cleanup;
+use crate::{Handles, Settings};
 
 /// The state that all endpoints share.
 pub(crate) struct Auth {
@@ -48,25 +46,21 @@ pub(crate) struct Auth {
 }
 
 impl Auth {
-    /// Makes the service of `settings`.
+    /// Makes the service of `settings`, which works with the state in `handles`.
     ///
     /// Errors: a sentence for the operator about a setting that cannot be used.
-    pub(crate) fn new(
-        settings: Settings,
-        database: Database,
-        keys: Keys,
-        nodes: &Nodes,
-    ) -> Result<Self, String> {
-        let client = HttpClient::new()?;
-        let limits = Arc::new(Limits::new(settings.limits.clone(), database.clone(), nodes.clone()));
-        limits.listen();
+    pub(crate) fn new(settings: Settings, handles: &Handles) -> Result<Self, String> {
+        let Handles { database, keys, client, metrics, .. } = handles.clone();
         let hooks = Arc::new(Hooks::new(settings.hooks.clone(), client.clone(), database.clone())?);
-        let mailer = Mailer::new(&settings, client.clone())?;
+        let mailer = Mailer::new(&settings, client.clone(), handles.mail_queue.clone())?;
         let sms_sender = SmsSender::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
-        let metrics = Arc::<Metrics>::default();
+        let codes = Codes::new(&keys)?;
+        let saml = ServiceProvider::new(&settings)?;
+        // Nothing can fail any more, so that settings that cannot be used leave the counters as they are.
+        let limits = Arc::new(Limits::new(settings.limits.clone(), Arc::clone(&handles.counters)));
         Ok(Self {
-            hasher: Hasher::new(&settings.passwords)?,
-            codes: Codes::new(&keys)?,
+            hasher: Hasher::new(&settings.passwords, handles.hashing_threads.clone()),
+            codes,
             leaks: Leaks::new(&settings.passwords, client.clone()),
             messages: Messages::new(
                 settings.clone(),
@@ -75,6 +69,7 @@ impl Auth {
                 Arc::clone(&hooks),
                 Arc::clone(&limits),
                 Arc::clone(&metrics),
+                Arc::clone(&handles.sending_time),
             ),
             metrics,
             hooks,
@@ -83,10 +78,14 @@ impl Auth {
             relying_party: RelyingParty::new(&settings),
             cleanup: Cleanup::new(&settings),
             redirects: Redirects::new(&settings),
-            saml: ServiceProvider::new(&settings)?,
-            saml_remote: IdentityProviderClient::new(client.clone(), &settings),
-            providers: Providers::new(client, &settings.providers),
-            verifier: keys.verifier().with_methods(&settings.token.methods),
+            saml,
+            saml_remote: IdentityProviderClient::new(
+                client.clone(),
+                &settings,
+                handles.fetch_failures.clone(),
+            ),
+            providers: Providers::new(client, &settings.providers, handles.known_issuers.clone()),
+            verifier: handles.verifier(&settings.token.methods),
             settings,
             database,
             keys,

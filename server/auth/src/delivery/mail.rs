@@ -20,6 +20,7 @@ use folder::Folder;
 pub(crate) use folder::{KEPT, files};
 pub(crate) use message::ForeignMail;
 use message::Sender;
+pub(crate) use smtp::MailQueue;
 use smtp::Smtp;
 use templates::Templates;
 
@@ -61,9 +62,9 @@ enum Transport {
 }
 
 impl Transport {
-    fn new(settings: &Settings) -> Result<Self, String> {
+    fn new(settings: &Settings, queue: MailQueue) -> Result<Self, String> {
         Ok(match (&settings.mail.smtp, &settings.mail.folder) {
-            (Some(smtp), _) => Self::Smtp(Box::new(Smtp::new(smtp, &settings.external_url)?)),
+            (Some(smtp), _) => Self::Smtp(Box::new(Smtp::new(smtp, &settings.external_url, queue)?)),
             (None, Some(folder)) => Self::Folder(Folder::new(folder.clone())),
             (None, None) => Self::Nowhere,
         })
@@ -84,20 +85,12 @@ impl Mailer {
     ///
     /// Errors: a sentence for a sender's address or header that cannot be used, and for certificates that cannot be
     /// read.
-    pub(crate) fn new(settings: &Settings, client: HttpClient) -> Result<Self, String> {
+    pub(crate) fn new(settings: &Settings, client: HttpClient, queue: MailQueue) -> Result<Self, String> {
         Ok(Self {
             templates: Templates::new(&settings.mail, &settings.site_url, client),
             sender: Sender::new(settings)?,
-            transport: Transport::new(settings)?,
+            transport: Transport::new(settings, queue)?,
         })
-    }
-
-    /// Returns how many mails the mail server is being given, or wait for it.
-    pub(crate) fn pending(&self) -> usize {
-        match &self.transport {
-            Transport::Smtp(smtp) => smtp.pending(),
-            Transport::Folder(_) | Transport::Nowhere => 0,
-        }
     }
 
     /// Sends the mail of `kind` with `variables` to `to`. Returns when the mail server or the file system has it.
@@ -128,7 +121,7 @@ pub(crate) struct ForeignMailer {
 impl ForeignMailer {
     /// Creates the mailer of `settings`, as [`Mailer::new`] does.
     pub(crate) fn new(settings: &Settings) -> Result<Self, String> {
-        let transport = Transport::new(settings)?;
+        let transport = Transport::new(settings, MailQueue::default())?;
         Ok(Self { sender: Sender::new(settings)?, transport })
     }
 

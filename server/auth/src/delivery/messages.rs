@@ -70,7 +70,7 @@ pub(crate) struct Messages {
     hooks: Arc<Hooks>,
     limits: Arc<Limits>,
     metrics: Arc<Metrics>,
-    sending_time: SendingTime,
+    sending_time: Arc<SendingTime>,
 }
 
 impl Messages {
@@ -81,8 +81,9 @@ impl Messages {
         hooks: Arc<Hooks>,
         limits: Arc<Limits>,
         metrics: Arc<Metrics>,
+        sending_time: Arc<SendingTime>,
     ) -> Self {
-        Self { settings, mailer, sms_sender, hooks, limits, metrics, sending_time: SendingTime::default() }
+        Self { settings, mailer, sms_sender, hooks, limits, metrics, sending_time }
     }
 
     /// Sends `mail`; a notification only if it is switched on.
@@ -279,11 +280,6 @@ impl Messages {
         }
     }
 
-    /// Returns how many mails the mail server is being given, or wait for it.
-    pub(crate) fn mails_pending(&self) -> usize {
-        self.mailer.pending()
-    }
-
     /// Waits about as long as sending a mail takes, so that the response time does not reveal that none was sent.
     pub(crate) async fn imitate_sending(&self) {
         tokio::time::sleep(self.sending_time.usual()).await;
@@ -292,7 +288,7 @@ impl Messages {
 
 /// A running mean of the time that sending a mail takes.
 #[derive(Default)]
-struct SendingTime {
+pub(crate) struct SendingTime {
     /// Mean of the last few, in microseconds; 0 as long as none was sent.
     mean: AtomicU64,
 }

@@ -9,11 +9,8 @@ use crate::store::one_time_tokens::Kind;
 
 async fn limits(database: &testkit::Database, settings: LimitSettings) -> Limits {
     let uri = database.uri_as("supabase_auth_admin");
-    Limits::new(
-        settings,
-        Database::connect(postgres::Settings::new(uri.parse().unwrap())).await.unwrap(),
-        Nodes::default(),
-    )
+    let database = Database::connect(postgres::Settings::new(uri.parse().unwrap())).await.unwrap();
+    Limits::new(settings, Counters::new(database, Nodes::default()))
 }
 
 async fn granted(limits: &Limits, bucket: Bucket, client: &str, tries: usize) -> usize {
@@ -92,7 +89,7 @@ async fn as_a_drop_in_each_process_counts_alone_and_by_header_only() {
     let nothing_there = postgres::Settings::new("postgres://nobody@127.0.0.1:1/none".parse().unwrap());
     let database = Database::connect(nothing_there).await.unwrap();
     let settings = LimitSettings { per_process: true, mails: Rate { events: 2.0, per: None }, ..slow() };
-    let limits = Limits::new(settings.clone(), database.clone(), Nodes::default());
+    let limits = Limits::new(settings.clone(), Counters::new(database.clone(), Nodes::default()));
     assert_eq!(granted(&limits, Bucket::Otp, "a", 40).await, 30);
     assert_eq!(granted(&limits, Bucket::Recover, "a", 40).await, 30);
     let network = Network::of("192.0.2.1".parse().unwrap());
@@ -116,7 +113,7 @@ async fn as_a_drop_in_each_process_counts_alone_and_by_header_only() {
     assert_eq!(limits.client(&headers, gateway), None);
     let named = LimitSettings { header: Some("x-client".to_owned()), ..settings };
     assert_eq!(
-        Limits::new(named, database, Nodes::default()).client(&headers, gateway).as_deref(),
+        Limits::new(named, Counters::new(database, Nodes::default())).client(&headers, gateway).as_deref(),
         Some("198.51.100.1")
     );
 }
@@ -124,12 +121,11 @@ async fn as_a_drop_in_each_process_counts_alone_and_by_header_only() {
 #[tokio::test]
 async fn refreshes_are_counted_in_memory_and_sent_to_other_nodes() {
     let database = testkit::Database::create().await;
-    let (one, other) = (limits(&database, slow()).await, Arc::new(limits(&database, slow()).await));
-    other.listen();
-    let mut carried = one.nodes.outgoing().unwrap();
+    let (one, other) = (limits(&database, slow()).await, limits(&database, slow()).await);
+    let mut carried = one.counters.nodes.outgoing().unwrap();
     assert_eq!(granted(&one, Bucket::Refresh, "a", 20).await, 20);
     while let Ok(note) = carried.try_recv() {
-        other.nodes.receive(&note);
+        other.counters.nodes.receive(&note);
     }
     assert_eq!(granted(&other, Bucket::Refresh, "a", 40).await, 10);
     assert_eq!(granted(&other, Bucket::Refresh, "b", 40).await, 30);
@@ -248,4 +244,17 @@ fn clients_are_distinguished_by_header_or_address() {
     assert_eq!(by(None, "2001:db8:1:2:3::4").as_deref(), Some("2001:db8:1:2::/64"));
     assert_eq!(by(None, "::ffff:203.0.113.7").as_deref(), Some("203.0.113.7"));
     assert_eq!((by(None, "127.0.0.1"), by(None, "::1"), by(None, "0.0.0.0")), (None, None, None));
+}
+
+#[tokio::test]
+async fn counters_outlive_a_change_of_limits() {
+    let database = testkit::Database::create().await;
+    let old = limits(&database, slow()).await;
+    assert_eq!(granted(&old, Bucket::Refresh, "a", 20).await, 20);
+    let new = Limits::new(LimitSettings { otp: 1.0, ..slow() }, Arc::clone(&old.counters));
+    assert_eq!(granted(&new, Bucket::Refresh, "a", 40).await, 10);
+    // What other nodes have granted is counted by the new limits.
+    let new = Limits::new(LimitSettings { token: 2e-6, ..slow() }, Arc::clone(&old.counters));
+    old.counters.nodes.receive(b"refreshes\na");
+    assert_eq!(granted(&new, Bucket::Refresh, "a", 40).await, 29);
 }

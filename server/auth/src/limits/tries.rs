@@ -34,7 +34,7 @@ impl Limits {
         kind: Kind,
     ) -> Result<bool, Error> {
         let (name, number) = (code_name(user, kind), f64::from(MAX_TRIES));
-        match &self.shared {
+        match self.shared() {
             Some(shared) => shared.count_within(work, CODES, &name, number, CODE_WINDOW).await,
             None => self.count_for(CODES, &name, number, CODE_WINDOW).await,
         }
@@ -56,10 +56,10 @@ impl Limits {
     }
 
     async fn forget(&self, work: &Work, bucket: &str, name: &str) -> Result<(), Error> {
-        match &self.shared {
+        match self.shared() {
             Some(shared) => shared.forget_within(work, bucket, name).await,
             None => {
-                self.memory.forget(bucket, name);
+                self.counters.memory.forget(bucket, name);
                 Ok(())
             }
         }

@@ -153,26 +153,36 @@ pub(crate) struct Issuers {
     http: HttpClient,
     /// How long documents and keys are good for.
     lifetime: Duration,
-    known: Cache<String, Arc<Issuer>>,
+    known: KnownIssuers,
+}
+
+/// What has been fetched of issuers. Cheap to clone: clones share it.
+#[derive(Clone)]
+pub(crate) struct KnownIssuers(Arc<Cache<String, Arc<Issuer>>>);
+
+impl Default for KnownIssuers {
+    fn default() -> Self {
+        Self(Arc::new(Cache::new(REMEMBERED)))
+    }
 }
 
 impl Issuers {
-    pub(crate) fn new(http: HttpClient, lifetime: Duration) -> Self {
-        Self { http, lifetime, known: Cache::new(REMEMBERED) }
+    pub(crate) fn new(http: HttpClient, lifetime: Duration, known: KnownIssuers) -> Self {
+        Self { http, lifetime, known }
     }
 
     /// Returns the issuer at `address`. Requests that come while it is being fetched wait for the same answer; once
     /// known, it is fetched again in a while, and kept as it is for as long as that fails.
     pub(crate) async fn get(&self, address: &IssuerAddress) -> Result<Arc<Issuer>, ProviderError> {
         let key = key(address);
-        let issuer = self.known.get_or_insert_async(&key, self.fetch(address)).await?;
+        let issuer = self.known.0.get_or_insert_async(&key, self.fetch(address)).await?;
         if issuer.fetched.elapsed() < self.lifetime {
             return Ok(issuer);
         }
         let Ok(_turn) = issuer.refresh.try_lock() else { return Ok(Arc::clone(&issuer)) };
         match self.fetch(address).await {
             Ok(fresh) => {
-                self.known.insert(key, Arc::clone(&fresh));
+                self.known.0.insert(key, Arc::clone(&fresh));
                 Ok(fresh)
             }
             Err(error) => {
@@ -184,7 +194,7 @@ impl Issuers {
 
     /// Fetches the issuer at `address` the next time that it is needed.
     pub(crate) fn forget(&self, address: &IssuerAddress) {
-        self.known.remove(&key(address));
+        self.known.0.remove(&key(address));
     }
 
     async fn fetch(&self, address: &IssuerAddress) -> Result<Arc<Issuer>, ProviderError> {

@@ -7,7 +7,7 @@ use tokens::Issuer;
 
 use crate::InvalidSettings;
 use crate::http_client::HttpClient;
-use crate::providers::{IssuerAddress, Issuers, ProviderError};
+use crate::providers::{IssuerAddress, Issuers, KnownIssuers, ProviderError};
 
 /// How long keys are good for, and after which time is tried again if they could not be fetched.
 const LIFE: Duration = Duration::from_secs(600);
@@ -27,7 +27,7 @@ impl ThirdParties {
     pub fn new(names: &[String]) -> Result<Self, InvalidSettings> {
         let http = HttpClient::new().map_err(InvalidSettings)?;
         let issuers = names.iter().map(|name| Issuer::new(name)).collect();
-        Ok(Self { http: Issuers::new(http, LIFE), issuers })
+        Ok(Self { http: Issuers::new(http, LIFE, KnownIssuers::default()), issuers })
     }
 
     /// Returns the issuers, for [`tokens::Verifier::with_issuers`].

@@ -28,17 +28,17 @@ const NICENESS: i32 = 10;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Hashes passwords and compares them with hashes. Its threads end when it is dropped.
-pub(crate) struct Hasher {
+/// The threads that compute hashes. Cheap to clone: clones share them. They end when the last clone is dropped.
+#[derive(Clone)]
+pub(crate) struct HashingThreads {
     queue: Sender<Job>,
     /// A slot for each hash that is being computed or waiting.
     slots: FairSemaphore,
-    cost: u32,
 }
 
-impl Hasher {
+impl HashingThreads {
     /// Starts the threads. Errors: a sentence if the system refuses them.
-    pub(crate) fn new(settings: &PasswordSettings) -> Result<Self, String> {
+    pub(crate) fn start(settings: &PasswordSettings) -> Result<Self, String> {
         let (queue, jobs) = channel();
         let jobs = Arc::new(Mutex::new(jobs));
         for _ in 0..settings.parallel_hashes.max(1) {
@@ -47,65 +47,12 @@ impl Hasher {
             started.map_err(|error| format!("cannot start a thread for the hashes of passwords: {error}"))?;
         }
         let slots = FairSemaphore::new(settings.queue_length.max(1), 0);
-        Ok(Self { queue, slots, cost: settings.bcrypt_cost })
+        Ok(Self { queue, slots })
     }
 
     /// Returns how many hashes are being computed or waiting, and how many may be.
     pub(crate) fn load(&self) -> (usize, usize) {
         (self.slots.held(), self.slots.permits())
-    }
-
-    /// Returns the bcrypt hash of `password`.
-    ///
-    /// Errors: `over_request_rate_limit` when the queue is full.
-    pub(crate) async fn hash(&self, password: String) -> Result<String, Error> {
-        let cost = self.cost;
-        let hash = self.run(move || bcrypt::hash(password, cost)).await?;
-        hash.map_err(|error| Error::Internal(error.to_string()))
-    }
-
-    /// Returns whether `password` has the hash `hash`, of bcrypt or one of the others that users bring along. Without a
-    /// hash it takes as long as with bcrypt, and is then false.
-    ///
-    /// Errors: `over_request_rate_limit` when the queue is full.
-    pub(crate) async fn verify(&self, password: String, hash: Option<&str>) -> Result<bool, Error> {
-        let hash = hash.filter(|hash| hash.starts_with('$'));
-        let (known, hash) = (hash.is_some(), hash.unwrap_or(NOBODY).to_owned());
-        match self.run(move || Hash::parse(&hash)?.verify(password.as_bytes())).await? {
-            Ok(matches) => Ok(matches && known),
-            Err(error) => {
-                tracing::warn!(%error, "a stored password hash cannot be read");
-                Ok(false)
-            }
-        }
-    }
-
-    /// Returns the hashes of recovery codes, in their order.
-    ///
-    /// Errors: as [`hash`](Self::hash).
-    pub(crate) async fn hash_codes(&self, codes: Vec<String>) -> Result<Vec<String>, Error> {
-        let compute = move || codes.iter().map(|code| hashes::of_recovery_code(code)).collect();
-        let hashes: Result<Vec<String>, String> = self.run(compute).await?;
-        hashes.map_err(Error::Internal)
-    }
-
-    /// Returns the place of the first of `hashes` that is of the recovery code `code`. It is compared with all of them, so
-    /// that the time does not tell which one it is.
-    ///
-    /// Errors: as [`hash`](Self::hash).
-    pub(crate) async fn find_code(&self, code: String, hashes: Vec<String>) -> Result<Option<usize>, Error> {
-        let compare = move || {
-            let matches = |hash: &String| {
-                let compared = Hash::parse(hash).and_then(|hash| hash.verify(code.as_bytes()));
-                compared.unwrap_or_else(|error| {
-                    tracing::warn!(%error, "the stored hash of a recovery code cannot be read");
-                    false
-                })
-            };
-            let outcomes: Vec<bool> = hashes.iter().map(matches).collect();
-            outcomes.into_iter().position(|is_match| is_match)
-        };
-        self.run(compare).await
     }
 
     async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
@@ -131,7 +78,72 @@ impl Hasher {
     }
 }
 
-/// Runs jobs on a thread until the [`Hasher`] is gone.
+/// Hashes passwords and compares them with hashes.
+pub(crate) struct Hasher {
+    threads: HashingThreads,
+    cost: u32,
+}
+
+impl Hasher {
+    pub(crate) fn new(settings: &PasswordSettings, threads: HashingThreads) -> Self {
+        Self { threads, cost: settings.bcrypt_cost }
+    }
+
+    /// Returns the bcrypt hash of `password`.
+    ///
+    /// Errors: `over_request_rate_limit` when the queue is full.
+    pub(crate) async fn hash(&self, password: String) -> Result<String, Error> {
+        let cost = self.cost;
+        let hash = self.threads.run(move || bcrypt::hash(password, cost)).await?;
+        hash.map_err(|error| Error::Internal(error.to_string()))
+    }
+
+    /// Returns whether `password` has the hash `hash`, of bcrypt or one of the others that users bring along. Without a
+    /// hash it takes as long as with bcrypt, and is then false.
+    ///
+    /// Errors: `over_request_rate_limit` when the queue is full.
+    pub(crate) async fn verify(&self, password: String, hash: Option<&str>) -> Result<bool, Error> {
+        let hash = hash.filter(|hash| hash.starts_with('$'));
+        let (known, hash) = (hash.is_some(), hash.unwrap_or(NOBODY).to_owned());
+        match self.threads.run(move || Hash::parse(&hash)?.verify(password.as_bytes())).await? {
+            Ok(matches) => Ok(matches && known),
+            Err(error) => {
+                tracing::warn!(%error, "a stored password hash cannot be read");
+                Ok(false)
+            }
+        }
+    }
+
+    /// Returns the hashes of recovery codes, in their order.
+    ///
+    /// Errors: as [`hash`](Self::hash).
+    pub(crate) async fn hash_codes(&self, codes: Vec<String>) -> Result<Vec<String>, Error> {
+        let compute = move || codes.iter().map(|code| hashes::of_recovery_code(code)).collect();
+        let hashes: Result<Vec<String>, String> = self.threads.run(compute).await?;
+        hashes.map_err(Error::Internal)
+    }
+
+    /// Returns the place of the first of `hashes` that is of the recovery code `code`. It is compared with all of them, so
+    /// that the time does not tell which one it is.
+    ///
+    /// Errors: as [`hash`](Self::hash).
+    pub(crate) async fn find_code(&self, code: String, hashes: Vec<String>) -> Result<Option<usize>, Error> {
+        let compare = move || {
+            let matches = |hash: &String| {
+                let compared = Hash::parse(hash).and_then(|hash| hash.verify(code.as_bytes()));
+                compared.unwrap_or_else(|error| {
+                    tracing::warn!(%error, "the stored hash of a recovery code cannot be read");
+                    false
+                })
+            };
+            let outcomes: Vec<bool> = hashes.iter().map(matches).collect();
+            outcomes.into_iter().position(|is_match| is_match)
+        };
+        self.threads.run(compare).await
+    }
+}
+
+/// Runs jobs on a thread until the [`HashingThreads`] are gone.
 fn work(jobs: &Mutex<Receiver<Job>>) {
     lower_priority();
     loop {
@@ -157,7 +169,7 @@ mod tests {
 
     fn hasher(parallel_hashes: usize, queue_length: usize) -> Hasher {
         let settings = PasswordSettings { parallel_hashes, queue_length, ..PasswordSettings::default() };
-        Hasher::new(&settings).unwrap()
+        Hasher::new(&settings, HashingThreads::start(&settings).unwrap())
     }
 
     #[tokio::test]
@@ -191,24 +203,24 @@ mod tests {
     async fn a_full_queue_refuses_at_once_and_recovers() {
         let hasher = hasher(1, 2);
         let (go_on, wait) = channel::<()>();
-        let first = hasher.run(move || wait.recv());
-        let second = hasher.run(|| ());
+        let first = hasher.threads.run(move || wait.recv());
+        let second = hasher.threads.run(|| ());
         let (mut first, mut second) = (Box::pin(first), Box::pin(second));
         assert!(first.as_mut().now_or_never().is_none() && second.as_mut().now_or_never().is_none());
-        let refusal = hasher.run(|| ()).now_or_never().unwrap().unwrap_err();
+        let refusal = hasher.threads.run(|| ()).now_or_never().unwrap().unwrap_err();
         assert_eq!(refusal.code(), Some(crate::Code::OverRequestRateLimit));
         go_on.send(()).unwrap();
-        assert!(first.await.is_ok() && second.await.is_ok() && hasher.run(|| ()).await.is_ok());
+        assert!(first.await.is_ok() && second.await.is_ok() && hasher.threads.run(|| ()).await.is_ok());
     }
 
     #[tokio::test]
     async fn a_network_leaves_slots_to_others() {
         let hasher = hasher(1, 8);
         let (go_on, wait) = channel::<()>();
-        let mut first = Box::pin(hasher.run(move || wait.recv()));
+        let mut first = Box::pin(hasher.threads.run(move || wait.recv()));
         assert!(first.as_mut().now_or_never().is_none());
         let network = |last| fairness::Network::of([192, 0, 2, last].into());
-        let run = |last| Box::pin(fairness::on_behalf_of(network(last), hasher.run(|| ())));
+        let run = |last| Box::pin(fairness::on_behalf_of(network(last), hasher.threads.run(|| ())));
         let waiting: Vec<_> = (0..8).map(|_| run(1)).collect();
         let answered: Vec<_> = waiting.into_iter().map(|run| run.now_or_never()).collect();
         assert!(answered.iter().any(|answer| matches!(answer, Some(Err(_)))), "some are refused");
@@ -223,20 +235,20 @@ mod tests {
         let hasher = hasher(1, 2);
         let (go_on, wait) = channel::<()>();
         let (worked, works) = channel();
-        let mut first = Box::pin(hasher.run(move || wait.recv()));
+        let mut first = Box::pin(hasher.threads.run(move || wait.recv()));
         assert!(first.as_mut().now_or_never().is_none());
-        assert!(hasher.run(move || worked.send(())).now_or_never().is_none());
-        assert!(hasher.run(|| ()).now_or_never().unwrap().is_err());
+        assert!(hasher.threads.run(move || worked.send(())).now_or_never().is_none());
+        assert!(hasher.threads.run(|| ()).now_or_never().unwrap().is_err());
         go_on.send(()).unwrap();
-        assert!(first.await.is_ok() && hasher.run(|| ()).await.is_ok());
+        assert!(first.await.is_ok() && hasher.threads.run(|| ()).await.is_ok());
         assert!(works.try_recv().is_err());
     }
 
     #[tokio::test]
     async fn a_panic_ends_one_request() {
         let hasher = hasher(1, 1);
-        assert!(hasher.run(|| panic!("as a broken hash might")).await.is_err());
-        assert!(hasher.run(|| ()).await.is_ok());
+        assert!(hasher.threads.run(|| panic!("as a broken hash might")).await.is_err());
+        assert!(hasher.threads.run(|| ()).await.is_ok());
     }
 
     #[cfg(target_os = "linux")]
@@ -244,7 +256,7 @@ mod tests {
     async fn hashes_come_after_everybody_elses_work() {
         let niceness = || rustix::process::nice(0).unwrap();
         let others = niceness();
-        assert_eq!(hasher(1, 1).run(niceness).await.unwrap(), (others + NICENESS).min(19));
+        assert_eq!(hasher(1, 1).threads.run(niceness).await.unwrap(), (others + NICENESS).min(19));
         assert_eq!(niceness(), others);
     }
 }

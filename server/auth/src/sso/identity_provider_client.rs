@@ -1,6 +1,7 @@
 //! Requests to identity providers' servers: for their metadata, and for responses that a browser brings a reference to.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
@@ -24,9 +25,12 @@ pub(crate) struct IdentityProviderClient {
     client: HttpClient,
     reach: Reach,
     timeout: Duration,
-    /// When fetching failed last, by provider: as many as there are.
-    failures: Mutex<HashMap<Uuid, Instant>>,
+    failures: FetchFailures,
 }
+
+/// When fetching metadata failed last, by provider: as many as there are. Cheap to clone: clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct FetchFailures(Arc<Mutex<HashMap<Uuid, Instant>>>);
 
 /// Checks an address that an administrator sends. Only settings that allow private networks allow plain HTTP.
 ///
@@ -41,12 +45,12 @@ pub(crate) fn check_url(settings: &Settings, url: &str) -> Result<(), Error> {
 }
 
 impl IdentityProviderClient {
-    pub(crate) fn new(client: HttpClient, settings: &Settings) -> Self {
+    pub(crate) fn new(client: HttpClient, settings: &Settings, failures: FetchFailures) -> Self {
         Self {
             client,
             reach: if settings.saml.private_addresses { Reach::Anywhere } else { Reach::Public },
             timeout: TIMEOUT.min(settings.request_timeout / 2),
-            failures: Mutex::default(),
+            failures,
         }
     }
 
@@ -103,7 +107,7 @@ impl IdentityProviderClient {
         url: &str,
         known: &IdentityProvider,
     ) -> Option<(String, IdentityProvider)> {
-        if self.failures.lock().get(&id).is_some_and(|at| at.elapsed() < PAUSE) {
+        if self.failures.0.lock().get(&id).is_some_and(|at| at.elapsed() < PAUSE) {
             return None;
         }
         let renewed = self.fetch(url).await.and_then(|text| {
@@ -116,7 +120,7 @@ impl IdentityProviderClient {
                 provider.entity_id()
             )))
         });
-        let mut failures = self.failures.lock();
+        let mut failures = self.failures.0.lock();
         match renewed {
             Ok(renewed) => {
                 failures.remove(&id);

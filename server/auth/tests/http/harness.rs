@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use auth::Settings;
+use auth::{Handles, Settings};
 use gateway::{Gateway, Nodes};
 use http::{HeaderMap, Method, StatusCode};
 use poem::{Endpoint, Request};
@@ -48,6 +48,7 @@ pub(crate) fn is_keyless(path: &str) -> bool {
 #[derive(Clone)]
 pub(crate) struct Server {
     endpoint: Arc<dyn poem::endpoint::DynEndpoint<Output = poem::Response>>,
+    handles: Handles,
     pub(crate) keys: Keys,
     pub(crate) database: Arc<testkit::Database>,
     settings: Settings,
@@ -85,7 +86,8 @@ impl Server {
         // Connections are made when they are needed, which is never.
         let database = postgres::Settings::new("postgres://nobody@127.0.0.1:1/none".parse().unwrap());
         let database = Database::connect(database).await.unwrap();
-        let service = auth::service(settings, database, keys, &Nodes::default());
+        let handles = Handles::new(database, keys, &Nodes::default(), &settings).unwrap();
+        let service = auth::service(settings, &handles);
         service.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
@@ -122,11 +124,28 @@ impl Server {
     ) -> Self {
         let uri = database.uri_as("supabase_auth_admin");
         let login = Database::connect(postgres::Settings::new(uri.parse().unwrap())).await.unwrap();
-        let service = auth::service(settings.clone(), login, keys.clone(), &Nodes::default()).unwrap();
+        let handles = Handles::new(login, keys.clone(), &Nodes::default(), &settings).unwrap();
+        Self::of(handles, settings, database, keys, gateway)
+    }
+
+    /// Makes the service anew with other settings, as a reload of the settings does: on the state that there is.
+    pub(crate) fn reloaded(&self, settings: Settings) -> Self {
+        let (database, keys) = (Arc::clone(&self.database), self.keys.clone());
+        Self::of(self.handles.clone(), settings, database, keys, gateway::Settings::default())
+    }
+
+    fn of(
+        handles: Handles,
+        settings: Settings,
+        database: Arc<testkit::Database>,
+        keys: Keys,
+        gateway: gateway::Settings,
+    ) -> Self {
+        let service = auth::service(settings.clone(), &handles).unwrap();
         let gateway = Gateway::new(gateway, keys.clone(), None);
         let face = gateway.guarded_except("auth", auth::keyless_paths(), service);
         let endpoint = Arc::new(poem::endpoint::ToDynEndpoint(face));
-        Self { endpoint, keys, database, settings }
+        Self { endpoint, handles, keys, database, settings }
     }
 
     /// Sends a request with the public API key, unless `headers` have another.

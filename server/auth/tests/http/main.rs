@@ -43,6 +43,7 @@ mod providers;
 mod public;
 mod recovery_codes;
 mod refresh;
+mod reload;
 mod saml;
 mod scim;
 mod sign_in;

@@ -76,8 +76,9 @@ async fn serve_port(
     database: &Database,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
-    let service = auth::service(settings.auth, database.clone(), keys, &Nodes::default())
-        .map_err(Error::service("auth"))?;
+    let handles = auth::Handles::new(database.clone(), keys, &Nodes::default(), &settings.auth);
+    let handles = handles.map_err(Error::service("auth"))?;
+    let service = auth::service(settings.auth, &handles).map_err(Error::service("auth"))?;
     let face = Gateway::without_keys(settings.gateway).open("auth", service);
     // As with upstream, several processes may listen on the port.
     let listening = server::listen("Auth API", &settings.address, true).await?;

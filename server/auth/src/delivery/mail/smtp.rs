@@ -33,16 +33,34 @@ pub(super) struct Smtp {
     credentials: Option<Credentials>,
     tls: TlsParameters,
     hello: ClientId,
-    /// A permit for each connection; networks of callers get them in turn.
-    connections: FairSemaphore,
+    queue: MailQueue,
     idle: Mutex<Vec<(AsyncSmtpConnection, Instant)>>,
+}
+
+/// The mails that are being sent to a mail server or wait for it. Cheap to clone: clones are one queue.
+///
+/// It has a permit for each connection; networks of callers get them in turn.
+#[derive(Clone)]
+pub(crate) struct MailQueue(FairSemaphore);
+
+impl Default for MailQueue {
+    fn default() -> Self {
+        Self(FairSemaphore::new(CONNECTIONS, QUEUE_LENGTH))
+    }
+}
+
+impl MailQueue {
+    /// Returns how many mails are being sent, or wait for it.
+    pub(crate) fn pending(&self) -> usize {
+        self.0.held() + self.0.waiting()
+    }
 }
 
 impl Smtp {
     /// Creates the client for the server of `settings`. Does not connect yet.
     ///
     /// Errors: a sentence for certificates that cannot be read.
-    pub(super) fn new(settings: &SmtpSettings, external_url: &str) -> Result<Self, String> {
+    pub(super) fn new(settings: &SmtpSettings, external_url: &str, queue: MailQueue) -> Result<Self, String> {
         let mut tls = TlsParameters::builder(settings.host.clone());
         if let Some(file) = &settings.root_certificate {
             let refuse =
@@ -59,23 +77,18 @@ impl Smtp {
             credentials: (!settings.user.is_empty()).then(credentials),
             tls: tls.build().map_err(|error| format!("no TLS for the mail server: {error}"))?,
             hello: ClientId::Domain(host(external_url)),
-            connections: FairSemaphore::new(CONNECTIONS, QUEUE_LENGTH),
+            queue,
             idle: Mutex::new(Vec::new()),
         })
-    }
-
-    /// Returns how many mails are being sent, or wait for it.
-    pub(super) fn pending(&self) -> usize {
-        self.connections.held() + self.connections.waiting()
     }
 
     /// Hands `message` over; the server has accepted it when this returns.
     pub(super) async fn send(&self, message: &Message) -> Result<(), MailError> {
         let late = || format!("no answer within {} s", TIMEOUT.as_secs());
         let attempt = async {
-            let _permit = match self.connections.acquire(fairness::caller(), TIMEOUT).await {
+            let _permit = match self.queue.0.acquire(fairness::caller(), TIMEOUT).await {
                 Ok(permit) => permit,
-                Err(Refusal::Full) => return Err(MailError::Busy(self.connections.waiting())),
+                Err(Refusal::Full) => return Err(MailError::Busy(self.queue.0.waiting())),
                 Err(Refusal::Late | Refusal::Closed) => return Err(self.failure(late())),
             };
             self.deliver(message).await.map_err(|error| self.failure(error))

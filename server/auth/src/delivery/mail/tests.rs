@@ -41,9 +41,13 @@ fn smtp(port: u16) -> SmtpSettings {
 }
 
 fn mailer(adjust: impl FnOnce(&mut MailSettings)) -> Result<Mailer, String> {
+    mailer_with(MailQueue::default(), adjust)
+}
+
+fn mailer_with(queue: MailQueue, adjust: impl FnOnce(&mut MailSettings)) -> Result<Mailer, String> {
     let mut settings = Settings::default();
     adjust(&mut settings.mail);
-    Mailer::new(&settings, HttpClient::new().unwrap())
+    Mailer::new(&settings, HttpClient::new().unwrap(), queue)
 }
 
 async fn send(mailer: &Mailer) -> Result<(), MailError> {
@@ -114,7 +118,7 @@ async fn implicit_tls_sends_nothing_unencrypted() {
         root_certificate: Some(server.certificate.path().to_owned()),
         ..smtp(server.port)
     };
-    let mut smtp = Smtp::new(&settings, "https://row.example/auth/v1").unwrap();
+    let mut smtp = Smtp::new(&settings, "https://row.example/auth/v1", MailQueue::default()).unwrap();
     assert!(!smtp.implicit_tls);
     // Only administrators may listen on the port that says so.
     smtp.implicit_tls = true;
@@ -127,7 +131,7 @@ async fn implicit_tls_sends_nothing_unencrypted() {
     let got = server.only();
     assert!(got.encrypted && got.login.as_deref() == Some("\0club\0geheim"));
     let settings = SmtpSettings { port: 465, ..settings };
-    assert!(Smtp::new(&settings, "").unwrap().implicit_tls);
+    assert!(Smtp::new(&settings, "", MailQueue::default()).unwrap().implicit_tls);
 }
 
 #[tokio::test]
@@ -195,7 +199,8 @@ fn senders_and_headers_are_checked_at_the_start() {
 async fn a_network_leaves_connections_to_others() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let mailer = Arc::new(mailer(|mail| mail.smtp = Some(smtp(port))).unwrap());
+    let queue = MailQueue::default();
+    let mailer = Arc::new(mailer_with(queue.clone(), |mail| mail.smtp = Some(smtp(port))).unwrap());
     let send_for = |last| {
         let (mailer, network) = (Arc::clone(&mailer), Network::of([192, 0, 2, last].into()));
         tokio::spawn(on_behalf_of(network, async move { send(&mailer).await }))
@@ -210,7 +215,7 @@ async fn a_network_leaves_connections_to_others() {
     }
     assert!(next(short).await.is_err(), "a network has three connections");
     let refused = greedy.iter().filter(|sending| sending.is_finished()).count();
-    assert_eq!((refused, mailer.pending()), (25, 75), "some room to wait is left, too");
+    assert_eq!((refused, queue.pending()), (25, 75), "some room to wait is left, too");
     let other = send_for(2);
     silent.push(next(long).await.expect("another network has a connection").unwrap());
     assert!(!other.is_finished());

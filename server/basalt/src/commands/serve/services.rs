@@ -110,10 +110,10 @@ impl RunningServices {
         if let Some(auth) = &services.auth {
             let adjusted = |base| postgres::Settings { replicas: replicas.clone(), ..base };
             let database = self.open(access, ("auth", AUTH_ADMIN), adjusted).await?;
-            let service = auth::service(auth.clone(), database, keys.clone(), self.gateway.nodes());
-            let service = service.map_err(Error::service("auth"))?;
-            self.gateway.register(|registry| service.register(registry));
-            self.auth = Some(shared(service));
+            let handles = auth::Handles::new(database, keys.clone(), self.gateway.nodes(), auth);
+            let handles = handles.map_err(Error::service("auth"))?;
+            self.auth = Some(shared(auth::service(auth.clone(), &handles).map_err(Error::service("auth"))?));
+            self.gateway.register(|registry| handles.register(registry));
         }
         if let Some(storage) = &services.storage {
             let channel = services.connections.channel_enabled.then(|| storage::CHANNEL.to_owned());
