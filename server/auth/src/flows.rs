@@ -20,6 +20,7 @@ pub(crate) mod passkeys;
 pub(crate) mod pkce;
 pub(crate) mod refresh;
 pub(crate) mod send;
+pub(crate) mod services;
 pub(crate) mod session;
 pub(crate) mod sign_in;
 pub(crate) mod sign_up;

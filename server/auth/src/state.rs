@@ -10,6 +10,9 @@ use crate::delivery::messages::Messages;
 use crate::delivery::sms::SmsSender;
 use crate::factors::webauthn::RelyingParty;
 use crate::flows::one_time_code::Codes;
+use crate::flows::services::{
+    Accounts, Delivery, Factors, Passkeys, ProviderSignIns, Sessions, SingleSignOn,
+};
 use crate::hooks::Hooks;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -22,27 +25,24 @@ use crate::sso::{IdentityProviderClient, ServiceProvider};
 use crate::store::cleanup::Cleanup;
 use crate::{Handles, Settings};
 
-/// The state that all endpoints share.
+/// What the endpoints work with: what they check of every request, and what they hand to the flows of a family.
 pub(crate) struct Auth {
-    pub(crate) settings: Settings,
+    pub(crate) settings: Arc<Settings>,
     pub(crate) database: Database,
     pub(crate) keys: Keys,
     pub(crate) verifier: Verifier,
-    pub(crate) hasher: Hasher,
-    pub(crate) codes: Codes,
-    pub(crate) leaks: Leaks,
-    pub(crate) messages: Messages,
-    pub(crate) hooks: Arc<Hooks>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) captchas: Captchas,
-    pub(crate) relying_party: RelyingParty,
     pub(crate) cleanup: Cleanup,
-    pub(crate) redirects: Redirects,
-    pub(crate) providers: Providers,
-    /// `None` if settings switch SAML off.
-    pub(crate) saml: Option<ServiceProvider>,
-    pub(crate) saml_remote: IdentityProviderClient,
+    pub(crate) redirects: Arc<Redirects>,
+    pub(crate) providers: Arc<Providers>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) sessions: Sessions,
+    pub(crate) accounts: Accounts,
+    pub(crate) factors: Factors,
+    pub(crate) passkeys: Passkeys,
+    pub(crate) provider_sign_ins: ProviderSignIns,
+    pub(crate) single_sign_on: SingleSignOn,
 }
 
 impl Auth {
@@ -51,44 +51,96 @@ impl Auth {
     /// Errors: a sentence for the operator about a setting that cannot be used.
     pub(crate) fn new(settings: Settings, handles: &Handles) -> Result<Self, String> {
         let Handles { database, keys, client, metrics, .. } = handles.clone();
+        let settings = Arc::new(settings);
         let hooks = Arc::new(Hooks::new(settings.hooks.clone(), client.clone(), database.clone())?);
         let mailer = Mailer::new(&settings, client.clone(), handles.mail_queue.clone())?;
         let sms_sender = SmsSender::new(&settings.sms, &settings.mfa.phone.template, client.clone())?;
-        let codes = Codes::new(&keys)?;
+        let codes = Arc::new(Codes::new(&keys)?);
         let saml = ServiceProvider::new(&settings)?;
         // Nothing can fail any more, so that settings that cannot be used leave the counters as they are.
         let limits = Arc::new(Limits::new(settings.limits.clone(), Arc::clone(&handles.counters)));
+        let messages = Arc::new(Messages::new(
+            Settings::clone(&settings),
+            mailer,
+            sms_sender,
+            Arc::clone(&hooks),
+            Arc::clone(&limits),
+            Arc::clone(&metrics),
+            Arc::clone(&handles.sending_time),
+        ));
+        let hasher = Arc::new(Hasher::new(&settings.passwords, handles.hashing_threads.clone()));
+        let relying_party = Arc::new(RelyingParty::new(&settings));
+        let redirects = Arc::new(Redirects::new(&settings));
+        let known_issuers = handles.known_issuers.clone();
+        let providers = Arc::new(Providers::new(client.clone(), &settings.providers, known_issuers));
+        let sessions = Sessions {
+            database: database.clone(),
+            settings: Arc::clone(&settings),
+            keys: keys.clone(),
+            hooks: Arc::clone(&hooks),
+        };
+        let delivery =
+            Delivery { settings: Arc::clone(&settings), codes, messages, hooks: Arc::clone(&hooks) };
+        let accounts = Accounts {
+            database: database.clone(),
+            settings: Arc::clone(&settings),
+            hooks: Arc::clone(&hooks),
+            limits: Arc::clone(&limits),
+            hasher: Arc::clone(&hasher),
+            leaks: Arc::new(Leaks::new(&settings.passwords, client.clone())),
+            sessions: sessions.clone(),
+            delivery: delivery.clone(),
+        };
         Ok(Self {
-            hasher: Hasher::new(&settings.passwords, handles.hashing_threads.clone()),
-            codes,
-            leaks: Leaks::new(&settings.passwords, client.clone()),
-            messages: Messages::new(
-                settings.clone(),
-                mailer,
-                sms_sender,
-                Arc::clone(&hooks),
-                Arc::clone(&limits),
-                Arc::clone(&metrics),
-                Arc::clone(&handles.sending_time),
-            ),
-            metrics,
-            hooks,
-            limits,
-            captchas: Captchas::new(settings.security.captcha.clone(), client.clone()),
-            relying_party: RelyingParty::new(&settings),
-            cleanup: Cleanup::new(&settings),
-            redirects: Redirects::new(&settings),
-            saml,
-            saml_remote: IdentityProviderClient::new(
-                client.clone(),
-                &settings,
-                handles.fetch_failures.clone(),
-            ),
-            providers: Providers::new(client, &settings.providers, handles.known_issuers.clone()),
+            factors: Factors {
+                database: database.clone(),
+                settings: Arc::clone(&settings),
+                hooks: Arc::clone(&hooks),
+                limits: Arc::clone(&limits),
+                hasher,
+                relying_party: Arc::clone(&relying_party),
+                sessions: sessions.clone(),
+                delivery,
+            },
+            passkeys: Passkeys {
+                database: database.clone(),
+                settings: Arc::clone(&settings),
+                relying_party,
+                sessions: sessions.clone(),
+            },
+            provider_sign_ins: ProviderSignIns {
+                database: database.clone(),
+                settings: Arc::clone(&settings),
+                hooks: Arc::clone(&hooks),
+                providers: Arc::clone(&providers),
+                redirects: Arc::clone(&redirects),
+                accounts: accounts.clone(),
+            },
+            single_sign_on: SingleSignOn {
+                database: database.clone(),
+                settings: Arc::clone(&settings),
+                hooks,
+                redirects: Arc::clone(&redirects),
+                saml,
+                saml_remote: IdentityProviderClient::new(
+                    client.clone(),
+                    &settings,
+                    handles.fetch_failures.clone(),
+                ),
+                accounts: accounts.clone(),
+            },
             verifier: handles.verifier(&settings.token.methods),
+            captchas: Captchas::new(settings.security.captcha.clone(), client),
+            cleanup: Cleanup::new(&settings),
             settings,
             database,
             keys,
+            limits,
+            redirects,
+            providers,
+            metrics,
+            sessions,
+            accounts,
         })
     }
 }

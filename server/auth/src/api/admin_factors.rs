@@ -58,7 +58,7 @@ impl AdminFactorsApi {
             friendly_name: fields.friendly_name.unwrap_or_default(),
             phone: fields.phone.unwrap_or_default(),
         };
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
         admin::update(&context, &admin, &user, factor, &change).await.map(Json)
     }
 
@@ -73,7 +73,7 @@ impl AdminFactorsApi {
         request::admin(&self.auth, request).await?;
         let user = self.user(&user_id.0).await?;
         let factor = factors::find(&user, &factor_id.0)?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
         admin::delete(&context, &user, factor).await.map(Json)
     }
 
@@ -100,7 +100,7 @@ impl AdminFactorsApi {
     ) -> Result<Done, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let user = self.user(&user_id.0).await?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
         passkeys::delete_of(&context, &admin, user.id, &passkey_id.0).await?;
         Ok(Done::NoContent)
     }

@@ -74,9 +74,9 @@ impl AdminLinksApi {
             password: fields.password.unwrap_or_default(),
             data: object("data", fields.data)?,
         };
-        let mut context = request::context(&self.auth, request, None)?;
+        let mut context = request::context(&self.auth, &self.auth.accounts, request, None)?;
         if let Some(target) = fields.redirect_to.filter(|target| self.auth.redirects.allows(target)) {
-            context.redirect_to = target;
+            context.redirect_to = target.into();
         }
         let link = link::generate(&context, &admin, link_request).await?;
         Ok(Json(GeneratedLink {
@@ -85,7 +85,7 @@ impl AdminLinksApi {
             email_otp: link.code.code,
             hashed_token: link.code.hash,
             verification_type: link.kind.name().to_owned(),
-            redirect_to: context.redirect_to,
+            redirect_to: context.redirect_to.into_owned(),
         }))
     }
 }

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::body::Body;
 use super::{fields, request};
+use crate::flows::services::SingleSignOn;
 use crate::flows::sso_providers::{self as flow, Definition};
 use crate::sso::AttributeMapping;
 use crate::store::sso_providers::{self as store, SsoProvider};
@@ -105,7 +106,7 @@ impl AdminSsoApi {
     ) -> Result<CreationResponse, Error> {
         request::admin(&self.auth, request).await?;
         let definition = body.read()?.definition()?;
-        let Auth { database, settings, saml_remote, .. } = &*self.auth;
+        let SingleSignOn { database, settings, saml_remote, .. } = &self.auth.single_sign_on;
         let provider = flow::create(database, settings, saml_remote, definition).await?;
         Ok(CreationResponse::Provider(Json(provider)))
     }
@@ -127,7 +128,7 @@ impl AdminSsoApi {
     ) -> Result<Json<SsoProvider>, Error> {
         request::admin(&self.auth, request).await?;
         let definition = body.read()?.definition()?;
-        let Auth { database, settings, saml_remote, .. } = &*self.auth;
+        let SingleSignOn { database, settings, saml_remote, .. } = &self.auth.single_sign_on;
         flow::update(database, settings, saml_remote, &idp_id.0, definition).await.map(Json)
     }
 

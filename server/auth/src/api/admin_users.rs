@@ -148,7 +148,7 @@ impl AdminUsersApi {
     async fn create(&self, request: &Request, body: Body<AdminUserFields>) -> Result<Json<User>, Error> {
         let admin = request::admin(&self.auth, request).await?;
         let fields = body.read()?.parse()?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.accounts, request, None)?;
         admin::create(&context, &admin, fields).await.map(Json)
     }
 
@@ -170,7 +170,7 @@ impl AdminUsersApi {
         let admin = request::admin(&self.auth, request).await?;
         let id = admin::find(&self.auth.database, &user_id).await?.id();
         let fields = body.read()?.parse()?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.accounts, request, None)?;
         admin::update(&context, &admin, id, fields).await.map(Json)
     }
 
@@ -185,7 +185,7 @@ impl AdminUsersApi {
         let admin = request::admin(&self.auth, request).await?;
         let account = admin::find(&self.auth.database, &user_id).await?;
         let soft = body.read_or_default()?.should_soft_delete.unwrap_or_default();
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.accounts, request, None)?;
         admin::delete(&context, &admin, &account, soft).await?;
         Ok(Json(Empty {}))
     }

@@ -57,7 +57,7 @@ impl ExternalApi {
         /// The invitation that the user accepts.
         invite_token: Query<Option<String>>,
     ) -> Result<Redirect, Error> {
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.provider_sign_ins, request, None)?;
         let challenge = Challenge::parse(code_challenge.0.as_deref(), code_challenge_method.0.as_deref());
         let authorize = AuthorizeRequest {
             provider: provider.0.as_deref().unwrap_or_default(),
@@ -94,7 +94,9 @@ impl ExternalApi {
         request: &Request,
         callback: &ProviderCallback,
     ) -> Result<Redirect, Error> {
-        let redirect = external::handle_callback(&self.auth, request::client(request)?, callback).await?;
+        let redirect =
+            external::handle_callback(&self.auth.provider_sign_ins, request::client(request)?, callback)
+                .await?;
         if let Some(error) = &redirect.error {
             answer::log(error, request);
         }

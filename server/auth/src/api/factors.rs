@@ -144,7 +144,7 @@ impl FactorsApi {
             issuer: fields.issuer.unwrap_or_default(),
             phone: fields.phone.unwrap_or_default(),
         };
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
         let enrolled = enroll::enroll(&context, &holder, &enrollment).await?;
         let totp = enrolled.totp;
         Ok(Json(EnrolledFactor {
@@ -167,7 +167,7 @@ impl FactorsApi {
         let holder = self.holder(request).await?;
         let factor = holder.factor(&factor_id.0)?;
         request::limit(&self.auth, request, Bucket::FactorChallenge).await?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
         let factor_type = factors::factor_type(&factor.factor_type)?;
         factors::require_verifiable(&self.auth.settings, factor_type)?;
         let challenge = match factor_type {
@@ -212,7 +212,7 @@ impl FactorsApi {
                 response: webauthn.credential_response,
             }),
         };
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
         verify::verify(&context, &holder, factor, &answer).await.map(session_answer::plain)
     }
 
@@ -225,7 +225,7 @@ impl FactorsApi {
     ) -> Result<Json<UnenrolledFactor>, Error> {
         let holder = self.holder(request).await?;
         let factor = holder.factor(&factor_id.0)?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
         unenroll::unenroll(&context, &holder, factor).await?;
         Ok(Json(UnenrolledFactor { id: factor.id }))
     }

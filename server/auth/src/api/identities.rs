@@ -59,7 +59,7 @@ impl IdentitiesApi {
         skip_http_redirect: Query<Option<String>>,
     ) -> Result<ProviderLink, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
-        let context = request::context(&self.auth, request, Some(&bearer))?;
+        let context = request::context(&self.auth, &self.auth.accounts, request, Some(&bearer))?;
         identities::require_manual_linking(&context)?;
         let authorize = AuthorizeRequest {
             provider: provider.0.as_deref().unwrap_or_default(),
@@ -69,7 +69,7 @@ impl IdentitiesApi {
             parameters: forwarded_parameters(request),
             target: Some(bearer.user.id),
         };
-        let url = external::authorize(&context, authorize).await?;
+        let url = external::authorize(&context.with(&self.auth.provider_sign_ins), authorize).await?;
         Ok(match skip_http_redirect.0.as_deref() {
             Some("true") => ProviderLink::Url(Json(Destination { url })),
             _ => ProviderLink::Found(url),
@@ -80,7 +80,7 @@ impl IdentitiesApi {
     #[oai(path = "/user/identities/:identity_id", method = "delete")]
     async fn unlink(&self, request: &Request, identity_id: Path<String>) -> Result<Json<Empty>, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
-        let context = request::context(&self.auth, request, Some(&bearer))?;
+        let context = request::context(&self.auth, &self.auth.accounts, request, Some(&bearer))?;
         identities::require_manual_linking(&context)?;
         let id = Uuid::parse_str(&identity_id.0)
             .map_err(|_| refusals::id_not_uuid("identity_id must be an UUID"))?;

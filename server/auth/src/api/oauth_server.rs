@@ -204,7 +204,7 @@ impl OauthServerApi {
                 Error::oauth("invalid_request", "refresh_token is required for refresh_token grant")
             })?;
             let origin = request::client(request)?;
-            let refreshed = refresh::refresh(auth, &token, Some(client.id), &origin).await?;
+            let refreshed = refresh::refresh(&auth.sessions, &token, Some(client.id), &origin).await?;
             return Ok(session_answer::wrap(refreshed.session, |session| session.into_client_tokens(None)));
         }
         let grant = CodeGrant {
@@ -213,7 +213,7 @@ impl OauthServerApi {
             code_verifier: fields.code_verifier.unwrap_or_default(),
             resource: fields.resource.unwrap_or_default(),
         };
-        let context = request::context(auth, request, None)?;
+        let context = request::context(auth, &auth.sessions, request, None)?;
         let exchanged = token::exchange(&context, &client, &grant).await?;
         let id_token = exchanged.id_token;
         Ok(session_answer::wrap(exchanged.session, |session| session.into_client_tokens(id_token)))

@@ -97,7 +97,7 @@ impl PasskeysApi {
     #[oai(path = "/passkeys/registration/options", method = "post")]
     async fn registration_options(&self, request: &Request) -> Result<Json<Ceremony>, Error> {
         let bearer = self.bearer(request).await?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
         Ok(Json(passkeys::start_registration(&context, &bearer).await?.into()))
     }
 
@@ -111,7 +111,7 @@ impl PasskeysApi {
         let bearer = self.bearer(request).await?;
         passkeys::require_eligible(&bearer)?;
         let answer = body.read()?.answer()?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
         Ok(Json(passkeys::finish_registration(&context, &bearer, &answer).await?.into()))
     }
 
@@ -125,7 +125,7 @@ impl PasskeysApi {
         passkeys::require_enabled(&self.auth.settings)?;
         request::limit(&self.auth, request, Bucket::Passkey).await?;
         request::captcha(&self.auth, request, &body).await?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
         Ok(Json(passkeys::start_authentication(&context).await?.into()))
     }
 
@@ -138,7 +138,7 @@ impl PasskeysApi {
     ) -> Result<Response<Json<Session>>, Error> {
         passkeys::require_enabled(&self.auth.settings)?;
         let answer = body.read()?.answer()?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
         let session = passkeys::finish_authentication(&context, &answer).await;
         self.auth.metrics.sign_in("passkey", &session);
         session.map(session_answer::plain)
@@ -163,7 +163,7 @@ impl PasskeysApi {
         let bearer = self.bearer(request).await?;
         let id = passkeys::parse_id(&passkey_id.0)?;
         let name = body.read()?.friendly_name.unwrap_or_default();
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
         Ok(Json(passkeys::rename(&context, &bearer, id, &name).await?.into()))
     }
 
@@ -171,7 +171,7 @@ impl PasskeysApi {
     #[oai(path = "/passkeys/:passkey_id", method = "delete")]
     async fn delete(&self, request: &Request, passkey_id: Path<String>) -> Result<Done, Error> {
         let bearer = self.bearer(request).await?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
         passkeys::delete(&context, &bearer, &passkey_id.0).await?;
         Ok(Done::NoContent)
     }

@@ -81,7 +81,7 @@ impl RecoveryCodesApi {
     #[oai(path = "/factors/recovery-codes", method = "get")]
     async fn status(&self, request: &Request) -> Result<Json<RecoveryCodesStatus>, Error> {
         let holder = holder(&self.auth, request).await?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
         let set = recovery_codes::status(&context, &holder).await?;
         Ok(Json(RecoveryCodesStatus {
             id: set.factor,
@@ -101,7 +101,7 @@ impl RecoveryCodesApi {
         let holder = holder(&self.auth, request).await?;
         request::limit(&self.auth, request, Bucket::FactorChallenge).await?;
         let name = body.read_or_default()?.friendly_name.unwrap_or_default();
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
         recovery_codes::generate(&context, &holder, &name).await.map(|new| Json(new.into()))
     }
 
@@ -110,7 +110,7 @@ impl RecoveryCodesApi {
     async fn regenerate(&self, request: &Request) -> Result<Json<RecoveryCodes>, Error> {
         let holder = holder(&self.auth, request).await?;
         request::limit(&self.auth, request, Bucket::FactorChallenge).await?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
         recovery_codes::regenerate(&context, &holder).await.map(|new| Json(new.into()))
     }
 
@@ -124,7 +124,7 @@ impl RecoveryCodesApi {
         let holder = holder(&self.auth, request).await?;
         request::limit(&self.auth, request, Bucket::FactorVerify).await?;
         let code = body.read()?.code.unwrap_or_default();
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
         recovery_codes::verify(&context, &holder, &code).await.map(session_answer::plain)
     }
 
@@ -132,7 +132,7 @@ impl RecoveryCodesApi {
     #[oai(path = "/factors/recovery-codes", method = "delete")]
     async fn unenroll(&self, request: &Request) -> Result<Json<UnenrolledFactor>, Error> {
         let holder = holder(&self.auth, request).await?;
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
         let id = recovery_codes::unenroll(&context, &holder).await?;
         Ok(Json(UnenrolledFactor { id }))
     }

@@ -93,14 +93,15 @@ pub(super) fn audience<'a>(auth: &'a Auth, request: &'a Request, bearer: Option<
     named.unwrap_or(&auth.settings.token.audience)
 }
 
-/// Returns the data of the request that flows need.
+/// Returns the data of the request that flows need, for a family that works with `services`.
 ///
 /// Errors: `validation_failed` for an audience that no user can have.
-pub(super) fn context<'a>(
+pub(super) fn context<'a, S>(
     auth: &'a Auth,
+    services: &'a S,
     request: &'a Request,
     bearer: Option<&'a Bearer>,
-) -> Result<Context<'a>, Error> {
+) -> Result<Context<'a, S>, Error> {
     let audience = audience(auth, request, bearer);
     if audience.chars().count() > LONGEST_AUDIENCE {
         return Err(Error::validation(format!(
@@ -108,10 +109,11 @@ pub(super) fn context<'a>(
         )));
     }
     Ok(Context {
-        auth,
+        services,
+        settings: &auth.settings,
         client: client(request)?,
-        audience: audience.to_owned(),
-        redirect_to: redirect_to(auth, request),
+        audience: audience.into(),
+        redirect_to: redirect_to(auth, request).into(),
     })
 }
 

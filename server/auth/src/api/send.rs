@@ -125,7 +125,7 @@ impl SendApi {
         let email = address::email(&email)?;
         let method = fields.code_challenge_method;
         let challenge = Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?;
-        let context = request::context(auth, request, None)?;
+        let context = request::context(auth, &auth.accounts, request, None)?;
         send::recover(&context, email, challenge).await?;
         Ok(Json(SendAnswer::new(String::new())))
     }
@@ -140,7 +140,7 @@ impl SendApi {
         let repeat = Repeat::parse(&fields.kind.unwrap_or_default())?;
         let method = fields.code_challenge_method;
         let challenge = Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?;
-        let context = request::context(auth, request, None)?;
+        let context = request::context(auth, &auth.accounts, request, None)?;
         let (email, phone) = (fields.email.unwrap_or_default(), fields.phone.unwrap_or_default());
         let address = repeat.address(&context, &email, &phone)?;
         send::resend(&context, repeat, address, challenge).await.map(SendAnswer::new).map(Json)
@@ -150,7 +150,7 @@ impl SendApi {
     #[oai(path = "/reauthenticate", method = "get")]
     async fn reauthenticate(&self, request: &Request) -> Result<Json<SendAnswer>, Error> {
         let bearer = request::bearer(&self.auth, request).await?;
-        let context = request::context(&self.auth, request, Some(&bearer))?;
+        let context = request::context(&self.auth, &self.auth.accounts, request, Some(&bearer))?;
         send::reauthenticate(&context, &bearer).await.map(SendAnswer::new).map(Json)
     }
 }
@@ -170,7 +170,7 @@ impl SendApi {
             channel: fields.channel.filter(|channel| !channel.is_empty()).unwrap_or_else(|| "sms".to_owned()),
             challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
         };
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.accounts, request, None)?;
         send::otp(&context, otp).await.map(SendAnswer::new).map(Json)
     }
 }

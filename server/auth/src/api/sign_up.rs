@@ -71,7 +71,7 @@ impl SignUpApi {
         request::captcha(auth, request, &body).await?;
         let fields = body.read()?;
         let (email, phone) = (fields.email.unwrap_or_default(), fields.phone.unwrap_or_default());
-        let context = request::context(auth, request, None)?;
+        let context = request::context(auth, &auth.accounts, request, None)?;
         let data = object("data", fields.data)?;
         if email.is_empty() && phone.is_empty() {
             if !auth.settings.providers.anonymous_users {
@@ -106,7 +106,7 @@ impl SignUpApi {
         let admin = request::admin(auth, request).await?;
         let fields = body.read()?;
         let email = address::email(&fields.email.unwrap_or_default())?;
-        let context = request::context(auth, request, None)?;
+        let context = request::context(auth, &auth.accounts, request, None)?;
         let data = object("data", fields.data)?;
         invite::invite(&context, &admin, &email, data).await.map(Json)
     }

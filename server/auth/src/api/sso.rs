@@ -86,7 +86,7 @@ impl SsoApi {
     #[oai(path = "/sso", method = "post")]
     async fn sign_in(&self, request: &Request, body: Body<SsoFields>) -> Result<SsoResponse, Error> {
         let auth = &self.auth;
-        sso::require_enabled(auth.saml.as_ref())?;
+        sso::require_enabled(auth.single_sign_on.saml.as_ref())?;
         request::limit(auth, request, Bucket::Sso).await?;
         request::captcha(auth, request, &body).await?;
         let fields = body.read()?;
@@ -97,7 +97,7 @@ impl SsoApi {
             code_challenge: fields.code_challenge.as_deref(),
             code_challenge_method: fields.code_challenge_method.as_deref(),
         };
-        let url = sso::begin_sign_in(auth, sso).await?;
+        let url = sso::begin_sign_in(&auth.single_sign_on, sso).await?;
         let skip_redirect = fields.skip_http_redirect.unwrap_or_default();
         Ok(if skip_redirect { SsoResponse::Url(Json(UrlAnswer { url })) } else { SsoResponse::SeeOther(url) })
     }
@@ -109,7 +109,7 @@ impl SsoApi {
         /// `true` returns a document that is valid for years, to be stored.
         download: Query<Option<String>>,
     ) -> Result<Metadata, Error> {
-        let service = sso::require_enabled(self.auth.saml.as_ref())?;
+        let service = sso::require_enabled(self.auth.single_sign_on.saml.as_ref())?;
         let downloaded = download.0.as_deref() == Some("true");
         let document = service.metadata(downloaded);
         let name = downloaded.then(|| "attachment; filename=\"metadata.xml\"".to_owned());
@@ -124,14 +124,14 @@ impl SsoApi {
         form: FormFields<AssertionFields>,
     ) -> Result<Redirect, Error> {
         let auth = &self.auth;
-        sso::require_enabled(auth.saml.as_ref())?;
+        sso::require_enabled(auth.single_sign_on.saml.as_ref())?;
         request::limit(auth, request, Bucket::SamlAssertion).await?;
         let callback = SamlCallback {
             relay_state: form.text_or_parameter(request, "RelayState"),
             response: form.text("SAMLResponse"),
             artifact: form.text_or_parameter(request, "SAMLart"),
         };
-        let context = request::context(auth, request, None)?;
+        let context = request::context(auth, &auth.single_sign_on, request, None)?;
         match sso::finish_sign_in(&context, &callback).await {
             Ok(url) => Ok(Redirect::Found(url)),
             Err(error) => {

@@ -125,14 +125,15 @@ impl TokenApi {
         let address = Address::of_sign_in(&email, &phone)?;
         let password = grant.password.unwrap_or_default();
         let (audience, client) = (request::audience(&self.auth, request, None), request::client(request)?);
-        sign_in::with_password(&self.auth, address, password, audience, &client)
+        sign_in::with_password(&self.auth.accounts, address, password, audience, &client)
             .await
             .map(session_answer::plain)
     }
 
     async fn refresh_token(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
         let token = grant.refresh_token.unwrap_or_default();
-        let refreshed = refresh::refresh(&self.auth, &token, None, &request::client(request)?).await?;
+        let refreshed =
+            refresh::refresh(&self.auth.sessions, &token, None, &request::client(request)?).await?;
         let answer = session_answer::plain(refreshed.session);
         let answer = answer.header("sb-auth-refresh-token-reuse", refreshed.reused.to_string());
         Ok(match refreshed.reuse_causes {
@@ -143,7 +144,7 @@ impl TokenApi {
 
     async fn pkce(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
         let (code, verifier) = (grant.auth_code.unwrap_or_default(), grant.code_verifier.unwrap_or_default());
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.sessions, request, None)?;
         code_exchange::exchange(&context, &code, &verifier).await.map(session_answer::plain)
     }
 
@@ -164,7 +165,7 @@ impl TokenApi {
             Some(true) => return Err(id_token::linking_needs_bearer()),
             _ => None,
         };
-        let context = request::context(&self.auth, request, bearer.as_ref())?;
+        let context = request::context(&self.auth, &self.auth.provider_sign_ins, request, bearer.as_ref())?;
         let target = bearer.as_ref().map(|bearer| bearer.user.id);
         id_token::sign_in(&context, &input, target).await.map(session_answer::plain)
     }
@@ -176,7 +177,7 @@ impl TokenApi {
         let grant = body.read()?;
         let [chain, message, signature] =
             [grant.chain, grant.message, grant.signature].map(Option::unwrap_or_default);
-        let context = request::context(&self.auth, request, None)?;
+        let context = request::context(&self.auth, &self.auth.provider_sign_ins, request, None)?;
         web3::sign_in(&context, &chain, &message, &signature).await.map(session_answer::plain)
     }
 }

@@ -81,7 +81,7 @@ impl UserApi {
             channel: fields.channel.unwrap_or_default(),
             challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
         };
-        let context = request::context(auth, request, Some(&bearer))?;
+        let context = request::context(auth, &auth.accounts, request, Some(&bearer))?;
         user_update::update(&context, &bearer, update).await.map(Json)
     }
 

@@ -89,7 +89,7 @@ impl VerifyApi {
             (&text(&fields.email), &text(&fields.phone)),
             &text(&fields.redirect_to),
         )?;
-        let context = request::context(auth, request, None)?;
+        let context = request::context(auth, &auth.accounts, request, None)?;
         let verified = verify::verify(&context, &kind, &proof).await;
         auth.metrics.sign_in("code", &verified);
         Ok(match verified? {
@@ -121,7 +121,7 @@ impl VerifyApi {
         let kind = required_kind(kind.0)?;
         let token = token.0.filter(|token| !token.is_empty());
         let token = token.ok_or_else(|| Error::validation("Verify requires a token or a token hash"))?;
-        let context = request::context(auth, request, None)?;
+        let context = request::context(auth, &auth.accounts, request, None)?;
         let target = &context.redirect_to;
         let uses_pkce = token.starts_with(pkce::PREFIX);
         let in_query =

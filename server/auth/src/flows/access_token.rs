@@ -9,12 +9,13 @@ use uuid::Uuid;
 
 use crate::error::WeakPassword;
 use crate::factors::recovery_code;
+use crate::flows::services::Sessions;
 use crate::hooks::Hooks;
 use crate::model::session::{GrantedSession, Method};
 use crate::model::user::User;
 use crate::request::client::Client;
 use crate::secrets::refresh_token;
-use crate::{Auth, Error, HookName, Settings};
+use crate::{Error, HookName, Settings};
 
 /// A session in the form for clients.
 #[derive(Object)]
@@ -149,17 +150,17 @@ struct Claims<'a> {
 ///
 /// Errors: those of the hook.
 pub(crate) async fn issue(
-    auth: &Auth,
+    services: &Sessions,
     mut granted: GrantedSession,
     method: &str,
     client: &Client<'_>,
 ) -> Result<Session, Error> {
     name_identity_provider(&mut granted);
     let now = OffsetDateTime::now_utc().unix_timestamp();
-    let expires_at = expiry(&auth.settings, &granted, now);
+    let expires_at = expiry(&services.settings, &granted, now);
     let user = &granted.user;
     let claims = Claims {
-        iss: auth.settings.issuer(),
+        iss: services.settings.issuer(),
         sub: user.id,
         aud: &user.aud,
         exp: expires_at,
@@ -179,12 +180,12 @@ pub(crate) async fn issue(
     let refresh_token = match (&granted.refresh_token, &granted.session.counted) {
         (Some(token), _) => token.clone(),
         (None, Some(counted)) => {
-            let key = auth.settings.encryption.open(granted.session.id, &counted.key)?;
+            let key = services.settings.encryption.open(granted.session.id, &counted.key)?;
             refresh_token::sign(granted.session.id, counted.counter, &key.text)?
         }
         (None, None) => return Err(Error::Internal("a session has no refresh token".to_owned())),
     };
-    let access_token = sign(&auth.keys, &auth.hooks, &claims, method, client).await?;
+    let access_token = sign(&services.keys, &services.hooks, &claims, method, client).await?;
     Ok(Session {
         access_token,
         token_type: "bearer".to_owned(),

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::error::refusals;
 use crate::flows::linking::{self, LinkingDecision};
+use crate::flows::services::Accounts;
 use crate::flows::{Context, deliver, sign_up};
 use crate::providers::Profile;
 use crate::store::accounts;
@@ -18,7 +19,7 @@ use crate::{Code, Error, HookName, MailKind};
 
 /// A login at a provider, before it belongs to an account.
 pub(crate) struct ProviderLogin<'a> {
-    pub(crate) context: &'a Context<'a>,
+    pub(crate) context: &'a Context<'a, Accounts>,
     /// The provider that identities are stored with.
     pub(crate) provider: &'a str,
     pub(crate) profile: &'a Profile,
@@ -63,8 +64,8 @@ impl ProviderLogin<'_> {
     }
 
     async fn decide(&self, executor: &impl Executor) -> Result<LinkingDecision, Error> {
-        let Context { auth, audience, .. } = self.context;
-        let settings = &auth.settings;
+        let Context { services, audience, .. } = self.context;
+        let settings = &services.settings;
         let autoconfirm = settings.mail.autoconfirm;
         let verified = linking::verified_addresses(self.profile, autoconfirm);
         let address = linking::candidate_address(self.profile);
@@ -75,12 +76,12 @@ impl ProviderLogin<'_> {
     }
 
     fn new_user(&self, address: String) -> NewUser {
-        let Context { auth, audience, .. } = self.context;
-        let domains = &auth.settings.providers.linking_domains;
+        let Context { services, audience, .. } = self.context;
+        let domains = &services.settings.providers.linking_domains;
         NewUser {
             id: Uuid::new_v4(),
-            audience: audience.clone(),
-            role: auth.settings.token.default_role.clone(),
+            audience: audience.to_string(),
+            role: services.settings.token.default_role.clone(),
             email: address,
             user_metadata: self.data(),
             app_metadata: json!({ "provider": self.provider, "providers": [self.provider] }),
@@ -96,17 +97,17 @@ impl ProviderLogin<'_> {
 ///
 /// Errors: `signup_disabled`; those of the hook.
 pub(crate) async fn call_before_user_created(login: &ProviderLogin<'_>) -> Result<(), Error> {
-    let auth = login.context.auth;
+    let services = login.context.services;
     require_subject(login.profile)?;
-    if !auth.hooks.is_on(HookName::BeforeUserCreated) {
+    if !services.hooks.is_on(HookName::BeforeUserCreated) {
         return Ok(());
     }
-    let LinkingDecision::Create { address } = login.decide(&auth.database).await? else { return Ok(()) };
-    if auth.settings.disable_signup {
+    let LinkingDecision::Create { address } = login.decide(&services.database).await? else { return Ok(()) };
+    if services.settings.disable_signup {
         return Err(refusals::signup_disabled());
     }
     let user = login.new_user(address).preview();
-    auth.hooks.before_user_created(&user, &login.context.client).await
+    services.hooks.before_user_created(&user, &login.context.client).await
 }
 
 /// Checks that the provider gave an id of its user.
@@ -127,7 +128,7 @@ pub(crate) fn require_subject(profile: &Profile) -> Result<(), Error> {
 /// Errors: `signup_disabled`, `user_banned`; 500 if the verified addresses are several users'. Nothing is done then.
 /// `provider_email_needs_verification` is in the result, because the account and the mail that it was sent stay.
 pub(crate) async fn resolve(work: &Work, login: &ProviderLogin<'_>) -> Result<ResolvedAccount, Error> {
-    let auth = login.context.auth;
+    let services = login.context.services;
     accounts::lock(work, (login.provider, login.profile.subject()), &login.addresses()).await?;
     let data = login.data();
     let (account, identity, created) = match login.decide(work).await? {
@@ -141,7 +142,7 @@ pub(crate) async fn resolve(work: &Work, login: &ProviderLogin<'_>) -> Result<Re
             (refresh_metadata(work, user, &data).await?, identity, false)
         }
         LinkingDecision::Create { address } => {
-            if auth.settings.disable_signup {
+            if services.settings.disable_signup {
                 return Err(refusals::signup_disabled());
             }
             let user = login.new_user(address);
@@ -164,7 +165,7 @@ pub(crate) async fn resolve(work: &Work, login: &ProviderLogin<'_>) -> Result<Re
         return Ok(ResolvedAccount { account, created, refusal: None });
     }
     let account = take_over(work, account.id(), identity, &data).await?;
-    if login.proves(&account, auth.settings.mail.autoconfirm) {
+    if login.proves(&account, services.settings.mail.autoconfirm) {
         log(work, &account, Action::UserSignedUp, login).await?;
         let account = sign_up::confirm_email(work, account.id()).await?;
         return Ok(ResolvedAccount { account, created, refusal: None });
@@ -235,11 +236,11 @@ async fn demand_proof(
     let (context, provider) = (login.context, login.provider);
     let sent = !account.user.email.is_empty();
     let account = if sent {
-        deliver::mail(context, work, account, MailKind::Confirmation, false).await?
+        deliver::mail(&context.delivery(), work, account, MailKind::Confirmation, false).await?
     } else {
         account
     };
-    if context.auth.settings.mail.allow_unverified_sign_ins {
+    if context.services.settings.mail.allow_unverified_sign_ins {
         return Ok((account, None));
     }
     let next = if sent {

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::Context;
 use super::bearer::Admin;
 use crate::error::refusals;
+use crate::flows::services::Accounts;
 use crate::model::user::User;
 use crate::store::Work;
 use crate::store::audit::Action;
@@ -78,7 +79,7 @@ fn name<'a>(field: &str, value: &'a str) -> Result<&'a str, Error> {
 
 /// Writes to the audit log what `admin` has done to `user`; `more` is added to the entry's data about the user.
 async fn log(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     work: &Work,
     admin: &Admin,
     action: Action,

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::access_token::Session;
 use super::session::{self, SignIn};
 use super::{Context, pkce};
+use crate::flows::services::Sessions;
 use crate::store::audit::{Action, Actor};
 use crate::store::flow_states::{self, FlowState};
 use crate::store::{self, users};
@@ -16,7 +17,11 @@ use crate::{Code, Error};
 ///
 /// Errors: `validation_failed` for empty fields, `flow_state_not_found` for an unknown or used code,
 /// `flow_state_expired`, `bad_code_verifier`, `user_banned`.
-pub(crate) async fn exchange(context: &Context<'_>, code: &str, verifier: &str) -> Result<Session, Error> {
+pub(crate) async fn exchange(
+    context: &Context<'_, Sessions>,
+    code: &str,
+    verifier: &str,
+) -> Result<Session, Error> {
     if code.is_empty() || verifier.is_empty() {
         let message = "invalid request: both auth code and code verifier should be non-empty";
         return Err(Error::validation(message));
@@ -25,8 +30,8 @@ pub(crate) async fn exchange(context: &Context<'_>, code: &str, verifier: &str) 
     if code.contains('\0') {
         return Err(not_found());
     }
-    let auth = context.auth;
-    let work = store::begin(&auth.database).await?;
+    let services = context.services;
+    let work = store::begin(&services.database).await?;
     let flow = flow_states::find_by_code(&work, code).await?.ok_or_else(not_found)?;
     let user_id = flow.user_id.ok_or_else(not_found)?;
     check_age(context, &flow)?;
@@ -39,7 +44,7 @@ pub(crate) async fn exchange(context: &Context<'_>, code: &str, verifier: &str) 
     let traits = json!({ "provider_type": flow.provider_type });
     context.log(&work, Actor::User(user_id), Action::Login, traits).await?;
     let sign_in = SignIn { method: &flow.authentication_method, ..SignIn::default() };
-    let session = session::begin(auth, &work, user_id, sign_in, &context.client).await?;
+    let session = session::begin(services, &work, user_id, sign_in, &context.client).await?;
     flow_states::delete(&work, flow.id).await?;
     work.commit().await?;
     Ok(session.with_provider_tokens(
@@ -51,8 +56,8 @@ pub(crate) async fn exchange(context: &Context<'_>, code: &str, verifier: &str) 
 /// Checks that `flow` is not too old. A magic link is often opened late, so its flow counts from then.
 ///
 /// Errors: `flow_state_expired`.
-fn check_age(context: &Context<'_>, flow: &FlowState) -> Result<(), Error> {
-    let expiry = context.auth.settings.providers.flow_state_expiry.as_secs_f64().max(300.0);
+fn check_age(context: &Context<'_, Sessions>, flow: &FlowState) -> Result<(), Error> {
+    let expiry = context.services.settings.providers.flow_state_expiry.as_secs_f64().max(300.0);
     let opened = flow.code_age.filter(|_| flow.authentication_method == "magiclink");
     if opened.unwrap_or(flow.age) <= expiry {
         return Ok(());

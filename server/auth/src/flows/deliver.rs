@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Context;
 use crate::delivery::messages::{Mail, TextMessage};
 use crate::error::refusals;
+use crate::flows::services::Delivery;
 use crate::store::one_time_tokens::{self, Kind, PendingCode};
 use crate::store::users::{Account, Changes};
 use crate::store::{Executor, Work};
@@ -22,13 +23,13 @@ fn remaining(pending: &PendingCode, frequency: Duration) -> Option<Duration> {
 /// Errors: `over_email_send_rate_limit` if the last one is too recent (invitations may repeat); those of
 /// [`Messages::send_mail`](crate::delivery::messages::Messages::send_mail).
 pub(crate) async fn mail(
-    context: &Context<'_>,
+    context: &Context<'_, Delivery>,
     work: &Work,
     account: Account,
     kind: MailKind,
     pkce: bool,
 ) -> Result<Account, Error> {
-    let settings = &context.auth.settings.mail;
+    let settings = &context.services.settings.mail;
     let token = match kind {
         MailKind::Recovery | MailKind::MagicLink => Kind::Recovery,
         MailKind::Reauthentication => Kind::Reauthentication,
@@ -40,7 +41,7 @@ pub(crate) async fn mail(
         return Err(refusals::mail_too_soon(wait));
     }
     let address = account.user.email.clone();
-    let code = context.auth.codes.generate(&address, settings.otp_length, pkce);
+    let code = context.services.codes.generate(&address, settings.otp_length, pkce);
     let account = one_time_tokens::put(work, account.id(), token, &code.hash, &address).await?;
     let mail = Mail {
         kind,
@@ -51,7 +52,7 @@ pub(crate) async fn mail(
         subject: "",
         client: &context.client,
     };
-    context.auth.messages.send_mail(mail).await?;
+    context.services.messages.send_mail(mail).await?;
     Ok(account)
 }
 
@@ -60,13 +61,13 @@ pub(crate) async fn mail(
 ///
 /// Errors: as [`mail`].
 pub(crate) async fn email_change(
-    context: &Context<'_>,
+    context: &Context<'_, Delivery>,
     work: &Work,
     account: Account,
     new: &str,
     pkce: bool,
 ) -> Result<Account, Error> {
-    let settings = &context.auth.settings.mail;
+    let settings = &context.services.settings.mail;
     if let Some(wait) = remaining(&account.pending(Kind::EmailChangeNew), settings.max_frequency) {
         return Err(refusals::mail_too_soon(wait));
     }
@@ -74,11 +75,11 @@ pub(crate) async fn email_change(
     let current = account.user.email.clone();
     Changes::new().email_change(new, 0).apply(work, id).await?;
     let to_current = (settings.secure_email_change && !current.is_empty())
-        .then(|| context.auth.codes.generate(&current, settings.otp_length, pkce));
+        .then(|| context.services.codes.generate(&current, settings.otp_length, pkce));
     if let Some(code) = &to_current {
         one_time_tokens::put(work, id, Kind::EmailChangeCurrent, &code.hash, &current).await?;
     }
-    let to_new = context.auth.codes.generate(new, settings.otp_length, pkce);
+    let to_new = context.services.codes.generate(new, settings.otp_length, pkce);
     let account = one_time_tokens::put(work, id, Kind::EmailChangeNew, &to_new.hash, new).await?;
     let mail = Mail {
         kind: MailKind::EmailChange,
@@ -89,14 +90,19 @@ pub(crate) async fn email_change(
         subject: "",
         client: &context.client,
     };
-    context.auth.messages.send_mail(mail).await?;
+    context.services.messages.send_mail(mail).await?;
     Ok(account)
 }
 
 /// Notifies `account` of a change by mail, if that kind of notification is on and there is an address. `subject` is
 /// what [`Mail::subject`] says. A mail that cannot be sent does not undo the change; the failure is logged.
-pub(crate) async fn notify(context: &Context<'_>, account: &Account, kind: MailKind, subject: &str) {
-    let on = context.auth.settings.mail.notifications.contains(&kind);
+pub(crate) async fn notify(
+    context: &Context<'_, Delivery>,
+    account: &Account,
+    kind: MailKind,
+    subject: &str,
+) {
+    let on = context.services.settings.mail.notifications.contains(&kind);
     let has_address = !account.user.email.is_empty() || kind == MailKind::EmailChanged && !subject.is_empty();
     if !on || !has_address {
         return;
@@ -110,7 +116,7 @@ pub(crate) async fn notify(context: &Context<'_>, account: &Account, kind: MailK
         subject,
         client: &context.client,
     };
-    if let Err(error) = context.auth.messages.send_mail(mail).await {
+    if let Err(error) = context.services.messages.send_mail(mail).await {
         tracing::warn!(kind = kind.name(), %error, "a notification was not sent");
     }
 }
@@ -128,21 +134,21 @@ pub(crate) struct SentMessage {
 /// Errors: `over_sms_send_rate_limit` if the last one is too recent; those of
 /// [`Messages::send_sms`](crate::delivery::messages::Messages::send_sms).
 pub(crate) async fn text_message(
-    context: &Context<'_>,
+    context: &Context<'_, Delivery>,
     executor: &impl Executor,
     account: Account,
     (kind, phone): (Kind, &str),
     channel: &str,
 ) -> Result<SentMessage, Error> {
-    let settings = &context.auth.settings.sms;
+    let settings = &context.services.settings.sms;
     // Checked before test codes are looked up, so that these behave like all others.
     if let Some(wait) = remaining(&account.pending(kind), settings.max_frequency) {
         return Err(refusals::sms_too_soon(wait));
     }
     let test = settings.test_otp(phone);
     let code = match test {
-        Some(code) => context.auth.codes.of(phone, code.to_owned(), false),
-        None => context.auth.codes.generate(phone, settings.otp_length, false),
+        Some(code) => context.services.codes.of(phone, code.to_owned(), false),
+        None => context.services.codes.generate(phone, settings.otp_length, false),
     };
     let account = one_time_tokens::put(executor, account.id(), kind, &code.hash, phone).await?;
     if test.is_some() {
@@ -156,15 +162,15 @@ pub(crate) async fn text_message(
         account: &account,
         client: &context.client,
     };
-    let message_id = context.auth.messages.send_sms(message).await?;
+    let message_id = context.services.messages.send_sms(message).await?;
     Ok(SentMessage { account, message_id })
 }
 
 /// Checks that text messages may go by `channel`.
 ///
 /// Errors: `validation_failed`.
-pub(crate) fn check_channel(context: &Context<'_>, channel: &str) -> Result<(), Error> {
-    let settings = &context.auth.settings;
+pub(crate) fn check_channel(context: &Context<'_, Delivery>, channel: &str) -> Result<(), Error> {
+    let settings = &context.services.settings;
     let by_whatsapp =
         settings.sms.provider.as_ref().is_some_and(|provider| provider.name().starts_with("twilio"));
     let known = match channel {
@@ -172,7 +178,7 @@ pub(crate) fn check_channel(context: &Context<'_>, channel: &str) -> Result<(), 
         "whatsapp" => by_whatsapp,
         _ => false,
     };
-    if known || context.auth.hooks.is_on(HookName::SendSms) {
+    if known || context.services.hooks.is_on(HookName::SendSms) {
         return Ok(());
     }
     Err(Error::validation(

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::pkce::Challenge;
+use crate::flows::services::ProviderSignIns;
 use crate::flows::session::{self, SignIn};
 use crate::flows::{Context, identities};
 use crate::providers::{
@@ -17,7 +18,7 @@ use crate::request::redirects;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::{self, Work, custom_providers, oauth_client_states};
-use crate::{Auth, Code, Error, Secret, Settings};
+use crate::{Code, Error, Secret, Settings};
 
 /// How long a provider that uses PKCE may take to send the user back, in seconds.
 const CLIENT_STATE_LIFE: f64 = 300.0;
@@ -41,10 +42,10 @@ pub(crate) struct AuthorizeRequest<'a> {
 ///
 /// Errors: `validation_failed` for a provider that cannot be used, `user_not_found` (404) for an unknown invitation.
 pub(crate) async fn authorize(
-    context: &Context<'_>,
+    context: &Context<'_, ProviderSignIns>,
     authorize: AuthorizeRequest<'_>,
 ) -> Result<String, Error> {
-    let Auth { database, settings, providers, .. } = context.auth;
+    let ProviderSignIns { database, settings, providers, .. } = context.services;
     let connection = connect(database, settings, providers, authorize.provider, authorize.scopes).await;
     let connection = connection.map_err(|reason| unsupported(Code::ValidationFailed, reason))?;
     if !authorize.invite_token.is_empty() {
@@ -212,24 +213,25 @@ pub(crate) fn error_members(error: &Error) -> Vec<(&'static str, String)> {
 ///
 /// Errors: only a defect that leaves nowhere to send the user to.
 pub(crate) async fn handle_callback(
-    auth: &Auth,
+    services: &ProviderSignIns,
     client: Client<'_>,
     callback: &ProviderCallback,
 ) -> Result<CallbackRedirect, Error> {
-    let site = &auth.settings.site_url;
-    let flow = match find_flow(&auth.database, &auth.settings, &callback.state).await {
+    let site = &services.settings.site_url;
+    let flow = match find_flow(&services.database, &services.settings, &callback.state).await {
         Ok(flow) => flow,
         Err(error) => {
             let url = redirects::extend(site, &error_members(&error), &[])?;
             return Ok(CallbackRedirect { url, is_lost: true, error: Some(error) });
         }
     };
-    let target = match auth.settings.providers.redirect_url.as_str() {
+    let target = match services.settings.providers.redirect_url.as_str() {
         "" => flow.referrer.clone().unwrap_or_else(|| site.clone()),
         set => set.to_owned(),
     };
-    let context =
-        Context { auth, client, audience: auth.settings.token.audience.clone(), redirect_to: target.clone() };
+    let settings = &*services.settings;
+    let (audience, redirect_to) = (settings.token.audience.as_str().into(), target.as_str().into());
+    let context = Context { services, settings, client, audience, redirect_to };
     let failure = match receive(&context, &flow, callback).await {
         Ok(Outcome::Code(code)) => {
             let url = redirects::extend(&target, &[("code", code)], &[])?;
@@ -286,17 +288,18 @@ enum Outcome {
 }
 
 async fn receive(
-    context: &Context<'_>,
+    context: &Context<'_, ProviderSignIns>,
     flow: &FlowState,
     callback: &ProviderCallback,
 ) -> Result<Outcome, CallbackFailure> {
-    let provider_user = authenticate(context.auth, flow, callback).await?;
+    let provider_user = authenticate(context.services, flow, callback).await?;
     if provider_user.profile.emails.is_empty() && !flow.email_optional {
         let cause = format!("{} told no address", flow.provider_type);
         return Err(failed("Error getting user email from external provider", &cause).into());
     }
+    let accounts = context.with(&context.services.accounts);
     let login = ProviderLogin {
-        context,
+        context: &accounts,
         provider: &flow.provider_type,
         profile: &provider_user.profile,
         email_optional: flow.email_optional,
@@ -306,7 +309,7 @@ async fn receive(
     if flow.linking_target_id.is_none() && invitation.is_none() {
         account::call_before_user_created(&login).await?;
     }
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     // Of several who come back with one state, the first holds its row until it is used up.
     let current = flow_states::find_by_id(&work, flow.id).await?.ok_or_else(unknown_state)?;
     require_unused(&current)?;
@@ -323,14 +326,14 @@ async fn receive(
     let outcome = finish(context, &work, flow, account.id(), provider_user).await?;
     work.commit().await?;
     if created {
-        context.auth.hooks.after_user_created(&account.user, &context.client).await?;
+        context.services.hooks.after_user_created(&account.user, &context.client).await?;
     }
     Ok(outcome)
 }
 
 /// Uses the flow up: its code may be exchanged from now on, or its session begins.
 async fn finish(
-    context: &Context<'_>,
+    context: &Context<'_, ProviderSignIns>,
     work: &Work,
     flow: &FlowState,
     user: Uuid,
@@ -343,18 +346,19 @@ async fn finish(
     }
     flow_states::delete(work, flow.id).await?;
     let sign_in = SignIn { method: "oauth", ..SignIn::default() };
-    let session = session::begin(context.auth, work, user, sign_in, &context.client).await?;
+    let session =
+        session::begin(&context.services.accounts.sessions, work, user, sign_in, &context.client).await?;
     let session = session.with_provider_tokens(provider_user.access_token, provider_user.refresh_token);
     Ok(Outcome::Session(session.fragment()))
 }
 
 /// Exchanges the user's code at the provider for the user's profile.
 async fn authenticate(
-    auth: &Auth,
+    services: &ProviderSignIns,
     flow: &FlowState,
     callback: &ProviderCallback,
 ) -> Result<ProviderUser, CallbackFailure> {
-    let Auth { database, settings, providers, .. } = auth;
+    let ProviderSignIns { database, settings, providers, .. } = services;
     let connection = connect(database, settings, providers, &flow.provider_type, "").await;
     let connection = connection.map_err(|reason| unsupported(Code::OauthProviderNotSupported, reason));
     if !callback.error.is_empty() {

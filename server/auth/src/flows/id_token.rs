@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::flows::access_token::Session;
 use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
+use crate::flows::services::ProviderSignIns;
 use crate::flows::session::{self, SignIn};
 use crate::flows::{Context, identities};
 use crate::providers::{
@@ -66,13 +67,13 @@ struct Acceptance {
 /// Errors: OAuth-style for tokens that are not in order; `validation_failed` for providers and issuers that are not
 /// known, `provider_disabled`; those of [`account::resolve`] and [`identities::link_to`].
 pub(crate) async fn sign_in(
-    context: &Context<'_>,
+    context: &Context<'_, ProviderSignIns>,
     input: &IdTokenInput,
     target: Option<Uuid>,
 ) -> Result<Session, Error> {
-    let auth = context.auth;
+    let services = context.services;
     let acceptance = accept(context, input).await?;
-    let token = auth.providers.issuers.verify(&acceptance.address, &input.id_token).await;
+    let token = services.providers.issuers.verify(&acceptance.address, &input.id_token).await;
     let bad = |cause: &dyn std::fmt::Display| {
         tracing::info!(%cause, provider = acceptance.provider, "an ID token was refused");
         invalid_request("Bad ID token")
@@ -83,8 +84,9 @@ pub(crate) async fn sign_in(
         return Err(bad(&"at_hash does not fit the access token"));
     }
     check(&acceptance, &token, &input.nonce)?;
+    let accounts = context.with(&context.services.accounts);
     let login = ProviderLogin {
-        context,
+        context: &accounts,
         provider: &acceptance.provider,
         profile: &profile,
         email_optional: acceptance.email_optional,
@@ -93,7 +95,7 @@ pub(crate) async fn sign_in(
     if target.is_none() {
         account::call_before_user_created(&login).await?;
     }
-    let work = store::begin(&auth.database).await?;
+    let work = store::begin(&services.database).await?;
     let resolved = match target {
         Some(target) => identities::link_to(&work, target, &login).await?,
         None => account::resolve(&work, &login).await?,
@@ -104,10 +106,11 @@ pub(crate) async fn sign_in(
         return Err(refusal);
     }
     let sign_in = SignIn { method: "oauth", ..SignIn::default() };
-    let session = session::begin(auth, &work, account.id(), sign_in, &context.client).await?;
+    let session =
+        session::begin(&services.accounts.sessions, &work, account.id(), sign_in, &context.client).await?;
     work.commit().await?;
     if created {
-        auth.hooks.after_user_created(&account.user, &context.client).await?;
+        services.hooks.after_user_created(&account.user, &context.client).await?;
     }
     Ok(session)
 }
@@ -143,11 +146,11 @@ fn check(acceptance: &Acceptance, token: &IdToken, nonce: &str) -> Result<(), Er
 }
 
 /// Finds the provider of the token: the one that is named, or the one whose issuer is named.
-async fn accept(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptance, Error> {
+async fn accept(context: &Context<'_, ProviderSignIns>, input: &IdTokenInput) -> Result<Acceptance, Error> {
     if input.provider.starts_with("custom:") {
         return custom(context, &input.provider).await;
     }
-    let settings = &context.auth.settings.providers;
+    let settings = &context.services.settings.providers;
     let configured = |name: &str| settings.oauth.get(name);
     let keycloak = configured("keycloak").map_or("", |provider| provider.url.as_str());
     let is = |name: &str, issuers: &[&str]| {
@@ -227,8 +230,8 @@ fn detect_issuer(
 }
 
 /// Accepts an issuer that settings allow although no provider has it.
-fn allowed_issuer(context: &Context<'_>, input: &IdTokenInput) -> Result<Acceptance, Error> {
-    let allowed = &context.auth.settings.providers.allowed_id_token_issuers;
+fn allowed_issuer(context: &Context<'_, ProviderSignIns>, input: &IdTokenInput) -> Result<Acceptance, Error> {
+    let allowed = &context.services.settings.providers.allowed_id_token_issuers;
     if input.issuer.is_empty() || !allowed.contains(&input.issuer) {
         let provider = &input.provider;
         return Err(Error::validation(format!("Custom OIDC provider {provider:?} not allowed")));
@@ -244,21 +247,21 @@ fn allowed_issuer(context: &Context<'_>, input: &IdTokenInput) -> Result<Accepta
 }
 
 /// Returns a provider that an administrator has defined.
-async fn custom(context: &Context<'_>, identifier: &str) -> Result<Acceptance, Error> {
-    let auth = context.auth;
-    if !auth.settings.providers.custom_oauth {
+async fn custom(context: &Context<'_, ProviderSignIns>, identifier: &str) -> Result<Acceptance, Error> {
+    let services = context.services;
+    if !services.settings.providers.custom_oauth {
         return Err(Error::validation("Custom OAuth providers are disabled"));
     }
     let found = match identifier.contains('\0') {
         true => None,
-        false => custom_providers::find(&auth.database, identifier).await?,
+        false => custom_providers::find(&services.database, identifier).await?,
     };
     let custom =
         found.ok_or_else(|| Error::validation(format!("Custom provider {identifier:?} not found")))?;
     if !custom.enabled {
         return Err(Code::ProviderDisabled.because(format!("Custom provider {identifier:?} is disabled")));
     }
-    let address = custom.issuer_address(auth.providers.custom_reach());
+    let address = custom.issuer_address(services.providers.custom_reach());
     let address = address
         .ok_or_else(|| Error::validation(format!("Provider {identifier:?} is not an OIDC provider")))?;
     let mut audiences = vec![custom.client_id.clone()];

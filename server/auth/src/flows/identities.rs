@@ -6,6 +6,7 @@ use uuid::Uuid;
 use crate::error::refusals;
 use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::bearer::Bearer;
+use crate::flows::services::Accounts;
 use crate::flows::{Context, deliver, sign_up};
 use crate::model::address::Address;
 use crate::model::user::{Identity, User};
@@ -17,8 +18,8 @@ use crate::{Code, Error, MailKind};
 /// Checks that linking identities by hand is on.
 ///
 /// Errors: `manual_linking_disabled`.
-pub(crate) fn require_manual_linking(context: &Context<'_>) -> Result<(), Error> {
-    if context.auth.settings.security.manual_linking {
+pub(crate) fn require_manual_linking(context: &Context<'_, Accounts>) -> Result<(), Error> {
+    if context.services.settings.security.manual_linking {
         return Ok(());
     }
     Err(Code::ManualLinkingDisabled.because("Manual linking is disabled"))
@@ -52,7 +53,7 @@ pub(crate) async fn link_to(
     }
     if resolved.refusal.is_none() {
         resolved.account = users::derive_providers(work, target).await?;
-        deliver::notify(context, &resolved.account, MailKind::IdentityLinked, provider).await;
+        deliver::notify(&context.delivery(), &resolved.account, MailKind::IdentityLinked, provider).await;
     }
     Ok(resolved)
 }
@@ -69,7 +70,8 @@ async fn take_address(work: &Work, user: Uuid, login: &ProviderLogin<'_>) -> Res
         return Ok(ResolvedAccount { account, created: false, refusal: None });
     }
     if !login.profile.email().is_some_and(|email| email.verified) {
-        let account = deliver::mail(context, work, account, MailKind::Confirmation, false).await?;
+        let account =
+            deliver::mail(&context.delivery(), work, account, MailKind::Confirmation, false).await?;
         let message = format!(
             "Unverified email with {provider}. A confirmation email has been sent to your {provider} email"
         );
@@ -91,11 +93,11 @@ async fn find(work: &Work, user: Uuid) -> Result<Account, Error> {
 ///
 /// Errors: `unexpected_audience`, `single_identity_not_deletable`, `identity_not_found`,
 /// `email_conflict_identity_not_deletable`.
-pub(crate) async fn unlink(context: &Context<'_>, bearer: &Bearer, id: Uuid) -> Result<(), Error> {
-    if bearer.audience() != Some(context.audience.as_str()) {
+pub(crate) async fn unlink(context: &Context<'_, Accounts>, bearer: &Bearer, id: Uuid) -> Result<(), Error> {
+    if bearer.audience() != Some(&*context.audience) {
         return Err(Code::UnexpectedAudience.because("Token audience doesn't match request audience"));
     }
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     // Under the lock of the user's row: two concurrent removals must not remove the last identity.
     let before = find(&work, bearer.user.id).await?;
     let identity = removable(&before.user, id)?;
@@ -119,7 +121,7 @@ pub(crate) async fn unlink(context: &Context<'_>, bearer: &Bearer, id: Uuid) -> 
     users::derive_providers(&work, bearer.user.id).await?;
     work.commit().await?;
     // To the previous address, which may not be the user's any more.
-    deliver::notify(context, &before, MailKind::IdentityUnlinked, &identity.provider).await;
+    deliver::notify(&context.delivery(), &before, MailKind::IdentityUnlinked, &identity.provider).await;
     Ok(())
 }
 
@@ -135,7 +137,7 @@ fn removable(user: &User, id: Uuid) -> Result<&Identity, Error> {
 /// Gives the user the address of the best identity, unless one of the identities has the user's current one. Codes that
 /// were sent before become invalid then. `None` if all that the identities offer are other users' addresses.
 async fn promote_address(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     work: &Work,
     account: Account,
 ) -> Result<Option<Account>, Error> {
@@ -154,7 +156,7 @@ async fn promote_address(
             }
         }
         one_time_tokens::clear_all(work, user.id).await?;
-        let confirmed = is_verified(identity) || context.auth.settings.mail.autoconfirm;
+        let confirmed = is_verified(identity) || context.services.settings.mail.autoconfirm;
         let mut changes = Changes::new().email(&address).email_change("", 0).phone_change("");
         let unverified = json!({ "email_verified": false });
         if address.is_empty() || !confirmed {

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::bearer::Admin;
 use super::{Context, deliver};
 use crate::error::refusals;
+use crate::flows::services::Accounts;
 use crate::model::address::Address;
 use crate::model::user::User;
 use crate::store::audit::Action;
@@ -19,19 +20,19 @@ use crate::{Error, MailKind};
 ///
 /// Errors: `email_exists` for a confirmed user; those of the hook and of sending.
 pub(crate) async fn invite(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     admin: &Admin,
     email: &str,
     data: Map<String, Value>,
 ) -> Result<User, Error> {
-    let auth = context.auth;
+    let services = context.services;
     let address = Address::Email(email.to_owned());
-    let known = users::find_by_address(&auth.database, &address, &context.audience).await?;
+    let known = users::find_by_address(&services.database, &address, &context.audience).await?;
     let new = new_user(context, email, data);
     if known.is_none() {
-        auth.hooks.before_user_created(&new.preview(), &context.client).await?;
+        services.hooks.before_user_created(&new.preview(), &context.client).await?;
     }
-    let work = store::begin(&auth.database).await?;
+    let work = store::begin(&services.database).await?;
     let account = match users::find_by_address(&work, &address, &context.audience).await? {
         Some(account) if account.user.email_confirmed_at.is_some() => return Err(refusals::email_exists()),
         Some(account) => account,
@@ -40,20 +41,20 @@ pub(crate) async fn invite(
     let traits = json!({ "user_id": account.id(), "user_email": email });
     context.log(&work, admin.actor(), Action::UserInvited, traits).await?;
     let account = Changes::new().set_invited().apply(&work, account.id()).await?;
-    let account = deliver::mail(context, &work, account, MailKind::Invite, false).await?;
+    let account = deliver::mail(&context.delivery(), &work, account, MailKind::Invite, false).await?;
     work.commit().await?;
     if known.is_none() {
-        auth.hooks.after_user_created(&account.user, &context.client).await?;
+        services.hooks.after_user_created(&account.user, &context.client).await?;
     }
     Ok(account.user)
 }
 
 /// Returns a user without a password who is to be stored.
-pub(super) fn new_user(context: &Context<'_>, email: &str, data: Map<String, Value>) -> NewUser {
+pub(super) fn new_user(context: &Context<'_, Accounts>, email: &str, data: Map<String, Value>) -> NewUser {
     NewUser {
         id: Uuid::new_v4(),
-        audience: context.audience.clone(),
-        role: context.auth.settings.token.default_role.clone(),
+        audience: context.audience.to_string(),
+        role: context.services.settings.token.default_role.clone(),
         email: email.to_owned(),
         user_metadata: Value::Object(data),
         app_metadata: json!({ "provider": "email", "providers": ["email"] }),

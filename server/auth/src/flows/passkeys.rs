@@ -14,6 +14,7 @@ use crate::factors::aaguid;
 use crate::factors::assertion::Assertion;
 use crate::factors::credential::Credential;
 use crate::factors::webauthn::Failure;
+use crate::flows::services::Passkeys;
 use crate::store::audit::{Action, Actor};
 use crate::store::passkeys::{self, Ceremony, OwnedPasskey, Passkey};
 use crate::store::{self, factors};
@@ -106,20 +107,20 @@ fn refused(failure: Failure, message: &'static str) -> Error {
 ///
 /// Errors: as [`require_eligible`]; `too_many_passkeys`.
 pub(crate) async fn start_registration(
-    context: &Context<'_>,
+    context: &Context<'_, Passkeys>,
     bearer: &Bearer,
 ) -> Result<StartedCeremony, Error> {
     require_eligible(bearer)?;
-    let (auth, user) = (context.auth, &bearer.user);
-    let known = passkeys::list(&auth.database, user.id).await?;
-    if known.len() >= auth.settings.passkeys.max_per_user {
+    let (services, user) = (context.services, &bearer.user);
+    let known = passkeys::list(&services.database, user.id).await?;
+    if known.len() >= services.settings.passkeys.max_per_user {
         return Err(too_many());
     }
     let known: Vec<_> = known.into_iter().map(|passkey| passkey.credential).collect();
-    let started = auth.relying_party.start_registration(&owner(user), true, &known)?;
-    let (id, expiry) = (Uuid::new_v4(), auth.settings.webauthn.challenge_expiry);
+    let started = services.relying_party.start_registration(&owner(user), true, &known)?;
+    let (id, expiry) = (Uuid::new_v4(), services.settings.webauthn.challenge_expiry);
     let (user, kind) = (Some(user.id), Ceremony::Registration);
-    let expires_at = passkeys::start(&auth.database, id, user, kind, &started.state, expiry).await?;
+    let expires_at = passkeys::start(&services.database, id, user, kind, &started.state, expiry).await?;
     Ok(StartedCeremony { challenge: id, options: started.options, expires_at })
 }
 
@@ -127,12 +128,12 @@ pub(crate) async fn start_registration(
 ///
 /// Errors: `webauthn_challenge_not_found`, `webauthn_challenge_expired`.
 async fn take(
-    context: &Context<'_>,
+    context: &Context<'_, Passkeys>,
     answer: &Answer,
     user: Option<Uuid>,
     kind: Ceremony,
 ) -> Result<Value, Error> {
-    let started = passkeys::take(&context.auth.database, answer.challenge, user, kind).await?;
+    let started = passkeys::take(&context.services.database, answer.challenge, user, kind).await?;
     let started = started
         .ok_or_else(|| Code::WebauthnChallengeNotFound.because("Challenge not found or already used"))?;
     if started.is_expired {
@@ -146,14 +147,14 @@ async fn take(
 /// Errors: as [`start_registration`]; `webauthn_challenge_not_found`, `webauthn_challenge_expired`,
 /// `webauthn_verification_failed`, `webauthn_credential_exists`.
 pub(crate) async fn finish_registration(
-    context: &Context<'_>,
+    context: &Context<'_, Passkeys>,
     bearer: &Bearer,
     answer: &Answer,
 ) -> Result<Passkey, Error> {
     require_eligible(bearer)?;
     let user = bearer.user.id;
     let state = take(context, answer, Some(user), Ceremony::Registration).await?;
-    let credential = context.auth.relying_party.finish_registration(state, &answer.credential);
+    let credential = context.services.relying_party.finish_registration(state, &answer.credential);
     let credential = credential.map_err(|failure| match failure {
         Failure::Malformed(_) => refused(failure, "Invalid credential response"),
         _ => refused(failure, "Credential verification failed"),
@@ -161,9 +162,13 @@ pub(crate) async fn finish_registration(
     store(context, user, &credential).await
 }
 
-async fn store(context: &Context<'_>, user: Uuid, credential: &Credential) -> Result<Passkey, Error> {
-    let settings = &context.auth.settings;
-    let work = store::begin(&context.auth.database).await?;
+async fn store(
+    context: &Context<'_, Passkeys>,
+    user: Uuid,
+    credential: &Credential,
+) -> Result<Passkey, Error> {
+    let settings = &context.services.settings;
+    let work = store::begin(&context.services.database).await?;
     factors::lock_owner(&work, user).await?;
     if passkeys::list(&work, user).await?.len() >= settings.passkeys.max_per_user {
         return Err(too_many());
@@ -182,12 +187,12 @@ async fn store(context: &Context<'_>, user: Uuid, credential: &Credential) -> Re
 }
 
 /// Begins a sign-in with any passkey that the authenticator has for this site.
-pub(crate) async fn start_authentication(context: &Context<'_>) -> Result<StartedCeremony, Error> {
-    let auth = context.auth;
-    let started = auth.relying_party.start_authentication(None, &[])?;
-    let (id, expiry) = (Uuid::new_v4(), auth.settings.webauthn.challenge_expiry);
+pub(crate) async fn start_authentication(context: &Context<'_, Passkeys>) -> Result<StartedCeremony, Error> {
+    let services = context.services;
+    let started = services.relying_party.start_authentication(None, &[])?;
+    let (id, expiry) = (Uuid::new_v4(), services.settings.webauthn.challenge_expiry);
     let kind = Ceremony::Authentication;
-    let expires_at = passkeys::start(&auth.database, id, None, kind, &started.state, expiry).await?;
+    let expires_at = passkeys::start(&services.database, id, None, kind, &started.state, expiry).await?;
     Ok(StartedCeremony { challenge: id, options: started.options, expires_at })
 }
 
@@ -195,20 +200,24 @@ pub(crate) async fn start_authentication(context: &Context<'_>) -> Result<Starte
 ///
 /// Errors: `webauthn_challenge_not_found`, `webauthn_challenge_expired`, `webauthn_verification_failed`;
 /// `email_not_confirmed`, `phone_not_confirmed`, `user_banned` (403), only after the passkey was verified.
-pub(crate) async fn finish_authentication(context: &Context<'_>, answer: &Answer) -> Result<Session, Error> {
-    let auth = context.auth;
+pub(crate) async fn finish_authentication(
+    context: &Context<'_, Passkeys>,
+    answer: &Answer,
+) -> Result<Session, Error> {
+    let services = context.services;
     let state = take(context, answer, None, Ceremony::Authentication).await?;
     let assertion = Assertion::parse(&answer.credential);
     let assertion = assertion.map_err(|failure| refused(failure, "Invalid credential response"))?;
     let failed = || Code::WebauthnVerificationFailed.because("Credential verification failed");
     let owner = assertion.user().ok_or_else(failed)?;
-    let held = passkeys::find(&auth.database, assertion.credential_id(), owner).await?;
+    let held = passkeys::find(&services.database, assertion.credential_id(), owner).await?;
     let held = held.ok_or_else(failed)?;
-    let authenticator = auth.relying_party.finish_authentication(state, &assertion, &held.passkey.credential);
+    let authenticator =
+        services.relying_party.finish_authentication(state, &assertion, &held.passkey.credential);
     let authenticator =
         authenticator.map_err(|failure| refused(failure, "Credential verification failed"))?;
     require_confirmed(&held)?;
-    let work = store::begin(&auth.database).await?;
+    let work = store::begin(&services.database).await?;
     if !passkeys::set_used(&work, held.passkey.id, authenticator.sign_count, authenticator.backup_state)
         .await?
     {
@@ -217,7 +226,7 @@ pub(crate) async fn finish_authentication(context: &Context<'_>, answer: &Answer
     let (actor, traits) = (Actor::User(owner), json!({ "passkey_id": held.passkey.id }));
     context.log(&work, actor, Action::Login, traits).await?;
     let sign_in = SignIn { method: "passkey", ..SignIn::default() };
-    let session = session::begin(auth, &work, owner, sign_in, &context.client).await?;
+    let session = session::begin(&services.sessions, &work, owner, sign_in, &context.client).await?;
     work.commit().await?;
     Ok(session)
 }
@@ -252,7 +261,7 @@ pub(crate) fn parse_id(id: &str) -> Result<Uuid, Error> {
 /// Errors: `validation_failed` (404) for an unknown one, `validation_failed` for an empty name and for one that is too
 /// long.
 pub(crate) async fn rename(
-    context: &Context<'_>,
+    context: &Context<'_, Passkeys>,
     bearer: &Bearer,
     id: Uuid,
     name: &str,
@@ -265,7 +274,7 @@ pub(crate) async fn rename(
         return Err(Error::validation(message));
     }
     let user = bearer.user.id;
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     let passkey = passkeys::rename(&work, user, id, name).await?.ok_or_else(not_found)?;
     let actor = Actor::User(user);
     let traits = json!({ "passkey_id": id });
@@ -277,7 +286,7 @@ pub(crate) async fn rename(
 /// Removes the caller's passkey with `id` as it stands in a path.
 ///
 /// Errors: `insufficient_aal`; `validation_failed` (404) for an unknown one.
-pub(crate) async fn delete(context: &Context<'_>, bearer: &Bearer, id: &str) -> Result<(), Error> {
+pub(crate) async fn delete(context: &Context<'_, Passkeys>, bearer: &Bearer, id: &str) -> Result<(), Error> {
     require_second_factor(bearer)?;
     let (user, id) = (bearer.user.id, parse_id(id)?);
     remove(context, Actor::User(user), user, id, json!({ "passkey_id": id })).await
@@ -287,7 +296,7 @@ pub(crate) async fn delete(context: &Context<'_>, bearer: &Bearer, id: &str) -> 
 ///
 /// Errors: `validation_failed` (404) for an unknown one.
 pub(crate) async fn delete_of(
-    context: &Context<'_>,
+    context: &Context<'_, Passkeys>,
     admin: &Admin,
     user: Uuid,
     id: &str,
@@ -297,13 +306,13 @@ pub(crate) async fn delete_of(
 }
 
 async fn remove(
-    context: &Context<'_>,
+    context: &Context<'_, Passkeys>,
     actor: Actor<'_>,
     user: Uuid,
     id: Uuid,
     traits: Value,
 ) -> Result<(), Error> {
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     if !passkeys::delete(&work, user, id).await? {
         return Err(not_found());
     }

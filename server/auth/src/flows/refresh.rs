@@ -6,12 +6,13 @@ use postgres::Database;
 use uuid::Uuid;
 
 use crate::flows::access_token::{self, Session};
+use crate::flows::services::Sessions;
 use crate::model::session::GrantedSession;
 use crate::request::client::Client;
 use crate::secrets::refresh_token::RefreshToken;
 use crate::store::refresh::{self, RefreshVerdict};
 use crate::store::sessions;
-use crate::{Auth, Code, Error, Settings};
+use crate::{Code, Error, Settings};
 
 /// A refreshed session.
 pub(crate) struct RefreshedSession {
@@ -29,16 +30,16 @@ pub(crate) struct RefreshedSession {
 /// `session_not_found`, `session_expired`, `user_banned`; OAuth-style for sessions of OAuth clients; `conflict` (409)
 /// when the session stays locked for five seconds.
 pub(crate) async fn refresh(
-    auth: &Auth,
+    services: &Sessions,
     token: &str,
     oauth_client: Option<Uuid>,
     client: &Client<'_>,
 ) -> Result<RefreshedSession, Error> {
     let token = RefreshToken::parse(token)?;
-    let is_checked = check_encrypted(&auth.database, &auth.settings, &token).await?;
-    let settings = &auth.settings;
+    let is_checked = check_encrypted(&services.database, &services.settings, &token).await?;
+    let settings = &services.settings;
     let refreshed =
-        refresh::refresh(&auth.database, settings, &token, is_checked, oauth_client, client).await?;
+        refresh::refresh(&services.database, settings, &token, is_checked, oauth_client, client).await?;
     let refreshed = refreshed.ok_or_else(not_found)?;
     let reused = match refreshed.verdict {
         RefreshVerdict::Rotated => false,
@@ -46,9 +47,9 @@ pub(crate) async fn refresh(
         refusal => return Err(refuse(refusal, oauth_client)),
     };
     let granted = refreshed.granted.ok_or_else(|| Error::Internal("a refresh granted nothing".to_owned()))?;
-    reseal(&auth.database, &auth.settings, &granted).await?;
+    reseal(&services.database, &services.settings, &granted).await?;
     Ok(RefreshedSession {
-        session: access_token::issue(auth, granted, "token_refresh", client).await?,
+        session: access_token::issue(services, granted, "token_refresh", client).await?,
         reused,
         reuse_causes: refreshed.causes,
     })

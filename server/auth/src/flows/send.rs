@@ -10,6 +10,7 @@ use super::bearer::Bearer;
 use super::pkce::Challenge;
 use super::sign_up::{self, RegistrationOutcome, SignUp, begin_flow};
 use super::{Context, deliver};
+use crate::flows::services::Accounts;
 use crate::model::address::{self, Address};
 use crate::store::audit::{Action, Actor};
 use crate::store::one_time_tokens::Kind;
@@ -33,9 +34,9 @@ pub(crate) struct Otp {
 ///
 /// Errors: `otp_disabled` for an unknown user who is not to be created; `email_provider_disabled` (422),
 /// `phone_provider_disabled`; `validation_failed`; those of sign-up and of sending.
-pub(crate) async fn otp(context: &Context<'_>, request: Otp) -> Result<String, Error> {
+pub(crate) async fn otp(context: &Context<'_, Accounts>, request: Otp) -> Result<String, Error> {
     let existing =
-        users::find_by_address(&context.auth.database, &request.address, &context.audience).await?;
+        users::find_by_address(&context.services.database, &request.address, &context.audience).await?;
     if existing.is_none() && !request.create_user {
         return Err(Code::OtpDisabled.because("Signups not allowed for otp"));
     }
@@ -48,13 +49,13 @@ pub(crate) async fn otp(context: &Context<'_>, request: Otp) -> Result<String, E
     }
 }
 
-fn check_enabled(context: &Context<'_>, request: &Otp) -> Result<(), Error> {
+fn check_enabled(context: &Context<'_, Accounts>, request: &Otp) -> Result<(), Error> {
     match request.address {
-        Address::Email(_) => require_magic_link(&context.auth.settings),
-        Address::Phone(_) if !context.auth.settings.providers.phone => {
+        Address::Email(_) => require_magic_link(&context.services.settings),
+        Address::Phone(_) if !context.services.settings.providers.phone => {
             Err(Code::PhoneProviderDisabled.because("Unsupported phone provider"))
         }
-        Address::Phone(_) => deliver::check_channel(context, &request.channel),
+        Address::Phone(_) => deliver::check_channel(&context.delivery(), &request.channel),
     }
 }
 
@@ -73,7 +74,7 @@ pub(crate) fn require_magic_link(settings: &Settings) -> Result<(), Error> {
 
 /// Creates a user for an unknown or unconfirmed address, with a random password. The confirmation that is sent signs
 /// the user in; where addresses are confirmed at once, a code is sent in addition.
-async fn sign_up_code(context: &Context<'_>, request: Otp) -> Result<String, Error> {
+async fn sign_up_code(context: &Context<'_, Accounts>, request: Otp) -> Result<String, Error> {
     sign_up::check_open(context)?;
     let sign_up = SignUp {
         address: request.address.clone(),
@@ -99,22 +100,28 @@ pub(crate) fn random_password() -> String {
     rand::rng().sample_iter(Alphanumeric).take(48).map(char::from).collect()
 }
 
-async fn sign_in_code(context: &Context<'_>, account: &Account, request: &Otp) -> Result<String, Error> {
-    let work = store::begin(&context.auth.database).await?;
+async fn sign_in_code(
+    context: &Context<'_, Accounts>,
+    account: &Account,
+    request: &Otp,
+) -> Result<String, Error> {
+    let work = store::begin(&context.services.database).await?;
     let account = lock_account(&work, account.id()).await?;
     let message_id = match &request.address {
         Address::Email(_) => {
             context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, Value::Null).await?;
             let flow = ("magiclink", "magiclink");
             let pkce = begin_flow(&work, request.challenge.as_ref(), account.id(), flow).await?;
-            deliver::mail(context, &work, account, MailKind::MagicLink, pkce).await?;
+            deliver::mail(&context.delivery(), &work, account, MailKind::MagicLink, pkce).await?;
             String::new()
         }
         Address::Phone(phone) => {
             let traits = json!({ "channel": request.channel });
             context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, traits).await?;
             let code = (Kind::Confirmation, phone.as_str());
-            deliver::text_message(context, &work, account, code, &request.channel).await?.message_id
+            deliver::text_message(&context.delivery(), &work, account, code, &request.channel)
+                .await?
+                .message_id
         }
     };
     work.commit().await?;
@@ -125,20 +132,20 @@ async fn sign_in_code(context: &Context<'_>, account: &Account, request: &Otp) -
 ///
 /// Errors: those of sending.
 pub(crate) async fn recover(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     email: String,
     challenge: Option<Challenge>,
 ) -> Result<(), Error> {
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     let account = users::find_by_address(&work, &Address::Email(email), &context.audience).await?;
     let Some(account) = account else {
         drop(work);
-        context.auth.messages.imitate_sending().await;
+        context.services.delivery.messages.imitate_sending().await;
         return Ok(());
     };
     context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, Value::Null).await?;
     let pkce = begin_flow(&work, challenge.as_ref(), account.id(), ("recovery", "recovery")).await?;
-    deliver::mail(context, &work, account, MailKind::Recovery, pkce).await?;
+    deliver::mail(&context.delivery(), &work, account, MailKind::Recovery, pkce).await?;
     Ok(work.commit().await?)
 }
 
@@ -165,7 +172,12 @@ impl Repeat {
     /// one.
     ///
     /// Errors: `validation_failed`; `email_provider_disabled`, `phone_provider_disabled`.
-    pub(crate) fn address(self, context: &Context<'_>, email: &str, phone: &str) -> Result<Address, Error> {
+    pub(crate) fn address(
+        self,
+        context: &Context<'_, Accounts>,
+        email: &str,
+        phone: &str,
+    ) -> Result<Address, Error> {
         match self {
             Self::SignUp if email.is_empty() => {
                 return Err(Error::validation("Type provided requires an email address"));
@@ -175,7 +187,7 @@ impl Repeat {
             }
             _ => {}
         }
-        let providers = &context.auth.settings.providers;
+        let providers = &context.services.settings.providers;
         match (email, phone) {
             ("", "") => Err(Error::validation("Missing email address or phone number")),
             (_, "") if !providers.email => {
@@ -207,16 +219,16 @@ impl Repeat {
 ///
 /// Errors: those of sending.
 pub(crate) async fn resend(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     repeat: Repeat,
     address: Address,
     challenge: Option<Challenge>,
 ) -> Result<String, Error> {
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     let account = users::find_by_address(&work, &address, &context.audience).await?;
     let Some(account) = account.filter(|account| repeat.is_due(account)) else {
         drop(work);
-        context.auth.messages.imitate_sending().await;
+        context.services.delivery.messages.imitate_sending().await;
         return Ok(String::new());
     };
     let id = account.id();
@@ -228,24 +240,26 @@ pub(crate) async fn resend(
                 .await?;
             let flow = ("email/signup", "email/signup");
             let pkce = begin_flow(&work, challenge.as_ref(), id, flow).await?;
-            deliver::mail(context, &work, account, MailKind::Confirmation, pkce).await?;
+            deliver::mail(&context.delivery(), &work, account, MailKind::Confirmation, pkce).await?;
         }
         Repeat::EmailChange => {
             let new = account.user.new_email.clone().unwrap_or_default();
             let flow = ("email_change", "email_change");
             let pkce = begin_flow(&work, challenge.as_ref(), id, flow).await?;
-            deliver::email_change(context, &work, account, &new, pkce).await?;
+            deliver::email_change(&context.delivery(), &work, account, &new, pkce).await?;
         }
         Repeat::Sms => {
             context.log(&work, Actor::User(account.id()), Action::UserRecoveryRequested, Value::Null).await?;
             let phone = account.user.phone.clone();
             let code = (Kind::Confirmation, phone.as_str());
-            message_id = deliver::text_message(context, &work, account, code, "sms").await?.message_id;
+            message_id =
+                deliver::text_message(&context.delivery(), &work, account, code, "sms").await?.message_id;
         }
         Repeat::PhoneChange => {
             let phone = account.user.new_phone.clone().unwrap_or_default();
             let code = (Kind::PhoneChange, phone.as_str());
-            message_id = deliver::text_message(context, &work, account, code, "sms").await?.message_id;
+            message_id =
+                deliver::text_message(&context.delivery(), &work, account, code, "sms").await?.message_id;
         }
     }
     work.commit().await?;
@@ -257,7 +271,10 @@ pub(crate) async fn resend(
 ///
 /// Errors: `validation_failed` for a user without an address; `email_not_confirmed`, `phone_not_confirmed` (422);
 /// those of sending.
-pub(crate) async fn reauthenticate(context: &Context<'_>, bearer: &Bearer) -> Result<String, Error> {
+pub(crate) async fn reauthenticate(
+    context: &Context<'_, Accounts>,
+    bearer: &Bearer,
+) -> Result<String, Error> {
     let user = &bearer.user;
     if user.email.is_empty() && user.phone.is_empty() {
         return Err(Error::validation(
@@ -272,15 +289,16 @@ pub(crate) async fn reauthenticate(context: &Context<'_>, bearer: &Bearer) -> Re
     if !by_mail && user.phone_confirmed_at.is_none() {
         return unconfirmed(Code::PhoneNotConfirmed, "Please verify your phone first.");
     }
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     let account = lock_account(&work, user.id).await?;
     context.log(&work, Actor::User(account.id()), Action::UserReauthenticateRequested, Value::Null).await?;
     let mut message_id = String::new();
     if by_mail {
-        deliver::mail(context, &work, account, MailKind::Reauthentication, false).await?;
+        deliver::mail(&context.delivery(), &work, account, MailKind::Reauthentication, false).await?;
     } else {
         let code = (Kind::Reauthentication, user.phone.as_str());
-        message_id = deliver::text_message(context, &work, account, code, "sms").await?.message_id;
+        message_id =
+            deliver::text_message(&context.delivery(), &work, account, code, "sms").await?.message_id;
     }
     work.commit().await?;
     Ok(message_id)

@@ -4,12 +4,13 @@ use uuid::Uuid;
 
 use crate::error::refusals;
 use crate::flows::access_token::{self, Session};
+use crate::flows::services::Sessions;
 use crate::model::session::GrantedSession;
 use crate::request::client::Client;
 use crate::secrets::refresh_token::{self, Key, RefreshToken};
 use crate::store::sessions::{self, NewSession, StepUp};
 use crate::store::{Executor, Work};
-use crate::{Auth, Error, Settings};
+use crate::{Error, Settings};
 
 /// How a user has signed in.
 #[derive(Default)]
@@ -32,15 +33,15 @@ pub(crate) struct SignIn<'a> {
 ///
 /// Errors: `invalid_credentials` if the user is gone; those of the hook that rewrites claims.
 pub(crate) async fn begin(
-    auth: &Auth,
+    services: &Sessions,
     executor: &impl Executor,
     user: Uuid,
     sign_in: SignIn<'_>,
     client: &Client<'_>,
 ) -> Result<Session, Error> {
     let method = sign_in.method;
-    let granted = open(&auth.settings, executor, user, sign_in, client).await?;
-    access_token::issue(auth, granted, method, client).await
+    let granted = open(&services.settings, executor, user, sign_in, client).await?;
+    access_token::issue(services, granted, method, client).await
 }
 
 /// Stores a session: the first half of [`begin`]. The second half is [`access_token::issue`], which calls a hook that
@@ -81,7 +82,7 @@ pub(super) async fn open(
 ///
 /// Errors: `session_not_found` if it has ended; those of the hook that rewrites claims.
 pub(crate) async fn step_up(
-    auth: &Auth,
+    services: &Sessions,
     work: &Work,
     id: Uuid,
     factor: Uuid,
@@ -92,5 +93,5 @@ pub(crate) async fn step_up(
     let step = StepUp { session_id: id, method, factor_id: factor, token: &token };
     let granted = sessions::step_up(work, &step).await?;
     let granted = granted.ok_or_else(refusals::session_gone)?;
-    access_token::issue(auth, granted, method, client).await
+    access_token::issue(services, granted, method, client).await
 }

@@ -6,13 +6,14 @@ use uuid::Uuid;
 
 use crate::error::refusals;
 use crate::flows::access_token::Session;
+use crate::flows::services::Accounts;
 use crate::flows::session::{self, SignIn};
 use crate::hooks::{AttemptDecision, Hooks};
 use crate::model::address::Address;
 use crate::request::client::Client;
 use crate::secrets::passwords;
 use crate::store::{sessions, users};
-use crate::{Auth, Code, Error};
+use crate::{Code, Error};
 
 /// Begins a session of the user who has `address` and `password` in `audience`.
 ///
@@ -20,13 +21,13 @@ use crate::{Auth, Code, Error};
 /// amount of work each; `user_banned`; `email_not_confirmed` or `phone_not_confirmed`, only to those who know the
 /// password; `over_request_rate_limit` when too many sign-ins wait for their hash.
 pub(crate) async fn with_password(
-    auth: &Auth,
+    services: &Accounts,
     address: Address,
     password: String,
     audience: &str,
     client: &Client<'_>,
 ) -> Result<Session, Error> {
-    let settings = &auth.settings;
+    let settings = &services.settings;
     match address {
         Address::Email(_) if !settings.providers.email => {
             return Err(
@@ -40,16 +41,16 @@ pub(crate) async fn with_password(
         }
         _ => {}
     }
-    let candidate = users::find_by_address(&auth.database, &address, audience).await?;
+    let candidate = users::find_by_address(&services.database, &address, audience).await?;
     let opened = candidate.as_ref().map(|candidate| candidate.password_hash(&settings.encryption));
     let opened = opened.transpose()?.flatten();
     let hash = opened.as_ref().map(|opened| &*opened.text);
     if hash.is_some() && candidate.as_ref().is_some_and(|candidate| candidate.banned) {
         return Err(Code::UserBanned.at(StatusCode::BAD_REQUEST, "User is banned"));
     }
-    let matches = auth.hasher.verify(password.clone(), hash).await?;
+    let matches = services.hasher.verify(password.clone(), hash).await?;
     if let Some(candidate) = candidate.as_ref().filter(|_| hash.is_some()) {
-        ask_hook(&auth.hooks, &auth.database, candidate.id(), matches, client).await?;
+        ask_hook(&services.hooks, &services.database, candidate.id(), matches, client).await?;
     }
     let stale = opened.filter(|opened| opened.is_stale).map(|opened| opened.text.into_owned());
     let account = candidate.filter(|_| matches).ok_or_else(refusals::invalid_credentials)?;
@@ -65,16 +66,17 @@ pub(crate) async fn with_password(
     }
     if let Some((stored, hash)) = stale {
         let sealed = settings.encryption.seal(user.id, &hash)?;
-        users::reseal_password(&auth.database, user.id, &stored, &sealed).await?;
+        users::reseal_password(&services.database, user.id, &stored, &sealed).await?;
     }
-    let weakness =
-        passwords::weakness(&auth.settings.passwords, &auth.leaks, &password).await.unwrap_or_else(|error| {
+    let weakness = passwords::weakness(&services.settings.passwords, &services.leaks, &password)
+        .await
+        .unwrap_or_else(|error| {
             // A right password is accepted even if its strength cannot be checked at the moment.
             tracing::warn!(%error, "a password's strength could not be checked at sign-in");
             None
         });
     let sign_in = SignIn { method: "password", login: Some(address.provider()), ..SignIn::default() };
-    let session = session::begin(auth, &auth.database, user.id, sign_in, client).await?;
+    let session = session::begin(&services.sessions, &services.database, user.id, sign_in, client).await?;
     Ok(session.with_weak_password(weakness))
 }
 

@@ -10,6 +10,7 @@ use super::pkce::Challenge;
 use super::session::{self, SignIn};
 use super::{Context, deliver};
 use crate::error::refusals;
+use crate::flows::services::Accounts;
 use crate::model::address::{self, Address};
 use crate::model::session::GrantedSession;
 use crate::model::user::User;
@@ -52,26 +53,30 @@ pub(crate) enum SignUpOutcome {
 /// The caller has made its [`check`]. Errors: `validation_failed`; `email_provider_disabled`,
 /// `phone_provider_disabled` (400); `user_already_exists` where addresses are confirmed at once; those of the hook
 /// and of sending.
-pub(crate) async fn sign_up(context: &Context<'_>, request: SignUp) -> Result<SignUpOutcome, Error> {
+pub(crate) async fn sign_up(
+    context: &Context<'_, Accounts>,
+    request: SignUp,
+) -> Result<SignUpOutcome, Error> {
     check_provider(context, &request)?;
     let registered = register(context, &request, true).await?;
-    let settings = &context.auth.settings;
+    let settings = &context.services.settings;
     let (account, granted) = match registered {
         RegistrationOutcome::New(account, granted) | RegistrationOutcome::Unconfirmed(account, granted) => {
             (account, granted)
         }
         RegistrationOutcome::Taken(account) => {
             let by = Actor::User(account.id());
-            log(context, &context.auth.database, by, Action::UserRepeatedSignup, &request).await?;
+            log(context, &context.services.database, by, Action::UserRepeatedSignup, &request).await?;
             if settings.mail.autoconfirm || settings.sms.autoconfirm {
                 return Err(Code::UserAlreadyExists.because("User already registered"));
             }
-            context.auth.messages.imitate_sending().await;
+            context.services.delivery.messages.imitate_sending().await;
             return Ok(SignUpOutcome::User(Box::new(imitated_user(context, &request)?)));
         }
     };
     if let Some(granted) = granted {
-        let session = access_token::issue(context.auth, *granted, METHOD, &context.client).await?;
+        let session =
+            access_token::issue(&context.services.sessions, *granted, METHOD, &context.client).await?;
         return Ok(SignUpOutcome::Session(Box::new(session)));
     }
     let mut user = account.user;
@@ -86,7 +91,7 @@ pub(crate) async fn sign_up(context: &Context<'_>, request: SignUp) -> Result<Si
 /// Checks that sign-ups are open, and that `password` may be set. It is called before anything else.
 ///
 /// Errors: `signup_disabled`, `validation_failed`, `weak_password`.
-pub(crate) async fn check(context: &Context<'_>, password: &str) -> Result<(), Error> {
+pub(crate) async fn check(context: &Context<'_, Accounts>, password: &str) -> Result<(), Error> {
     check_open(context)?;
     check_password(context, password).await
 }
@@ -94,22 +99,22 @@ pub(crate) async fn check(context: &Context<'_>, password: &str) -> Result<(), E
 /// Checks that `password` may be set.
 ///
 /// Errors: `validation_failed`, `weak_password`.
-pub(super) async fn check_password(context: &Context<'_>, password: &str) -> Result<(), Error> {
+pub(super) async fn check_password(context: &Context<'_, Accounts>, password: &str) -> Result<(), Error> {
     if password.is_empty() {
         return Err(Error::validation("Signup requires a valid password"));
     }
-    passwords::check_new(&context.auth.settings.passwords, &context.auth.leaks, password).await
+    passwords::check_new(&context.services.settings.passwords, &context.services.leaks, password).await
 }
 
 /// Checks that sign-ups are open.
 ///
 /// Errors: `signup_disabled`.
-pub(crate) fn check_open(context: &Context<'_>) -> Result<(), Error> {
-    if context.auth.settings.disable_signup { Err(refusals::signup_disabled()) } else { Ok(()) }
+pub(crate) fn check_open(context: &Context<'_, Accounts>) -> Result<(), Error> {
+    if context.services.settings.disable_signup { Err(refusals::signup_disabled()) } else { Ok(()) }
 }
 
-fn check_provider(context: &Context<'_>, request: &SignUp) -> Result<(), Error> {
-    let providers = &context.auth.settings.providers;
+fn check_provider(context: &Context<'_, Accounts>, request: &SignUp) -> Result<(), Error> {
+    let providers = &context.services.settings.providers;
     match &request.address {
         Address::Email(_) if !providers.email => {
             Err(Code::EmailProviderDisabled.because("Email signups are disabled"))
@@ -120,7 +125,7 @@ fn check_provider(context: &Context<'_>, request: &SignUp) -> Result<(), Error> 
         Address::Phone(_) if request.challenge.is_some() => {
             Err(Error::validation("PKCE not supported for phone signups"))
         }
-        Address::Phone(_) => deliver::check_channel(context, &request.channel),
+        Address::Phone(_) => deliver::check_channel(&context.delivery(), &request.channel),
         Address::Email(_) => Ok(()),
     }
 }
@@ -128,10 +133,10 @@ fn check_provider(context: &Context<'_>, request: &SignUp) -> Result<(), Error> 
 /// Returns the address of a request to sign up, in which absent fields are empty.
 ///
 /// Errors: `validation_failed` for both, none, and what is no address.
-pub(crate) fn address(context: &Context<'_>, email: &str, phone: &str) -> Result<Address, Error> {
+pub(crate) fn address(context: &Context<'_, Accounts>, email: &str, phone: &str) -> Result<Address, Error> {
     match (email, phone) {
         ("", "") => {
-            let providers = &context.auth.settings.providers;
+            let providers = &context.services.settings.providers;
             Err(Error::validation(match (providers.email, providers.phone) {
                 (true, true) => "Sign up only available with email or phone provider",
                 (true, false) => "Sign up only available with email provider",
@@ -159,12 +164,12 @@ pub(crate) enum RegistrationOutcome {
 /// Creates the account that `request` asks for, or repeats its confirmation. Does not check password rules. A session,
 /// if `with_session`, is stored together with the account: a sign-up that fails leaves nothing behind.
 pub(crate) async fn register(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     request: &SignUp,
     with_session: bool,
 ) -> Result<RegistrationOutcome, Error> {
     // Hashed in any case, so that it takes as long whether the account exists or not.
-    let hash = context.auth.hasher.hash(request.password.clone()).await?;
+    let hash = context.services.hasher.hash(request.password.clone()).await?;
     match attempt(context, request, &hash, with_session).await {
         // A concurrent request has created an account with the same address.
         Err(error) if users::is_address_conflict(&error) => {
@@ -175,18 +180,18 @@ pub(crate) async fn register(
 }
 
 async fn attempt(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     request: &SignUp,
     hash: &str,
     with_session: bool,
 ) -> Result<RegistrationOutcome, Error> {
-    let auth = context.auth;
+    let services = context.services;
     let existing = find(context, &request.address).await?;
     let new = new_user(context, request, hash)?;
     if existing.is_none() {
-        auth.hooks.before_user_created(&new.preview(), &context.client).await?;
+        services.hooks.before_user_created(&new.preview(), &context.client).await?;
     }
-    let work = store::begin(&auth.database).await?;
+    let work = store::begin(&services.database).await?;
     let is_new = existing.is_none();
     let account = match existing {
         None => new.create(&work).await?,
@@ -206,30 +211,30 @@ async fn attempt(
             let sign_in =
                 SignIn { method: METHOD, login: Some(request.address.provider()), ..SignIn::default() };
             let granted =
-                session::open(&auth.settings, &work, account.id(), sign_in, &context.client).await?;
+                session::open(&services.settings, &work, account.id(), sign_in, &context.client).await?;
             Some(Box::new(granted))
         }
         false => None,
     };
     work.commit().await?;
     if is_new {
-        auth.hooks.after_user_created(&account.user, &context.client).await?;
+        services.hooks.after_user_created(&account.user, &context.client).await?;
         return Ok(RegistrationOutcome::New(account, granted));
     }
     Ok(RegistrationOutcome::Unconfirmed(account, granted))
 }
 
-async fn find(context: &Context<'_>, address: &Address) -> Result<Option<Account>, Error> {
-    let (auth, audience) = (context.auth, context.audience.as_str());
+async fn find(context: &Context<'_, Accounts>, address: &Address) -> Result<Option<Account>, Error> {
+    let (services, audience) = (context.services, &*context.audience);
     match address {
         Address::Email(email) => {
-            users::find_duplicate(&auth.database, &auth.settings, email, audience, None).await
+            users::find_duplicate(&services.database, &services.settings, email, audience, None).await
         }
-        Address::Phone(_) => users::find_by_address(&auth.database, address, audience).await,
+        Address::Phone(_) => users::find_by_address(&services.database, address, audience).await,
     }
 }
 
-fn new_user(context: &Context<'_>, request: &SignUp, hash: &str) -> Result<NewUser, Error> {
+fn new_user(context: &Context<'_, Accounts>, request: &SignUp, hash: &str) -> Result<NewUser, Error> {
     let provider = request.address.provider();
     let (mut email, mut phone) = (String::new(), String::new());
     match &request.address {
@@ -239,11 +244,11 @@ fn new_user(context: &Context<'_>, request: &SignUp, hash: &str) -> Result<NewUs
     let id = Uuid::new_v4();
     Ok(NewUser {
         id,
-        audience: context.audience.clone(),
-        role: context.auth.settings.token.default_role.clone(),
+        audience: context.audience.to_string(),
+        role: context.services.settings.token.default_role.clone(),
         email,
         phone,
-        encrypted_password: context.auth.settings.encryption.seal(id, hash)?,
+        encrypted_password: context.services.settings.encryption.seal(id, hash)?,
         user_metadata: Value::Object(request.data.clone()),
         app_metadata: json!({ "provider": provider, "providers": [provider] }),
         is_sso_user: false,
@@ -278,12 +283,12 @@ async fn with_identity(work: &Work, account: Account, request: &SignUp) -> Resul
 }
 
 async fn confirm_or_ask(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     work: &Work,
     account: Account,
     request: &SignUp,
 ) -> Result<Account, Error> {
-    let (settings, id) = (&context.auth.settings, account.id());
+    let (settings, id) = (&context.services.settings, account.id());
     let autoconfirm = match &request.address {
         Address::Email(_) => settings.mail.autoconfirm,
         Address::Phone(_) => settings.sms.autoconfirm,
@@ -295,11 +300,11 @@ async fn confirm_or_ask(
         (Address::Phone(_), true) => confirm_phone(work, id).await,
         (Address::Email(_), false) => {
             let pkce = begin_flow(work, request.challenge.as_ref(), id, ("email", "email/signup")).await?;
-            deliver::mail(context, work, account, MailKind::Confirmation, pkce).await
+            deliver::mail(&context.delivery(), work, account, MailKind::Confirmation, pkce).await
         }
         (Address::Phone(phone), false) => {
             let code = (Kind::Confirmation, phone.as_str());
-            deliver::text_message(context, work, account, code, &request.channel)
+            deliver::text_message(&context.delivery(), work, account, code, &request.channel)
                 .await
                 .map(|sent| sent.account)
         }
@@ -340,7 +345,7 @@ pub(crate) async fn begin_flow(
 }
 
 async fn log(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     executor: &impl crate::store::Executor,
     actor: Actor<'_>,
     action: Action,
@@ -354,7 +359,7 @@ async fn log(
 }
 
 /// Returns the user that would be answered if the account were new.
-fn imitated_user(context: &Context<'_>, request: &SignUp) -> Result<User, Error> {
+fn imitated_user(context: &Context<'_, Accounts>, request: &SignUp) -> Result<User, Error> {
     let now = OffsetDateTime::now_utc();
     // Postgres, where the real ones come from, counts microseconds.
     let now = now.replace_nanosecond(now.microsecond() * 1000).unwrap_or(now);
@@ -370,24 +375,27 @@ fn imitated_user(context: &Context<'_>, request: &SignUp) -> Result<User, Error>
 /// Creates a user without any address and begins a session.
 ///
 /// Errors: `signup_disabled`; those of the hook.
-pub(crate) async fn anonymously(context: &Context<'_>, data: Map<String, Value>) -> Result<Session, Error> {
+pub(crate) async fn anonymously(
+    context: &Context<'_, Accounts>,
+    data: Map<String, Value>,
+) -> Result<Session, Error> {
     check_open(context)?;
-    let auth = context.auth;
+    let services = context.services;
     let new = NewUser {
         id: Uuid::new_v4(),
-        audience: context.audience.clone(),
-        role: auth.settings.token.default_role.clone(),
+        audience: context.audience.to_string(),
+        role: services.settings.token.default_role.clone(),
         user_metadata: Value::Object(data),
         app_metadata: json!({}),
         is_anonymous: true,
         ..NewUser::default()
     };
-    auth.hooks.before_user_created(&new.preview(), &context.client).await?;
-    let work = store::begin(&auth.database).await?;
+    services.hooks.before_user_created(&new.preview(), &context.client).await?;
+    let work = store::begin(&services.database).await?;
     let account = new.create(&work).await.map_err(|error| error.with_purpose("creating anonymous user"))?;
     let sign_in = SignIn { method: "anonymous", ..SignIn::default() };
-    let session = session::begin(auth, &work, account.id(), sign_in, &context.client).await?;
+    let session = session::begin(&services.sessions, &work, account.id(), sign_in, &context.client).await?;
     work.commit().await?;
-    auth.hooks.after_user_created(&account.user, &context.client).await?;
+    services.hooks.after_user_created(&account.user, &context.client).await?;
     Ok(session)
 }

@@ -13,6 +13,7 @@ use crate::flows::Context;
 use crate::flows::account::{self, ProviderLogin};
 use crate::flows::external::error_members;
 use crate::flows::pkce::Challenge;
+use crate::flows::services::SingleSignOn;
 use crate::flows::session::{self, SignIn};
 use crate::providers::{Claims, Email, Profile};
 use crate::request::redirects;
@@ -22,7 +23,7 @@ use crate::store::flow_states::{self, FlowState, NewFlowState};
 use crate::store::saml_relay_states::{self, NewRelayState};
 use crate::store::sso_providers::{self, Lookup, SsoProvider};
 use crate::store::{self, Work};
-use crate::{Auth, Code, Error, Settings};
+use crate::{Code, Error, Settings};
 
 /// The authentication method of its sessions.
 const METHOD: &str = "sso/saml";
@@ -51,9 +52,9 @@ pub(crate) fn require_enabled(saml: Option<&ServiceProvider>) -> Result<&Service
 /// Begins a sign-in; returns the URL at the identity provider to send the user to.
 ///
 /// Errors: `validation_failed`, `sso_provider_not_found`, `sso_provider_disabled`.
-pub(crate) async fn begin_sign_in(auth: &Auth, sso: SsoRequest<'_>) -> Result<String, Error> {
-    let service = require_enabled(auth.saml.as_ref())?;
-    let provider = find(&auth.database, &sso).await?;
+pub(crate) async fn begin_sign_in(services: &SingleSignOn, sso: SsoRequest<'_>) -> Result<String, Error> {
+    let service = require_enabled(services.saml.as_ref())?;
+    let provider = find(&services.database, &sso).await?;
     if provider.is_disabled() {
         return Err(Code::SsoProviderDisabled.because("SSO Provider is currently disabled"));
     }
@@ -62,7 +63,7 @@ pub(crate) async fn begin_sign_in(auth: &Auth, sso: SsoRequest<'_>) -> Result<St
     let relay_state = Uuid::new_v4();
     let name_format = provider.saml.name_id_format.as_deref();
     let request = service.request(&known, name_format, relay_state)?;
-    let redirect_to = Some(sso.redirect_to).filter(|url| auth.redirects.allows(url)).unwrap_or_default();
+    let redirect_to = Some(sso.redirect_to).filter(|url| services.redirects.allows(url)).unwrap_or_default();
     let flow = NewFlowState {
         code_challenge: challenge.as_ref().map_or("", Challenge::text),
         code_challenge_method: challenge.as_ref().map_or("", Challenge::method),
@@ -71,7 +72,7 @@ pub(crate) async fn begin_sign_in(auth: &Auth, sso: SsoRequest<'_>) -> Result<St
         referrer: redirect_to,
         ..NewFlowState::default()
     };
-    let flow = flow_states::create(&auth.database, &flow).await?;
+    let flow = flow_states::create(&services.database, &flow).await?;
     let new = NewRelayState {
         id: relay_state,
         sso_provider_id: provider.id,
@@ -79,7 +80,7 @@ pub(crate) async fn begin_sign_in(auth: &Auth, sso: SsoRequest<'_>) -> Result<St
         redirect_to,
         flow_state_id: flow.id,
     };
-    saml_relay_states::create(&auth.database, &new).await?;
+    saml_relay_states::create(&services.database, &new).await?;
     Ok(request.url)
 }
 
@@ -124,21 +125,24 @@ struct Origin {
 /// Errors: those of a response that does not count (`validation_failed`, `saml_idp_not_found`,
 /// `saml_relay_state_not_found`, `saml_relay_state_expired`, `sso_provider_disabled`, `saml_assertion_no_user_id`,
 /// `saml_assertion_no_email`), of the user's account, and of hooks.
-pub(crate) async fn finish_sign_in(context: &Context<'_>, callback: &SamlCallback) -> Result<String, Error> {
-    let auth = context.auth;
-    let service = require_enabled(auth.saml.as_ref())?;
+pub(crate) async fn finish_sign_in(
+    context: &Context<'_, SingleSignOn>,
+    callback: &SamlCallback,
+) -> Result<String, Error> {
+    let services = context.services;
+    let service = require_enabled(services.saml.as_ref())?;
     let message = SamlMessage::of(callback)?;
-    let origin = origin(&auth.database, &auth.settings, &callback.relay_state, &message).await?;
+    let origin = origin(&services.database, &services.settings, &callback.relay_state, &message).await?;
     if origin.provider.is_disabled() {
         let message = "SSO Provider assigned for this domain is currently disabled";
         return Err(Code::SsoProviderDisabled.because(message));
     }
-    let provider = current_metadata(&auth.database, &auth.saml_remote, &origin.provider).await?;
+    let provider = current_metadata(&services.database, &services.saml_remote, &origin.provider).await?;
     let issuer = provider.entity_id().to_owned();
     let (xml, resolve_id) = match message {
         SamlMessage::Response(xml) => (xml, None),
         SamlMessage::Artifact(artifact) => {
-            let resolved = resolve(&auth.saml_remote, service, &provider, &artifact).await;
+            let resolved = resolve(&services.saml_remote, service, &provider, &artifact).await;
             let (id, xml) = resolved.map_err(|reason| refused(&origin.provider, &reason))?;
             (xml, Some(id))
         }
@@ -146,7 +150,7 @@ pub(crate) async fn finish_sign_in(context: &Context<'_>, callback: &SamlCallbac
     let response = Response { xml, resolve_id, provider, request_id: origin.request_id.clone() };
     let assertion = service.accept(response).await?.map_err(|reason| refused(&origin.provider, &reason))?;
     let name = format!("{}\n{}", issuer, assertion.id());
-    if !auth.limits.is_first_use(&name, LONGEST_USE).await? {
+    if !services.accounts.limits.is_first_use(&name, LONGEST_USE).await? {
         return Err(refused(&origin.provider, "the assertion was used before"));
     }
     let profile = profile(&assertion, &origin.provider, &issuer)?;
@@ -312,17 +316,23 @@ fn profile(assertion: &Assertion, provider: &SsoProvider, issuer: &str) -> Resul
 }
 
 async fn sign_in(
-    context: &Context<'_>,
+    context: &Context<'_, SingleSignOn>,
     origin: &Origin,
     assertion: &Assertion,
     profile: &Profile,
 ) -> Result<String, Error> {
-    let auth = context.auth;
+    let services = context.services;
     let provider = format!("sso:{}", origin.provider.id);
-    let login =
-        ProviderLogin { context, provider: &provider, profile, email_optional: false, traits: Value::Null };
+    let accounts = context.with(&context.services.accounts);
+    let login = ProviderLogin {
+        context: &accounts,
+        provider: &provider,
+        profile,
+        email_optional: false,
+        traits: Value::Null,
+    };
     account::call_before_user_created(&login).await?;
-    let work = store::begin(&auth.database).await?;
+    let work = store::begin(&services.database).await?;
     let flow = unused_flow(&work, origin).await?;
     let resolved = account::resolve(&work, &login).await?;
     if let Some(refusal) = resolved.refusal {
@@ -330,7 +340,7 @@ async fn sign_in(
         return Err(refusal);
     }
     let user = resolved.account.id();
-    let target = auth.redirects.resolve([origin.redirect_to.as_str()]);
+    let target = services.redirects.resolve([origin.redirect_to.as_str()]);
     let code =
         flow.as_ref().and_then(|flow| flow.auth_code.clone().filter(|_| flow.code_challenge.is_some()));
     let url = match (flow, code) {
@@ -344,13 +354,14 @@ async fn sign_in(
             }
             let end = assertion.session_end();
             let sign_in = SignIn { method: METHOD, not_after: end.as_deref(), ..SignIn::default() };
-            let session = session::begin(auth, &work, user, sign_in, &context.client).await?;
+            let session =
+                session::begin(&services.accounts.sessions, &work, user, sign_in, &context.client).await?;
             redirects::extend(&target, &[], &session.fragment())?
         }
     };
     work.commit().await?;
     if resolved.created {
-        auth.hooks.after_user_created(&resolved.account.user, &context.client).await?;
+        services.hooks.after_user_created(&resolved.account.user, &context.client).await?;
     }
     Ok(url)
 }

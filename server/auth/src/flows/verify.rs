@@ -14,6 +14,7 @@ use super::access_token::Session;
 use super::session::{self, SignIn};
 use super::{Context, pkce};
 use crate::error::refusals;
+use crate::flows::services::Accounts;
 use crate::model::address::{self, Address};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account};
@@ -129,12 +130,12 @@ pub(crate) const HALF_CONFIRMED: &str =
 ///
 /// Errors: `otp_expired` for one that is wrong, used, too old or unknown; `user_banned`; `validation_failed`.
 pub(crate) async fn verify(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     purpose: &str,
     proof: &Proof,
 ) -> Result<VerificationResult, Error> {
     let purpose = parse(purpose, proof)?;
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     let Some(verified) = consume(context, &work, purpose, proof).await? else {
         work.commit().await?;
         return Err(proof.refusal());
@@ -155,13 +156,13 @@ pub(crate) async fn verify(
 ///
 /// Errors: as [`verify`].
 pub(crate) async fn follow(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     purpose: &str,
     hash: &str,
 ) -> Result<(VerificationResult, &'static str), Error> {
     let proof = Proof::Hash(hash.to_owned());
     let requested = parse(purpose, &proof)?;
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     let verified = consume(context, &work, requested, &proof).await?;
     let verified = verified.ok_or_else(|| proof.refusal())?;
     let outcome = match verified.account {
@@ -186,9 +187,9 @@ fn parse(purpose: &str, proof: &Proof) -> Result<Purpose, Error> {
     }
 }
 
-async fn sign_in(context: &Context<'_>, work: &Work, account: &Account) -> Result<Session, Error> {
+async fn sign_in(context: &Context<'_, Accounts>, work: &Work, account: &Account) -> Result<Session, Error> {
     let sign_in = SignIn { method: "otp", ..SignIn::default() };
-    session::begin(context.auth, work, account.id(), sign_in, &context.client).await
+    session::begin(&context.services.sessions, work, account.id(), sign_in, &context.client).await
 }
 
 /// Returns the code of the newest flow that such a link may end.
@@ -221,7 +222,7 @@ struct VerifiedCode {
 /// Uses the code of `proof` up; `None` for one that is wrong, used, too old or unknown, and when codes were tried too
 /// often: deliberately the same. Then the transaction is to be committed, too, since it counts tries.
 async fn consume(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     work: &Work,
     requested: Purpose,
     proof: &Proof,
@@ -230,7 +231,7 @@ async fn consume(
         Proof::Hash(hash) => (find_by_hash(work, requested, hash).await?, vec![hash.clone()]),
         Proof::Code { code, address } => {
             let accounts = find_by_address(context, work, requested, address).await?;
-            (accounts, context.auth.codes.typed(address.text(), code))
+            (accounts, context.services.delivery.codes.typed(address.text(), code))
         }
     };
     let comparable = comparable(context, work, requested, proof, &accounts).await?;
@@ -262,7 +263,7 @@ async fn consume(
         let tried =
             comparable.iter().filter(|(user, tried)| *user == account.id() && (is_whole || *tried == kind));
         for (user, kind) in tried {
-            context.auth.limits.forget_code_tries(work, *user, *kind).await?;
+            context.services.limits.forget_code_tries(work, *user, *kind).await?;
         }
     }
     let purpose = match (requested, kind) {
@@ -278,7 +279,7 @@ async fn consume(
 /// every open code that it could be; there are few for each user and kind, however many codes are sent.
 /// Hashes may be compared as often as one likes, since nobody can guess one: so a link is good also when codes are not.
 async fn comparable(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     work: &Work,
     requested: Purpose,
     proof: &Proof,
@@ -294,7 +295,7 @@ async fn comparable(
                     let pending = account.pending(kind);
                     // Who else accepts codes of text messages does not ask for their age.
                     let may_be_right = matches!(address, Address::Phone(_)) || pending.is_fresh(expiry);
-                    let limits = &context.auth.limits;
+                    let limits = &context.services.limits;
                     !pending.hash.is_empty()
                         && may_be_right
                         && limits.take_code_try_within(work, account.id(), kind).await?
@@ -318,7 +319,7 @@ async fn find_by_hash(work: &Work, requested: Purpose, hash: &str) -> Result<Vec
 
 /// Returns the users whose codes may have been sent to `address`, locked: several only for a change of address.
 async fn find_by_address(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     work: &Work,
     requested: Purpose,
     address: &Address,
@@ -341,8 +342,8 @@ async fn find_by_address(
 }
 
 /// Returns how long codes for this purpose are valid.
-fn expiry(context: &Context<'_>, requested: Purpose) -> Duration {
-    let settings = &context.auth.settings;
+fn expiry(context: &Context<'_, Accounts>, requested: Purpose) -> Duration {
+    let settings = &context.services.settings;
     match requested {
         Purpose::Sms | Purpose::PhoneChange => settings.sms.otp_expiry,
         _ => settings.mail.otp_expiry,
@@ -353,7 +354,7 @@ fn expiry(context: &Context<'_>, requested: Purpose) -> Duration {
 /// or according to a provider that generates the codes itself. Such codes, too, are valid only after one was sent and
 /// until codes were tried too often.
 async fn is_accepted_elsewhere(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     requested: Purpose,
     proof: &Proof,
 ) -> Result<bool, Error> {
@@ -362,8 +363,8 @@ async fn is_accepted_elsewhere(
     else {
         return Ok(false);
     };
-    if context.auth.settings.sms.test_otp(phone).is_some_and(|test| test == code) {
+    if context.services.settings.sms.test_otp(phone).is_some_and(|test| test == code) {
         return Ok(true);
     }
-    context.auth.messages.provider_accepts(phone, code).await
+    context.services.delivery.messages.provider_accepts(phone, code).await
 }

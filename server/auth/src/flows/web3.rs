@@ -6,6 +6,7 @@ use time::OffsetDateTime;
 use crate::flows::Context;
 use crate::flows::access_token::Session;
 use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
+use crate::flows::services::ProviderSignIns;
 use crate::flows::session::{self, SignIn};
 use crate::providers::web3::{Chain, Message, SignedMessage};
 use crate::providers::{Claims, Profile};
@@ -21,12 +22,12 @@ const PROVIDER: &str = "web3";
 /// or no signature; OAuth-style `invalid_grant` for a signature by another key and for messages for other sites and
 /// other times; those of [`account::resolve`].
 pub(crate) async fn sign_in(
-    context: &Context<'_>,
+    context: &Context<'_, ProviderSignIns>,
     chain: &str,
     message: &str,
     signature: &str,
 ) -> Result<Session, Error> {
-    let auth = context.auth;
+    let services = context.services;
     let (chain, settings) = choose(context, chain)?;
     let signed = SignedMessage::parse(chain, message, signature).map_err(Error::validation)?;
     if !signed.verify() {
@@ -36,8 +37,9 @@ pub(crate) async fn sign_in(
     check_domain(context, chain, message)?;
     check_time(chain, message, settings, OffsetDateTime::now_utc())?;
     let profile = profile(chain, message);
+    let accounts = context.with(&context.services.accounts);
     let login = ProviderLogin {
-        context,
+        context: &accounts,
         provider: PROVIDER,
         profile: &profile,
         email_optional: true,
@@ -50,13 +52,14 @@ pub(crate) async fn sign_in(
         }),
     };
     account::call_before_user_created(&login).await?;
-    let work = store::begin(&auth.database).await?;
+    let work = store::begin(&services.database).await?;
     let ResolvedAccount { account, created, .. } = account::resolve(&work, &login).await?;
     let sign_in = SignIn { method: "web3", ..SignIn::default() };
-    let session = session::begin(auth, &work, account.id(), sign_in, &context.client).await?;
+    let session =
+        session::begin(&services.accounts.sessions, &work, account.id(), sign_in, &context.client).await?;
     work.commit().await?;
     if created {
-        auth.hooks.after_user_created(&account.user, &context.client).await?;
+        services.hooks.after_user_created(&account.user, &context.client).await?;
     }
     Ok(session)
 }
@@ -76,8 +79,11 @@ pub(crate) fn require_enabled(settings: &Settings) -> Result<(), Error> {
     Err(Code::Web3ProviderDisabled.because("Web3 provider is disabled"))
 }
 
-fn choose<'a>(context: &Context<'a>, chain: &str) -> Result<(Chain, &'a Web3Settings), Error> {
-    let providers = &context.auth.settings.providers;
+fn choose<'a>(
+    context: &Context<'a, ProviderSignIns>,
+    chain: &str,
+) -> Result<(Chain, &'a Web3Settings), Error> {
+    let providers = &context.services.settings.providers;
     let chain =
         Chain::of_name(chain).ok_or_else(|| Code::Web3UnsupportedChain.because("Unsupported chain"))?;
     let settings = match chain {
@@ -91,8 +97,12 @@ fn choose<'a>(context: &Context<'a>, chain: &str) -> Result<(Chain, &'a Web3Sett
 }
 
 /// Checks that the message is for this site: one for another must not open this one (ERC-4361, "phishing attacks").
-fn check_domain(context: &Context<'_>, chain: Chain, message: &Message<'_>) -> Result<(), Error> {
-    let redirects = &context.auth.redirects;
+fn check_domain(
+    context: &Context<'_, ProviderSignIns>,
+    chain: Chain,
+    message: &Message<'_>,
+) -> Result<(), Error> {
+    let redirects = &context.services.redirects;
     let using = format!("Signed {} message is using", chain.title());
     let is_local = message.uri.host_str() == Some("localhost");
     if message.uri.scheme() != "https" && !is_local {

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 /// Where a session is used from.
+#[derive(Clone, Copy)]
 pub(crate) struct Client<'a> {
     pub(crate) user_agent: Option<&'a str>,
     pub(crate) address: IpAddr,

@@ -8,6 +8,7 @@ use super::super::verify::effects;
 use super::super::{Context, send, sign_up};
 use super::{UserFields, ban, log, name};
 use crate::error::refusals;
+use crate::flows::services::Accounts;
 use crate::model::address;
 use crate::model::address::Address;
 use crate::model::user::User;
@@ -23,11 +24,15 @@ use crate::{Code, Error};
 /// Errors, in this order: `validation_failed` for no address or a wrong one; `email_exists`, `phone_exists`;
 /// `validation_failed` for both kinds of passwords, one of more than 72 bytes, a hash of an unknown kind, a wrong id
 /// and a wrong ban; `user_already_exists` for an id that is taken.
-pub(crate) async fn create(context: &Context<'_>, admin: &Admin, fields: UserFields) -> Result<User, Error> {
+pub(crate) async fn create(
+    context: &Context<'_, Accounts>,
+    admin: &Admin,
+    fields: UserFields,
+) -> Result<User, Error> {
     let ban = ban::parse(&fields.ban);
     let new = new_user(context, &fields).await?;
     let ban = ban?;
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     let account =
         new.create(&work).await.map_err(|error| as_conflict(error).with_purpose("creating new user"))?;
     for (provider, address) in addresses(&new) {
@@ -63,8 +68,8 @@ fn as_conflict(error: Error) -> Error {
 }
 
 /// Returns the user that `fields` describe, checked and with a hash of the password.
-async fn new_user(context: &Context<'_>, fields: &UserFields) -> Result<NewUser, Error> {
-    let settings = &context.auth.settings;
+async fn new_user(context: &Context<'_, Accounts>, fields: &UserFields) -> Result<NewUser, Error> {
+    let settings = &context.services.settings;
     if fields.email.is_empty() && fields.phone.is_empty() {
         return Err(Error::validation("Cannot create a user without either an email or phone"));
     }
@@ -85,8 +90,12 @@ async fn new_user(context: &Context<'_>, fields: &UserFields) -> Result<NewUser,
     Ok(new)
 }
 
-async fn set_addresses(context: &Context<'_>, fields: &UserFields, new: &mut NewUser) -> Result<(), Error> {
-    let (settings, database) = (&context.auth.settings, &context.auth.database);
+async fn set_addresses(
+    context: &Context<'_, Accounts>,
+    fields: &UserFields,
+    new: &mut NewUser,
+) -> Result<(), Error> {
+    let (settings, database) = (&context.services.settings, &context.services.database);
     if !fields.email.is_empty() {
         new.email = address::email(&fields.email)?;
         if users::find_duplicate(database, settings, &new.email, &new.audience, None).await?.is_some() {
@@ -145,10 +154,10 @@ fn app_metadata(new: &NewUser, more: Option<&Map<String, Value>>) -> Value {
     Value::Object(metadata)
 }
 
-async fn hash(context: &Context<'_>, fields: &UserFields) -> Result<String, Error> {
+async fn hash(context: &Context<'_, Accounts>, fields: &UserFields) -> Result<String, Error> {
     if !fields.password_hash.is_empty() {
         return Ok(fields.password_hash.clone());
     }
     let chosen = fields.password.clone().filter(|password| !password.is_empty());
-    context.auth.hasher.hash(chosen.unwrap_or_else(send::random_password)).await
+    context.services.hasher.hash(chosen.unwrap_or_else(send::random_password)).await
 }

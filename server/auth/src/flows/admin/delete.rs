@@ -4,6 +4,7 @@ use super::super::Context;
 use super::super::bearer::Admin;
 use super::{log, unknown};
 use crate::Error;
+use crate::flows::services::Accounts;
 use crate::store;
 use crate::store::audit::Action;
 use crate::store::users::{self, Account};
@@ -14,12 +15,12 @@ use crate::store::users::{self, Account};
 /// Errors: `user_not_found` where a concurrent request has deleted the user; those of tables of the project that refer
 /// to the user and do not let go.
 pub(crate) async fn delete(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     admin: &Admin,
     account: &Account,
     soft: bool,
 ) -> Result<(), Error> {
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     if soft {
         users::obscure(&work, account.id()).await?;
     } else if !users::delete(&work, account.id()).await? {

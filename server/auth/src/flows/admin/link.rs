@@ -6,6 +6,7 @@ use super::super::bearer::Admin;
 use super::super::{Context, invite, send, sign_up};
 use crate::delivery::messages::{OneTimeCode, action_link};
 use crate::error::refusals;
+use crate::flows::services::Accounts;
 use crate::model::address;
 use crate::model::address::Address;
 use crate::model::user::User;
@@ -93,18 +94,18 @@ pub(crate) struct Link {
 /// confirmed user who is to sign up, and for a new address that belongs to a user; `validation_failed`,
 /// `weak_password`; those of the hook.
 pub(crate) async fn generate(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     admin: &Admin,
     mut request: LinkRequest,
 ) -> Result<Link, Error> {
-    let auth = context.auth;
+    let services = context.services;
     let address = Address::Email(request.email.clone());
-    let known = users::find_by_address(&auth.database, &address, &context.audience).await?;
+    let known = users::find_by_address(&services.database, &address, &context.audience).await?;
     let new = if known.is_none() { Some(new_user(context, &mut request).await?) } else { None };
     if let Some(new) = &new {
-        auth.hooks.before_user_created(&new.preview(), &context.client).await?;
+        services.hooks.before_user_created(&new.preview(), &context.client).await?;
     }
-    let work = store::begin(&auth.database).await?;
+    let work = store::begin(&services.database).await?;
     let account = match &new {
         Some(new) => invite::create(&work, new).await.map_err(users::as_address_conflict)?,
         None => find_user(context, &work, &address, &request).await?,
@@ -114,16 +115,21 @@ pub(crate) async fn generate(
     if request.kind == LinkType::Invite {
         Changes::new().set_invited().apply(&work, account.id()).await?;
     }
-    let code = auth.codes.generate(&target, auth.settings.mail.otp_length, false);
+    let code = services.delivery.codes.generate(&target, services.settings.mail.otp_length, false);
     let account =
         one_time_tokens::put(&work, account.id(), request.kind.token(), &code.hash, &target).await?;
     work.commit().await?;
     if new.is_some() {
-        auth.hooks.after_user_created(&account.user, &context.client).await?;
+        services.hooks.after_user_created(&account.user, &context.client).await?;
     }
     let requested_host = &context.client.requested_host;
-    let url =
-        action_link(&auth.settings, requested_host, request.kind.mail(), &code.hash, &context.redirect_to);
+    let url = action_link(
+        &services.settings,
+        requested_host,
+        request.kind.mail(),
+        &code.hash,
+        &context.redirect_to,
+    );
     Ok(Link { user: account.user, kind: request.kind, url, code })
 }
 
@@ -132,8 +138,8 @@ fn unknown() -> Error {
 }
 
 /// Returns the user of a sign-up link or an invitation, not stored yet.
-async fn new_user(context: &Context<'_>, request: &mut LinkRequest) -> Result<NewUser, Error> {
-    let auth = context.auth;
+async fn new_user(context: &Context<'_, Accounts>, request: &mut LinkRequest) -> Result<NewUser, Error> {
+    let services = context.services;
     let password = match request.kind {
         LinkType::Invite => return Ok(invite::new_user(context, &request.email, request.data.clone())),
         LinkType::SignUp => {
@@ -149,14 +155,14 @@ async fn new_user(context: &Context<'_>, request: &mut LinkRequest) -> Result<Ne
         }
     };
     let mut new = invite::new_user(context, &request.email, request.data.clone());
-    let hash = auth.hasher.hash(password).await?;
-    new.encrypted_password = auth.settings.encryption.seal(new.id, &hash)?;
+    let hash = services.hasher.hash(password).await?;
+    new.encrypted_password = services.settings.encryption.seal(new.id, &hash)?;
     Ok(new)
 }
 
 /// Returns the account of a known user, locked until `work` ends, if it may have such a link.
 async fn find_user(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     work: &Work,
     address: &Address,
     request: &LinkRequest,
@@ -177,12 +183,12 @@ async fn find_user(
 
 /// Returns the address that the link belongs to. If the link changes it, the change is noted.
 async fn change_address(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     work: &Work,
     account: &Account,
     request: &LinkRequest,
 ) -> Result<String, Error> {
-    let settings = &context.auth.settings;
+    let settings = &context.services.settings;
     match request.kind {
         LinkType::EmailChangeCurrent if !settings.mail.secure_email_change => {
             return Err(Error::validation("Enable secure email change to generate link for current email"));
@@ -199,7 +205,7 @@ async fn change_address(
 }
 
 async fn log(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     work: &Work,
     admin: &Admin,
     account: &Account,

@@ -8,6 +8,7 @@ use super::super::verify::effects;
 use super::super::{Context, send, sign_up};
 use super::{UserFields, ban, log, name};
 use crate::Error;
+use crate::flows::services::Accounts;
 use crate::model::address;
 use crate::model::user::User;
 use crate::secrets::passwords;
@@ -21,7 +22,7 @@ use crate::store::{self, Work, sessions};
 /// Errors: `validation_failed`, `weak_password`, `user_not_found`; `email_exists`, `phone_exists` for addresses of
 /// others.
 pub(crate) async fn update(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     admin: &Admin,
     id: Uuid,
     mut fields: UserFields,
@@ -35,7 +36,7 @@ pub(crate) async fn update(
     let ban = ban::parse(&fields.ban)?;
     let role = name("role", &fields.role)?;
     let hash = new_hash(context, id, fields.password.as_deref()).await?;
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     let account = send::lock_account(&work, id).await?;
     confirm(&work, id, &fields).await?;
     if let Some(hash) = &hash {
@@ -74,11 +75,15 @@ fn document(members: &Option<serde_json::Map<String, Value>>) -> Option<Value> {
 }
 
 /// Returns what is to be stored of the new password, if there is one and it may be set.
-async fn new_hash(context: &Context<'_>, id: Uuid, password: Option<&str>) -> Result<Option<String>, Error> {
+async fn new_hash(
+    context: &Context<'_, Accounts>,
+    id: Uuid,
+    password: Option<&str>,
+) -> Result<Option<String>, Error> {
     let Some(password) = password else { return Ok(None) };
-    passwords::check_new(&context.auth.settings.passwords, &context.auth.leaks, password).await?;
-    let hash = context.auth.hasher.hash(password.to_owned()).await?;
-    context.auth.settings.encryption.seal(id, &hash).map(Some)
+    passwords::check_new(&context.services.settings.passwords, &context.services.leaks, password).await?;
+    let hash = context.services.hasher.hash(password.to_owned()).await?;
+    context.services.settings.encryption.seal(id, &hash).map(Some)
 }
 
 async fn confirm(work: &Work, id: Uuid, fields: &UserFields) -> Result<(), Error> {

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::{check_name, factor_not_found};
 use crate::flows::Context;
 use crate::flows::bearer::Admin;
+use crate::flows::services::Factors;
 use crate::model::address;
 use crate::model::user::{Factor, User};
 use crate::store::audit::{Action, Actor};
@@ -22,7 +23,7 @@ pub(crate) struct FactorChange {
 ///
 /// Errors: `validation_failed` for a bad number, `mfa_factor_name_conflict` for what another factor of the user has.
 pub(crate) async fn update(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     admin: &Admin,
     user: &User,
     factor: &Factor,
@@ -34,7 +35,7 @@ pub(crate) async fn update(
         "phone" if !change.phone.is_empty() => address::phone(&change.phone)?,
         _ => String::new(),
     };
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     let changed = factors::update(&work, user.id, factor.id, name, &phone).await;
     let changed = changed.map_err(as_conflict)?.ok_or_else(factor_not_found)?;
     let traits = json!({ "user_id": user.id, "factor_id": factor.id, "factor_type": factor.factor_type });
@@ -44,8 +45,12 @@ pub(crate) async fn update(
 }
 
 /// Removes a factor of `user`; sessions that were raised by it fall back to aal1.
-pub(crate) async fn delete(context: &Context<'_>, user: &User, factor: &Factor) -> Result<Factor, Error> {
-    let work = store::begin(&context.auth.database).await?;
+pub(crate) async fn delete(
+    context: &Context<'_, Factors>,
+    user: &User,
+    factor: &Factor,
+) -> Result<Factor, Error> {
+    let work = store::begin(&context.services.database).await?;
     factors::lock_owner(&work, user.id).await?;
     let removed = factors::delete(&work, user.id, factor.id).await?.ok_or_else(factor_not_found)?;
     let traits = json!({ "user_id": user.id, "factor_id": factor.id });

@@ -11,6 +11,7 @@ use crate::delivery::messages::TextMessage;
 use crate::error::refusals;
 use crate::factors::FactorType;
 use crate::factors::webauthn::StartedCeremony;
+use crate::flows::services::Factors;
 use crate::flows::{Context, deliver, one_time_code};
 use crate::model::user::Factor;
 use crate::store::audit::{Action, Actor};
@@ -39,7 +40,7 @@ pub(crate) struct WebauthnChallenge {
 
 /// Challenges the holder to show an app's code.
 pub(crate) async fn totp(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     holder: &Holder,
     factor: &Factor,
 ) -> Result<Challenge, Error> {
@@ -52,15 +53,16 @@ pub(crate) async fn totp(
 ///
 /// Errors: `validation_failed`, `over_sms_send_rate_limit`; those of sending.
 pub(crate) async fn phone(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     holder: &Holder,
     factor: &Factor,
     channel: &str,
 ) -> Result<Challenge, Error> {
     let channel = if channel.is_empty() { "sms" } else { channel };
-    deliver::check_channel(context, channel)?;
-    let settings = &context.auth.settings;
-    let account = users::find(&context.auth.database, holder.user.id).await?.ok_or_else(factor_not_found)?;
+    deliver::check_channel(&context.delivery(), channel)?;
+    let settings = &context.services.settings;
+    let account =
+        users::find(&context.services.database, holder.user.id).await?.ok_or_else(factor_not_found)?;
     let code = one_time_code::digits(settings.mfa.phone.otp_length);
     let mut challenge = new_challenge(context, factor);
     let sealed = settings.encryption.seal(challenge.id, &code)?;
@@ -79,18 +81,18 @@ pub(crate) async fn phone(
 
 /// Begins the ceremony in which a security key is registered or, once it is verified, used.
 pub(crate) async fn webauthn(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     holder: &Holder,
     factor: &Factor,
 ) -> Result<Challenge, Error> {
-    let credentials = factors::credentials(&context.auth.database, holder.user.id).await?;
+    let credentials = factors::credentials(&context.services.database, holder.user.id).await?;
     let (ceremony, StartedCeremony { options, state }) = if factor.is_verified() {
         let own = credentials.into_iter().filter(|held| held.factor_id == factor.id);
         let own: Vec<_> = own.map(|held| held.credential).collect();
-        ("request", context.auth.relying_party.start_authentication(Some(holder.user.id), &own)?)
+        ("request", context.services.relying_party.start_authentication(Some(holder.user.id), &own)?)
     } else {
         let known: Vec<_> = credentials.into_iter().map(|held| held.credential).collect();
-        ("create", context.auth.relying_party.start_registration(&owner(&holder.user), false, &known)?)
+        ("create", context.services.relying_party.start_registration(&owner(&holder.user), false, &known)?)
     };
     let mut challenge = new_challenge(context, factor);
     challenge.ceremony = Some(&state);
@@ -99,7 +101,7 @@ pub(crate) async fn webauthn(
     Ok(Challenge { id: challenge.id, factor_type: FactorType::Webauthn, expires_at, webauthn })
 }
 
-fn new_challenge<'a>(context: &Context<'_>, factor: &Factor) -> NewChallenge<'a> {
+fn new_challenge<'a>(context: &Context<'_, Factors>, factor: &Factor) -> NewChallenge<'a> {
     NewChallenge {
         id: Uuid::new_v4(),
         factor_id: factor.id,
@@ -107,13 +109,13 @@ fn new_challenge<'a>(context: &Context<'_>, factor: &Factor) -> NewChallenge<'a>
         code: "",
         ceremony: None,
         frequency: None,
-        expiry: context.auth.settings.mfa.challenge_expiry,
+        expiry: context.services.settings.mfa.challenge_expiry,
     }
 }
 
 /// Stores `challenge` and sends `message`, if there is one; returns until when it may be answered, in Unix seconds.
 async fn store(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     holder: &Holder,
     factor: &Factor,
     challenge: &NewChallenge<'_>,
@@ -130,13 +132,13 @@ async fn store(
 }
 
 async fn try_store(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     holder: &Holder,
     factor: &Factor,
     challenge: &NewChallenge<'_>,
     message: Option<&TextMessage<'_>>,
 ) -> Result<i64, Error> {
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     let expires_at = match factors::challenge(&work, challenge).await?.ok_or_else(factor_not_found)? {
         ChallengeOutcome::Until(moment) => moment,
         ChallengeOutcome::Wait(seconds) => {
@@ -147,7 +149,7 @@ async fn try_store(
     let actor = Actor::User(holder.user.id);
     context.log(&work, actor, Action::ChallengeCreated, traits).await?;
     if let Some(message) = message {
-        context.auth.messages.send_sms(*message).await?;
+        context.services.delivery.messages.send_sms(*message).await?;
     }
     work.commit().await?;
     Ok(expires_at)

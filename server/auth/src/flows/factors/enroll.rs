@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::{Holder, account_name, allowed, check_name, factor_type};
 use crate::factors::{FactorType, totp};
 use crate::flows::Context;
+use crate::flows::services::Factors;
 use crate::model::address;
 use crate::model::user::Factor;
 use crate::store;
@@ -42,7 +43,7 @@ pub(crate) struct Totp {
 /// Errors: `validation_failed`, `mfa_<kind>_enroll_not_enabled`, `mfa_verified_factor_exists` for a number twice,
 /// `mfa_factor_name_conflict`, `too_many_enrolled_mfa_factors`, `insufficient_aal`.
 pub(crate) async fn enroll(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     holder: &Holder,
     enrollment: &Enrollment,
 ) -> Result<EnrolledFactor, Error> {
@@ -62,7 +63,7 @@ pub(crate) async fn enroll(
     };
     let id = Uuid::new_v4();
     let secret = match &totp {
-        Some(totp) => context.auth.settings.encryption.seal(id, &totp.secret)?,
+        Some(totp) => context.services.settings.encryption.seal(id, &totp.secret)?,
         None => String::new(),
     };
     let factor = NewFactor {
@@ -77,21 +78,21 @@ pub(crate) async fn enroll(
     Ok(EnrolledFactor { id, factor_type: kind, totp })
 }
 
-fn require_enrollable(context: &Context<'_>, factor_type: FactorType) -> Result<(), Error> {
+fn require_enrollable(context: &Context<'_, Factors>, factor_type: FactorType) -> Result<(), Error> {
     let (code, name) = match factor_type {
         FactorType::Totp => (Code::MfaTotpEnrollNotEnabled, "TOTP"),
         FactorType::Phone => (Code::MfaPhoneEnrollNotEnabled, "Phone"),
         FactorType::Webauthn => (Code::MfaWebauthnEnrollNotEnabled, "WebAuthn"),
     };
-    match allowed(&context.auth.settings, factor_type).enroll {
+    match allowed(&context.services.settings, factor_type).enroll {
         true => Ok(()),
         false => Err(code.because(format!("MFA enroll is disabled for {name}"))),
     }
 }
 
-fn totp(context: &Context<'_>, holder: &Holder, issuer: &str) -> Result<Totp, Error> {
+fn totp(context: &Context<'_, Factors>, holder: &Holder, issuer: &str) -> Result<Totp, Error> {
     let issuer = match issuer {
-        "" => site_host(&context.auth.settings.site_url)?,
+        "" => site_host(&context.services.settings.site_url)?,
         issuer => issuer.to_owned(),
     };
     let secret = totp::Secret::generate();
@@ -111,9 +112,9 @@ fn site_host(site_url: &str) -> Result<String, Error> {
 }
 
 /// Stores the factor if the rules allow it one more.
-async fn store(context: &Context<'_>, holder: &Holder, factor: &NewFactor<'_>) -> Result<(), Error> {
-    let settings = &context.auth.settings;
-    let work = store::begin(&context.auth.database).await?;
+async fn store(context: &Context<'_, Factors>, holder: &Holder, factor: &NewFactor<'_>) -> Result<(), Error> {
+    let settings = &context.services.settings;
+    let work = store::begin(&context.services.database).await?;
     factors::lock_owner(&work, factor.user_id).await?;
     factors::delete_expired(&work, factor.user_id, settings.mfa.factor_expiry).await?;
     let mut others = factors::list(&work, factor.user_id).await?;
@@ -137,12 +138,12 @@ async fn store(context: &Context<'_>, holder: &Holder, factor: &NewFactor<'_>) -
 ///
 /// Errors: `mfa_factor_name_conflict`, `too_many_enrolled_mfa_factors`, `insufficient_aal`.
 pub(super) fn check_rules(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     holder: &Holder,
     name: &str,
     others: &[Factor],
 ) -> Result<(), Error> {
-    let mfa = &context.auth.settings.mfa;
+    let mfa = &context.services.settings.mfa;
     if others.iter().any(|other| other.name() == name) {
         let message = format!("A factor with the friendly name {name:?} for this user already exists");
         return Err(Code::MfaFactorNameConflict.because(message));

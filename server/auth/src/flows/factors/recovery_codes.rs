@@ -12,6 +12,7 @@ use super::verify::ask_hook;
 use super::{Holder, check_name, has_usable_device};
 use crate::factors::recovery_code::{self, KIND, METHOD};
 use crate::flows::access_token::Session;
+use crate::flows::services::Factors;
 use crate::flows::{Context, deliver, session};
 use crate::model::user::Factor;
 use crate::store::audit::{Action, Actor};
@@ -32,8 +33,8 @@ pub(crate) struct NewCodes {
 /// Returns the holder's set.
 ///
 /// Errors: `mfa_factor_not_found` if there is none.
-pub(crate) async fn status(context: &Context<'_>, holder: &Holder) -> Result<CodeSet, Error> {
-    let found = recovery_codes::find(&context.auth.database, holder.user.id).await?;
+pub(crate) async fn status(context: &Context<'_, Factors>, holder: &Holder) -> Result<CodeSet, Error> {
+    let found = recovery_codes::find(&context.services.database, holder.user.id).await?;
     found.ok_or_else(not_enrolled)
 }
 
@@ -42,7 +43,11 @@ pub(crate) async fn status(context: &Context<'_>, holder: &Holder) -> Result<Cod
 /// Errors: `mfa_recovery_codes_enroll_not_enabled`; `insufficient_aal` below aal2; `validation_failed` for the name;
 /// `mfa_verified_factor_exists` if there is a set; `mfa_factor_name_conflict`, `too_many_enrolled_mfa_factors`;
 /// `mfa_recovery_codes_sole_factor` without another factor that can be used.
-pub(crate) async fn generate(context: &Context<'_>, holder: &Holder, name: &str) -> Result<NewCodes, Error> {
+pub(crate) async fn generate(
+    context: &Context<'_, Factors>,
+    holder: &Holder,
+    name: &str,
+) -> Result<NewCodes, Error> {
     require_enrollable(context)?;
     require_aal2(holder, "AAL2 required to generate recovery codes")?;
     check_name(name)?;
@@ -50,9 +55,9 @@ pub(crate) async fn generate(context: &Context<'_>, holder: &Holder, name: &str)
     check_may_have_codes(context, holder, name, &holder.user.factors)?;
     let (codes, hashes) = new_codes(context).await?;
     let (user, factor) = (holder.user.id, Uuid::new_v4());
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     factors::lock_owner(&work, user).await?;
-    factors::delete_expired(&work, user, context.auth.settings.mfa.factor_expiry).await?;
+    factors::delete_expired(&work, user, context.services.settings.mfa.factor_expiry).await?;
     check_may_have_codes(context, holder, name, &factors::list(&work, user).await?)?;
     recovery_codes::insert(&work, user, factor, name, &hashes).await?;
     let traits = json!({ "factor_id": factor, "count": codes.len() });
@@ -60,7 +65,7 @@ pub(crate) async fn generate(context: &Context<'_>, holder: &Holder, name: &str)
     let account = users::find(&work, user).await?;
     work.commit().await?;
     if let Some(account) = account {
-        deliver::notify(context, &account, MailKind::MfaFactorEnrolled, KIND).await;
+        deliver::notify(&context.delivery(), &account, MailKind::MfaFactorEnrolled, KIND).await;
     }
     Ok(NewCodes { factor, friendly_name: name.to_owned(), codes })
 }
@@ -68,13 +73,13 @@ pub(crate) async fn generate(context: &Context<'_>, holder: &Holder, name: &str)
 /// Gives the holder other codes in the place of all there are. Wrong ones are forgotten.
 ///
 /// Errors: `mfa_recovery_codes_enroll_not_enabled`; `insufficient_aal` below aal2; `mfa_factor_not_found`.
-pub(crate) async fn regenerate(context: &Context<'_>, holder: &Holder) -> Result<NewCodes, Error> {
+pub(crate) async fn regenerate(context: &Context<'_, Factors>, holder: &Holder) -> Result<NewCodes, Error> {
     require_enrollable(context)?;
     require_aal2(holder, "AAL2 required to regenerate recovery codes")?;
     status(context, holder).await?;
     let (codes, hashes) = new_codes(context).await?;
     let user = holder.user.id;
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     factors::lock_owner(&work, user).await?;
     recovery_codes::lock(&work, user).await?.ok_or_else(not_enrolled)?;
     let set = recovery_codes::find(&work, user).await?.ok_or_else(not_enrolled)?;
@@ -91,8 +96,12 @@ pub(crate) async fn regenerate(context: &Context<'_>, holder: &Holder) -> Result
 /// Errors: `mfa_recovery_codes_verify_not_enabled`; `validation_failed` for no code; `mfa_verification_failed` for a wrong
 /// and a used one, and without a set; `mfa_recovery_codes_locked` after several of these; `mfa_verification_rejected` by
 /// the project's hook, after which all sessions end.
-pub(crate) async fn verify(context: &Context<'_>, holder: &Holder, typed: &str) -> Result<Session, Error> {
-    if !context.auth.settings.mfa.recovery_codes.enabled.verify {
+pub(crate) async fn verify(
+    context: &Context<'_, Factors>,
+    holder: &Holder,
+    typed: &str,
+) -> Result<Session, Error> {
+    if !context.services.settings.mfa.recovery_codes.enabled.verify {
         let message = "MFA verification is disabled for recovery codes";
         return Err(Code::MfaRecoveryCodesVerifyNotEnabled.because(message));
     }
@@ -100,12 +109,13 @@ pub(crate) async fn verify(context: &Context<'_>, holder: &Holder, typed: &str) 
     if code.is_empty() {
         return Err(Error::validation("Code needs to be non-empty"));
     }
-    let set = recovery_codes::find(&context.auth.database, holder.user.id).await?.ok_or_else(wrong_code)?;
+    let set =
+        recovery_codes::find(&context.services.database, holder.user.id).await?.ok_or_else(wrong_code)?;
     if set.is_locked {
         return Err(locked());
     }
     let hashes = set.unused.iter().map(|unused| unused.hash.clone()).collect();
-    let place = context.auth.hasher.find_code(code, hashes).await?;
+    let place = context.services.hasher.find_code(code, hashes).await?;
     let found = place.and_then(|place| set.unused.get(place)).map(|unused| unused.id);
     ask_hook(context, holder, (set.factor, KIND), found.is_some()).await?;
     use_code(context, holder, set.factor, found).await
@@ -113,13 +123,13 @@ pub(crate) async fn verify(context: &Context<'_>, holder: &Holder, typed: &str) 
 
 /// Counts a wrong code (`None`), or uses up the right one and raises the session.
 async fn use_code(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     holder: &Holder,
     factor: Uuid,
     code: Option<Uuid>,
 ) -> Result<Session, Error> {
-    let (user, settings) = (holder.user.id, &context.auth.settings.mfa.recovery_codes);
-    let work = store::begin(&context.auth.database).await?;
+    let (user, settings) = (holder.user.id, &context.services.settings.mfa.recovery_codes);
+    let work = store::begin(&context.services.database).await?;
     factors::lock_owner(&work, user).await?;
     // A refresh that is under way ends first, so that its token is among those that are replaced.
     sessions::lock(&work, holder.session).await?;
@@ -144,7 +154,8 @@ async fn use_code(
     context.log(&work, actor, Action::RecoveryCodesVerified, traits).await?;
     context.log(&work, actor, Action::TokenRevoked, Value::Null).await?;
     let session =
-        session::step_up(context.auth, &work, holder.session, factor, METHOD, &context.client).await?;
+        session::step_up(&context.services.sessions, &work, holder.session, factor, METHOD, &context.client)
+            .await?;
     work.commit().await?;
     Ok(session)
 }
@@ -152,10 +163,10 @@ async fn use_code(
 /// Removes the holder's set with its factor, whose id is returned. Sessions that were raised by it fall back to aal1.
 ///
 /// Errors: `insufficient_aal` below aal2; `mfa_factor_not_found`.
-pub(crate) async fn unenroll(context: &Context<'_>, holder: &Holder) -> Result<Uuid, Error> {
+pub(crate) async fn unenroll(context: &Context<'_, Factors>, holder: &Holder) -> Result<Uuid, Error> {
     require_aal2(holder, "AAL2 required to delete recovery codes")?;
     let user = holder.user.id;
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     factors::lock_owner(&work, user).await?;
     let others = factors::list(&work, user).await?;
     let factor = others.iter().find(|factor| factor.factor_type == KIND).ok_or_else(not_enrolled)?.id;
@@ -165,13 +176,13 @@ pub(crate) async fn unenroll(context: &Context<'_>, holder: &Holder) -> Result<U
     let account = users::find(&work, user).await?;
     work.commit().await?;
     if let Some(account) = account {
-        deliver::notify(context, &account, MailKind::MfaFactorUnenrolled, KIND).await;
+        deliver::notify(&context.delivery(), &account, MailKind::MfaFactorUnenrolled, KIND).await;
     }
     Ok(factor)
 }
 
-fn require_enrollable(context: &Context<'_>) -> Result<(), Error> {
-    if context.auth.settings.mfa.recovery_codes.enabled.enroll {
+fn require_enrollable(context: &Context<'_, Factors>) -> Result<(), Error> {
+    if context.services.settings.mfa.recovery_codes.enabled.enroll {
         return Ok(());
     }
     Err(Code::MfaRecoveryCodesEnrollNotEnabled.because("MFA enroll is disabled for recovery codes"))
@@ -183,7 +194,7 @@ fn require_aal2(holder: &Holder, message: &'static str) -> Result<(), Error> {
 
 /// Checks that somebody with these factors may have codes called `name`.
 fn check_may_have_codes(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     holder: &Holder,
     name: &str,
     factors: &[Factor],
@@ -193,7 +204,7 @@ fn check_may_have_codes(
         return Err(Code::MfaVerifiedFactorExists.because(message));
     }
     check_rules(context, holder, name, factors)?;
-    if !has_usable_device(&context.auth.settings, factors) {
+    if !has_usable_device(&context.services.settings, factors) {
         let message = "At least one other verified factor is required to generate recovery codes";
         return Err(Code::MfaRecoveryCodesSoleFactor.because(message));
     }
@@ -201,11 +212,11 @@ fn check_may_have_codes(
 }
 
 /// Returns new codes and their hashes.
-async fn new_codes(context: &Context<'_>) -> Result<(Vec<String>, Vec<String>), Error> {
-    let settings = &context.auth.settings.mfa.recovery_codes;
+async fn new_codes(context: &Context<'_, Factors>) -> Result<(Vec<String>, Vec<String>), Error> {
+    let settings = &context.services.settings.mfa.recovery_codes;
     let codes: Vec<String> =
         (0..settings.count).map(|_| recovery_code::generate(settings.code_length)).collect();
-    let hashes = context.auth.hasher.hash_codes(codes.clone()).await?;
+    let hashes = context.services.hasher.hash_codes(codes.clone()).await?;
     Ok((codes, hashes))
 }
 

@@ -13,6 +13,7 @@ use crate::factors::assertion::AuthenticatorState;
 use crate::factors::credential::Credential;
 use crate::factors::totp::Secret;
 use crate::flows::access_token::Session;
+use crate::flows::services::Factors;
 use crate::flows::{Context, deliver, session};
 use crate::hooks::AttemptDecision;
 use crate::model::user::Factor;
@@ -62,7 +63,7 @@ pub(super) enum Proof {
 /// `mfa_verification_failed` for a wrong answer and a used code, after which the challenge stays open, and
 /// `mfa_verification_rejected` by the project's hook, after which all sessions end.
 pub(crate) async fn verify(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     holder: &Holder,
     factor: &Factor,
     answer: &Answer,
@@ -71,13 +72,13 @@ pub(crate) async fn verify(
     if answer.code.is_empty() && factor_type != FactorType::Webauthn {
         return Err(Error::validation("Code needs to be non-empty"));
     }
-    require_verifiable(&context.auth.settings, factor_type)?;
+    require_verifiable(&context.services.settings, factor_type)?;
     if factor_type == FactorType::Webauthn {
         verify_webauthn::check_form(answer)?;
     }
     let challenge = open_challenge(context, factor, answer.challenge).await?;
     // Security keys have no codes that could be guessed.
-    if factor_type != FactorType::Webauthn && !context.auth.limits.take_factor_try(factor.id).await? {
+    if factor_type != FactorType::Webauthn && !context.services.limits.take_factor_try(factor.id).await? {
         return Err(refusals::over_request_rate_limit());
     }
     let proof = match factor_type {
@@ -99,10 +100,14 @@ fn wrong_answer(factor_type: FactorType) -> Error {
 }
 
 /// Returns the challenge, if it may be answered.
-async fn open_challenge(context: &Context<'_>, factor: &Factor, id: Uuid) -> Result<Challenge, Error> {
-    let expiry = context.auth.settings.mfa.challenge_expiry;
+async fn open_challenge(
+    context: &Context<'_, Factors>,
+    factor: &Factor,
+    id: Uuid,
+) -> Result<Challenge, Error> {
+    let expiry = context.services.settings.mfa.challenge_expiry;
     let challenge =
-        factors::find_challenge(&context.auth.database, factor.id, id, context.client.address, expiry)
+        factors::find_challenge(&context.services.database, factor.id, id, context.client.address, expiry)
             .await?;
     let challenge = challenge.ok_or_else(|| {
         let message = "MFA factor with the provided challenge ID not found";
@@ -115,7 +120,7 @@ async fn open_challenge(context: &Context<'_>, factor: &Factor, id: Uuid) -> Res
         return Err(Code::MfaIpAddressMismatch.because("Challenge and verify IP addresses mismatch."));
     }
     if challenge.is_expired {
-        factors::delete_challenge(&context.auth.database, id).await?;
+        factors::delete_challenge(&context.services.database, id).await?;
         let message = format!(
             "MFA challenge {id} has expired, verify against another challenge or create a new challenge."
         );
@@ -132,13 +137,13 @@ fn already_used(challenge: Uuid) -> Error {
 }
 
 fn check_totp(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     factor: &Factor,
     challenge: &Challenge,
     code: &str,
 ) -> Result<Option<Proof>, Error> {
     let stored = challenge.secret.as_deref().unwrap_or_default();
-    let opened = context.auth.settings.encryption.open(factor.id, stored)?;
+    let opened = context.services.settings.encryption.open(factor.id, stored)?;
     let secret = Secret::parse(&opened.text)
         .ok_or_else(|| Error::Internal(format!("the secret of factor {} is not base32", factor.id)))?;
     let stale_secret = opened.is_stale.then(|| opened.text.into_owned());
@@ -148,17 +153,17 @@ fn check_totp(
 }
 
 async fn check_phone(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     factor: &Factor,
     answer: &Answer,
     challenge: &Challenge,
 ) -> Result<Option<Proof>, Error> {
-    let settings = &context.auth.settings;
-    let by_hook = context.auth.hooks.is_on(HookName::SendSms);
+    let settings = &context.services.settings;
+    let by_hook = context.services.hooks.is_on(HookName::SendSms);
     let is_right = match settings.sms.provider {
         // It generates the codes itself.
         Some(SmsProvider::TwilioVerify { .. }) if !by_hook => {
-            context.auth.messages.provider_accepts(&factor.phone, &answer.code).await?
+            context.services.delivery.messages.provider_accepts(&factor.phone, &answer.code).await?
         }
         _ => {
             let stored = challenge.code.as_deref().unwrap_or_default();
@@ -173,15 +178,15 @@ async fn check_phone(
 ///
 /// Errors: `mfa_verification_rejected`, after which all sessions have ended.
 pub(super) async fn ask_hook(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     holder: &Holder,
     subject: (Uuid, &str),
     is_right: bool,
 ) -> Result<(), Error> {
-    match context.auth.hooks.mfa_verification(holder.user.id, subject, is_right, &context.client).await? {
+    match context.services.hooks.mfa_verification(holder.user.id, subject, is_right, &context.client).await? {
         AttemptDecision::Continue => Ok(()),
         AttemptDecision::Reject { message, .. } => {
-            sessions::end_others(&context.auth.database, holder.user.id, None).await?;
+            sessions::end_others(&context.services.database, holder.user.id, None).await?;
             Err(Code::MfaVerificationRejected.because(message))
         }
     }
@@ -189,14 +194,14 @@ pub(super) async fn ask_hook(
 
 /// Uses the challenge up and raises the session.
 async fn raise_session(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     holder: &Holder,
     (factor, factor_type): (&Factor, FactorType),
     challenge: Uuid,
     proof: Proof,
 ) -> Result<Session, Error> {
     let user = holder.user.id;
-    let work = store::begin(&context.auth.database).await?;
+    let work = store::begin(&context.services.database).await?;
     factors::lock_owner(&work, user).await?;
     // A refresh that is under way ends first, so that its token is among those that are replaced.
     sessions::lock(&work, holder.session).await?;
@@ -207,7 +212,7 @@ async fn raise_session(
         None => return Err(already_used(challenge)),
     }
     if matches!(proof, Proof::Code { .. }) {
-        context.auth.limits.forget_factor_tries(&work, factor.id).await?;
+        context.services.limits.forget_factor_tries(&work, factor.id).await?;
     }
     store_proof(context, &work, factor, challenge, proof).await?;
     let is_new = factors::confirm(&work, factor.id).await?.ok_or_else(factor_not_found)?;
@@ -218,19 +223,26 @@ async fn raise_session(
     context.log(&work, actor, Action::VerificationAttempted, traits).await?;
     context.log(&work, actor, Action::TokenRevoked, Value::Null).await?;
     let method = factor_type.method();
-    let session =
-        session::step_up(context.auth, &work, holder.session, factor.id, method, &context.client).await?;
+    let session = session::step_up(
+        &context.services.sessions,
+        &work,
+        holder.session,
+        factor.id,
+        method,
+        &context.client,
+    )
+    .await?;
     let account = if is_new { users::find(&work, user).await? } else { None };
     work.commit().await?;
     if let Some(account) = account {
-        deliver::notify(context, &account, MailKind::MfaFactorEnrolled, factor_type.name()).await;
+        deliver::notify(&context.delivery(), &account, MailKind::MfaFactorEnrolled, factor_type.name()).await;
     }
     Ok(session)
 }
 
 /// Stores what the next verification needs to know of this one.
 async fn store_proof(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     work: &Work,
     factor: &Factor,
     challenge: Uuid,
@@ -239,7 +251,7 @@ async fn store_proof(
     match proof {
         Proof::Code { stale_secret: None, .. } => Ok(()),
         Proof::Code { stale_secret: Some(secret), .. } => {
-            let sealed = context.auth.settings.encryption.seal(factor.id, &secret)?;
+            let sealed = context.services.settings.encryption.seal(factor.id, &secret)?;
             factors::set_secret(work, factor.id, &sealed).await
         }
         Proof::Registration { credential, response } => {

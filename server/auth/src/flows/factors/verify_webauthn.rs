@@ -6,6 +6,7 @@ use crate::Error;
 use crate::factors::assertion::Assertion;
 use crate::factors::webauthn::{Failure, verified_members};
 use crate::flows::Context;
+use crate::flows::services::Factors;
 use crate::model::user::Factor;
 use crate::store::factors::Challenge;
 
@@ -29,7 +30,7 @@ pub(super) fn check_form(answer: &Answer) -> Result<(), Error> {
 ///
 /// Errors: `validation_failed` for one of another form than browsers give it.
 pub(super) fn check(
-    context: &Context<'_>,
+    context: &Context<'_, Factors>,
     holder: &Holder,
     factor: &Factor,
     challenge: &Challenge,
@@ -40,7 +41,7 @@ pub(super) fn check(
     // A verified factor must use its own key; an unverified one has no key yet and registers one.
     let proof = match (webauthn.ceremony.as_str(), &challenge.credential) {
         ("create", None) if !factor.is_verified() => {
-            let registered = context.auth.relying_party.finish_registration(state.clone(), response);
+            let registered = context.services.relying_party.finish_registration(state.clone(), response);
             registered
                 .map(|credential| Proof::Registration { credential, response: verified_members(response) })
         }
@@ -48,8 +49,11 @@ pub(super) fn check(
             if assertion.names_other_user_than(holder.user.id) {
                 return Err(Failure::OtherUser);
             }
-            let authenticator =
-                context.auth.relying_party.finish_authentication(state.clone(), &assertion, credential)?;
+            let authenticator = context.services.relying_party.finish_authentication(
+                state.clone(),
+                &assertion,
+                credential,
+            )?;
             Ok(Proof::Assertion { authenticator, response: verified_members(response) })
         }),
         _ => return Ok(None),

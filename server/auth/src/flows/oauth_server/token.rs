@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::{claims, clients};
 use crate::flows::access_token::Session;
+use crate::flows::services::Sessions;
 use crate::flows::session::{self, SignIn};
 use crate::flows::{Context, pkce};
 use crate::store::audit::{Action, Actor};
@@ -125,7 +126,7 @@ pub(crate) struct ClientSession {
 /// Errors: OAuth-style; `access_denied` for the banned and a defect if an ID token is due and cannot be signed, both before
 /// the code is used up.
 pub(crate) async fn exchange(
-    context: &Context<'_>,
+    context: &Context<'_, Sessions>,
     client: &OauthClient,
     grant: &CodeGrant,
 ) -> Result<ClientSession, Error> {
@@ -137,8 +138,8 @@ pub(crate) async fn exchange(
     if grant.code.contains('\0') {
         return Err(invalid("Invalid authorization code"));
     }
-    let auth = context.auth;
-    let work = store::begin(&auth.database).await?;
+    let services = context.services;
+    let work = store::begin(&services.database).await?;
     let Some(authorization) = oauth_authorizations::find_by_code(&work, &grant.code).await? else {
         sessions::end_of_client(&work, session_of(&grant.code)).await?;
         work.commit().await?;
@@ -154,7 +155,7 @@ pub(crate) async fn exchange(
     if account.ok_or_else(|| invalid("User not found for authorization code"))?.banned {
         return Err(Error::oauth("access_denied", "User is banned"));
     }
-    let needs_id_token = claims::needs_id_token(&auth.keys, &authorization.scope)?;
+    let needs_id_token = claims::needs_id_token(&services.keys, &authorization.scope)?;
     let traits = json!({ "provider_type": "oauth_provider_authorization_code", "client_id": client.id });
     context.log(&work, Actor::User(user), Action::Login, traits).await?;
     let sign_in = SignIn {
@@ -163,11 +164,11 @@ pub(crate) async fn exchange(
         id: Some(session_of(&grant.code)),
         ..SignIn::default()
     };
-    let session = session::begin(auth, &work, user, sign_in, &context.client).await?;
-    let (issuer, nonce) = (auth.settings.issuer(), authorization.nonce.as_deref());
+    let session = session::begin(services, &work, user, sign_in, &context.client).await?;
+    let (issuer, nonce) = (services.settings.issuer(), authorization.nonce.as_deref());
     let user = session.user();
     let id_token = needs_id_token
-        .then(|| claims::id_token(&auth.keys, issuer, user, client.id, &authorization.scope, nonce))
+        .then(|| claims::id_token(&services.keys, issuer, user, client.id, &authorization.scope, nonce))
         .transpose()?;
     oauth_authorizations::delete(&work, &authorization.authorization_id).await?;
     work.commit().await?;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::{Context, deliver, send, sign_up};
 use super::Purpose;
+use crate::flows::services::Accounts;
 use crate::store::audit::{Action, Actor};
 use crate::store::identities::{self, NewIdentity};
 use crate::store::one_time_tokens::{self, Kind};
@@ -13,7 +14,7 @@ use crate::{Error, MailKind};
 
 /// Applies the effect of a code of `kind` for `purpose`. `None` while another address has to confirm, too.
 pub(super) async fn apply(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     work: &Work,
     account: Account,
     purpose: Purpose,
@@ -43,12 +44,12 @@ pub(super) async fn apply(
 }
 
 /// Confirms the address. An invited user has no password yet and gets a random one.
-async fn signed_up(context: &Context<'_>, work: &Work, account: Account) -> Result<(), Error> {
+async fn signed_up(context: &Context<'_, Accounts>, work: &Work, account: Account) -> Result<(), Error> {
     let id = account.id();
     if !account.has_password() && account.user.invited_at.is_some() {
-        let auth = context.auth;
-        let hash = auth.hasher.hash(send::random_password()).await?;
-        let hash = auth.settings.encryption.seal(id, &hash)?;
+        let services = context.services;
+        let hash = services.hasher.hash(send::random_password()).await?;
+        let hash = services.settings.encryption.seal(id, &hash)?;
         Changes::new().encrypted_password(&hash).apply(work, id).await?;
         sessions::end_others(work, id, None).await?;
     }
@@ -63,7 +64,7 @@ async fn signed_up(context: &Context<'_>, work: &Work, account: Account) -> Resu
     Ok(())
 }
 
-async fn recovered(context: &Context<'_>, work: &Work, account: Account) -> Result<(), Error> {
+async fn recovered(context: &Context<'_, Accounts>, work: &Work, account: Account) -> Result<(), Error> {
     let id = account.id();
     if account.user.email_confirmed_at.is_some() {
         one_time_tokens::clear_all(work, id).await?;
@@ -78,15 +79,15 @@ async fn recovered(context: &Context<'_>, work: &Work, account: Account) -> Resu
 /// Returns whether the other address has to confirm the change, too. Automatic confirmation is about the first address of
 /// an account, and frees nobody from this: whoever has a session of another person must not get the account with it. This
 /// is stricter than upstream.
-fn needs_other_address(context: &Context<'_>, account: &Account) -> bool {
-    context.auth.settings.mail.secure_email_change
+fn needs_other_address(context: &Context<'_, Accounts>, account: &Account) -> bool {
+    context.services.settings.mail.secure_email_change
         && account.email_change_confirm_status == 0
         && !account.user.email.is_empty()
 }
 
 /// Puts the new e-mail address in the place of the current one. An anonymous user becomes a permanent one.
 pub(crate) async fn email_changed(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     work: &Work,
     account: &Account,
 ) -> Result<(), Error> {
@@ -100,13 +101,13 @@ pub(crate) async fn email_changed(
     if account.user.email_confirmed_at.is_none() {
         sign_up::confirm_email(work, id).await?;
     }
-    deliver::notify(context, account, MailKind::EmailChanged, &account.user.email).await;
+    deliver::notify(&context.delivery(), account, MailKind::EmailChanged, &account.user.email).await;
     Ok(())
 }
 
 /// Puts the new phone number in the place of the current one. An anonymous user becomes a permanent one.
 pub(crate) async fn phone_changed(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     work: &Work,
     account: &Account,
 ) -> Result<(), Error> {
@@ -118,10 +119,10 @@ pub(crate) async fn phone_changed(
     let changes = Changes::new().phone(&new).phone_change("").confirm_phone().anonymous(false);
     let changed = changes.apply(work, id).await.map_err(users::as_address_conflict)?;
     if account.user.phone != new {
-        deliver::notify(context, &changed, MailKind::PhoneChanged, &account.user.phone).await;
+        deliver::notify(&context.delivery(), &changed, MailKind::PhoneChanged, &account.user.phone).await;
     }
     if linked {
-        deliver::notify(context, &changed, MailKind::IdentityLinked, "phone").await;
+        deliver::notify(&context.delivery(), &changed, MailKind::IdentityLinked, "phone").await;
     }
     Ok(())
 }
@@ -129,13 +130,13 @@ pub(crate) async fn phone_changed(
 /// Gives the owner of a first password the e-mail identity that belongs to it, if the address is confirmed and there is
 /// none. Anonymous users get theirs with their address; users of single sign-on have no password of their own.
 pub(in crate::flows) async fn first_password_set(
-    context: &Context<'_>,
+    context: &Context<'_, Accounts>,
     work: &Work,
     account: Account,
 ) -> Result<Account, Error> {
     let user = &account.user;
     let has = |provider: &dyn Fn(&str) -> bool| user.identities.iter().any(|one| provider(&one.provider));
-    let is_due = context.auth.settings.identity_for_first_password
+    let is_due = context.services.settings.identity_for_first_password
         && !user.is_anonymous
         && !user.email.is_empty()
         && user.email_confirmed_at.is_some()
