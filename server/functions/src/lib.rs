@@ -35,7 +35,9 @@ use tokens::Verifier;
 pub use deno::NoDeno;
 pub use schedule::TakeCall;
 pub use session::{Overrides, Session};
-pub use settings::{DeployedFunction, Function, KNOWN_KEYS, Limits, Secrets, Settings};
+pub use settings::{
+    DeployedFunction, Function, KNOWN_KEYS, Limits, Secrets, Settings, settings_that_need_a_restart,
+};
 
 use error::Error;
 use relay::{IncomingCall, Origin};
@@ -99,7 +101,7 @@ impl Functions {
     }
 
     /// Changes the settings. Calls that run end as they began, and the next call of each function starts a new process. What
-    /// [`Settings::needs_restart`] names stays as it is.
+    /// [`settings_that_need_a_restart`] names stays as it is.
     pub fn configure(&self, settings: Settings) {
         let host = &self.0.host;
         let current = host.configuration();

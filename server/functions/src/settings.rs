@@ -253,17 +253,6 @@ impl Settings {
         Ok(own)
     }
 
-    /// Returns the names of the settings that differ between these and `new` and cannot be changed while the server runs.
-    pub fn needs_restart(&self, new: &Self) -> Vec<&'static str> {
-        let differ = [
-            ("basalt.functions_path", self.folder != new.folder),
-            ("basalt.functions.ahead", self.ahead != new.ahead),
-            ("basalt.functions.schedules", self.schedules != new.schedules),
-            ("DENO", self.deno != new.deno),
-        ];
-        differ.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
-    }
-
     /// Returns these settings with those of `current` that cannot be changed while the server runs.
     pub(crate) fn with_fixed_of(self, current: &Self) -> Self {
         let Self { folder, ahead, schedules, deno, watch, .. } = current.clone();
@@ -298,6 +287,20 @@ impl Settings {
     }
 }
 
+/// Returns the names of the settings in which `old` and `new` differ and that [`Functions::configure`] leaves as they were:
+/// they need a restart.
+///
+/// [`Functions::configure`]: crate::Functions::configure
+pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {
+    let differ = [
+        ("basalt.functions_path", old.folder != new.folder),
+        ("basalt.functions.ahead", old.ahead != new.ahead),
+        ("basalt.functions.schedules", old.schedules != new.schedules),
+        ("DENO", old.deno != new.deno),
+    ];
+    differ.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
+}
+
 fn entry_point(folder: &Path) -> Option<PathBuf> {
     ENTRY_POINTS.iter().map(|file| folder.join(file)).find(|path| path.is_file())
 }
@@ -322,6 +325,16 @@ mod tests {
         assert_eq!(names, ["hello", "moved", "plain"]);
         assert!(settings.find("../hello").is_none());
         assert!(settings.find("_shared").is_none());
+    }
+
+    #[test]
+    fn what_cannot_change_while_the_server_runs_stays() {
+        let old = Settings::default();
+        let limits = Limits { concurrency: 7, ..Limits::default() };
+        let new = Settings { folder: PathBuf::from("elsewhere"), limits, ..Settings::default() };
+        assert_eq!(settings_that_need_a_restart(&old, &new), ["basalt.functions_path"]);
+        let kept = new.with_fixed_of(&old);
+        assert_eq!((kept.folder, kept.limits.concurrency), (old.folder, 7));
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub use local::RemoteRequest;
 pub use nodes::{Nodes, number_of};
 pub use origin::{is_host, origin};
 pub use public_address::{PublicAddress, requested_host};
-pub use settings::Settings;
+pub use settings::{Settings, settings_that_need_a_restart};
 pub use slow::slow_statements;
 
 use layers::{Connections, Credentials, RateLimit, RequestCounts, RequiredKey};
@@ -110,7 +110,7 @@ impl Gateway {
     }
 
     /// Returns a gateway with other `settings` and the state of this one: its counts, metrics and nodes. What
-    /// [`Settings::needs_restart`] names stays as it is here.
+    /// [`settings_that_need_a_restart`] names stays as it is here.
     #[must_use]
     pub fn with_settings(&self, settings: Settings) -> Self {
         let current = self.settings();

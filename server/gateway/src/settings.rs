@@ -44,13 +44,14 @@ use crate::ExternalUrl;
     }
 }
 
-impl Settings {
-    /// Returns the names of the settings that differ between these and `new` and cannot be changed while the server runs.
-    pub fn needs_restart(&self, new: &Self) -> Vec<&'static str> {
-        let differ = [
-            ("basalt.network_shares", self.network_shares != new.network_shares),
-            ("basalt.body_memory", self.body_memory != new.body_memory),
-        ];
-        differ.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
-    }
+/// Returns the names of the settings in which `old` and `new` differ and that [`Gateway::with_settings`] leaves as they were:
+/// they need a restart.
+///
+/// [`Gateway::with_settings`]: crate::Gateway::with_settings
+pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {
+    let differ = [
+        ("basalt.network_shares", old.network_shares != new.network_shares),
+        ("basalt.body_memory", old.body_memory != new.body_memory),
+    ];
+    differ.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
 }

@@ -79,11 +79,11 @@ async fn serve_port(
     let handles = auth::Handles::new(database.clone(), keys, &Nodes::default(), &settings.auth);
     let handles = handles.map_err(Error::service("auth"))?;
     let service = auth::service(settings.auth, &handles).map_err(Error::service("auth"))?;
-    let face = Gateway::without_keys(settings.gateway).open("auth", service);
+    let layered = Gateway::without_keys(settings.gateway).open("auth", service);
     // As with upstream, several processes may listen on the port.
     let listening = server::listen("Auth API", &settings.address, true).await?;
     let BoundListener { acceptor, endpoint: _endpoint } = listening;
     // Links in mails and redirects of providers are opened with GET, so any request may write.
-    server::serve(acceptor, face.exposing(auth::EXPOSED_HEADERS), |_| true, stop).await;
+    server::serve(acceptor, layered.exposing(auth::EXPOSED_HEADERS), |_| true, stop).await;
     Ok(())
 }

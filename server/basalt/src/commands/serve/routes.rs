@@ -48,9 +48,11 @@ pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<impl Endp
         routes = routes.mount("/rest/v1", guarded);
         routes = routes.mount("/graphql/v1", gateway.guarded("graphql", endpoint::make(without_graphql)));
     }
-    if let Some(auth) = &running.auth {
-        let guarded = gateway.guarded_except("auth", auth::keyless_paths(), auth.clone());
-        let metadata = gateway.open("auth", auth.clone().before(metadata));
+    if let (Some(auth), Some(handles)) = (&settings.services.auth, &running.auth) {
+        let auth = auth::service(auth.clone(), handles).map_err(Error::service("auth"))?;
+        let auth = Arc::new(auth);
+        let guarded = gateway.guarded_except("auth", auth::keyless_paths(), Arc::clone(&auth));
+        let metadata = gateway.open("auth", auth.before(metadata));
         routes = routes.mount(AUTH, guarded.exposing(auth::EXPOSED_HEADERS));
         routes = routes.mount(METADATA, metadata.exposing(auth::EXPOSED_HEADERS));
     }

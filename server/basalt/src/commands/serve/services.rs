@@ -1,13 +1,10 @@
 //! The running services with their pools and tasks: started in order, stopped in the opposite order.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use gateway::Gateway;
 use otlp::Export;
-use poem::endpoint::BoxEndpoint;
-use poem::{EndpointExt, Response};
 use postgres::{Database, PoolMetrics};
 use storage::{BucketDefinition, Expiry, Sweeper};
 use telemetry::SlowStatements;
@@ -26,14 +23,11 @@ use crate::settings::Settings;
 /// How long background tasks may take to end.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
-/// A service's endpoint, shared by the routes.
-pub(super) type SharedEndpoint = Arc<BoxEndpoint<'static, Response>>;
-
-/// The running services.
+/// What the running services keep when they are made anew from changed settings, and what is shared by all of them.
 pub(super) struct RunningServices {
     pub(super) gateway: Gateway,
     pub(super) rest: Option<rest::Rest>,
-    pub(super) auth: Option<SharedEndpoint>,
+    pub(super) auth: Option<auth::Handles>,
     pub(super) storage: Option<storage::Handles>,
     pub(super) realtime: Option<realtime::Handles>,
     /// Verifies tokens for all services.
@@ -112,8 +106,8 @@ impl RunningServices {
             let database = self.open(access, ("auth", AUTH_ADMIN), adjusted).await?;
             let handles = auth::Handles::new(database, keys.clone(), self.gateway.nodes(), auth);
             let handles = handles.map_err(Error::service("auth"))?;
-            self.auth = Some(shared(auth::service(auth.clone(), &handles).map_err(Error::service("auth"))?));
             self.gateway.register(|registry| handles.register(registry));
+            self.auth = Some(handles);
         }
         if let Some(storage) = &services.storage {
             let channel = services.connections.channel_enabled.then(|| storage::CHANNEL.to_owned());
@@ -278,10 +272,6 @@ impl RunningServices {
             export.stop().await;
         }
     }
-}
-
-fn shared(service: impl poem::Endpoint + 'static) -> SharedEndpoint {
-    Arc::new(service.map_to_response().boxed())
 }
 
 /// Uploads the files of the project's buckets, as a start does. A server may be running at the same time.

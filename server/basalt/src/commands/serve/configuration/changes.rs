@@ -46,12 +46,19 @@ pub(super) fn keys(old: &Table, new: &Table) -> BTreeSet<String> {
 
 /// Returns the names of the settings that differ and that services cannot change while the server runs.
 pub(super) fn needing_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {
-    let (from, to) = (&old.services, &new.services);
-    let mut names = old.gateway.needs_restart(&new.gateway);
-    if let (Some(from), Some(to)) = (&from.functions, &to.functions) {
-        names.extend(from.needs_restart(to));
+    /// Asks a service, if it runs.
+    fn ask<S>(of: fn(&S, &S) -> Vec<&'static str>, old: &Option<S>, new: &Option<S>) -> Vec<&'static str> {
+        old.as_ref().zip(new.as_ref()).map(|(old, new)| of(old, new)).unwrap_or_default()
     }
-    names
+    let (from, to) = (&old.services, &new.services);
+    [
+        gateway::settings_that_need_a_restart(&old.gateway, &new.gateway),
+        ask(auth::settings_that_need_a_restart, &from.auth, &to.auth),
+        ask(storage::settings_that_need_a_restart, &from.storage, &to.storage),
+        ask(realtime::settings_that_need_a_restart, &from.realtime, &to.realtime),
+        ask(functions::settings_that_need_a_restart, &from.functions, &to.functions),
+    ]
+    .concat()
 }
 
 /// Says which of the `changed` keys are in force, and which are after a restart: `restart`, and those that no service
