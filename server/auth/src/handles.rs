@@ -37,8 +37,13 @@ pub struct Handles {
     /// Which metadata of SAML could not be fetched.
     pub(crate) fetch_failures: FetchFailures,
     pub(crate) metrics: Arc<Metrics>,
-    /// The last verifier, with its cache, and the algorithms that it accepts.
-    verifier: Arc<Mutex<Option<(Vec<String>, Verifier)>>>,
+    last_verifier: Arc<Mutex<Option<LastVerifier>>>,
+}
+
+/// The verifier of the newest service, with its cache, and the algorithms that it accepts.
+struct LastVerifier {
+    methods: Vec<String>,
+    verifier: Verifier,
 }
 
 impl Handles {
@@ -61,7 +66,7 @@ impl Handles {
             known_issuers: KnownIssuers::default(),
             fetch_failures: FetchFailures::default(),
             metrics: Arc::default(),
-            verifier: Arc::default(),
+            last_verifier: Arc::default(),
             database,
             keys,
         })
@@ -84,14 +89,12 @@ impl Handles {
 
     /// Returns a verifier of access tokens that accepts the algorithms `methods`: the last one, if it accepts the same.
     pub(crate) fn verifier(&self, methods: &[String]) -> Verifier {
-        let mut last = self.verifier.lock();
-        if let Some((accepted, verifier)) = &*last
-            && accepted == methods
-        {
-            return verifier.clone();
+        let mut last = self.last_verifier.lock();
+        if let Some(last) = last.as_ref().filter(|last| last.methods == methods) {
+            return last.verifier.clone();
         }
         let verifier = self.keys.verifier().with_methods(methods);
-        *last = Some((methods.to_vec(), verifier.clone()));
+        *last = Some(LastVerifier { methods: methods.to_vec(), verifier: verifier.clone() });
         verifier
     }
 }
