@@ -12,7 +12,6 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::binaries::Binaries;
 use super::error::Error;
 
 /// The users that are tried, in order, if there is no data yet.
@@ -86,9 +85,9 @@ impl Account {
         })
     }
 
-    /// Reports whether this user can start the programs, which includes reading their libraries.
-    pub(super) async fn can_run(&self, binaries: &Binaries) -> bool {
-        let mut command = Command::new(binaries.program("postgres"));
+    /// Reports whether this user can start `program`, which includes reading its libraries.
+    pub(super) async fn can_run(&self, program: &Path) -> bool {
+        let mut command = Command::new(program);
         command.arg("--version").current_dir("/").kill_on_drop(true);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         run_as(&mut command, Some(self));
@@ -185,4 +184,20 @@ pub(super) fn private_folder(folder: &Path, mode: u32, account: Option<&Account>
         changed.map_err(Error::io("change the owner of", folder))?;
     }
     Ok(())
+}
+
+/// Returns the error for a program that could not be started.
+pub(super) fn start_error(
+    name: &'static str,
+    path: &Path,
+    account: Option<&Account>,
+    error: std::io::Error,
+) -> Error {
+    match account {
+        // The change of the user fails in a container without CAP_SETUID and in a user namespace with one user.
+        Some(account) if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
+            Error::Root { reason: format!("this process may not become uid {} to start {name}", account.uid) }
+        }
+        _ => Error::Io { action: "run", path: path.to_owned(), source: error },
+    }
 }

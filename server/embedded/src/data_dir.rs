@@ -11,9 +11,9 @@ use tokio::time::{Instant, sleep};
 
 use super::account::Account;
 use super::error::Error;
-use super::orphan;
-use super::package::temporary_name;
-use super::postmaster::POLL;
+use super::files::{remove_if_present, sync_folder, write_atomically};
+use super::layout::{cluster_in, major_of};
+use super::orphan::{self, POLL};
 
 /// How long removing an unfinished cluster may be tried.
 const REMOVE_LIMIT: Duration = Duration::from_secs(20);
@@ -189,54 +189,6 @@ pub(super) fn password_of(role: &str, text: &str) -> Option<String> {
         let password = fields.next()?;
         (fields.next()? == role && !password.is_empty()).then(|| password.to_owned())
     })
-}
-
-/// Returns the folder of the cluster in `data_dir`.
-pub(super) fn cluster_in(data_dir: &Path) -> PathBuf {
-    data_dir.join("postgres")
-}
-
-/// Returns the major version that made `cluster`; `None` if it does not exist yet.
-pub(super) fn major_of(cluster: &Path) -> Result<Option<u32>, Error> {
-    if !cluster.exists() {
-        return Ok(None);
-    }
-    let file = cluster.join("PG_VERSION");
-    let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
-    let major = text.trim().parse().map_err(|_| {
-        Error::io("parse", &file)(std::io::Error::new(std::io::ErrorKind::InvalidData, text.trim()))
-    })?;
-    Ok(Some(major))
-}
-
-/// Writes a file atomically: at every moment, either the old or the new content is completely on disk.
-pub(super) fn write_atomically(path: &Path, content: &[u8], mode: u32) -> Result<(), Error> {
-    let temporary = temporary_name(path);
-    let write = || {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        sync_folder(path.parent().unwrap_or(path))
-    };
-    let written = write();
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written.map_err(Error::io("write", path))
-}
-
-/// Removes a file, if it exists.
-pub(super) fn remove_if_present(file: &Path) -> Result<(), Error> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", file)(error)),
-        _ => Ok(()),
-    }
-}
-
-/// Writes the directory entries of `folder` to disk.
-pub(super) fn sync_folder(folder: &Path) -> std::io::Result<()> {
-    File::open(folder)?.sync_all()
 }
 
 #[cfg(test)]

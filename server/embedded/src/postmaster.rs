@@ -10,12 +10,11 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::account::{Account, FolderAccess, run_as};
+use super::account::{Account, FolderAccess, run_as, start_error};
 use super::binaries::Binaries;
 use super::error::Error;
-use super::initdb::start_error;
 use super::log::{self, Tail};
-use super::orphan::{self, PidFile};
+use super::orphan::{self, POLL, PidFile};
 use super::watchdog::Watchdog;
 
 /// How long Postgres may take until it is ready. After a crash, it replays at most `max_wal_size` of log first.
@@ -23,9 +22,6 @@ const READY_LIMIT: Duration = Duration::from_secs(300);
 
 /// How long the processes of a killed Postgres may continue to use its shared memory.
 const SHARED_MEMORY_LIMIT: Duration = Duration::from_secs(10);
-
-/// The interval at which short-lived states are polled.
-pub(super) const POLL: Duration = Duration::from_millis(5);
 
 /// How long each shutdown mode may take before the next, more forceful one is tried.
 const FAST_LIMIT: Duration = Duration::from_secs(20);

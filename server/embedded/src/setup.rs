@@ -12,10 +12,11 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::account::{Account, FolderAccess, private_folder, run_as};
+use super::account::{Account, FolderAccess, private_folder, run_as, start_error};
 use super::binaries::Binaries;
 use super::data_dir::DataDir;
 use super::error::Error;
+use super::log::last_lines;
 use super::postmaster::{LaunchPlan, Postmaster, free_port};
 use super::superuser::{self, POSTGRES, Superuser};
 use super::{
@@ -102,7 +103,7 @@ pub(super) async fn runnable(
     report: &impl Fn(Progress),
 ) -> Result<Binaries, Error> {
     let Some(account) = account else { return Ok(found) };
-    if account.can_run(&found).await {
+    if account.can_run(&found.program("postgres")).await {
         return Ok(found);
     }
     let mut failure = None;
@@ -111,7 +112,7 @@ pub(super) async fn runnable(
         let (source, target) = (found.clone(), folder.to_owned());
         let copy = move || private_folder(&target, 0o755, None).and_then(|()| source.copy_to(&target));
         match tokio::task::spawn_blocking(copy).await {
-            Ok(Ok(copy)) if account.can_run(&copy).await => return Ok(copy),
+            Ok(Ok(copy)) if account.can_run(&copy.program("postgres")).await => return Ok(copy),
             Ok(Err(error)) => failure = Some(error),
             _ => {}
         }
@@ -217,7 +218,7 @@ async fn set_password(
     command.env("LC_ALL", "C").current_dir("/").kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     run_as(&mut command, account);
-    let failed = |error| initdb::start_error("postgres", &program, account, error);
+    let failed = |error| start_error("postgres", &program, account, error);
     let mut child = command.spawn().map_err(failed)?;
     let verifier = quote_literal(&scram_sha_256(credentials.superuser_password.expose().as_bytes()));
     let statement = format!("alter role {} password {verifier}\n", credentials.superuser.name());
@@ -234,7 +235,7 @@ async fn set_password(
         Ok(Err(error)) => Err(failed(error)),
         Ok(Ok(output)) if output.status.success() => Ok(()),
         Ok(Ok(output)) => {
-            let log = initdb::last_lines(&String::from_utf8_lossy(&output.stderr), 20);
+            let log = last_lines(&String::from_utf8_lossy(&output.stderr), 20);
             Err(Error::ended("postgres", &cluster, &output.status.to_string(), log))
         }
     }

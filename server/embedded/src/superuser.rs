@@ -11,8 +11,10 @@ use postgres_protocol::password::scram_sha_256;
 use tokio_postgres::Client;
 
 use super::account::{self, Account};
-use super::data_dir::{PASSWORD_FILE, cluster_in, password_of, write_atomically};
+use super::data_dir::{PASSWORD_FILE, password_of};
 use super::error::Error;
+use super::files::write_atomically;
+use super::layout::cluster_in;
 use postgres::conninfo::Conninfo;
 use postgres::quote_literal;
 

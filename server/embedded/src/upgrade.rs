@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 
 use super::account::{self, Account};
-use super::binaries::{Binaries, Search, Version};
+use super::binaries::{Binaries, Search};
 use super::data_dir::DataDir;
 use super::error::Error;
-use super::package::temporary_name;
+use super::files::temporary_name;
 use super::postmaster::{LaunchPlan, Postmaster};
 use super::setup::Credentials;
 use super::superuser::{self, Superuser};
+use super::version::Version;
 use super::{Options, Progress, initdb, run_dir, setup};
 use migrations::statement_statistics;
 use transfer::{ClusterConnection, DumpPrograms};

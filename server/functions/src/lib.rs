@@ -10,6 +10,7 @@
 mod deno;
 mod error;
 mod metrics;
+mod registration;
 mod relay;
 mod schedule;
 mod session;
@@ -130,7 +131,7 @@ impl Functions {
 
     /// Adds the service's metrics to `registry`.
     pub fn register(&self, registry: &mut prometheus_client::registry::Registry) {
-        metrics::register(&self.0, registry);
+        registration::register(&self.0, registry);
     }
 
     /// Ends all processes. Those with background work get a short time to finish it.

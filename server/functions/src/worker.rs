@@ -29,9 +29,9 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::settings::Limits;
 
-pub(crate) use connection::{Body, Connection, Failure};
+pub(crate) use connection::{Body, Connection, Failure, LONGEST_SHORT};
 pub(crate) use connections::Connections;
-pub(crate) use processes::{LONGEST_SHORT, Processes};
+pub(crate) use processes::Processes;
 pub(crate) use slot::{Call, Host, Slot};
 
 use backoff::Progress;

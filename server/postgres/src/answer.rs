@@ -8,9 +8,10 @@ use bytes::Bytes;
 use fallible_iterator::FallibleIterator as _;
 use postgres_protocol::message::backend::DataRowBody;
 
-use crate::JsonArray;
+use crate::column::Column;
+use crate::json::JsonArray;
 
-/// The answer to a [`crate::Transaction`]: one [`Rows`] for each of its statements, in their order.
+/// The answer to a [`crate::transaction::Transaction`]: one [`Rows`] for each of its statements, in their order.
 #[derive(Debug)]
 pub struct Answer {
     pub(crate) statements: Vec<Rows>,
@@ -41,15 +42,6 @@ impl Answer {
     pub fn row(&self) -> Option<&Row> {
         self.rows().first()
     }
-}
-
-/// A column of a result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// The column's name.
-    pub name: Box<str>,
-    /// The OID of its type in `pg_type`.
-    pub type_oid: u32,
 }
 
 /// The rows that one statement returned, in Postgres' text format.
@@ -87,7 +79,7 @@ impl Rows {
         self.rows.first()
     }
 
-    /// Returns the rows of a [`crate::Transaction::json_statement`]; the other methods return none of them. `None` if
+    /// Returns the rows of a [`crate::transaction::Transaction::json_statement`]; the other methods return none of them. `None` if
     /// only Postgres can write the JSON, because of a column's type or of `DateStyle`.
     pub fn json(&self) -> Option<&JsonArray> {
         self.json.as_ref()

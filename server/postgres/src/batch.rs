@@ -17,14 +17,16 @@ use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+use crate::answer::Answer;
 use crate::connect::{CancelKey, Session};
+use crate::error::Error;
 use crate::error::ServerError;
 use crate::retry;
 use crate::settings_statements::SettingsStatements;
 use crate::statement_cache::StatementCache;
 use crate::timer::Timer;
 use crate::transaction::Statement;
-use crate::{Answer, Error, Transaction};
+use crate::transaction::Transaction;
 
 /// A batch of at most this many bytes is written before reading begins. A longer one could fill the socket's buffers in
 /// both directions while neither side reads, so it is written while answers are read.

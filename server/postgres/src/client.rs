@@ -16,19 +16,21 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::batch::RESET_SESSION;
 use crate::connect::Target;
+use crate::error::Error;
 use crate::pool::MAX_WAITING;
-use crate::{Error, Settings, metrics};
+use crate::settings::Settings;
+use crate::waits;
 
 /// How long the reset of a session may take.
 const RESET_LIMIT: Duration = Duration::from_secs(5);
 
-/// A `tokio-postgres` client on loan from a [`crate::Database`]. Derefs to [`tokio_postgres::Client`].
+/// A `tokio-postgres` client on loan from a [`crate::database::Database`]. Derefs to [`tokio_postgres::Client`].
 pub struct Client {
     /// `None` once it was taken out.
     client: Option<Object>,
     permit: Option<Permit>,
     statements: Statements,
-    /// Whether a [`Work`](crate::Work) on it may have left a transaction open.
+    /// Whether a [`Work`](crate::work::Work) on it may have left a transaction open.
     pub(crate) is_in_transaction: bool,
 }
 
@@ -131,7 +133,7 @@ impl Clients {
             .build()
             .map_err(|error| Error::Configuration(error.to_string()))?;
         let permits = FairSemaphore::new(settings.client_pool_size.max(1), MAX_WAITING);
-        Ok(Self { pool, permits, waits: metrics::seconds(), statements, settings: settings.clone() })
+        Ok(Self { pool, permits, waits: waits::seconds(), statements, settings: settings.clone() })
     }
 
     pub(crate) async fn get(&self) -> Result<Client, Error> {

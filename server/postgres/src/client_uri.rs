@@ -6,8 +6,9 @@
 use tokio_postgres::config::Host;
 
 use crate::conninfo::Conninfo;
+use crate::error::Error;
 use crate::servers::servers;
-use crate::{Error, tls};
+use crate::tls;
 
 /// Returns `conninfo` as `postgresql://user:password@host:port/database` with percent-encoded parts.
 ///

@@ -21,9 +21,11 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::conninfo::Conninfo;
+use crate::error::Error;
 use crate::error::ServerError;
 use crate::servers::{Server, ServerState, SessionAttrs, configure, servers};
-use crate::{Error, Settings, silence, tls};
+use crate::settings::Settings;
+use crate::{silence, tls};
 
 /// Servers that a connection may be opened to.
 #[derive(Clone)]

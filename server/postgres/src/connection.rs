@@ -4,8 +4,8 @@ use bytes::{Buf as _, BytesMut};
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 
-use crate::Error;
 use crate::connect::Session;
+use crate::error::Error;
 use crate::error::ServerError;
 
 /// A connection outside the pools. Its statements may change the session in any way, so it is never pooled.

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::Error;
+use crate::error::Error;
 
 /// The characters that are percent-encoded: all except RFC 3986's unreserved characters.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');

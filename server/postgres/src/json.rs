@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
-use crate::{Column, Error};
+use crate::column::Column;
+use crate::error::Error;
 
 /// Type of a message that holds a row. Source: PostgreSQL documentation, section 55.7.
 const DATA_ROW: u8 = b'D';

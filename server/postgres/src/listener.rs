@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::connect::Target;
-use crate::{Error, quote_identifier};
+use crate::error::Error;
+use crate::identifier::quote_identifier;
 
 /// Pause before the first new attempt to connect; doubled up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::error::Error;
 
 /// A position in the write-ahead log (WAL): a number of bytes, written as `16/B374D848`. 0 is no position.
 ///

@@ -8,20 +8,12 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::histogram::Histogram;
 
-use crate::Database;
-
-/// Upper bounds in seconds, from passing a connection on within the process to a slow login.
-const BUCKETS: [f64; 9] = [0.0005, 0.002, 0.008, 0.032, 0.128, 0.512, 1.0, 4.0, 16.0];
+use crate::database::Database;
 
 /// The pool of the hot path: [`Database::run`].
 const TRANSACTIONS: &str = "transactions";
 /// The pool of clients: [`Database::client`].
 const CLIENTS: &str = "clients";
-
-/// Returns a histogram of times in seconds.
-pub(crate) fn seconds() -> Histogram {
-    Histogram::new(BUCKETS)
-}
 
 /// The metrics of several databases, each with a name. Values are read at each scrape.
 pub struct PoolMetrics(pub Vec<(&'static str, Database)>);

@@ -7,8 +7,9 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 use parking_lot::Mutex;
 
+use crate::error::Error;
 use crate::pool::Pool;
-use crate::{Error, Transaction};
+use crate::transaction::Transaction;
 
 /// How long Postgres may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(2);

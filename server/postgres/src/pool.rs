@@ -8,10 +8,15 @@ use fairness::{FairSemaphore, Permit, Refusal};
 use parking_lot::Mutex;
 use prometheus_client::metrics::histogram::Histogram;
 
+use crate::answer::Answer;
 use crate::batch::Connection;
 use crate::connect::Target;
+use crate::error::Error;
+use crate::renewal::Renewal;
 use crate::retry::{self, Rung};
-use crate::{Answer, Error, Renewal, Settings, Transaction, metrics};
+use crate::settings::Settings;
+use crate::transaction::Transaction;
+use crate::waits;
 
 /// The maximum number of callers that wait for a connection; the next one is refused at once.
 pub(crate) const MAX_WAITING: usize = 4096;
@@ -71,8 +76,8 @@ impl Pool {
             permits: FairSemaphore::new(size, MAX_WAITING),
             open: Arc::default(),
             timeouts: AtomicU64::new(0),
-            waits: metrics::seconds(),
-            openings: metrics::seconds(),
+            waits: waits::seconds(),
+            openings: waits::seconds(),
             idle: Mutex::new(Vec::with_capacity(size)),
             reuses_statements: AtomicBool::new(settings.prepared_statements),
             cache_size: settings.statement_cache_size.max(16),

@@ -16,11 +16,14 @@ use parking_lot::Mutex;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::Lsn;
+use crate::answer::Answer;
 use crate::connect::Target;
+use crate::error::Error;
+use crate::lsn::Lsn;
 use crate::pool::Pool;
 use crate::retry;
-use crate::{Answer, Error, Settings, Transaction};
+use crate::settings::Settings;
+use crate::transaction::Transaction;
 
 /// How long a probe may take. A replica that needs longer is not healthy.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -68,7 +71,7 @@ impl Replicas {
         let members = settings.replicas.iter().enumerate().map(|(index, server)| {
             let target = Arc::new(Target::new(server, settings)?);
             let pool = Pool::start(Arc::clone(&target), settings);
-            let reserved = Pool::start(target, &crate::reserved(settings));
+            let reserved = Pool::start(target, &settings.reserved());
             let (healthy, replayed, lag) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
             Ok(Replica { pool, reserved, number: index + 1, healthy, replayed, lag })
         });

@@ -11,7 +11,7 @@
 //! it ran, or it is read-only; the third has reads only. Opening a connection is no rung: it takes the first server of the
 //! connection string that may be used, as libpq does (`connect::Target::open`).
 
-use crate::Error;
+use crate::error::Error;
 
 /// Where a transaction that has failed in a pool is run again: the first two rungs.
 pub(crate) enum Rung {

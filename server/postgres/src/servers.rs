@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use tokio_postgres::config::{ChannelBinding, Host, LoadBalanceHosts, TargetSessionAttrs};
 
-use crate::Error;
 use crate::conninfo::{self, Conninfo};
+use crate::error::Error;
 
 const DEFAULT_PORT: u16 = 5432;
 

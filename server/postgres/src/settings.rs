@@ -1,13 +1,23 @@
-//! Settings of a [`crate::Database`]: servers, sizes of pools, time limits.
+//! Settings of a [`crate::database::Database`]: servers, sizes of pools, time limits.
 
 use std::time::Duration;
 
 use telemetry::SlowStatements;
 
-use crate::Renewal;
 use crate::conninfo::Conninfo;
+use crate::renewal::Renewal;
 
-/// Settings of one [`crate::Database`].
+/// The connections of [`run_reserved`] and [`ping`]: for a ping, a load of the catalog and a probe of
+/// the write position at the same time, and one that is being cancelled. They are opened on demand.
+///
+/// [`run_reserved`]: crate::database::Database::run_reserved
+/// [`ping`]: crate::database::Database::ping
+const RESERVED: usize = 4;
+
+/// How long transactions wait for one of these connections.
+const RESERVED_WAIT: Duration = Duration::from_secs(2);
+
+/// Settings of one [`crate::database::Database`].
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The parameters of libpq that name the server and the login: `host` (a folder for Unix sockets), `port`, `user`,
@@ -21,7 +31,7 @@ pub struct Settings {
     pub replica_probe_interval: Duration,
     /// The maximum number of connections of the hot path to each server. They are opened on demand.
     pub pool_size: usize,
-    /// The maximum number of connections lent by [`crate::Database::client`] at the same time.
+    /// The maximum number of connections lent by [`crate::database::Database::client`] at the same time.
     pub client_pool_size: usize,
     /// How long a caller waits for a free connection. PostgREST's `db-pool-acquisition-timeout`, 10 s.
     pub acquisition_timeout: Duration,
@@ -41,7 +51,7 @@ pub struct Settings {
     pub channel: Option<String>,
     /// The name shown in `pg_stat_activity`.
     pub application_name: String,
-    /// How long a transaction may take without a [`crate::Transaction::timeout`] of its own.
+    /// How long a transaction may take without a [`crate::transaction::Transaction::timeout`] of its own.
     pub transaction_timeout: Duration,
     /// The time of the last renewal of the connections; databases that are renewed together share it.
     pub renewal: Renewal,
@@ -70,6 +80,19 @@ impl Settings {
             transaction_timeout: Duration::from_secs(60),
             renewal: Renewal::default(),
             slow: SlowStatements::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// Returns the settings of the reserved connections to a server with these settings. An idle one is kept: to open
+    /// another one may not be possible when it is needed.
+    pub(crate) fn reserved(&self) -> Self {
+        Self {
+            pool_size: RESERVED,
+            acquisition_timeout: RESERVED_WAIT,
+            max_idle_time: self.max_lifetime,
+            ..self.clone()
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::Transaction;
+use crate::transaction::Transaction;
 use crate::transaction::settings_sql;
 
 /// How many statements are kept: reads, writes and calls have one each, and a few functions have settings of their own.

@@ -10,8 +10,8 @@ use rustix::net::sockopt;
 use tokio::net::TcpStream;
 use tokio_postgres::Config;
 
-use crate::Error;
 use crate::conninfo::Conninfo;
+use crate::error::Error;
 
 /// The defaults of parameters. libpq leaves them to the system, which waits for hours.
 const KEEPALIVES_IDLE: Duration = Duration::from_secs(5);

@@ -8,7 +8,7 @@ use data_encoding::HEXLOWER;
 use foldhash::fast::RandomState;
 use sha2::{Digest as _, Sha256};
 
-use crate::Column;
+use crate::column::Column;
 use crate::json::Format;
 
 /// Returns the name of a statement on the server: a digest of the role and the text.

@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use crate::Error;
+use crate::error::Error;
 
 /// libpq's `sslmode`. Source: PostgreSQL documentation, section 32.19.3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::Lsn;
+use crate::lsn::Lsn;
 
 /// The initial capacity for settings, enough for those of an HTTP request.
 const SETTINGS_CAPACITY: usize = 12;
@@ -53,7 +53,7 @@ impl Isolation {
     }
 }
 
-/// A transaction to be run by [`crate::Database::run`].
+/// A transaction to be run by [`crate::database::Database::run`].
 ///
 /// All settings apply to this transaction only. If a setting fails (because of an unknown role, for example), none of
 /// the statements is run.
@@ -143,7 +143,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Appends a statement whose rows are returned as the JSON array that `json_agg` would make of them; see
-    /// [`crate::Rows::json`]. For long lists this costs several times less than letting Postgres write the JSON.
+    /// [`crate::answer::Rows::json`]. For long lists this costs several times less than letting Postgres write the JSON.
     #[must_use]
     pub fn json_statement(mut self, sql: impl Into<Cow<'a, str>>, parameters: Vec<Parameter<'a>>) -> Self {
         self.statements.push(Statement { sql: sql.into(), parameters, as_json: true });
@@ -252,7 +252,7 @@ pub(crate) fn settings_sql<'n>(names: impl Iterator<Item = &'n str>, is_in_block
     for (index, name) in names.enumerate() {
         is_read_only |= name == READ_ONLY;
         sql.push_str(if index == 0 { "select where set_config(" } else { " or set_config(" });
-        crate::push_literal(&mut sql, name);
+        crate::identifier::push_literal(&mut sql, name);
         sql.push_str(&format!(", ${}, true) is null", index + 1));
     }
     if !is_in_block {

@@ -1,5 +1,5 @@
 //! A transaction of several round trips, for work that decides by what it has read. What fits into one round trip is a
-//! [`Transaction`](crate::Transaction).
+//! [`Transaction`](crate::transaction::Transaction).
 
 use std::borrow::Cow;
 
@@ -8,12 +8,14 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, IsNull, Json, ToSql, Type, to_sql_checked};
 
 use crate::client::Client;
-use crate::{Error, Isolation, Parameter, push_literal};
+use crate::error::Error;
+use crate::identifier::push_literal;
+use crate::transaction::{Isolation, Parameter};
 
 /// A transaction of several round trips on a pooled client of its own, begun by [`Database::begin`]. Each statement sees
 /// what others have committed before it. Dropped without [`commit`](Work::commit), it leaves nothing behind.
 ///
-/// [`Database::begin`]: crate::Database::begin
+/// [`Database::begin`]: crate::database::Database::begin
 pub struct Work {
     client: Client,
 }
@@ -36,7 +38,7 @@ impl Work {
 
     /// Commits the transaction.
     ///
-    /// Errors: those of [`Database::run`](crate::Database::run); nothing is stored then, unless the connection broke.
+    /// Errors: those of [`Database::run`](crate::database::Database::run); nothing is stored then, unless the connection broke.
     pub async fn commit(mut self) -> Result<(), Error> {
         self.client.batch_execute("commit").await?;
         self.client.is_in_transaction = false;
@@ -92,7 +94,7 @@ fn untyped<'t>(values: &'t [Text<'t>]) -> Vec<(&'t (dyn ToSql + Sync), Type)> {
     values.iter().map(|value| (value as &(dyn ToSql + Sync), Type::UNKNOWN)).collect()
 }
 
-/// A parameter that Postgres parses itself, whatever its type is: the same text as in a [`crate::Transaction`].
+/// A parameter that Postgres parses itself, whatever its type is: the same text as in a [`crate::transaction::Transaction`].
 #[derive(Debug)]
 struct Text<'a>(&'a Parameter<'a>);
 

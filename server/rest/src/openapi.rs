@@ -18,9 +18,6 @@ use crate::error::Error;
 use crate::schema_cache::{Function, Schema, Table};
 use crate::settings::{OpenApiMode, ProxyUri, Settings};
 
-/// The document's media type.
-pub(crate) const MEDIA_TYPE: &str = "application/openapi+json";
-
 /// The interface's own documentation.
 const DOCUMENTATION: &str = "https://postgrest.org/en/stable/references/api.html";
 

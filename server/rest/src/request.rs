@@ -23,6 +23,7 @@ use percent_encoding::percent_decode_str;
 
 pub use explain::Explain;
 pub use media::MediaType;
+pub(crate) use media::OPENAPI;
 pub use payload::Payload;
 pub(crate) use payload::{Key, first_byte};
 pub(crate) use preferences::PREFER;

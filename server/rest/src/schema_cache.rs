@@ -2,6 +2,7 @@
 //!
 //! A cache is never changed: a reload builds a new one and swaps it in (see [`reload`]).
 
+mod catalog;
 mod computed;
 mod load;
 mod own_code;
@@ -16,12 +17,11 @@ use foldhash::HashMap;
 use own_code::RequestVisibility;
 use serde::{Deserialize, Serialize};
 
-pub use computed::RowFunction;
-pub use load::{Catalog, ForeignKey, LoadError, load};
+pub use catalog::{Catalog, ForeignKey, Relation, RowFunction};
+pub use load::{LoadError, load};
 pub use own_code::{OwnCode, Source};
 pub use relationships::{Cardinality, Junction, Relationship};
 pub use representations::{DomainCasts, MediaDomain, MediaHandler};
-pub use views::Relation;
 
 /// A name with its schema.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]

@@ -3,7 +3,7 @@
 use ::settings::Secret;
 use tokens::Keys;
 
-use crate::Settings;
+use crate::settings::Settings;
 
 /// The keys that S3 clients sign with.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use poem::http::{Method, StatusCode, Uri};
 use poem::{PathPattern, Request, Response};
 
-use crate::Error;
 use crate::context::Context;
+use crate::error::Error;
 
 /// The release of Supabase Storage whose interface this is: tools read it to know what they may ask for.
 const EQUALS: &str = "1.69.2";

@@ -25,9 +25,9 @@ use quick_cache::sync::Cache;
 use tokio::io::AsyncWriteExt as _;
 use uuid::Uuid;
 
+use crate::error::Error;
 use crate::metrics::Traffic;
-use crate::settings::{BackendKind, S3Settings};
-use crate::{Error, Settings};
+use crate::settings::{BackendKind, S3Settings, Settings};
 
 /// Bytes up to which an object counts as small: it is read at once and kept in memory.
 const SMALL: u64 = 1 << 20;

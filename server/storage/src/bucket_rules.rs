@@ -1,9 +1,10 @@
 //! The objects that a bucket accepts.
 
+use crate::error::Error;
 use crate::key::FOLDER_MARKER;
+use crate::mime;
 use crate::row::text;
 use crate::store::Rows;
-use crate::{Error, mime};
 
 /// The objects that a bucket accepts, and whether it is public.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,10 +7,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::caller::{Caller, owner_uuid};
+use crate::error::Error;
 use crate::multipart::{self, UploadListing};
 use crate::row::{self, display, iso, json_array, optional, text};
 use crate::store::{Rows, Store};
-use crate::{Error, key, mime, size};
+use crate::{key, mime, size};
 
 pub use definition::BucketDefinition;
 pub(crate) use definition::upsert;

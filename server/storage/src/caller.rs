@@ -9,7 +9,7 @@ use postgres::Transaction;
 use tokens::Verified;
 use uuid::Uuid;
 
-use crate::Error;
+use crate::error::Error;
 
 /// How long a transaction of this service may take.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(30);

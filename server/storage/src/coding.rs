@@ -1,7 +1,8 @@
 //! `Content-Encoding` of objects: codings that the sender of the bytes has applied. Objects are stored and served as
 //! they came; the client that reads one decodes it. Source: RFC 9110, section 8.4.
 
-use crate::{Error, mime};
+use crate::error::Error;
+use crate::mime;
 
 /// Characters that the codings of an object may have together.
 const MAX_LENGTH: usize = 255;

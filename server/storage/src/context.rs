@@ -2,10 +2,10 @@
 
 use tokens::{Keys, Verifier};
 
-use crate::Settings;
 use crate::access_keys::AccessKeys;
 use crate::handles::Handles;
 use crate::render::Renderer;
+use crate::settings::Settings;
 use crate::store::Store;
 use crate::vector::Vectors;
 

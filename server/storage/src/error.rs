@@ -7,7 +7,7 @@ use http::StatusCode;
 use poem::{Body, Response};
 use serde_json::json;
 
-use crate::render::refusal::Refusal;
+use crate::refusal::Refusal;
 
 /// A refusal or a failure.
 #[derive(Debug, thiserror::Error)]

@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::Error;
 use crate::buckets::lifecycle::{self, Rule};
 use crate::caller::service_transaction;
+use crate::error::Error;
 use crate::handles::Handles;
 use crate::objects::versions::LOCK_MANY;
 use crate::row::{self, display, names, text};

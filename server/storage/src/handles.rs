@@ -10,10 +10,11 @@ use telemetry::{gauge_of, write_metric};
 use tokens::{Keys, Verifier};
 
 use crate::backend::Backend;
+use crate::error::Error;
 use crate::metrics::Traffic;
 use crate::render::Pictures;
+use crate::settings::Settings;
 use crate::store::{Blobs, Rows, Store};
-use crate::{Error, Settings};
 
 /// What endpoints of the service share, those with earlier settings and those with later ones: the database, the keys,
 /// the store of bytes, caches, and the permits of uploads and of renderings. Cheap to clone.
@@ -29,11 +30,11 @@ pub struct Handles {
 
 impl Handles {
     /// Opens the store of bytes; the folder of a store of files is created where it is missing. What
-    /// [`settings_that_need_a_restart`](crate::settings_that_need_a_restart) names is decided here.
+    /// [`settings_that_need_a_restart`](crate::settings::settings_that_need_a_restart) names is decided here.
     ///
     /// `database` must have logged in as a role that may become `anon`, `authenticated` and `service_role`, as
     /// `supabase_storage_admin` may. Objects of public buckets are kept in memory if it listens to
-    /// [`CHANNEL`](crate::CHANNEL).
+    /// [`CHANNEL`](crate::public_objects::CHANNEL).
     ///
     /// Tokens of callers are checked by `verifier`, signed URLs are made with `keys`.
     ///

@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Bytes that an object's name may have.
 pub(crate) const MAX_KEY_LENGTH: usize = 1024;

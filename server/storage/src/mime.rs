@@ -4,7 +4,7 @@
 //! they know. So a stored value is served only if it is exactly one media type by RFC 9110, and only types of a list
 //! are served without the policy that keeps scripts from running (decision 66).
 
-use crate::Error;
+use crate::error::Error;
 
 /// The type of an object for which the request names none.
 pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";

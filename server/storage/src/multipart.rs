@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use crate::Error;
 use crate::caller::{Caller, service_transaction};
+use crate::error::Error;
 use crate::mime::DEFAULT_TYPE;
 use crate::objects::Written;
 use crate::row::{self, display, optional, text, timestamp};

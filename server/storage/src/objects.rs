@@ -12,8 +12,8 @@ use postgres::{Answer, Parameter, Row, Transaction};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::Error;
 use crate::caller::{Caller, SERVICE_ROLE, owner_uuid};
+use crate::error::Error;
 use crate::object_row::{Metadata, Object};
 use crate::row::{self, optional, text, timestamp};
 use crate::store::{Rows, Store};

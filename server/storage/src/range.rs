@@ -12,7 +12,7 @@ use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 
-use crate::Error;
+use crate::error::Error;
 use crate::object_row::Object;
 
 /// The form of dates in headers. Not [`LastModified`](poem::web::headers::LastModified), which panics for a date before

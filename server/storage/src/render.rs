@@ -11,7 +11,6 @@ mod focus;
 mod format;
 mod geometry;
 mod options;
-pub(crate) mod refusal;
 mod transform;
 mod work;
 
@@ -25,11 +24,12 @@ use futures_util::StreamExt as _;
 use uuid::Uuid;
 
 use crate::backend::Backend;
+use crate::error::Error;
 use crate::metrics::Renderings;
-use crate::{Error, Settings};
+use crate::refusal::Refusal;
+use crate::settings::Settings;
 use cache::{Cache, Key};
 use decode::Source;
-use refusal::Refusal;
 use work::{SharedJobs, Workers};
 
 pub(crate) use format::{Format, FormatChoice, Target};

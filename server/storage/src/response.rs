@@ -14,13 +14,14 @@ use time::OffsetDateTime;
 use tokens::Verified;
 
 use crate::backend::Backend;
+use crate::error::Error;
 use crate::mime::DEFAULT_TYPE;
 use crate::object_row::Object;
 use crate::objects::Access;
 use crate::range;
 use crate::upload::DEFAULT_CACHE_CONTROL;
 use crate::version_id::VersionId;
-use crate::{Error, coding, mime};
+use crate::{coding, mime};
 
 pub(crate) const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");

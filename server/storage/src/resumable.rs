@@ -17,9 +17,9 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use crate::Error;
 use crate::bucket_rules::Bucket;
 use crate::caller::Caller;
+use crate::error::Error;
 use crate::mime::DEFAULT_TYPE;
 use crate::row::{self, display, optional, text, timestamp};
 use crate::store::{Blobs, Rows, Store};

@@ -1,7 +1,7 @@
 //! `X-Robots-Tag`: the rules for search engines that an upload may give its object. Source: Google Search Central,
 //! "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications".
 
-use crate::Error;
+use crate::error::Error;
 
 const PLAIN: [&str; 8] =
     ["all", "noindex", "nofollow", "none", "nosnippet", "indexifembedded", "notranslate", "noimageindex"];

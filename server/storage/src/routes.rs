@@ -14,7 +14,9 @@ use crate::api::{
     self, Received, bucket, object, origin, pictures, read, rest, s3_vectors, sign, tus, unknown, write,
 };
 use crate::context::Context;
-use crate::{Error, Settings, key, response, s3};
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::{key, response, s3};
 
 /// Returns the routes of all methods.
 fn table(to: &Arc<Context>) -> Route {

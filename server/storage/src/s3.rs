@@ -88,7 +88,7 @@ async fn call_s3s(
     let answer = service.call(request).await;
     let answer = answer.map_err(|failure| {
         let failure: Box<dyn std::error::Error + Send + Sync> = failure.into();
-        crate::Error::Backend(failure.to_string())
+        crate::error::Error::Backend(failure.to_string())
     })?;
     let (parts, body) = answer.into_parts();
     let is_document = parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == XML);

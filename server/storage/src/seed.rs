@@ -15,14 +15,17 @@ use time::OffsetDateTime;
 use tokio_util::io::ReaderStream;
 use uuid::Uuid;
 
+use crate::buckets::BucketDefinition;
 use crate::caller::service_transaction;
+use crate::error::Error;
 use crate::handles::Handles;
 use crate::objects::NewRow;
 use crate::objects::versions::IS_CURRENT;
 use crate::row::{self, names, text, timestamp};
+use crate::settings::Settings;
 use crate::store::{Rows, Store};
 use crate::upload::{self, Description};
-use crate::{BucketDefinition, Error, Settings, buckets, key};
+use crate::{buckets, key};
 
 /// What `storage.operation()` is while files are seeded.
 const OPERATION: &str = "storage.object.upload_update";

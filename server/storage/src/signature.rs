@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use tokens::{Keys, Verified};
 
-use crate::Error;
+use crate::error::Error;
 use crate::version_id::VersionId;
 
 /// The longest life of a token in seconds: JavaScript's dates end there, and upstream refuses more.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Returns the bytes that `value` stands for: a number of bytes, such a number as text, or a number with one of the
 /// units B, KB, MB, GB, which are powers of 1000. A number with a unit is rounded to three significant digits, as

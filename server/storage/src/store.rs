@@ -7,9 +7,9 @@ use fairness::FairSemaphore;
 use postgres::{Answer, Database, Parameter, Transaction};
 use uuid::Uuid;
 
-use crate::Error;
 use crate::backend::Backend;
 use crate::caller::{self, Caller};
+use crate::error::Error;
 use crate::public_objects::PublicObjects;
 use crate::render::Pictures;
 

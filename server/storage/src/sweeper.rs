@@ -11,10 +11,11 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::error::Error;
 use crate::handles::Handles;
 use crate::row::{self, names};
 use crate::store::{Blobs, Rows};
-use crate::{Error, multipart, resumable};
+use crate::{multipart, resumable};
 
 /// The time from the start to the first look, so that starting is not slowed down.
 const FIRST_LOOK: Duration = Duration::from_secs(60);

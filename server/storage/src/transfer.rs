@@ -5,7 +5,8 @@ use url::Url;
 use uuid::Uuid;
 
 use crate::backend::Backend;
-use crate::{Error, Settings};
+use crate::error::Error;
+use crate::settings::Settings;
 
 /// Objects that are copied at the same time.
 const CONCURRENT: usize = 8;

@@ -18,10 +18,11 @@ use uuid::Uuid;
 use crate::backend::Writer;
 use crate::bucket_rules::Bucket;
 use crate::caller::Caller;
+use crate::error::Error;
 use crate::objects::{NewRow, Written};
 use crate::row::iso_milliseconds;
 use crate::store::{Rows, Store};
-use crate::{Error, coding, key, robots};
+use crate::{coding, key, robots};
 
 /// `Cache-Control` of an object for which the request says nothing.
 pub(crate) const DEFAULT_CACHE_CONTROL: &str = "no-cache";

@@ -4,7 +4,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::Error;
+use crate::error::Error;
 
 /// What S3 calls the version of an object that was written while its bucket kept no versions.
 const NULL: &str = "null";

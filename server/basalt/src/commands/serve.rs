@@ -35,10 +35,10 @@ use crate::server;
 use crate::settings::{Invocation, Service, Settings};
 use banner::Banner;
 use calls::CallWorker;
-use configuration::{Configuration, Parts};
+use configuration::Configuration;
 use database_access::DatabaseAccess;
 use listening::{Inbox, Start, listen_for_admin};
-use services::RunningServices;
+use services::{Parts, RunningServices};
 
 pub(super) use services::fill_buckets;
 

@@ -10,11 +10,12 @@ use tokio::time::timeout;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use super::super::DATABASE;
-use super::super::binaries::{Binaries, Version, client_folders, version_of};
+use super::super::binaries::{Binaries, client_folders, version_of};
 use super::super::error::Error;
-use super::super::initdb::last_lines;
+use super::super::log::last_lines;
 use super::super::setup::Credentials;
 use super::super::superuser::Superuser;
+use super::super::version::Version;
 use super::TEMPLATE;
 use postgres::conninfo::Conninfo;
 use postgres::quote_literal;

@@ -16,7 +16,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use tokio::net::UnixStream;
 use tokio_util::task::AbortOnDropHandle;
 
-pub(crate) use body::Body;
+pub(crate) use body::{Body, LONGEST_SHORT};
 use stream::Stream;
 
 /// The maximum number of bytes of an answer's head.

@@ -7,11 +7,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::connection::LONGEST_SHORT;
 use super::slot::{Host, Slot};
 use crate::settings::DeployedFunction;
 
-/// The maximum number of bytes of a short body.
-pub(crate) const LONGEST_SHORT: usize = 64 << 10;
 /// The part of a process's memory that may be filled with short bodies: with 22 times as much, and as much again for what is
 /// not counted of each, most of it is left to the function.
 const SHORT_PART: u64 = 64;

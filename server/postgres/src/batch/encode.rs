@@ -9,8 +9,9 @@ use postgres_protocol::message::frontend;
 
 use super::Connection;
 use super::pending::PendingStatement;
+use crate::error::Error;
+use crate::statement_cache;
 use crate::transaction::Statement;
-use crate::{Error, statement_cache};
 
 impl Connection {
     /// Appends the messages for `statement` to the output buffer, and the statement to `batch`.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::column::Column;
+use crate::json;
 use crate::statement_cache::PreparedStatement;
-use crate::{Column, json};
 
 /// A statement of a batch whose answer has not been read completely.
 pub(super) struct PendingStatement<'t> {

@@ -9,9 +9,12 @@ use postgres_protocol::message::backend::{CommandCompleteBody, Message, RowDescr
 
 use super::pending::PendingStatement;
 use super::{Connection, FailurePoint};
+use crate::answer::{Answer, Row, Rows};
+use crate::column::Column;
+use crate::error::Error;
 use crate::error::ServerError;
+use crate::json;
 use crate::statement_cache::PreparedStatement;
-use crate::{Answer, Column, Error, Row, Rows, json};
 
 /// The answer to a batch, as far as it has been read.
 struct PartialAnswer<'t> {

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Contents, JSON_TYPES, MEDIA_TYPE, parameters, reference, split_comment, types};
+use super::{Contents, JSON_TYPES, parameters, reference, split_comment, types};
+use crate::request::OPENAPI;
 use crate::schema_cache::{Function, Parameter, Table};
 
 /// Returns an item for each path.
@@ -22,7 +23,7 @@ fn root() -> Value {
     json!({ "get": {
         "tags": ["Introspection"],
         "summary": "OpenAPI description (this document)",
-        "produces": [MEDIA_TYPE, "application/json"],
+        "produces": [OPENAPI, "application/json"],
         "responses": { "200": { "description": "OK" } },
     } })
 }

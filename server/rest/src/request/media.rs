@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use http::HeaderValue;
 
 use super::explain::{Explain, ExplainFormat};
-use crate::openapi;
+
+/// The media type of the document that describes a schema.
+pub(crate) const OPENAPI: &str = "application/openapi+json";
 
 /// A media type. Those that REST gives a meaning to have a variant each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +67,7 @@ impl MediaType {
             "application/x-www-form-urlencoded" => Self::UrlEncoded,
             "application/octet-stream" => Self::OctetStream,
             "application/geo+json" => Self::GeoJson,
-            openapi::MEDIA_TYPE => Self::OpenApi,
+            OPENAPI => Self::OpenApi,
             "text/csv" => Self::Csv,
             "text/plain" => Self::Text,
             "text/xml" => Self::Xml,
@@ -84,7 +86,7 @@ impl MediaType {
             Self::UrlEncoded => "application/x-www-form-urlencoded",
             Self::OctetStream => "application/octet-stream",
             Self::GeoJson => "application/geo+json",
-            Self::OpenApi => openapi::MEDIA_TYPE,
+            Self::OpenApi => OPENAPI,
             Self::Csv => "text/csv",
             Self::Text => "text/plain",
             Self::Xml => "text/xml",

@@ -4,22 +4,7 @@
 
 use std::collections::HashSet;
 
-use serde::Deserialize;
-
-use super::{Cardinality, QualifiedName, Relationship};
-
-/// A function from a relation's row to rows of a relation.
-#[derive(Debug, Clone, Deserialize)]
-pub struct RowFunction {
-    /// The function.
-    pub function: QualifiedName,
-    /// The relation whose row it takes.
-    pub table: QualifiedName,
-    /// The relation whose rows it gives.
-    pub foreign_table: QualifiedName,
-    /// Whether it gives one row at most: it is no set, or one of an estimated single row.
-    pub is_to_one: bool,
-}
+use super::{Cardinality, Relationship, RowFunction};
 
 /// Adds to `relationships` those that `functions` define between relations of `schemas`. One that is called like a
 /// relation replaces everything derived between its table and that relation.

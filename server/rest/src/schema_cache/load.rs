@@ -1,66 +1,12 @@
 //! Reads the catalog: one query, one JSON document, so that everything in it is of one moment.
 
-use foldhash::HashMap;
 use postgres::{Database, quote_literal};
-use serde::Deserialize;
 
-use super::{Function, MediaHandler, QualifiedName, Relation, RowFunction, Source, Table};
+use super::Catalog;
 use crate::settings::Settings;
 
 /// The query; `{schemas}` and `{hoisted}` stand for SQL arrays.
 const CATALOG: &str = include_str!("catalog.sql");
-
-/// What the catalog says, before anything is derived from it.
-#[derive(Debug, Default, Deserialize)]
-pub struct Catalog {
-    /// Those of the exposed schemas that do not exist.
-    #[serde(default)]
-    pub missing_schemas: Vec<String>,
-    /// Relations of the exposed schemas.
-    pub tables: Vec<Table>,
-    /// All foreign keys.
-    pub foreign_keys: Vec<ForeignKey>,
-    /// All relations, with the definitions of views.
-    #[serde(default)]
-    pub relations: Vec<Relation>,
-    /// Functions of the exposed schemas.
-    pub functions: Vec<Function>,
-    /// Texts of functions that can be understood, in the exposed schemas and wherever their tables call them.
-    #[serde(default)]
-    pub sources: Vec<Source>,
-    /// Whether the database announces changes of all code that tables and functions run.
-    #[serde(default)]
-    pub is_watched: bool,
-    /// Comments by schema, of those that have one.
-    #[serde(default)]
-    pub schema_comments: HashMap<String, String>,
-    /// Aggregates that make rows a media type.
-    #[serde(default)]
-    pub media_handlers: Vec<MediaHandler>,
-    /// PostGIS' function that makes a GeoJSON feature of a row, where there is one.
-    #[serde(default)]
-    pub geojson: Option<QualifiedName>,
-    /// Those of the functions that relate relations.
-    #[serde(default)]
-    pub row_functions: Vec<RowFunction>,
-    /// Settings by role.
-    pub role_settings: HashMap<String, Vec<(String, String)>>,
-}
-
-/// A foreign key.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct ForeignKey {
-    /// The relation that refers.
-    pub table: QualifiedName,
-    /// The relation referred to.
-    pub foreign_table: QualifiedName,
-    /// Its name.
-    pub constraint: String,
-    /// (referring column, column referred to).
-    pub columns: Vec<(String, String)>,
-    /// Whether the referring columns are unique.
-    pub is_one_to_one: bool,
-}
 
 /// Why the catalog could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -5,9 +5,7 @@
 
 use std::collections::HashMap;
 
-use serde::Deserialize;
-
-use super::{Catalog, ForeignKey, QualifiedName};
+use super::{Catalog, ForeignKey, QualifiedName, Relation};
 
 /// How many views on views are followed. Postgres allows no cycle, but one in the catalog must not loop for ever.
 const MAX_DEPTH: usize = 32;
@@ -15,30 +13,6 @@ const MAX_DEPTH: usize = 32;
 /// A view that shows the columns of a key more than once holds the key in as many ways as they can be combined, of which
 /// these are enough.
 const MAX_COMBINATIONS: usize = 64;
-
-/// Any relation of the database.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Relation {
-    /// Its OID.
-    pub oid: u32,
-    /// Its schema.
-    pub schema: String,
-    /// Its name.
-    pub name: String,
-    /// Its columns by their number.
-    pub columns: HashMap<u32, String>,
-    /// The columns of its primary key.
-    #[serde(default)]
-    pub primary_key: Vec<String>,
-    /// Of a view, its query as Postgres' node tree.
-    pub definition: Option<String>,
-}
-
-impl Relation {
-    fn qualified_name(&self) -> QualifiedName {
-        QualifiedName { schema: self.schema.clone(), name: self.name.clone() }
-    }
-}
 
 /// A column of a query and the relation's column that it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use poem::Request;
 use poem::http::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Bytes of a JSON body: a thousand names of 1,024 bytes have room.
 const MAX_LENGTH: usize = 2 << 20;

@@ -10,7 +10,8 @@ use super::{answer, credentials, message, parameter};
 use crate::buckets::lifecycle::{self, Configuration};
 use crate::buckets::{self, Changes, Limits, Listing, NewBucket, Versioning};
 use crate::context::Context;
-use crate::{Error, key};
+use crate::error::Error;
+use crate::key;
 
 /// Columns by which buckets may be listed. `public` and others are not among upstream's.
 const COLUMNS: [&str; 4] = ["id", "name", "created_at", "updated_at"];

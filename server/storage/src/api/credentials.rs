@@ -4,8 +4,8 @@ use gateway::BearerSource;
 use poem::Request;
 use tokens::Verifier;
 
-use crate::Error;
 use crate::caller::{Caller, Identity};
+use crate::error::Error;
 use crate::signature::refusal;
 
 /// Returns the caller of a route that demands a token.

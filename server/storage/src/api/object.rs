@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 use super::body::{self, Fields};
 use super::{answer, credentials, parameter, rest, write};
 use crate::context::Context;
+use crate::error::Error;
 use crate::objects::list::{self, Column, FolderListing, PrefixListing};
 use crate::objects::list_versions::{Filter, Inclusion};
 use crate::objects::relocate::{self, CopyChanges, CopyOptions};
 use crate::objects::remove::{self, Entry};
 use crate::objects::versions;
 use crate::version_id::VersionId;
-use crate::{Error, coding, key, response};
+use crate::{coding, key, response};
 
 /// Names that one request may remove. Source: upstream's `MAX_OBJECTS_PER_REQUEST`.
 const MAX_REMOVED: usize = 1000;

@@ -5,7 +5,8 @@ use poem::http::header::{AUTHORIZATION, CACHE_CONTROL, HOST, LOCATION};
 use poem::http::{HeaderValue, Method, StatusCode};
 use poem::{Request, Response};
 
-use crate::{Settings, response};
+use crate::response;
+use crate::settings::Settings;
 
 /// How long a browser may remember where an object is: as long as a change of the setting may take to arrive.
 const REDIRECT_AGE: HeaderValue = HeaderValue::from_static("max-age=300");

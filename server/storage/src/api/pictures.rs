@@ -11,12 +11,13 @@ use super::body::{self, Fields};
 use super::{credentials, rest, unknown};
 use crate::caller::Caller;
 use crate::context::Context;
+use crate::error::Error;
 use crate::object_row::Object;
 use crate::objects::{self, Access};
 use crate::render::{Anchor, FormatChoice, Gravity, ListForm, Options, QUALITIES, Renderer, Resize};
 use crate::signature::{self, Scope};
 use crate::version_id::VersionId;
-use crate::{Error, key, range, response};
+use crate::{key, range, response};
 
 const X_TRANSFORMATIONS: HeaderName = HeaderName::from_static("x-transformations");
 

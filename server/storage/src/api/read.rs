@@ -10,11 +10,12 @@ use serde_json::json;
 use super::{answer, credentials, rest};
 use crate::caller::Caller;
 use crate::context::Context;
+use crate::error::Error;
 use crate::object_row::Object;
 use crate::objects::{self, Access};
 use crate::row::iso_milliseconds;
 use crate::version_id::VersionId;
-use crate::{Error, coding, key};
+use crate::{coding, key};
 use crate::{range, response};
 
 /// Who may read over a route.

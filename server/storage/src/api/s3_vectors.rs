@@ -12,8 +12,8 @@ use tokio::sync::Semaphore;
 use self::schema::Rule;
 pub(crate) use self::schema::Schema;
 use super::{answer, body, credentials};
-use crate::Error;
 use crate::context::Context;
+use crate::error::Error;
 use crate::vector::{
     self, Filter, MAX_DIMENSION, MAX_LISTED, Metric, NewIndex, NewVector, Page, Query, Segment, VectorFields,
 };

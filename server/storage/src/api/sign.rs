@@ -10,13 +10,14 @@ use super::write::{content_length, metadata_header, replaces};
 use super::{answer, credentials, pictures, read, rest};
 use crate::caller::Caller;
 use crate::context::Context;
+use crate::error::Error;
 use crate::objects::versions::IS_CURRENT;
 use crate::objects::{self, Access};
 use crate::row::{names, text};
 use crate::signature::{self, Scope};
 use crate::upload::{Description, Target};
 use crate::version_id::VersionId;
-use crate::{Error, key, response};
+use crate::{key, response};
 
 /// Objects that one request may sign.
 const MAX_SIGNED: usize = 1000;

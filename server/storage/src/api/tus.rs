@@ -18,9 +18,10 @@ use super::write::replaces;
 use super::{as_received, credentials, origin, rest};
 use crate::caller::Caller;
 use crate::context::Context;
+use crate::error::Error;
 use crate::resumable::{self, Refusal, Resumable, metadata_value};
 use crate::signature::{self, Scope};
-use crate::{Error, bucket_rules, key, range, response};
+use crate::{bucket_rules, key, range, response};
 
 const TUS_RESUMABLE: HeaderName = HeaderName::from_static("tus-resumable");
 const TUS_VERSION: HeaderName = HeaderName::from_static("tus-version");

@@ -16,12 +16,13 @@ use crate::bucket_rules::{self, Bucket};
 use crate::caller::Caller;
 use crate::chunks::chunk_by_chunk;
 use crate::context::Context;
+use crate::error::Error;
 use crate::mime::DEFAULT_TYPE;
 use crate::objects::Written;
 use crate::response::X_ROBOTS_TAG;
 use crate::signature::{self, Scope};
 use crate::upload::{DEFAULT_CACHE_CONTROL, Description, StoredBytes, Target};
-use crate::{Error, coding, key, lenient_base64, mime};
+use crate::{coding, key, lenient_base64, mime};
 
 /// Fields of a form in addition to the file. Source: upstream's limits.
 const MAX_FIELDS: usize = 10;

@@ -9,7 +9,7 @@ use object_store::prefix::PrefixStore;
 use object_store::{ObjectStore, RetryConfig};
 use reqwest::Client;
 
-use crate::Error;
+use crate::error::Error;
 use crate::settings::S3Settings;
 
 /// The smallest part of an upload in parts that S3 takes, in bytes.

@@ -6,9 +6,10 @@ use ::settings::{Bytes, Invalid, Reader};
 
 use crate::bucket_rules::Bucket;
 use crate::caller::service_transaction;
+use crate::error::Error;
+use crate::key;
 use crate::row::{display, names, text};
 use crate::store::Rows;
-use crate::{Error, key};
 
 ::settings::settings! {
     /// A bucket as `[storage.buckets.<name>]` of `config.toml` defines it.

@@ -7,8 +7,8 @@ use data_encoding::HEXLOWER;
 use md5::{Digest as _, Md5};
 use serde_json::{Map, Value, json};
 
-use crate::Error;
 use crate::caller::Caller;
+use crate::error::Error;
 use crate::row::{display, text};
 use crate::store::Rows;
 

@@ -8,9 +8,10 @@ use time::format_description::well_known::Rfc3339;
 
 use super::list_versions::{self, Filter};
 use crate::caller::Caller;
+use crate::error::Error;
+use crate::lenient_base64;
 use crate::row::{self, display, json_array, optional, text, times};
 use crate::store::Rows;
-use crate::{Error, lenient_base64};
 
 /// Names that a list of version 2 shows at most.
 pub(crate) const MAX_KEYS: u64 = 1000;

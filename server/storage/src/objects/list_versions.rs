@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::list::{
     Column, Cursor, FolderListing, MAX_KEYS, Page, PrefixListing, cursor_at, name_folder, order, successor,
 };
-use crate::Error;
 use crate::caller::Caller;
+use crate::error::Error;
 use crate::row::{display, iso, json_array, optional, text, times};
 use crate::store::Rows;
 

@@ -6,10 +6,11 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::caller::{Caller, owner_uuid};
+use crate::error::Error;
 use crate::mime::DEFAULT_TYPE;
 use crate::row::{self, optional, text, times};
 use crate::store::{Rows, Store};
-use crate::{Error, bucket_rules, coding, key};
+use crate::{bucket_rules, coding, key};
 
 use super::versions::{self, IS_CURRENT, IS_NAMED};
 use super::{LOCK, NewRow, Written, conflict};

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use uuid::Uuid;
 
-use crate::Error;
 use crate::caller::Caller;
+use crate::error::Error;
 use crate::row::{self, names, text, times};
 use crate::store::{Rows, Store};
 

@@ -9,8 +9,8 @@ use postgres::{Answer, Transaction};
 use uuid::Uuid;
 
 use super::LOCK;
-use crate::Error;
 use crate::caller::{Caller, owner_uuid};
+use crate::error::Error;
 use crate::row::{self, Parameter, iso, names, optional, text, times};
 use crate::store::{Rows, Store};
 use crate::version_id::VersionId;

@@ -7,7 +7,7 @@ use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
 
 use super::format::Format;
-use super::refusal::Refusal;
+use crate::refusal::Refusal;
 
 /// Bytes of one pixel that a decoder may make at most, counted for the limit of pixels.
 const BYTES_PER_PIXEL: u64 = 4;

@@ -9,7 +9,7 @@ use image::codecs::png::PngEncoder;
 use image::{DynamicImage, ImageResult, RgbImage, Rgba};
 
 use super::format::Format;
-use super::refusal::Refusal;
+use crate::refusal::Refusal;
 
 /// The quality if none is requested. AVIF looks the same at a lower number, as upstream's imgproxy is set up.
 const QUALITY: u8 = 80;

@@ -10,7 +10,7 @@ use moxcms::{ColorProfile, DataColorSpace, Layout, TransformOptions};
 use super::focus;
 use super::geometry::{Plan, upright};
 use super::options::Options;
-use super::refusal::Refusal;
+use crate::refusal::Refusal;
 
 /// Returns `picture` as `options` ask for it, upright and with the colours of sRGB. `profile` is the ICC profile that it has
 /// now.

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
-use super::refusal::Refusal;
+use crate::refusal::Refusal;
 
 /// Bytes of one permit of memory.
 const UNIT: u64 = 1 << 20;

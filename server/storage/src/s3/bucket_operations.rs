@@ -10,9 +10,9 @@ use time::OffsetDateTime;
 use super::request::Call;
 use super::sigv4::encode_key;
 use super::xml_errors::{not_implemented, refusal};
-use crate::Error;
 use crate::buckets::{self, Changes, Limits, Listing, NewBucket, Versioning};
 use crate::context::Context;
+use crate::error::Error;
 
 /// A bucket as the list of buckets has it.
 #[derive(Deserialize)]

@@ -13,11 +13,12 @@ use super::object_operations::{etag, find, user_metadata, version_id};
 use super::request::Call;
 use super::xml_errors::{invalid, precondition_failed};
 use crate::context::Context;
+use crate::error::Error;
 use crate::object_row::Object;
 use crate::objects::relocate::{self, CopyChanges, CopyOptions, Route};
 use crate::range;
 use crate::version_id::VersionId;
-use crate::{Error, bucket_rules, coding, upload};
+use crate::{bucket_rules, coding, upload};
 
 const SOURCE: &str = "x-amz-copy-source";
 const CONDITION_PREFIX: &str = "x-amz-copy-source-";

@@ -28,10 +28,11 @@ use super::xml_errors::{XML, invalid, refusal};
 use crate::caller::Caller;
 use crate::chunks::chunk_by_chunk;
 use crate::context::Context;
+use crate::error::Error;
 use crate::mime::DEFAULT_TYPE;
 use crate::response;
 use crate::upload::{self, DEFAULT_CACHE_CONTROL, Description, StoredBytes};
-use crate::{Error, bucket_rules, coding};
+use crate::{bucket_rules, coding};
 
 /// Fields in addition to the file, and the bytes of all of them.
 const MAX_FIELDS: usize = 100;

@@ -12,10 +12,11 @@ use super::payload;
 use super::request::Call;
 use super::sigv4::encode_key;
 use super::xml_errors::invalid;
+use crate::bucket_rules;
 use crate::context::Context;
+use crate::error::Error;
 use crate::multipart::{self, MAX_PART_SIZE, MAX_PARTS, Multipart, Part, UploadListing};
 use crate::upload::{self, Target};
-use crate::{Error, bucket_rules};
 
 /// Entries that a list of parts or uploads shows.
 const MAX_LISTED: u64 = 1000;

@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 use super::request::Call;
 use super::xml_errors::{XML, not_implemented, precondition_failed, refusal};
 use crate::context::Context;
+use crate::error::Error;
 use crate::key::FOLDER_MARKER;
 use crate::mime::DEFAULT_TYPE;
 use crate::object_row::Object;
@@ -27,7 +28,7 @@ use crate::objects::remove;
 use crate::objects::versions::{self, Removed};
 use crate::upload::{DEFAULT_CACHE_CONTROL, Description, Target};
 use crate::version_id::VersionId;
-use crate::{Error, bucket_rules, coding, mime};
+use crate::{bucket_rules, coding, mime};
 use crate::{range, response};
 
 /// Keys that one request may remove. Source: Amazon S3 API Reference, "DeleteObjects".

@@ -69,7 +69,7 @@ impl Payload {
             size += chunk.len() as u64;
             match memory.hold(size, &mut held) {
                 true => Ok(chunk),
-                false => Err(refusing.refuse(crate::Error::SlowDown.into())),
+                false => Err(refusing.refuse(crate::error::Error::SlowDown.into())),
             }
         });
         Self { chunks: chunks.boxed(), length, verdict }

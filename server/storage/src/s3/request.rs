@@ -15,7 +15,8 @@ use super::payload::{CHECKSUM_PREFIX, Chunks};
 use super::sigv4::{Claim, QUERY_PARAMETERS, parameter};
 use super::xml_errors::{invalid, not_implemented};
 use crate::caller::Caller;
-use crate::{Error, key};
+use crate::error::Error;
+use crate::key;
 
 /// Sub-resources of buckets and objects. A request for one that is not supported must not be taken for one that concerns
 /// the bucket or the object itself. Source: Amazon S3 API Reference, "Actions".

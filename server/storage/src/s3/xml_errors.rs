@@ -5,7 +5,7 @@ use poem::http::{HeaderMap, HeaderValue, StatusCode};
 use poem::{Body, Response};
 use s3s::{S3Error, S3ErrorCode};
 
-use crate::Error;
+use crate::error::Error;
 
 const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
 const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::tables::{MAX_LISTED, Vectors, look_up, page, transaction};
+use crate::error::Error;
+use crate::key;
 use crate::row::{display, optional, text};
-use crate::{Error, key};
 
 /// Number of the advisory lock under which buckets are counted; an arbitrary number.
 const COUNT_LOCK: &str = "select pg_advisory_xact_lock(7020385104219637)";

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::bucket_rows::name_of;
 use super::tables::{Index, Vectors, refusal};
-use crate::Error;
+use crate::error::Error;
 use crate::row::{display, names, optional};
 
 /// Bytes of a key: what fits into an index of Postgres. A key of 1,024 characters, which is upstream's limit, has room

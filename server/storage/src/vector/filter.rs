@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::Error;
+use crate::error::Error;
 use crate::row::{Parameter, display};
 
 /// Comparisons that a filter may consist of; each has two of the parameters that a statement can have.

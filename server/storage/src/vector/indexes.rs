@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::bucket_rows::{name_of, seconds, with_token};
 use super::tables::{MAX_LISTED, Metric, NOT_CONFIGURED, Vectors, look_up, page, table};
-use crate::Error;
+use crate::error::Error;
 use crate::row::{display, optional, text};
 
 /// The largest dimension that pgvector has graphs (HNSW) for, of numbers of 32 bits.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::filter::Filter;
 use super::indexes::MAX_DIMENSION_OF_GRAPHS;
 use super::tables::{Index, Vectors, refusal};
-use crate::Error;
+use crate::error::Error;
 use crate::row::{Parameter, display, json_array};
 
 /// Candidates that pgvector keeps while it searches a graph: twice as many as can be requested, so that few of the

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use postgres::{Answer, Parameter, Transaction};
 use serde_json::Value;
 
-use crate::Error;
 use crate::caller::TIME_LIMIT;
+use crate::error::Error;
 use crate::row::text;
 use crate::store::Rows;
 

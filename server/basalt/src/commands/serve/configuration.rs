@@ -5,29 +5,13 @@
 
 mod changes;
 
-use std::net::SocketAddr;
-
-use functions::Functions;
-use tokens::Keys;
-
 use super::current_routes::CurrentRoutes;
-use super::services::RunningServices;
+use super::services::Parts;
 use super::{edge, routes};
 use crate::commands::load;
 use crate::console;
 use crate::error::Error;
 use crate::settings::{Invocation, Project, Settings};
-
-/// What services are made with, besides settings.
-#[derive(Clone, Copy)]
-pub(super) struct Parts<'s> {
-    pub(super) keys: &'s Keys,
-    pub(super) running: &'s RunningServices,
-    pub(super) functions: Option<&'s Functions>,
-    /// The address of the public port.
-    pub(super) address: SocketAddr,
-    pub(super) admin_address: SocketAddr,
-}
 
 /// The current settings, and the routes that were made of them.
 pub(super) struct Configuration<'s> {

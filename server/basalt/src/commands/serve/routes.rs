@@ -7,9 +7,8 @@ use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, endpoint};
 use site::{Server, Site};
 
-use super::configuration::Parts;
 use super::prefix_router::PrefixRouter;
-use super::services::RunningServices;
+use super::services::{Parts, RunningServices};
 use super::{edge, hand_over};
 use crate::accept;
 use crate::error::Error;

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use functions::Functions;
 use gateway::Gateway;
 use otlp::Export;
 use postgres::{Database, PoolMetrics};
@@ -46,6 +47,17 @@ pub(super) struct RunningServices {
     export: Option<Export>,
     stop: CancellationToken,
     tasks: TaskTracker,
+}
+
+/// What services are made with, besides settings.
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'s> {
+    pub(super) keys: &'s tokens::Keys,
+    pub(super) running: &'s RunningServices,
+    pub(super) functions: Option<&'s Functions>,
+    /// The address of the public port.
+    pub(super) address: SocketAddr,
+    pub(super) admin_address: SocketAddr,
 }
 
 impl RunningServices {

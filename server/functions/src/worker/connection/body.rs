@@ -9,8 +9,10 @@ use futures_util::FutureExt as _;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
-use crate::worker::processes::LONGEST_SHORT;
 use crate::worker::room::Room;
+
+/// The maximum number of bytes of a short body.
+pub(crate) const LONGEST_SHORT: usize = 64 << 10;
 
 /// The body of a call.
 #[derive(Debug)]
