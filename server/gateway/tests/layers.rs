@@ -54,6 +54,27 @@ fn get(uri: &str) -> RequestBuilder {
 }
 
 #[tokio::test]
+async fn changed_settings_keep_what_was_counted() {
+    let settings = |requests_per_address| Settings {
+        requests_per_address,
+        trusted_proxies: 1,
+        ..Settings::default()
+    };
+    let statuses = async |gateway: &Gateway| {
+        let service = gateway.open("mirror", mirror());
+        let mut statuses = Vec::new();
+        for _ in 0..3 {
+            statuses.push(ask(&service, get("/").header("x-forwarded-for", "203.0.113.7")).await.0.as_u16());
+        }
+        statuses
+    };
+    let gateway = Gateway::new(settings(2), keys(), None);
+    assert_eq!(statuses(&gateway).await, [200, 200, 429]);
+    assert_eq!(statuses(&gateway.with_settings(settings(3))).await, [200, 429, 429]);
+    assert_eq!(statuses(&gateway.with_settings(settings(0))).await, [200; 3], "there is no limit");
+}
+
+#[tokio::test]
 async fn a_guarded_service_requires_a_known_key() {
     let keys = keys();
     let service = gateway(&keys).guarded_except("mirror", ["/open", "/open/below/*"], mirror());
