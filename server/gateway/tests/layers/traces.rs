@@ -1,7 +1,5 @@
 //! The spans of requests.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
-
 use std::collections::BTreeMap;
 
 use gateway::{Gateway, Settings};
