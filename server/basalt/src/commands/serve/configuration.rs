@@ -1,7 +1,8 @@
 //! The settings of a running server, and what is made anew of them when they have changed.
 //!
-//! New settings make new endpoints of all services, with the handles that the running ones have: pools, sockets, counters,
-//! workers, caches. Then all routes are exchanged at once, so that no request is lost.
+//! New settings make new endpoints of auth, storage, realtime and the site, with the handles that the running ones have:
+//! pools, sockets, counters, workers, caches. REST and functions, which keep what they know of the database and of their
+//! processes, get the new settings. Then all routes are exchanged at once, so that no request is lost.
 
 mod changes;
 

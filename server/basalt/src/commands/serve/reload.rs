@@ -1,7 +1,7 @@
 //! What a running server reads again: on signals, and when `config.toml` has changed.
 //!
-//! SIGUSR1 reads the schema cache again; SIGHUP and SIGUSR2 also all settings. A change of `config.toml` alone is only
-//! said: its author may not be done.
+//! SIGUSR1 reads the schema cache again; SIGHUP and SIGUSR2 also all settings. If `config.toml` has only been
+//! changed, the server tells how to apply the change, since the author may not have finished.
 
 use std::time::{Duration, SystemTime};
 
@@ -17,7 +17,7 @@ use crate::settings::Project;
 /// How often `config.toml` is looked at.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The signals that ask for it. Until they are listened for, each of them ends the process.
+/// The signals. Until they are listened for, each of them ends the process.
 pub(super) struct Reloads {
     /// `None` if the process was started with the signal ignored, as `nohup` does.
     hang_up: Option<Signal>,
@@ -84,7 +84,7 @@ impl Reloads {
                 Request::Settings => {
                     configuration.read_again().await;
                     configuration.reload_schema_cache();
-                    file.is_said = false;
+                    file.is_told = false;
                 }
             }
         }
@@ -104,18 +104,18 @@ fn ignores_hang_up() -> bool {
     ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & HANG_UP != 0)
 }
 
-/// A project's `config.toml`, whose changes are said once.
+/// A project's `config.toml`. That it has changed is told once.
 #[derive(Default)]
 struct ConfigFile {
     /// The time of the version that was looked at last; `None` if none was.
     changed: Option<SystemTime>,
-    /// Whether it was said that the running server does not have the file's settings.
-    is_said: bool,
+    /// Whether it was told that the running server does not have the file's settings.
+    is_told: bool,
 }
 
 impl ConfigFile {
-    /// Says if the file has other settings than the running server, which has those of `project`, or cannot be read, and has
-    /// not been said to.
+    /// Looks at the file if it has changed. Tells once that its settings differ from those of the running server, which are
+    /// those of `project`, and each time that it cannot be read.
     fn check(&mut self, project: &Project) {
         let Some(path) = &project.config_path else { return };
         let changed = std::fs::metadata(path).and_then(|file| file.modified()).ok();
@@ -125,9 +125,9 @@ impl ConfigFile {
         self.changed = changed;
         let name = crate::settings::display_path(path);
         match Project::locate(&project.root, true) {
-            Ok(found) if found.config == project.config => self.is_said = false,
-            Ok(_) if !self.is_said => {
-                self.is_said = true;
+            Ok(found) if found.config == project.config => self.is_told = false,
+            Ok(_) if !self.is_told => {
+                self.is_told = true;
                 let id = std::process::id();
                 console::note(format_args!(
                     "{name} has changed: `kill -HUP {id}` makes the server use it, as far as that is possible without \

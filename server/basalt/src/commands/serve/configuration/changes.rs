@@ -7,34 +7,19 @@ use toml::{Table, Value};
 use crate::console;
 use crate::settings::Settings;
 
-/// The beginnings of the keys that can be changed while the server runs.
-const CHANGEABLE: [&str; 14] = [
-    "api.extra_search_path",
-    "api.max_rows",
-    "api.schemas",
-    "auth.",
-    "basalt.body_limit",
-    "basalt.functions.",
-    "basalt.public_openapi",
-    "basalt.requests_per_address",
-    "basalt.requests_per_key",
-    "basalt.trusted_proxies",
-    "edge_runtime.secrets.",
-    "functions.",
-    "realtime.",
-    "storage.",
-];
+/// The beginnings of keys of services that have several tables of settings, or tables with names of the project's own.
+const OF_SERVICES: [&str; 4] = ["auth.", "basalt.functions.", "edge_runtime.secrets.", "functions."];
 
-/// The beginnings of those among them that cannot.
-const FIXED: [&str; 8] = [
+/// Those among the services' keys that are fixed at the start, whatever the services themselves say: which services there
+/// are, and the keys of the project.
+const FIXED: [&str; 7] = [
     "auth.enabled",
     "auth.jwt_secret",
     "auth.publishable_key",
     "auth.secret_key",
     "auth.signing_keys_path",
-    "auth.third_party.",
-    "realtime.enabled",
-    "storage.buckets.",
+    "auth.third_party",
+    "basalt.site.enabled",
 ];
 
 /// Returns the keys that are not the same in both tables.
@@ -61,22 +46,39 @@ pub(super) fn needing_restart(old: &Settings, new: &Settings) -> Vec<&'static st
     .concat()
 }
 
-/// Says which of the `changed` keys are in force, and which are after a restart: `restart`, and those that no service
-/// knows.
-pub(super) fn report(changed: &BTreeSet<String>, restart: &[&str]) {
-    let needs_restart = |key: &str| {
-        let begins = |beginning: &&str| key.starts_with(*beginning);
-        restart.contains(&key) || FIXED.iter().any(begins) || !CHANGEABLE.iter().any(begins)
-    };
-    let (later, now): (Vec<&str>, Vec<&str>) =
-        changed.iter().map(String::as_str).partition(|key| needs_restart(key));
+/// Says which of the `changed` keys are in force, and what needs a restart: the other keys, and the settings that `restart`
+/// names, by their variables where they have no key.
+pub(super) fn report(changed: &BTreeSet<String>, restart: &[&'static str]) {
+    let (mut later, now): (BTreeSet<&str>, BTreeSet<&str>) =
+        changed.iter().map(String::as_str).partition(|key| restart.contains(key) || !is_changeable(key));
+    later.extend(restart);
     let mut text = "The settings were read again.".to_owned();
-    for (when, keys) in [("In force", now), ("After a restart", later)] {
-        if !keys.is_empty() {
-            text.push_str(&format!(" {when}: {}.", keys.join(", ")));
+    for (when, names) in [("In force", now), ("After a restart", later)] {
+        if !names.is_empty() {
+            let names: Vec<&str> = names.into_iter().collect();
+            text.push_str(&format!(" {when}: {}.", names.join(", ")));
         }
     }
     console::note(text);
+}
+
+/// Reports whether services are made anew with a changed value of `key`, unless they say that it needs a restart.
+fn is_changeable(key: &str) -> bool {
+    fn is_in<T: settings::Table>(key: &str) -> bool {
+        T::settings().any(|setting| setting.key == key)
+    }
+    let is_of_service = is_in::<gateway::Settings>(key)
+        || is_in::<rest::Settings>(key)
+        || is_in::<storage::Settings>(key)
+        || is_in::<realtime::Settings>(key)
+        || is_in::<site::Settings>(key)
+        || OF_SERVICES.iter().any(|beginning| key.starts_with(beginning));
+    is_of_service && !FIXED.iter().any(|fixed| key.strip_prefix(fixed).is_some_and(is_end))
+}
+
+/// Reports whether `rest`, what follows a name in a key, ends that name.
+fn is_end(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with('.')
 }
 
 fn compare(path: &str, old: &Table, new: &Table, changed: &mut BTreeSet<String>) {
@@ -99,6 +101,33 @@ fn compare(path: &str, old: &Table, new: &Table, changed: &mut BTreeSet<String>)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn services_say_which_keys_they_take() {
+        for key in [
+            "api.max_rows",
+            "auth.email.smtp.host",
+            "basalt.body_limit",
+            "basalt.realtime.max_events_per_second",
+            "basalt.safe_update",
+            "basalt.site.connect_src",
+            "functions.hello.verify_jwt",
+            "storage.file_size_limit",
+        ] {
+            assert!(is_changeable(key), "{key}");
+        }
+        for key in [
+            "api.port",
+            "auth.enabled",
+            "auth.third_party.firebase.project_id",
+            "db.port",
+            "realtime.enabled",
+            "storage.buckets.files.public",
+            "storage.enabled",
+        ] {
+            assert!(!is_changeable(key), "{key}");
+        }
+    }
 
     #[test]
     fn changed_keys_are_those_of_values() {
