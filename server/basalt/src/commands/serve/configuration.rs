@@ -6,9 +6,12 @@
 
 mod changes;
 
+use poem::Route;
+
 use super::current_routes::CurrentRoutes;
+use super::edge;
+use super::routes::{self, ByOrigin};
 use super::services::Parts;
-use super::{edge, routes};
 use crate::commands::load;
 use crate::console;
 use crate::error::Error;
@@ -20,8 +23,8 @@ pub(super) struct Configuration<'s> {
     invocation: Option<&'s Invocation>,
     parts: Parts<'s>,
     settings: Settings,
-    public: CurrentRoutes,
-    admin: CurrentRoutes,
+    public: CurrentRoutes<ByOrigin>,
+    admin: CurrentRoutes<Route>,
 }
 
 impl<'s> Configuration<'s> {
@@ -37,12 +40,12 @@ impl<'s> Configuration<'s> {
     }
 
     /// Returns the routes of the public port.
-    pub(super) fn public(&self) -> CurrentRoutes {
+    pub(super) fn public(&self) -> CurrentRoutes<ByOrigin> {
         self.public.clone()
     }
 
     /// Returns the routes of the admin port.
-    pub(super) fn admin(&self) -> CurrentRoutes {
+    pub(super) fn admin(&self) -> CurrentRoutes<Route> {
         self.admin.clone()
     }
 

@@ -3,42 +3,42 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use poem::endpoint::BoxEndpoint;
-use poem::{Endpoint, EndpointExt, Request, Response};
+use poem::{Endpoint, Request};
 
-/// The current routes of a port. A request that has begun ends in the routes in which it began. Cheap to clone.
-#[derive(Clone)]
-pub(super) struct CurrentRoutes(Arc<RwLock<Routes>>);
+/// The current routes of a port, an endpoint `E`. A request that has begun ends in the routes in which it began. Cheap to
+/// clone.
+pub(super) struct CurrentRoutes<E>(Arc<RwLock<Arc<E>>>);
 
-type Routes = Arc<BoxEndpoint<'static, Response>>;
-
-impl CurrentRoutes {
-    pub(super) fn new(routes: impl Endpoint + 'static) -> Self {
-        Self(Arc::new(RwLock::new(shared(routes))))
+impl<E> CurrentRoutes<E> {
+    pub(super) fn new(routes: E) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(routes))))
     }
 
     /// Lets all requests that come from now on use `routes`.
-    pub(super) fn replace(&self, routes: impl Endpoint + 'static) {
-        *self.0.write() = shared(routes);
+    pub(super) fn replace(&self, routes: E) {
+        *self.0.write() = Arc::new(routes);
     }
 }
 
-impl Endpoint for CurrentRoutes {
-    type Output = Response;
+impl<E> Clone for CurrentRoutes<E> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
 
-    async fn call(&self, request: Request) -> poem::Result<Response> {
+impl<E: Endpoint> Endpoint for CurrentRoutes<E> {
+    type Output = E::Output;
+
+    async fn call(&self, request: Request) -> poem::Result<E::Output> {
         let routes = Arc::clone(&self.0.read());
         routes.call(request).await
     }
 }
 
-fn shared(routes: impl Endpoint + 'static) -> Routes {
-    Arc::new(routes.map_to_response().boxed())
-}
-
 #[cfg(test)]
 mod tests {
-    use poem::endpoint::make;
+    use poem::endpoint::{BoxEndpoint, make};
+    use poem::{EndpointExt as _, Response};
     use tokio::sync::Notify;
 
     use super::*;
@@ -55,8 +55,8 @@ mod tests {
                 "old"
             }
         });
-        let routes = CurrentRoutes::new(old);
-        let ask = async |routes: &CurrentRoutes| {
+        let routes = CurrentRoutes::new(old.map_to_response().boxed());
+        let ask = async |routes: &CurrentRoutes<BoxEndpoint<'static, Response>>| {
             let response = routes.call(Request::default()).await.unwrap();
             response.into_body().into_string().await.unwrap()
         };
@@ -65,7 +65,7 @@ mod tests {
             async move { ask(&routes).await }
         });
         has_begun.notified().await;
-        routes.replace(make(|_| async { "new" }));
+        routes.replace(make(|_| async { "new" }).map_to_response().boxed());
         assert_eq!(ask(&routes).await, "new");
         may_end.notify_one();
         assert_eq!(running.await.unwrap(), "old");

@@ -20,7 +20,7 @@ const STORAGE: &str = "/storage/v1";
 const METADATA: &str = "/.well-known/oauth-authorization-server";
 
 /// Returns the routes of the public port: services under their Supabase paths, the site at `/`.
-pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<impl Endpoint + use<>, Error> {
+pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<ByOrigin, Error> {
     let Parts { keys, running, functions, .. } = *parts;
     let gateway = &running.gateway.with_settings(settings.gateway.clone());
     let storage = settings.services.storage.as_ref();
@@ -75,7 +75,7 @@ pub(super) fn public(settings: &Settings, parts: &Parts<'_>) -> Result<impl Endp
 
 /// The routes of all origins. Requests to that of storage, if it has one of its own, reach nothing but objects: a page
 /// in an object shares its origin with nothing else.
-struct ByOrigin {
+pub(super) struct ByOrigin {
     routes: PrefixRouter,
     storage_origin: Option<String>,
     elsewhere: BoxEndpoint<'static, Response>,
@@ -108,7 +108,7 @@ pub(super) fn must_finish(request: &Request) -> bool {
 }
 
 /// Returns the routes of the admin port, which only programs on this machine can reach.
-pub(super) fn admin(settings: &Settings, parts: &Parts<'_>) -> Result<impl Endpoint + use<>, Error> {
+pub(super) fn admin(settings: &Settings, parts: &Parts<'_>) -> Result<Route, Error> {
     let Parts { keys, running, functions, .. } = *parts;
     let health = health(running);
     let slow = gateway::slow_statements(running.slow.clone());
