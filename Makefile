@@ -4,7 +4,7 @@
 #   make dev         the same with hot reload: debug build, Vite's dev server behind the same port
 #   make test        every test: Rust, client, integration, browser; PARTS="server client" for some (scripts/test)
 #   make lint        rustfmt, clippy, dependencies, what documents name, files of deploy/, eslint, prettier, tsc;
-#                    lint-server is the first three, lint-files the others
+#                    lint-server is the first three, lint-files the others; lint-docs is rustdoc
 #   make audit       known vulnerabilities of the dependencies (cargo-deny); needs github.com
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
 #   make cluster     the production shape on this machine: Postgres with two standbys, NATS, an S3 store, two nodes, HAProxy
@@ -38,7 +38,7 @@ CLIPPY ?= cargo clippy --locked --workspace --all-targets -- -D warnings
 
 client_sources := $(shell find client functions/_shared -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
 
-.PHONY: help run dev test lint lint-server lint-files audit soak cluster test-cluster cluster-tools conformance upstream \
+.PHONY: help run dev test lint lint-server lint-files lint-docs audit soak cluster test-cluster cluster-tools conformance upstream \
         bench image packages test-packages extensions optional-extensions tools test-tools
 
 help:
@@ -98,6 +98,10 @@ lint-files: node_modules/.package-lock.json
 	node scripts/check-links.mjs
 	node scripts/check-deploy.mjs
 	npm run --silent lint
+
+# It compiles the dependencies for this alone.
+lint-docs: tools
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --document-private-items
 
 audit: tools
 	@scripts/check-dependencies advisories
