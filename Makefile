@@ -101,7 +101,7 @@ lint-files: node_modules/.package-lock.json
 
 # It compiles the dependencies for this alone.
 lint-docs: tools
-	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --document-private-items
+	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' cargo doc --locked --workspace --no-deps --document-private-items
 
 audit: tools
 	@scripts/check-dependencies advisories

@@ -2,8 +2,8 @@
 //!
 //! A service declares its settings with [`settings!`]: a struct whose fields have the names under which operators set
 //! them. From such a table the crate derives the struct's `Default`, the reading of all sources ([`Reader::apply`]),
-//! setting by name ([`set`]), the text of a configuration file ([`shown`]) and the reference for operators
-//! ([`reference`]).
+//! setting by name ([`set`]), the text of a configuration file ([`text_values`]) and the reference for operators
+//! ([`reference()`]).
 
 mod dotenv;
 mod environment;

@@ -10,7 +10,7 @@ pub fn reference<T: Table>(heading: &str, prefix: &str) -> String {
     reference_of(heading, prefix, &T::default())
 }
 
-/// Returns what [`reference`] returns, with other defaults than those of the table.
+/// Returns what [`reference()`] returns, with other defaults than those of the table.
 pub fn reference_of<T: Table>(heading: &str, prefix: &str, defaults: &T) -> String {
     let mut text =
         format!("## {heading}\n\n| Setting | Value | Default | Meaning |\n| --- | --- | --- | --- |\n");

@@ -41,6 +41,8 @@ Each table below names a setting by its key in `config.toml` and its variables; 
   provider then has the text `env(NAME)` as its credentials. A mail server without the sender's address counts as not
   set.
 - A value that cannot be used stops the start. A name that is not known causes a warning.
+- Most settings of the services can be changed while the server runs: [operating.md](operating.md) says how. \"Read again
+  on reload\" is about a server that replaces PostgREST.
 
 <!-- Made of the tables in the code by `BASALT_TEST_UPDATE=1 cargo test -p basalt reference`. -->
 ";

@@ -37,7 +37,7 @@ impl Rest {
         self.inner.configuration.reread(&self.inner.database).await
     }
 
-    /// Changes the settings that [`service`](crate::service) was given. Those in the database still precede them.
+    /// Changes the settings that [`service`](crate::service()) was given. Those in the database still precede them.
     ///
     /// Errors: when the database is not there; the settings are then used as soon as it is.
     pub async fn configure(&self, settings: Settings) -> Result<(), postgres::Error> {
