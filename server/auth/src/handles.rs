@@ -103,11 +103,10 @@ impl Handles {
 /// needs a restart. Both have no key in `config.toml`.
 pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {
     let (old, new) = (&old.passwords, &new.passwords);
-    let differences = [
+    ::settings::changed_names([
         ("parallel_hashes", old.parallel_hashes != new.parallel_hashes),
         ("queue_length", old.queue_length != new.queue_length),
-    ];
-    differences.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
+    ])
 }
 
 #[cfg(test)]

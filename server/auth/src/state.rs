@@ -59,15 +59,15 @@ impl Auth {
         let saml = ServiceProvider::new(&settings)?;
         // Nothing can fail any more, so that settings that cannot be used leave the counters as they are.
         let limits = Arc::new(Limits::new(settings.limits.clone(), Arc::clone(&handles.counters)));
-        let messages = Arc::new(Messages::new(
-            Settings::clone(&settings),
+        let messages = Arc::new(Messages {
+            settings: Arc::clone(&settings),
             mailer,
             sms_sender,
-            Arc::clone(&hooks),
-            Arc::clone(&limits),
-            Arc::clone(&metrics),
-            Arc::clone(&handles.sending_time),
-        ));
+            hooks: Arc::clone(&hooks),
+            limits: Arc::clone(&limits),
+            metrics: Arc::clone(&metrics),
+            sending_time: Arc::clone(&handles.sending_time),
+        });
         let hasher = Arc::new(Hasher::new(&settings.passwords, handles.hashing_threads.clone()));
         let relying_party = Arc::new(RelyingParty::new(&settings));
         let redirects = Arc::new(Redirects::new(&settings));

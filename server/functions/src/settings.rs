@@ -292,13 +292,12 @@ impl Settings {
 ///
 /// [`Functions::configure`]: crate::Functions::configure
 pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {
-    let differ = [
+    ::settings::changed_names([
         ("basalt.functions_path", old.folder != new.folder),
         ("basalt.functions.ahead", old.ahead != new.ahead),
         ("basalt.functions.schedules", old.schedules != new.schedules),
         ("DENO", old.deno != new.deno),
-    ];
-    differ.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
+    ])
 }
 
 fn entry_point(folder: &Path) -> Option<PathBuf> {

@@ -49,9 +49,8 @@ use crate::ExternalUrl;
 ///
 /// [`Gateway::with_settings`]: crate::Gateway::with_settings
 pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {
-    let differ = [
+    ::settings::changed_names([
         ("basalt.network_shares", old.network_shares != new.network_shares),
         ("basalt.body_memory", old.body_memory != new.body_memory),
-    ];
-    differ.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
+    ])
 }

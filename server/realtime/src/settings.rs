@@ -157,15 +157,14 @@ impl Settings {
 /// `config.toml`, or the variable of one that only a variable sets.
 pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {
     let (old, new) = (old.clone().with_defaults(), new.clone().with_defaults());
-    let named = [
+    ::settings::changed_names([
         ("basalt.realtime.max_concurrent_users", old.max_concurrent_users != new.max_concurrent_users),
         ("basalt.realtime.memory", old.memory != new.memory),
         ("basalt.realtime.pool_size", old.pool_size != new.pool_size),
         ("basalt.realtime.nats_url", old.nats_url != new.nats_url),
         ("basalt.realtime.replication_url", old.replication_url != new.replication_url),
         ("SLOT_NAME_SUFFIX", old.slot_name_suffix != new.slot_name_suffix),
-    ];
-    named.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    ])
 }
 
 /// The settings of the newest service, for what outlives a service: tasks in the background, and subscriptions. Cheap to

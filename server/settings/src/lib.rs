@@ -22,5 +22,5 @@ pub use known::KnownKeys;
 pub use reader::{Reader, unknown};
 pub use reference::{reference, reference_of};
 pub use secret::Secret;
-pub use table::{RawValue, Setting, Table, read, set, text_values};
+pub use table::{RawValue, Setting, Table, changed_names, read, set, text_values};
 pub use value::{Bytes, Value};

@@ -82,6 +82,11 @@ pub fn set<T: Table>(table: &mut T, variable: &str, text: &str) -> Result<bool, 
     Ok(true)
 }
 
+/// Returns the names of those `settings` that have changed, each given with whether it has.
+pub fn changed_names<const N: usize>(settings: [(&'static str, bool); N]) -> Vec<&'static str> {
+    settings.into_iter().filter_map(|(name, has_changed)| has_changed.then_some(name)).collect()
+}
+
 /// Returns the settings of `table` with their values in the form of a variable, or `None` for those without a value.
 pub fn text_values<T: Table>(table: &T) -> impl Iterator<Item = (&'static Setting<T>, Option<String>)> + '_ {
     T::settings().map(|setting| (setting, (setting.show)(table)))

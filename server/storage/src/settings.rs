@@ -179,8 +179,7 @@ pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'sta
     ];
     let is_secret = |name: &&str| secrets.iter().any(|(secret, _)| secret == name);
     let of_s3 = changed(&old.s3, &new.s3).map(name).filter(|name| !is_secret(name));
-    let of_secrets = secrets.into_iter().filter_map(|(name, is_changed)| is_changed.then_some(name));
-    of_service.map(name).chain(of_s3).chain(of_secrets).collect()
+    of_service.map(name).chain(of_s3).chain(::settings::changed_names(secrets)).collect()
 }
 
 fn changed<'a, T: Table>(old: &'a T, new: &'a T) -> impl Iterator<Item = &'static Setting<T>> + 'a {

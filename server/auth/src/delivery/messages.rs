@@ -64,28 +64,16 @@ pub(crate) struct TextMessage<'a> {
 
 /// Sends them, by the project's hooks where it has some.
 pub(crate) struct Messages {
-    settings: Settings,
-    mailer: Mailer,
-    sms_sender: SmsSender,
-    hooks: Arc<Hooks>,
-    limits: Arc<Limits>,
-    metrics: Arc<Metrics>,
-    sending_time: Arc<SendingTime>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) mailer: Mailer,
+    pub(crate) sms_sender: SmsSender,
+    pub(crate) hooks: Arc<Hooks>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) sending_time: Arc<SendingTime>,
 }
 
 impl Messages {
-    pub(crate) fn new(
-        settings: Settings,
-        mailer: Mailer,
-        sms_sender: SmsSender,
-        hooks: Arc<Hooks>,
-        limits: Arc<Limits>,
-        metrics: Arc<Metrics>,
-        sending_time: Arc<SendingTime>,
-    ) -> Self {
-        Self { settings, mailer, sms_sender, hooks, limits, metrics, sending_time }
-    }
-
     /// Sends `mail`; a notification only if it is switched on.
     ///
     /// Errors: `email_address_not_authorized`, `over_email_send_rate_limit`; those of the hook; 500 with upstream's
