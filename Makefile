@@ -3,9 +3,9 @@
 #   make run         build everything (release) and serve it
 #   make dev         the same with hot reload: debug build, Vite's dev server behind the same port
 #   make test        every test: Rust, client, integration, browser; PARTS="server client" for some (scripts/test)
-#   make lint        rustfmt, clippy, dependencies, what documents name, files of deploy/, eslint, prettier, tsc;
-#                    lint-server is the first three, lint-files the others; lint-docs is rustdoc
-#   make audit       known vulnerabilities of the dependencies (cargo-deny); needs github.com
+#   make lint        rustfmt, clippy, what documents name, files of deploy/, eslint, prettier, tsc;
+#                    lint-server is the first two, lint-files the others; lint-docs is rustdoc
+#   make audit       the dependencies: unused ones, licences, sources, and known vulnerabilities, which needs github.com
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
 #   make cluster     the production shape on this machine: Postgres with two standbys, NATS, an S3 store, two nodes, HAProxy
 #   make test-cluster  its tests, and what it answers while each part of it is killed
@@ -91,7 +91,6 @@ lint: lint-server lint-files
 lint-server: tools
 	cargo fmt --all --check
 	$(CLIPPY)
-	scripts/check-dependencies
 
 lint-files: node_modules/.package-lock.json
 	node scripts/check-test-names.mjs docs/security.md
@@ -104,7 +103,7 @@ lint-docs: tools
 	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' cargo doc --locked --workspace --no-deps --document-private-items
 
 audit: tools
-	@scripts/check-dependencies advisories
+	@scripts/check-dependencies
 
 soak: test-tools
 	@cargo build --locked -p basalt
