@@ -1,6 +1,6 @@
 //! A connection of the hot path: all messages of a transaction are written at once and end with one `Sync`, so that it
-//! costs one round trip. The statements that reset the session follow in the same write: the server sends the answer at
-//! the `Sync` and goes on, so that it is woken once and the answer is not later. Source: PostgreSQL documentation, sections
+//! costs one round trip. The statements that reset the session follow in the same write: the server sends the reply at
+//! the `Sync` and goes on, so that it is woken once and the reply is not later. Source: PostgreSQL documentation, sections
 //! 55.2.3 and 55.2.4.
 
 mod encode;
@@ -17,10 +17,10 @@ use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::answer::Answer;
 use crate::connect::{CancelKey, Session};
 use crate::error::Error;
 use crate::error::ServerError;
+use crate::reply::Reply;
 use crate::retry;
 use crate::settings_statements::SettingsStatements;
 use crate::statement_cache::StatementCache;
@@ -29,7 +29,7 @@ use crate::transaction::Statement;
 use crate::transaction::Transaction;
 
 /// A batch of at most this many bytes is written before reading begins. A longer one could fill the socket's buffers in
-/// both directions while neither side reads, so it is written while answers are read.
+/// both directions while neither side reads, so it is written while replies are read.
 const MAX_BLOCKING_WRITE: usize = 32 * 1024;
 
 /// Undoes changes of the session by code of the database's users, as `DISCARD ALL` does, except that prepared
@@ -60,7 +60,7 @@ pub(crate) struct Connection {
     failure_point: FailurePoint,
     /// Whether code of the database's users may have changed the session.
     needs_reset: bool,
-    /// Whether [`RESET_SESSION`] has been sent and its answer has not been read yet.
+    /// Whether [`RESET_SESSION`] has been sent and its reply has not been read yet.
     is_resetting: bool,
     /// Whether the session can no longer be brought to its state after the login.
     is_altered: bool,
@@ -144,17 +144,17 @@ impl Connection {
 
     /// Runs `transaction` and returns the results of its statements.
     ///
-    /// If the future is dropped before the answer is complete, the connection is not [ready](Self::is_ready).
-    pub(crate) async fn execute(&mut self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
+    /// If the future is dropped before the reply is complete, the connection is not [ready](Self::is_ready).
+    pub(crate) async fn execute(&mut self, transaction: &Transaction<'_>) -> Result<Reply, Error> {
         // Of the transaction that failed before on this connection.
         if self.is_resetting {
             self.finish_reset().await?;
         }
-        let answer = self.attempt(transaction).await;
+        let reply = self.attempt(transaction).await;
         if self.needs_reset && self.is_ready() && self.begin_reset().await.is_err() {
             self.is_altered = true;
         }
-        answer
+        reply
     }
 
     /// Reports whether `transaction` failed with `error` because of something that an earlier one had left on the
@@ -175,8 +175,8 @@ impl Connection {
         }
     }
 
-    /// Writes `transaction` and reads the answer.
-    async fn attempt(&mut self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
+    /// Writes `transaction` and reads the reply.
+    async fn attempt(&mut self, transaction: &Transaction<'_>) -> Result<Reply, Error> {
         let is_in_block = transaction.needs_block() || self.opens_blocks;
         let settings = self.settings.get(transaction, is_in_block);
         let settings = settings.as_deref().map(|sql| Statement {
@@ -216,9 +216,9 @@ impl Connection {
         self.in_flight = true;
         self.write().await?;
         self.closing.clear();
-        let answer = self.read(pending).await;
+        let reply = self.read(pending).await;
         self.shrink();
-        answer
+        reply
     }
 
     /// Removes the statements of `transaction` from the cache, so that they are prepared again.
@@ -230,7 +230,7 @@ impl Connection {
         }
     }
 
-    /// Sends [`RESET_SESSION`] if it did not follow the transaction, without waiting for the answer.
+    /// Sends [`RESET_SESSION`] if it did not follow the transaction, without waiting for the reply.
     async fn begin_reset(&mut self) -> Result<(), Error> {
         self.outbound.clear();
         frontend::query(RESET_SESSION, &mut self.outbound)?;
@@ -285,7 +285,7 @@ impl Connection {
         self.skip_to_ready().await
     }
 
-    /// Reads and drops the rest of the answer, until the server waits for the next batch.
+    /// Reads and drops the rest of the reply, until the server waits for the next batch.
     pub(crate) async fn drain(&mut self) -> Result<(), Error> {
         self.skip_to_ready().await?;
         if self.is_resetting {

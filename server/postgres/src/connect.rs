@@ -136,7 +136,7 @@ impl Target {
         target
     }
 
-    /// Connects to the first server that answers and has the required `target_session_attrs`, and logs in.
+    /// Connects to the first server that responds and has the required `target_session_attrs`, and logs in.
     ///
     /// Errors: [`Error::Unavailable`] if there is none in time; [`Error::Postgres`] if the login is refused.
     pub(crate) async fn open(&self) -> Result<Session, Error> {
@@ -176,7 +176,7 @@ impl Target {
 
     /// Tells the server to cancel the statement that the connection with `key` runs.
     ///
-    /// The server sends no answer, but closes the connection once the signal is sent. This function waits for that,
+    /// The server sends no reply, but closes the connection once the signal is sent. This function waits for that,
     /// since otherwise the signal (before Postgres 18 there are two) could hit the connection's next statement.
     pub(crate) async fn cancel(&self, key: CancelKey) -> Result<(), Error> {
         let request = async {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use telemetry::Statements;
 use tokio::sync::watch;
 
-use crate::answer::Answer;
 use crate::client::Client;
 use crate::connect::{self, Session};
 use crate::connection::Connection;
@@ -14,6 +13,7 @@ use crate::error::Error;
 use crate::lsn::Lsn;
 use crate::pool::{self, PoolStatistics};
 use crate::renewal::Renewal;
+use crate::reply::Reply;
 use crate::settings::Settings;
 use crate::transaction::Transaction;
 use crate::work::Work;
@@ -119,28 +119,28 @@ impl Database {
     ///
     /// A read-only transaction is sent to one of the healthy replicas in turn, if there are any, unless it is
     /// [`Transaction::on_primary`], or has to see a write that they have not replayed ([`Transaction::sees`]). If they
-    /// cannot answer, the primary does. If the primary has no free connection in time, a replica answers that has
-    /// replayed the write in the meantime. While there is no primary, any healthy replica answers any read: no new
+    /// cannot respond, the primary runs it. If the primary has no free connection in time, a replica runs the read that has
+    /// replayed the write in the meantime. While there is no primary, any healthy replica runs any read: no new
     /// write can be missing, except those that the primary acknowledged just before its end.
     ///
     /// Errors: [`Error::Postgres`] with the complete error of the server; [`Error::Timeout`] after
     /// [`Transaction::timeout`], in which case the statement has been cancelled; [`Error::AcquireTimeout`];
     /// [`Error::Unavailable`]; [`Error::TooManyConnections`].
-    pub async fn run(&self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
+    pub async fn run(&self, transaction: &Transaction<'_>) -> Result<Reply, Error> {
         let statement = self.inner.statements.begin(|| transaction.sql());
-        let answer = self.run_unwatched(transaction).await;
-        statement.end(|| transaction.sql(), answer.as_ref().err().map(Error::kind));
-        answer
+        let reply = self.run_unwatched(transaction).await;
+        statement.end(|| transaction.sql(), reply.as_ref().err().map(Error::kind));
+        reply
     }
 
-    async fn run_unwatched(&self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
+    async fn run_unwatched(&self, transaction: &Transaction<'_>) -> Result<Reply, Error> {
         if transaction.may_run_on_replica()
-            && let Some(answer) = self.inner.replicas.run(transaction, transaction.must_see()).await
+            && let Some(reply) = self.inner.replicas.run(transaction, transaction.must_see()).await
         {
-            return answer;
+            return reply;
         }
-        let answer = self.inner.batches.run(transaction).await;
-        let other = match &answer {
+        let reply = self.inner.batches.run(transaction).await;
+        let other = match &reply {
             // A primary that is full or does not respond may have writes that the replicas lack.
             Err(Error::AcquireTimeout(_)) if transaction.may_run_on_replica() => {
                 self.inner.replicas.run(transaction, transaction.must_see()).await
@@ -148,7 +148,7 @@ impl Database {
             Err(error) => self.run_without_primary(transaction, error).await,
             Ok(_) => None,
         };
-        other.unwrap_or(answer)
+        other.unwrap_or(reply)
     }
 
     /// Runs a read that has failed with `error` on a replica, if the reason is that there is no primary. Then there are no
@@ -157,7 +157,7 @@ impl Database {
         &self,
         transaction: &Transaction<'_>,
         error: &Error,
-    ) -> Option<Result<Answer, Error>> {
+    ) -> Option<Result<Reply, Error>> {
         if !matches!(error, Error::Unavailable(_)) || !transaction.is_read_only() {
             return None;
         }
@@ -165,19 +165,19 @@ impl Database {
     }
 
     /// Runs a transaction of the server itself on the primary, as [`Self::run`] does, but on connections that no
-    /// transaction of a caller can occupy. While there is no primary, a healthy replica answers a read.
+    /// transaction of a caller can occupy. While there is no primary, a healthy replica runs a read.
     ///
     /// Errors: those of [`Self::run`].
-    pub async fn run_reserved(&self, transaction: &Transaction<'_>) -> Result<Answer, Error> {
+    pub async fn run_reserved(&self, transaction: &Transaction<'_>) -> Result<Reply, Error> {
         let statement = self.inner.statements.begin(|| transaction.sql());
-        let answer = self.inner.reserved.run(transaction).await;
-        let other = match &answer {
+        let reply = self.inner.reserved.run(transaction).await;
+        let other = match &reply {
             Err(error) => self.run_without_primary(transaction, error).await,
             Ok(_) => None,
         };
-        let answer = other.unwrap_or(answer);
-        statement.end(|| transaction.sql(), answer.as_ref().err().map(Error::kind));
-        answer
+        let reply = other.unwrap_or(reply);
+        statement.end(|| transaction.sql(), reply.as_ref().err().map(Error::kind));
+        reply
     }
 
     /// Returns the current state of the hot path's pool of connections to the primary.
@@ -238,13 +238,13 @@ impl Database {
         self.inner.listener.is_listening_to(channel)
     }
 
-    /// Checks that reads can be answered: a replica is healthy, or the primary answers a statement within two seconds.
+    /// Checks that reads can be run: a replica is healthy, or the primary responds to a statement within two seconds.
     /// The statement waits behind no other work, so a pool that is full does not make it fail. Callers that check at the
     /// same time share one statement.
     ///
     /// Errors: those of [`Self::run`]. If Postgres accepts no more connections, this fails only if the hot path has none.
     pub async fn ping(&self) -> Result<(), Error> {
-        // A primary that does not respond would delay the answer.
+        // A primary that does not respond would delay the reply.
         if self.healthy_replicas() > 0 { Ok(()) } else { self.inner.ping.ping().await }
     }
 

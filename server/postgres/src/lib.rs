@@ -1,7 +1,7 @@
 //! The communication with Postgres.
 //!
 //! A [`Database`] can be used in three ways. [`Database::run`] is the hot path: a [`Transaction`] (a role, its settings,
-//! its statements) is sent in one write and answered after one `Sync`, on a connection that speaks the wire protocol
+//! its statements) is sent in one write and gets its reply after one `Sync`, on a connection that speaks the wire protocol
 //! itself. [`Database::begin`] begins a [`Work`], a transaction of several round trips. [`Database::client`] lends a pooled
 //! `tokio-postgres` client for everything else.
 //! [`Database::run_reserved`] and [`Database::ping`] have a few connections of their own, so that what decides about the
@@ -9,7 +9,6 @@
 //!
 //! This crate knows nothing about the tables of the services: their SQL is in their crates.
 
-mod answer;
 mod batch;
 mod client;
 mod client_uri;
@@ -28,6 +27,7 @@ mod ping;
 mod pool;
 mod renewal;
 mod replicas;
+mod reply;
 mod retry;
 mod servers;
 mod settings;
@@ -41,7 +41,6 @@ mod transaction;
 mod waits;
 mod work;
 
-pub use answer::{Answer, Row, Rows};
 pub use client::{Client, DetachedClient};
 pub use client_uri::client_uri;
 pub use column::Column;
@@ -55,6 +54,7 @@ pub use lsn::Lsn;
 pub use metrics::PoolMetrics;
 pub use pool::PoolStatistics;
 pub use renewal::Renewal;
+pub use reply::{Reply, Row, Rows};
 pub use settings::Settings;
 pub use timestamp::iso_milliseconds;
 pub use transaction::{Isolation, Parameter, Transaction, text};

@@ -20,7 +20,7 @@ use crate::identifier::quote_identifier;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(32);
 
-/// How often the connection is probed, and how long the answer may take.
+/// How often the connection is probed, and how long the reply may take.
 const PROBE_INTERVAL: Duration = Duration::from_secs(10);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -88,7 +88,7 @@ impl Listener {
         self.channel.as_deref() == Some(channel) && self.is_listening.load(Ordering::Acquire)
     }
 
-    /// Waits until all notifications that Postgres has sent so far are counted: they precede the answer to a query.
+    /// Waits until all notifications that Postgres has sent so far are counted: they precede the reply to a query.
     pub(crate) async fn catch_up(&self) {
         if let Some(client) = self.client.load_full() {
             // A connection that is broken delivers no notifications either.

@@ -1,4 +1,4 @@
-//! The check whether Postgres answers, which decides whether the process is ready.
+//! The check whether Postgres responds, which decides whether the process is ready.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::pool::Pool;
 use crate::transaction::Transaction;
 
-/// How long Postgres may take to answer.
+/// How long Postgres may take to respond.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 type Outcome = BoxFuture<'static, Result<(), Error>>;
@@ -29,7 +29,7 @@ impl Ping {
         Self { reserved: Arc::clone(reserved), batches: Arc::clone(batches), running: Mutex::new(None) }
     }
 
-    /// Checks that Postgres answers a statement.
+    /// Checks that Postgres responds to a statement.
     pub(crate) async fn ping(&self) -> Result<(), Error> {
         let shared = {
             let mut running = self.running.lock();
@@ -48,9 +48,9 @@ impl Ping {
         let ping = async move {
             let transaction = Transaction::anonymous().read_only().statement("select 1", Vec::new());
             match reserved.run(&transaction.leaves_session_unchanged().timeout(TIMEOUT)).await {
-                // Postgres runs, and requests are answered on the connections that are open.
+                // Postgres runs, and transactions get a reply on the connections that are open.
                 Err(Error::TooManyConnections(_)) if batches.has_connections() => Ok(()),
-                answer => answer.map(drop),
+                reply => reply.map(drop),
             }
         };
         ping.boxed().shared()

@@ -8,11 +8,11 @@ use fairness::{FairSemaphore, Permit, Refusal};
 use parking_lot::Mutex;
 use prometheus_client::metrics::histogram::Histogram;
 
-use crate::answer::Answer;
 use crate::batch::Connection;
 use crate::connect::Target;
 use crate::error::Error;
 use crate::renewal::Renewal;
+use crate::reply::Reply;
 use crate::retry::{self, Rung};
 use crate::settings::Settings;
 use crate::transaction::Transaction;
@@ -91,13 +91,13 @@ impl Pool {
         pool
     }
 
-    pub(crate) async fn run(self: &Arc<Self>, transaction: &Transaction<'_>) -> Result<Answer, Error> {
+    pub(crate) async fn run(self: &Arc<Self>, transaction: &Transaction<'_>) -> Result<Reply, Error> {
         let mut connections = 1;
         let mut lease = self.acquire(true).await?;
         let mut had_run_user_code = lease.has_run_user_code();
         loop {
             let error = match lease.execute(transaction, self.transaction_timeout).await {
-                Ok(answer) => return Ok(answer),
+                Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
             match self.rung(&mut lease, transaction, &error, had_run_user_code) {
@@ -265,15 +265,15 @@ struct Lease {
 }
 
 impl Lease {
-    async fn execute(&mut self, transaction: &Transaction<'_>, limit: Duration) -> Result<Answer, Error> {
+    async fn execute(&mut self, transaction: &Transaction<'_>, limit: Duration) -> Result<Reply, Error> {
         let limit = transaction.time_limit().unwrap_or(limit);
         let Some(connection) = &mut self.connection else {
             return Err(Error::protocol("the connection was returned already"));
         };
         let mut timer = std::mem::take(&mut connection.timer);
-        let answer = timer.limit(limit, connection.execute(transaction)).await;
+        let reply = timer.limit(limit, connection.execute(transaction)).await;
         connection.timer = timer;
-        answer.unwrap_or(Err(Error::Timeout(limit)))
+        reply.unwrap_or(Err(Error::Timeout(limit)))
     }
 
     /// Calls [`Connection::prepares_retry`].

@@ -1,6 +1,6 @@
-//! Read replicas, and which of them may answer a read now.
+//! Read replicas, and which of them may run a read now.
 //!
-//! A replica is used while it is in recovery, answers, and lags behind the primary by less than a bound. Lag is
+//! A replica is used while it is in recovery, responds, and lags behind the primary by less than a bound. Lag is
 //! measured with the clock of this process: each probe records the primary's write position, and a replica that has
 //! replayed up to a recorded position lags by that record's age. A read that has to see a certain write goes to a
 //! replica that had replayed it at its last probe.
@@ -16,11 +16,11 @@ use parking_lot::Mutex;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::Answer;
 use crate::connect::Target;
 use crate::error::Error;
 use crate::lsn::Lsn;
 use crate::pool::Pool;
+use crate::reply::Reply;
 use crate::retry;
 use crate::settings::Settings;
 use crate::transaction::Transaction;
@@ -96,17 +96,17 @@ impl Replicas {
         &self,
         transaction: &Transaction<'_>,
         position: Lsn,
-    ) -> Option<Result<Answer, Error>> {
+    ) -> Option<Result<Reply, Error>> {
         let replica = self.choose(position)?;
         match replica.pool.run(transaction).await {
             Err(error) if error.is_unavailable() => {
                 replica.set_healthy(false, &error);
                 None
             }
-            // Its connections are busy. Whether it answers is found out by the probes.
+            // Its connections are busy. Whether it responds is found out by the probes.
             Err(Error::AcquireTimeout(_)) => None,
             Err(error) if retry::is_of_replica(&error) => None,
-            answer => Some(answer),
+            reply => Some(reply),
         }
     }
 
@@ -208,7 +208,7 @@ async fn probe_periodically(
     let _: Either<_, _> = select(pin!(primary), join_all(replicas)).await;
 }
 
-/// Records the position of the primary. If it does not answer, its last one stays: no replica can have more than that.
+/// Records the position of the primary. If it does not respond, its last one stays: no replica can have more than that.
 async fn record_position(primary: &Weak<Pool>, positions: &Mutex<PositionHistory>) {
     let Some(primary) = primary.upgrade() else { return };
     if let Ok(position) = query_position(&primary, "select pg_current_wal_lsn()::text").await {
@@ -241,8 +241,8 @@ async fn probe(
 pub(crate) async fn query_position(pool: &Arc<Pool>, sql: &str) -> Result<Lsn, Error> {
     let transaction =
         Transaction::anonymous().statement(sql, Vec::new()).leaves_session_unchanged().timeout(PROBE_TIMEOUT);
-    let answer = pool.run(&transaction).await?;
-    let text = answer.row().and_then(|row| row.text(0).map(str::to_owned));
+    let reply = pool.run(&transaction).await?;
+    let text = reply.row().and_then(|row| row.text(0).map(str::to_owned));
     text.as_deref()
         .and_then(|text| text.parse().ok())
         .ok_or_else(|| Error::Unavailable("it is not a standby, or has replayed nothing yet".to_owned()))

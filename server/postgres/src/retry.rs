@@ -4,7 +4,7 @@
 //!    once more (`batch::Connection::prepares_retry`, called by `pool::Pool::run`).
 //! 2. *New connection*: the connection is dead or not what it seemed, so it is closed, and the transaction runs on another
 //!    one (`pool::Pool::run`).
-//! 3. *Other server*: a replica that cannot answer leaves a read to the primary, and the primary to a replica
+//! 3. *Other server*: a replica that cannot respond leaves a read to the primary, and the primary to a replica
 //!    (`Database::run`).
 //!
 //! Nothing runs twice that may have changed something: on the first two rungs Postgres has refused the transaction before

@@ -23,7 +23,7 @@ pub struct Settings {
     /// The parameters of libpq that name the server and the login: `host` (a folder for Unix sockets), `port`, `user`,
     /// `password`, `dbname`, `sslmode` (`disable`, `prefer`, `require`, `verify-ca`, `verify-full`), `sslrootcert`, …
     pub server: Conninfo,
-    /// Standbys that may answer read-only transactions of the hot path. PostgREST's `db-read-uris`.
+    /// Standbys that may run read-only transactions of the hot path. PostgREST's `db-read-uris`.
     pub replicas: Vec<Conninfo>,
     /// A standby that lags behind the primary by more than this is not used.
     pub replica_max_lag: Duration,

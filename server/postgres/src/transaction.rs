@@ -128,7 +128,7 @@ impl<'a> Transaction<'a> {
         self
     }
 
-    /// Rolls everything back at the end; the answer is the same as if it had been committed.
+    /// Rolls everything back at the end; the reply is the same as if it had been committed.
     #[must_use]
     pub const fn rollback(mut self) -> Self {
         self.rollback = true;
@@ -143,7 +143,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Appends a statement whose rows are returned as the JSON array that `json_agg` would make of them; see
-    /// [`crate::answer::Rows::json`]. For long lists this costs several times less than letting Postgres write the JSON.
+    /// [`crate::reply::Rows::json`]. For long lists this costs several times less than letting Postgres write the JSON.
     #[must_use]
     pub fn json_statement(mut self, sql: impl Into<Cow<'a, str>>, parameters: Vec<Parameter<'a>>) -> Self {
         self.statements.push(Statement { sql: sql.into(), parameters, as_json: true });
@@ -182,7 +182,7 @@ impl<'a> Transaction<'a> {
         self.settings.iter().any(|(name, value)| *name == READ_ONLY && value == "on")
     }
 
-    /// Reports whether a replica may answer.
+    /// Reports whether a replica may run it.
     pub(crate) fn may_run_on_replica(&self) -> bool {
         !self.on_primary && self.is_read_only()
     }

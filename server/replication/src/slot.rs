@@ -356,8 +356,8 @@ async fn run(
     limit: Duration,
 ) -> Result<Vec<Row>, Error> {
     let transaction = Transaction::anonymous().on_primary().statement(sql, parameters);
-    let answer = database.run_reserved(&transaction.leaves_session_unchanged().timeout(limit)).await?;
-    Ok(answer.into_rows())
+    let reply = database.run_reserved(&transaction.leaves_session_unchanged().timeout(limit)).await?;
+    Ok(reply.into_rows())
 }
 
 #[cfg(test)]

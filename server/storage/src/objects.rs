@@ -8,7 +8,7 @@ pub(crate) mod versions;
 
 use std::sync::Arc;
 
-use postgres::{Answer, Parameter, Row, Transaction};
+use postgres::{Parameter, Reply, Row, Transaction};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -295,7 +295,7 @@ impl NewRow<'_> {
     }
 
     /// Writes the row if the bucket keeps no versions, and returns the object's id and the versions that it replaces.
-    async fn run_insert(&self, rows: &Rows, transaction: Transaction<'_>) -> Result<Answer, postgres::Error> {
+    async fn run_insert(&self, rows: &Rows, transaction: Transaction<'_>) -> Result<Reply, postgres::Error> {
         let insert = self.insert(UNVERSIONED);
         if self.replaces {
             let sql =
@@ -313,7 +313,7 @@ impl NewRow<'_> {
         &self,
         rows: &Rows,
         transaction: Transaction<'_>,
-    ) -> Result<Answer, postgres::Error> {
+    ) -> Result<Reply, postgres::Error> {
         let replace = if self.replaces { versions::REPLACE } else { "" };
         let sql = format!("{}{replace}{}", versions::WRITE, versions::WRITTEN);
         let mut parameters = self.parameters();
@@ -322,7 +322,7 @@ impl NewRow<'_> {
     }
 
     /// Returns what was written, and the versions whose bytes nothing needs any more.
-    fn written(&self, answer: &Answer) -> Result<(Written, Vec<Uuid>), Error> {
+    fn written(&self, answer: &Reply) -> Result<(Written, Vec<Uuid>), Error> {
         let row = answer.row();
         // A trigger of the users may have suppressed the row.
         let (row, id) = row

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use fairness::FairSemaphore;
-use postgres::{Answer, Database, Parameter, Transaction};
+use postgres::{Database, Parameter, Reply, Transaction};
 use uuid::Uuid;
 
 use crate::backend::Backend;
@@ -44,7 +44,7 @@ impl Rows {
     }
 
     /// Runs a transaction that changes nothing that is kept in memory.
-    pub(crate) async fn run(&self, transaction: &Transaction<'_>) -> Result<Answer, postgres::Error> {
+    pub(crate) async fn run(&self, transaction: &Transaction<'_>) -> Result<Reply, postgres::Error> {
         self.database.run(transaction).await
     }
 
@@ -54,7 +54,7 @@ impl Rows {
         &self,
         sql: impl Into<Cow<'a, str>>,
         parameters: Vec<Parameter<'a>>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Reply, Error> {
         let query = caller::lookup().statement(sql, parameters);
         Ok(self.database.run(&query).await?)
     }
@@ -69,14 +69,14 @@ impl Rows {
         operation: &'static str,
         sql: impl Into<Cow<'a, str>>,
         parameters: Vec<Parameter<'a>>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Reply, Error> {
         let query = caller.transaction(operation).read_only().on_primary().statement(sql, parameters);
         self.database.run(&query).await.map_err(|error| caller.refusal(error))
     }
 
     /// Runs a transaction that changes or removes rows of objects or buckets. What was read before is forgotten: this
     /// node's own changes take effect at once, before their notification arrives.
-    pub(crate) async fn change(&self, transaction: &Transaction<'_>) -> Result<Answer, postgres::Error> {
+    pub(crate) async fn change(&self, transaction: &Transaction<'_>) -> Result<Reply, postgres::Error> {
         let answer = self.database.run(transaction).await;
         self.public_objects.forget();
         answer

@@ -1,4 +1,4 @@
-//! A statement of a batch, from its encoding to the end of its answer.
+//! A statement of a batch, from its encoding to the end of its reply.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::column::Column;
 use crate::json;
 use crate::statement_cache::PreparedStatement;
 
-/// A statement of a batch whose answer has not been read completely.
+/// A statement of a batch whose reply has not been read completely.
 pub(super) struct PendingStatement<'t> {
     pub(super) role: &'t str,
     pub(super) sql: &'t str,

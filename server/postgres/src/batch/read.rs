@@ -1,4 +1,4 @@
-//! The answer to a batch.
+//! The reply to a batch.
 
 use std::sync::Arc;
 use std::vec;
@@ -9,18 +9,18 @@ use postgres_protocol::message::backend::{CommandCompleteBody, Message, RowDescr
 
 use super::pending::PendingStatement;
 use super::{Connection, FailurePoint};
-use crate::answer::{Answer, Row, Rows};
 use crate::column::Column;
 use crate::error::Error;
 use crate::error::ServerError;
 use crate::json;
+use crate::reply::{Reply, Row, Rows};
 use crate::statement_cache::PreparedStatement;
 
-/// The answer to a batch, as far as it has been read.
-struct PartialAnswer<'t> {
+/// The reply to a batch, as far as it has been read.
+struct PartialReply<'t> {
     /// The results of the caller's statements.
     statements: Vec<Rows>,
-    /// The statement that is being answered.
+    /// The statement whose reply is being read.
     current: Option<PendingStatement<'t>>,
     /// The statements after it.
     pending: vec::IntoIter<PendingStatement<'t>>,
@@ -31,7 +31,7 @@ struct PartialAnswer<'t> {
     failure: Option<ServerError>,
 }
 
-impl<'t> PartialAnswer<'t> {
+impl<'t> PartialReply<'t> {
     fn new(batch: Vec<PendingStatement<'t>>) -> Self {
         let statements = Vec::with_capacity(batch.len());
         let mut pending = batch.into_iter();
@@ -83,13 +83,13 @@ impl<'t> PartialAnswer<'t> {
 }
 
 impl Connection {
-    /// Reads the answer to `batch`.
-    pub(super) async fn read(&mut self, batch: Vec<PendingStatement<'_>>) -> Result<Answer, Error> {
-        let mut answer = PartialAnswer::new(batch);
+    /// Reads the reply to `batch`.
+    pub(super) async fn read(&mut self, batch: Vec<PendingStatement<'_>>) -> Result<Reply, Error> {
+        let mut reply = PartialReply::new(batch);
         loop {
             // Acknowledgements precede the rows, so they are skipped first.
-            answer.is_bound |= skip_acknowledgements(&mut self.session.inbound);
-            if let Some(json) = answer.current.as_mut().and_then(|current| current.json.as_mut()) {
+            reply.is_bound |= skip_acknowledgements(&mut self.session.inbound);
+            if let Some(json) = reply.current.as_mut().and_then(|current| current.json.as_mut()) {
                 json.take_rows(&mut self.session.inbound)?;
             }
             let Some(message) = Message::parse(&mut self.session.inbound)? else {
@@ -97,17 +97,17 @@ impl Connection {
                 continue;
             };
             match message {
-                Message::DataRow(body) => answer.rows.push(Row::new(body)?),
+                Message::DataRow(body) => reply.rows.push(Row::new(body)?),
                 Message::RowDescription(body) => {
-                    self.remember(answer.current.as_mut(), describe(&body)?);
+                    self.remember(reply.current.as_mut(), describe(&body)?);
                 }
-                Message::NoData => self.remember(answer.current.as_mut(), Arc::new([])),
-                Message::CommandComplete(body) => answer.complete_statement(&body)?,
-                Message::EmptyQueryResponse => answer.complete_empty_statement(),
+                Message::NoData => self.remember(reply.current.as_mut(), Arc::new([])),
+                Message::CommandComplete(body) => reply.complete_statement(&body)?,
+                Message::EmptyQueryResponse => reply.complete_empty_statement(),
                 // The server skips everything up to the Sync; only the first error is reported.
-                Message::ErrorResponse(body) if answer.failure.is_none() => {
-                    answer.failure = Some(ServerError::from_body(&body));
-                    self.failure_point = answer.failure_point();
+                Message::ErrorResponse(body) if reply.failure.is_none() => {
+                    reply.failure = Some(ServerError::from_body(&body));
+                    self.failure_point = reply.failure_point();
                 }
                 // Sent at the end of a transaction that has changed a reported parameter for the whole session.
                 Message::ParameterStatus(_) => self.is_altered = true,
@@ -118,9 +118,9 @@ impl Connection {
                         _ => self.roll_back().await?,
                     }
                     self.in_flight = false;
-                    return match answer.failure {
+                    return match reply.failure {
                         Some(error) => Err(error.into()),
-                        None => Ok(Answer { statements: answer.statements }),
+                        None => Ok(Reply { statements: reply.statements }),
                     };
                 }
                 Message::ParameterDescription(_)

@@ -50,8 +50,8 @@ async fn the_server_waits_behind_no_caller() {
 #[tokio::test]
 async fn many_checks_at_once_share_one_connection() {
     let harness = Harness::with(|settings| settings.application_name = "checked".to_owned()).await;
-    for answer in join_all((0..500).map(|_| harness.database.ping())).await {
-        answer.unwrap();
+    for reply in join_all((0..500).map(|_| harness.database.ping())).await {
+        reply.unwrap();
     }
     let opened = "select count(*) from pg_stat_activity where application_name = 'checked'";
     assert_eq!(harness.query(opened).await.as_deref(), Some("1"));
@@ -72,7 +72,7 @@ async fn without_free_connections_the_pool_decides() {
 
     other.run(&select()).await.unwrap();
     let refused = database.ping().await;
-    assert!(matches!(refused, Err(Error::TooManyConnections(_))), "no request can be answered: {refused:?}");
+    assert!(matches!(refused, Err(Error::TooManyConnections(_))), "no statement can be run: {refused:?}");
     other.close().await;
     // A session ends a moment after its connection.
     let connected = async { while database.run(&select()).await.is_err() {} };
@@ -91,8 +91,8 @@ async fn a_network_leaves_connections_to_others() {
     .await;
     let _greedy = fill(&harness.database, network(1), 100).await;
     for last in [2, 3] {
-        let answered = timeout(SOON, on_behalf_of(network(last), harness.database.run(&select()))).await;
-        answered.expect("it waits behind another network").unwrap();
+        let outcome = timeout(SOON, on_behalf_of(network(last), harness.database.run(&select()))).await;
+        outcome.expect("it waits behind another network").unwrap();
     }
     // Alone, the network has three quarters of the connections, and what is rounded up.
     assert_eq!(harness.database.pool_statistics().busy, 8);

@@ -2,7 +2,7 @@
 //! statement is prepared already and the description is in the cache.
 
 use crate::harness::{Harness, text};
-use postgres::{Answer, Transaction};
+use postgres::{Reply, Transaction};
 
 /// Returns a harness with a single connection, so that all statements run on the same one.
 async fn start() -> Harness {
@@ -10,8 +10,8 @@ async fn start() -> Harness {
 }
 
 /// Returns the array of the last statement and the number of its rows.
-fn json(answer: &Answer) -> Option<(&str, usize)> {
-    let rows = answer.last().unwrap();
+fn json(reply: &Reply) -> Option<(&str, usize)> {
+    let rows = reply.last().unwrap();
     assert!(rows.is_empty(), "rows are JSON or rows, not both");
     rows.json().map(|array| (std::str::from_utf8(&array.text).unwrap(), array.rows))
 }
@@ -20,8 +20,8 @@ fn json(answer: &Answer) -> Option<(&str, usize)> {
 async fn prepared(harness: &Harness, sql: &str) -> String {
     let count = "select count(*) from pg_prepared_statements where statement = $1";
     let transaction = Transaction::anonymous().statement(count, vec![text(sql)]);
-    let answer = harness.database.run(&transaction).await.unwrap();
-    answer.row().unwrap().text(0).unwrap().to_owned()
+    let reply = harness.database.run(&transaction).await.unwrap();
+    reply.row().unwrap().text(0).unwrap().to_owned()
 }
 
 #[tokio::test]
@@ -30,9 +30,9 @@ async fn a_prepared_statement_returns_the_same_json() {
     let sql = "select g as a, 'x' || g as \"b\"\"\" from generate_series(1, $1::int) as g";
     let read = async |count: &str, expected: &str, rows: usize| {
         let transaction = Transaction::new("anon").json_statement(sql, vec![text(count)]);
-        let answer = harness.database.run(&transaction).await.unwrap();
-        assert_eq!(json(&answer), Some((expected, rows)));
-        assert_eq!(answer.last().unwrap().columns().len(), 2);
+        let reply = harness.database.run(&transaction).await.unwrap();
+        assert_eq!(json(&reply), Some((expected, rows)));
+        assert_eq!(reply.last().unwrap().columns().len(), 2);
     };
     let two = "[{\"a\":1,\"b\\\"\":\"x1\"}, \n {\"a\":2,\"b\\\"\":\"x2\"}]";
     read("2", two, 2).await;
@@ -41,8 +41,8 @@ async fn a_prepared_statement_returns_the_same_json() {
     read("1", "[{\"a\":1,\"b\\\"\":\"x1\"}]", 1).await;
     assert_eq!(prepared(&harness, sql).await, "1");
     let long = Transaction::new("anon").json_statement(sql, vec![text("30000")]);
-    let answer = harness.database.run(&long).await.unwrap();
-    let (array, rows) = json(&answer).unwrap();
+    let reply = harness.database.run(&long).await.unwrap();
+    let (array, rows) = json(&reply).unwrap();
     assert!(rows == 30_000 && array.ends_with("{\"a\":30000,\"b\\\"\":\"x30000\"}]"));
 }
 
@@ -54,14 +54,14 @@ async fn a_statement_may_return_rows_and_later_json() {
         let object = format!("[{{\"a\":{value}}}]");
         let as_rows = async || {
             let transaction = Transaction::new("anon").statement(sql, Vec::new());
-            let answer = harness.database.run(&transaction).await.unwrap();
-            let rows = answer.last().unwrap();
+            let reply = harness.database.run(&transaction).await.unwrap();
+            let rows = reply.last().unwrap();
             assert_eq!((rows.json(), rows.first().unwrap().text(0)), (None, Some(value)));
         };
         let as_json = async || {
             let transaction = Transaction::new("anon").json_statement(sql, Vec::new());
-            let answer = harness.database.run(&transaction).await.unwrap();
-            assert_eq!(json(&answer), Some((object.as_str(), 1)));
+            let reply = harness.database.run(&transaction).await.unwrap();
+            assert_eq!(json(&reply), Some((object.as_str(), 1)));
         };
         if value == "1" {
             as_rows().await;
@@ -83,13 +83,13 @@ async fn a_changed_table_changes_the_json_of_a_prepared_statement() {
     }
     harness.admin("alter table public.t add column b text default 'new'").await;
     for _ in 0..2 {
-        let answer = harness.database.run(&read()).await.unwrap();
-        assert_eq!(json(&answer), Some(("[{\"a\":1,\"b\":\"new\"}]", 1)));
+        let reply = harness.database.run(&read()).await.unwrap();
+        assert_eq!(json(&reply), Some(("[{\"a\":1,\"b\":\"new\"}]", 1)));
     }
     harness.admin("alter table public.t alter column a type text").await;
     for _ in 0..2 {
-        let answer = harness.database.run(&read()).await.unwrap();
-        assert_eq!(json(&answer), Some(("[{\"a\":\"1\",\"b\":\"new\"}]", 1)));
+        let reply = harness.database.run(&read()).await.unwrap();
+        assert_eq!(json(&reply), Some(("[{\"a\":\"1\",\"b\":\"new\"}]", 1)));
     }
     harness
         .admin("alter table public.t alter column b drop default, alter column b type text[] using array[b]")
@@ -104,7 +104,7 @@ async fn a_changed_table_changes_the_json_of_a_prepared_statement() {
 }
 
 #[tokio::test]
-async fn values_that_only_postgres_can_write_do_not_affect_later_answers() {
+async fn values_that_only_postgres_can_write_do_not_affect_later_replies() {
     let harness = start().await;
     let sql = "select make_date(2024, 2, $1::int) as day";
     let read = async |style: &str| {
@@ -119,7 +119,7 @@ async fn values_that_only_postgres_can_write_do_not_affect_later_answers() {
 }
 
 #[tokio::test]
-async fn an_error_between_rows_does_not_affect_later_answers() {
+async fn an_error_between_rows_does_not_affect_later_replies() {
     let harness = start().await;
     let sql = "select 6 / (3 - g) as a from generate_series(1, $1::int) as g";
     let read = |last| Transaction::new("anon").json_statement(sql, vec![text(last)]);
@@ -143,10 +143,10 @@ async fn one_transaction_may_run_the_same_statement_twice() {
             .json_statement(sql, vec![text(value)])
             .statement(sql, vec![text(value)])
             .json_statement(sql, vec![text(value)]);
-        let answer = harness.database.run(&transaction).await.unwrap();
+        let reply = harness.database.run(&transaction).await.unwrap();
         let object = format!("[{{\"a\":{value}}}]");
-        assert_eq!(json(&answer), Some((object.as_str(), 1)));
-        let [first, second, _] = answer.statements() else { panic!("{answer:?}") };
+        assert_eq!(json(&reply), Some((object.as_str(), 1)));
+        let [first, second, _] = reply.statements() else { panic!("{reply:?}") };
         assert_eq!(first.json().unwrap().text, object.as_bytes());
         assert_eq!(second.first().unwrap().text(0), Some(value));
     }

@@ -11,11 +11,11 @@ async fn run(database: &Database, sql: &str, parameter: &str) -> Option<String> 
         .read_only()
         .statement(sql, vec![text(parameter)])
         .leaves_session_unchanged();
-    let answer = database.run(&transaction).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
-    answer.row().map(|row| row.text(0).unwrap_or_default().to_owned())
+    let reply = database.run(&transaction).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    reply.row().map(|row| row.text(0).unwrap_or_default().to_owned())
 }
 
-/// Returns the process ID of the server process that answers.
+/// Returns the process ID of the server process that responds.
 async fn process(database: &Database) -> Option<String> {
     run(database, "select pg_backend_pid()::text where $1 = ''", "").await
 }
@@ -143,8 +143,8 @@ async fn transactions_do_not_depend_on_the_defaults_of_the_database() {
         (write().isolation(Isolation::Serializable), "serializable é"),
         (write().rollback(), "read committed é"),
     ] {
-        let answer = harness.database.run(&transaction).await.unwrap();
-        assert_eq!(answer.row().unwrap().text(0), Some(expected));
+        let reply = harness.database.run(&transaction).await.unwrap();
+        assert_eq!(reply.row().unwrap().text(0), Some(expected));
     }
     let error = harness.database.run(&write().read_only()).await.unwrap_err();
     assert_eq!(error.server().unwrap().code, "25006");

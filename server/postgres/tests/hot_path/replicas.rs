@@ -53,15 +53,15 @@ impl Pair {
 
     /// Returns the result of a read.
     async fn query(&self, sql: &'static str) -> String {
-        let answer = self.database.run(&read().statement(sql, Vec::new())).await.unwrap();
-        answer.row().unwrap().text(0).unwrap().to_owned()
+        let reply = self.database.run(&read().statement(sql, Vec::new())).await.unwrap();
+        reply.row().unwrap().text(0).unwrap().to_owned()
     }
 
     /// Reports whether a server in recovery runs `transaction`.
     async fn is_on_standby(&self, transaction: Transaction<'_>) -> bool {
         let transaction = transaction.statement("select pg_is_in_recovery()", Vec::new());
-        let answer = self.database.run(&transaction).await.unwrap();
-        answer.row().unwrap().text(0) == Some("t")
+        let reply = self.database.run(&transaction).await.unwrap();
+        reply.row().unwrap().text(0) == Some("t")
     }
 
     async fn stop(self) {
@@ -129,7 +129,7 @@ async fn reads_go_to_a_standby_only_while_it_is_healthy() {
     pair.wait_for_healthy(2).await;
 
     assert!(pair.standby.stop().await);
-    // The reads that were sent to the stopped standby are answered by the primary.
+    // The reads that were sent to the stopped standby get a reply from the primary.
     for _ in 0..3 {
         assert!(!pair.is_on_standby(read()).await, "a stopped standby");
     }
@@ -166,9 +166,9 @@ async fn reads_alternate_between_replicas_and_continue_without_the_primary() {
 /// Returns the only value that `sql` finds on `cluster`.
 async fn value(cluster: &Cluster, sql: &str) -> String {
     let database = Database::connect(Settings::new(cluster.login())).await.unwrap();
-    let answer = database.run(&Transaction::anonymous().statement(sql, Vec::new())).await.unwrap();
+    let reply = database.run(&Transaction::anonymous().statement(sql, Vec::new())).await.unwrap();
     database.close().await;
-    answer.row().unwrap().text(0).unwrap().to_owned()
+    reply.row().unwrap().text(0).unwrap().to_owned()
 }
 
 #[tokio::test]

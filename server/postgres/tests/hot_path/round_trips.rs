@@ -46,23 +46,23 @@ async fn connect(host: &str, port: u16) -> Box<dyn Duplex> {
 }
 
 async fn forward(mut client: TcpStream, mut server: Box<dyn Duplex>, round_trips: Arc<AtomicUsize>) {
-    let (mut question, mut answer) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
-    let mut answering = true;
+    let (mut request, mut reply) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
+    let mut responding = true;
     loop {
         tokio::select! {
-            read = client.read(&mut question) => {
+            read = client.read(&mut request) => {
                 let Ok(length @ 1..) = read else { return };
-                if std::mem::take(&mut answering) {
+                if std::mem::take(&mut responding) {
                     round_trips.fetch_add(1, Ordering::SeqCst);
                 }
-                if server.write_all(&question[..length]).await.is_err() {
+                if server.write_all(&request[..length]).await.is_err() {
                     return;
                 }
             }
-            read = server.read(&mut answer) => {
+            read = server.read(&mut reply) => {
                 let Ok(length @ 1..) = read else { return };
-                answering = true;
-                if client.write_all(&answer[..length]).await.is_err() {
+                responding = true;
+                if client.write_all(&reply[..length]).await.is_err() {
                     return;
                 }
             }
@@ -102,8 +102,8 @@ async fn a_transaction_is_one_round_trip() {
     };
     // Parsed, described, bound, run and committed: one round trip even the first time.
     for value in ["first", "second", "third"] {
-        let answer = database.run(&transaction(value)).await.unwrap();
-        assert_eq!(answer.row().unwrap().text(0), Some(value));
+        let reply = database.run(&transaction(value)).await.unwrap();
+        assert_eq!(reply.row().unwrap().text(0), Some(value));
         assert_eq!(proxy.take(), 1, "{value}");
     }
     // Not when it is planned, which would be repeated without the plan.

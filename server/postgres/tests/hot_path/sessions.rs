@@ -6,15 +6,15 @@ use crate::harness::{Harness, text};
 use postgres::{Database, Error, Isolation, Transaction};
 
 async fn run(database: &Database, sql: &str) -> Result<Option<String>, Error> {
-    let answer = database.run(&Transaction::new("postgres").statement(sql, Vec::new())).await?;
-    Ok(answer.row().and_then(|row| row.text(0).map(str::to_owned)))
+    let reply = database.run(&Transaction::new("postgres").statement(sql, Vec::new())).await?;
+    Ok(reply.row().and_then(|row| row.text(0).map(str::to_owned)))
 }
 
 /// Returns the result of `sql`, run without a change of the session.
 async fn query(database: &Database, sql: &str) -> String {
     let transaction = Transaction::new("postgres").statement(sql, Vec::new()).leaves_session_unchanged();
-    let answer = database.run(&transaction).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
-    answer.row().unwrap().text(0).unwrap_or_default().to_owned()
+    let reply = database.run(&transaction).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    reply.row().unwrap().text(0).unwrap_or_default().to_owned()
 }
 
 #[tokio::test]
@@ -73,8 +73,8 @@ async fn session_state_does_not_outlive_the_transaction() {
     let role = "select (current_user = (select rolname from pg_roles where oid = 10))::text";
     let role = Transaction::anonymous().statement(role, Vec::new());
     run(database, "set role sessions_other").await.unwrap();
-    let answer = database.run(&role).await.unwrap();
-    assert_eq!(answer.row().unwrap().text(0), Some("true"));
+    let reply = database.run(&role).await.unwrap();
+    assert_eq!(reply.row().unwrap().text(0), Some("true"));
     harness.admin("revoke sessions_other from postgres; drop role sessions_other").await;
 }
 

@@ -12,13 +12,13 @@ async fn runs_as_the_role_with_its_claims_and_resets_both() {
     let claims = r#"{"sub":"4b3d"}"#;
     let transaction =
         Transaction::new("anon").setting("request.jwt.claims", claims).statement(whoami, Vec::new());
-    let answer = harness.database.run(&transaction).await.unwrap();
-    let row = answer.statements()[0].first().unwrap();
+    let reply = harness.database.run(&transaction).await.unwrap();
+    let row = reply.statements()[0].first().unwrap();
     assert_eq!(row.text(0), Some("anon"));
     assert_eq!(row.text(1), Some(claims));
 
-    let answer = harness.database.run(&Transaction::anonymous().statement(whoami, Vec::new())).await.unwrap();
-    let row = answer.statements()[0].first().unwrap();
+    let reply = harness.database.run(&Transaction::anonymous().statement(whoami, Vec::new())).await.unwrap();
+    let row = reply.statements()[0].first().unwrap();
     assert_ne!(row.text(0), Some("anon"));
     assert_eq!(row.text(1).unwrap_or_default(), "");
 }
@@ -49,8 +49,8 @@ async fn a_failing_statement_undoes_the_ones_before_it() {
     assert_eq!(harness.query("select count(*) from public.t").await.as_deref(), Some("0"));
 
     let transaction = Transaction::anonymous().statement(insert, vec![text("3")]);
-    let answer = harness.database.run(&transaction).await.unwrap();
-    assert_eq!(answer.statements()[0].tag(), "INSERT 0 1");
+    let reply = harness.database.run(&transaction).await.unwrap();
+    assert_eq!(reply.statements()[0].tag(), "INSERT 0 1");
 }
 
 #[tokio::test]
@@ -79,14 +79,14 @@ async fn read_only_refuses_writes() {
 }
 
 #[tokio::test]
-async fn rollback_answers_and_changes_nothing() {
+async fn rollback_returns_rows_and_changes_nothing() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     harness.admin("create table public.t (v int primary key)").await;
     let insert = "insert into public.t values ($1) returning v";
     for _ in 0..2 {
         let transaction = Transaction::anonymous().rollback().statement(insert, vec![text("1")]);
-        let answer = harness.database.run(&transaction).await.unwrap();
-        assert_eq!(answer.row().unwrap().text(0), Some("1"));
+        let reply = harness.database.run(&transaction).await.unwrap();
+        assert_eq!(reply.row().unwrap().text(0), Some("1"));
     }
     assert_eq!(harness.query("select count(*) from public.t").await.as_deref(), Some("0"));
     // A failure inside an explicit block leaves a usable connection behind.
@@ -105,8 +105,8 @@ async fn the_isolation_level_is_set() {
         (Isolation::Serializable, "serializable"),
     ] {
         let transaction = Transaction::anonymous().isolation(isolation).statement(show, Vec::new());
-        let answer = harness.database.run(&transaction).await.unwrap();
-        assert_eq!(answer.row().unwrap().text(0), Some(name));
+        let reply = harness.database.run(&transaction).await.unwrap();
+        assert_eq!(reply.row().unwrap().text(0), Some(name));
     }
 }
 
@@ -119,16 +119,16 @@ async fn a_changed_table_is_planned_again_without_an_error() {
         assert_eq!(harness.database.run(&read()).await.unwrap().last().unwrap().columns().len(), 1);
     }
     harness.admin("alter table public.t add column b text default 'new'").await;
-    let answer = harness.database.run(&read()).await.unwrap();
-    assert_eq!(answer.last().unwrap().columns()[1].name.as_ref(), "b");
-    assert_eq!(answer.row().unwrap().text(1), Some("new"));
+    let reply = harness.database.run(&read()).await.unwrap();
+    assert_eq!(reply.last().unwrap().columns()[1].name.as_ref(), "b");
+    assert_eq!(reply.row().unwrap().text(1), Some("new"));
 }
 
 #[tokio::test]
 async fn a_slow_statement_is_cancelled_and_its_connection_is_reused() {
     let harness = Harness::with(|settings| settings.pool_size = 1).await;
     let backend = || Transaction::anonymous().statement("select pg_backend_pid()", Vec::new());
-    let pid = |answer: postgres::Answer| answer.row().unwrap().text(0).unwrap().to_owned();
+    let pid = |reply: postgres::Reply| reply.row().unwrap().text(0).unwrap().to_owned();
     let before = pid(harness.database.run(&backend()).await.unwrap());
     let slow = Transaction::anonymous()
         .statement("select pg_sleep(60)", Vec::new())
@@ -169,14 +169,14 @@ async fn a_full_pool_is_an_error_in_time() {
 }
 
 #[tokio::test]
-async fn large_parameters_and_large_answers_do_not_block_each_other() {
+async fn large_parameters_and_large_replies_do_not_block_each_other() {
     let harness = Harness::new().await;
     let large = "x".repeat(8 * 1024 * 1024);
     let echo = "select $1::text";
     let transaction =
         Transaction::anonymous().statement(echo, vec![text(&large)]).statement(echo, vec![text(&large)]);
-    let answer = harness.database.run(&transaction).await.unwrap();
-    for rows in answer.statements() {
+    let reply = harness.database.run(&transaction).await.unwrap();
+    for rows in reply.statements() {
         assert_eq!(rows.first().unwrap().get(0).unwrap().len(), large.len());
     }
 }
@@ -192,14 +192,14 @@ async fn more_statements_than_the_cache_keeps_can_be_run() {
         for number in 0..40 {
             let sql = format!("select {number} + $1::int");
             let transaction = Transaction::anonymous().statement(sql, vec![text("1")]);
-            let answer = harness.database.run(&transaction).await.unwrap();
+            let reply = harness.database.run(&transaction).await.unwrap();
             let expected = (number + 1).to_string();
-            assert_eq!(answer.row().unwrap().text(0), Some(&*expected), "round {round}");
+            assert_eq!(reply.row().unwrap().text(0), Some(&*expected), "round {round}");
         }
     }
     let kept = Transaction::anonymous().statement("select count(*) from pg_prepared_statements", Vec::new());
-    let answer = harness.database.run(&kept).await.unwrap();
-    let kept: usize = answer.row().unwrap().text(0).unwrap().parse().unwrap();
+    let reply = harness.database.run(&kept).await.unwrap();
+    let kept: usize = reply.row().unwrap().text(0).unwrap().parse().unwrap();
     assert!(kept <= 17, "{kept} statements are kept");
 }
 
@@ -213,8 +213,8 @@ async fn without_prepared_statements_none_is_kept() {
     for _ in 0..3 {
         let sql = "select count(*) from pg_prepared_statements where name <> $1";
         let transaction = Transaction::new("anon").statement(sql, vec![text("")]);
-        let answer = harness.database.run(&transaction).await.unwrap();
-        assert_eq!(answer.row().unwrap().text(0), Some("0"));
+        let reply = harness.database.run(&transaction).await.unwrap();
+        assert_eq!(reply.row().unwrap().text(0), Some("0"));
     }
 }
 
@@ -225,8 +225,8 @@ async fn a_pooler_without_prepared_statements_works() {
     harness.database.run(&statement()).await.unwrap();
     harness.database.run(&Transaction::anonymous().statement("deallocate all", Vec::new())).await.unwrap();
     for _ in 0..2 {
-        let answer = harness.database.run(&statement()).await.unwrap();
-        assert_eq!(answer.row().unwrap().text(0), Some("2"));
+        let reply = harness.database.run(&statement()).await.unwrap();
+        assert_eq!(reply.row().unwrap().text(0), Some("2"));
     }
 }
 

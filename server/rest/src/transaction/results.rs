@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use postgres::{Answer, Row, Rows, Transaction, quote_identifier};
+use postgres::{Reply, Row, Rows, Transaction, quote_identifier};
 
 use crate::error::Error;
 use crate::statement::{MainResult, Statement, Statements};
@@ -58,7 +58,7 @@ impl<'s> Batch<'s> {
     /// appended.
     ///
     /// Errors: `PGRST001` where one is missing.
-    pub(super) fn results<'a>(&self, answer: &'a Answer) -> Result<Results<'a>, Error> {
+    pub(super) fn results<'a>(&self, answer: &'a Reply) -> Result<Results<'a>, Error> {
         let mut results = answer.statements().iter().skip(usize::from(self.pre_request.is_some()));
         let main = results.next().ok_or_else(no_row)?;
         let mut row_of = |statement: Option<&Statement<'_>>| match statement {

@@ -1,6 +1,6 @@
 //! Moving and copying objects.
 
-use postgres::{Answer, Row, Transaction};
+use postgres::{Reply, Row, Transaction};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -229,7 +229,7 @@ impl Route<'_> {
 /// Returns the id of the object whose row was moved, the version that it had, and its metadata.
 fn moved_object(
     caller: &Caller,
-    answer: Result<Answer, postgres::Error>,
+    answer: Result<Reply, postgres::Error>,
 ) -> Result<(Uuid, Uuid, Value), Error> {
     let answer = answer.map_err(|error| match conflict(caller.refusal(error)) {
         Error::KeyAlreadyExists => Error::ResourceAlreadyExists,

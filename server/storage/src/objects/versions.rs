@@ -5,7 +5,7 @@
 //! buckets without versions call `storage.refuse_versioned`, and are repeated in the form of this file if it refuses
 //! (decision 81).
 
-use postgres::{Answer, Transaction};
+use postgres::{Reply, Transaction};
 use uuid::Uuid;
 
 use super::LOCK;
@@ -220,7 +220,7 @@ async fn removable(
         let parameters = vec![text(bucket), names(keys.iter().copied())];
         caller.transaction(operation).statement(sql, parameters).rollback()
     };
-    let names_of = |answer: &Answer| {
+    let names_of = |answer: &Reply| {
         let names = answer.rows().iter().filter_map(|row| row.text(0));
         names.map(str::to_owned).collect::<Vec<String>>()
     };

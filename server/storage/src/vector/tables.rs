@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-use postgres::{Answer, Parameter, Transaction};
+use postgres::{Parameter, Reply, Transaction};
 use serde_json::Value;
 
 use crate::caller::TIME_LIMIT;
@@ -146,7 +146,7 @@ pub(super) async fn look_up<'a>(
     vectors: &Vectors,
     sql: &'a str,
     parameters: Vec<Parameter<'a>>,
-) -> Result<Answer, Error> {
+) -> Result<Reply, Error> {
     let query = Transaction::anonymous().read_only().on_primary().leaves_session_unchanged();
     let query = query.timeout(TIME_LIMIT).statement(sql, parameters);
     Ok(vectors.rows.run(&query).await?)

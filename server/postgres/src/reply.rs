@@ -1,4 +1,4 @@
-//! The results of a transaction.
+//! The reply to a transaction: the results of its statements.
 
 use std::io;
 use std::ops::Range;
@@ -11,13 +11,13 @@ use postgres_protocol::message::backend::DataRowBody;
 use crate::column::Column;
 use crate::json::JsonArray;
 
-/// The answer to a [`crate::transaction::Transaction`]: one [`Rows`] for each of its statements, in their order.
+/// The reply to a [`crate::transaction::Transaction`]: one [`Rows`] for each of its statements, in their order.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Reply {
     pub(crate) statements: Vec<Rows>,
 }
 
-impl Answer {
+impl Reply {
     /// Returns one [`Rows`] for each statement.
     pub fn statements(&self) -> &[Rows] {
         &self.statements
