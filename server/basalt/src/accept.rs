@@ -1,4 +1,4 @@
-//! Accepts connections and answers their requests, with limits on time and number.
+//! Accepts connections and responds to their requests, with limits on time and number.
 
 mod activity;
 mod connection;
@@ -148,7 +148,7 @@ struct Client {
     streams: Arc<Semaphore>,
 }
 
-/// Serves one connection until its end, or until the requests that are running at `stop` are answered.
+/// Serves one connection until its end, or until the responses to the requests that are running at `stop` are sent.
 async fn serve_connection<E: Endpoint + 'static>(
     io: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
     client: Client,
@@ -163,7 +163,7 @@ async fn serve_connection<E: Endpoint + 'static>(
         respond(request, guard, Arc::clone(&client), Arc::clone(&server))
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    // Activity::overdue limits the time of heads. hyper's own limit begins when the previous request was answered, and
+    // Activity::overdue limits the time of heads. hyper's own limit begins when the response to the previous request was sent, and
     // on a new connection only once it is known not to be HTTP/2. A client that has closed its sending side may still
     // read.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None).half_close(true);
@@ -199,7 +199,7 @@ async fn serve_connection<E: Endpoint + 'static>(
     }
 }
 
-/// Answers one request.
+/// Responds to one request.
 async fn respond<E: Endpoint + 'static>(
     mut request: hyper::Request<Incoming>,
     guard: RequestGuard,
@@ -233,7 +233,7 @@ async fn respond<E: Endpoint + 'static>(
     Ok(response.map(|body| ResponseBody { body, _guard: guard, _held: held }))
 }
 
-/// Answers `request` in a task of its own, which continues if the connection ends. The connection's slot stays occupied
+/// Responds to `request` in a task of its own, which continues if the connection ends. The connection's slot stays occupied
 /// until then.
 async fn respond_detached<E: Endpoint + 'static>(
     request: Request,
@@ -245,12 +245,12 @@ async fn respond_detached<E: Endpoint + 'static>(
     let (task_server, slot) = (Arc::clone(server), Arc::clone(&client.slot));
     // Boxed and pinned, since the future is large and would be copied each time it is moved.
     let task = server.tasks.spawn(Box::pin(async move {
-        let answering = pin!(task_server.routes.get_response(request));
-        let response = task_server.abort.run_until_cancelled(answering).await;
+        let handling = pin!(task_server.routes.get_response(request));
+        let response = task_server.abort.run_until_cancelled(handling).await;
         drop((stream, slot));
         response
     }));
-    // There is no response only if the task was aborted or panicked; services answer their own panics.
+    // There is no response only if the task was aborted or panicked; services respond to their own panics.
     task.await.ok().flatten().unwrap_or_else(|| StatusCode::INTERNAL_SERVER_ERROR.into())
 }
 

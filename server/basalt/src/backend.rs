@@ -32,7 +32,7 @@ pub(crate) const STORAGE_ADMIN: &str = "supabase_storage_admin";
 /// How long the database of `DATABASE_URL` may take to start, and how often a connection is tried.
 const EXTERNAL_LIMIT: Duration = Duration::from_secs(30);
 const EXTERNAL_PAUSE: Duration = Duration::from_millis(500);
-/// How long another process's Postgres may take to answer before it counts as not running.
+/// How long another process's Postgres may take to respond before it counts as not running.
 const ATTACH_LIMIT: Duration = Duration::from_secs(3);
 
 /// The database that a command uses.
@@ -63,7 +63,7 @@ impl Backend {
     /// Does what [`Self::start`] does, but uses the Postgres of a Basalt that already runs on the same data folder.
     pub(crate) async fn attach_or_start(settings: &Settings) -> Result<Self, Error> {
         if settings.database.url.is_none()
-            && let Some(running) = RunningPostgres::find_answering(&settings.data_dir).await
+            && let Some(running) = RunningPostgres::find_responsive(&settings.data_dir).await
         {
             return Ok(running.backend());
         }
@@ -92,12 +92,12 @@ impl Backend {
 
     /// Waits for a database that may be starting at the same time as this process.
     ///
-    /// Errors: if it refuses the administrator, or still does not answer after [`EXTERNAL_LIMIT`].
+    /// Errors: if it refuses the administrator, or still does not respond after [`EXTERNAL_LIMIT`].
     async fn wait(&self) -> Result<(), Error> {
         let admin = self.admin().await.map_err(unusable)?;
         let started = Instant::now();
         let mut is_reported = false;
-        let answer = loop {
+        let reply = loop {
             match admin.ping().await {
                 Err(error) if error.is_unavailable() && started.elapsed() < EXTERNAL_LIMIT => {
                     if !is_reported {
@@ -106,11 +106,11 @@ impl Backend {
                     }
                     tokio::time::sleep(EXTERNAL_PAUSE).await;
                 }
-                answer => break answer,
+                reply => break reply,
             }
         };
         admin.close().await;
-        answer.map_err(|error| unusable(error.into()))
+        reply.map_err(|error| unusable(error.into()))
     }
 
     /// Returns the parameters with which the service of `role` logs in.
@@ -419,9 +419,9 @@ impl RunningPostgres {
 
     /// Does what [`Self::find`] does; but returns `None` as well if it does not accept connections: the files may have
     /// been left by a process that was killed.
-    pub(crate) async fn find_answering(data_dir: &Path) -> Option<Self> {
+    pub(crate) async fn find_responsive(data_dir: &Path) -> Option<Self> {
         let found = Self::find(data_dir)?;
-        found.answers().await.then_some(found)
+        found.responds().await.then_some(found)
     }
 
     fn backend(&self) -> Backend {
@@ -429,16 +429,16 @@ impl RunningPostgres {
         Backend { cluster: None, admin: superuser_session(superuser), project: postgres }
     }
 
-    async fn answers(&self) -> bool {
+    async fn responds(&self) -> bool {
         let settings = postgres::Settings {
             connect_timeout: ATTACH_LIMIT,
             ..postgres::Settings::new(self.logins.postgres.clone())
         };
         let attempt = async {
             let database = Database::connect(settings).await.ok()?;
-            let answer = database.ping().await.ok();
+            let reply = database.ping().await.ok();
             database.close().await;
-            answer
+            reply
         };
         matches!(tokio::time::timeout(ATTACH_LIMIT, attempt).await, Ok(Some(())))
     }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
-/// How long a server may take to answer the health check.
-const ANSWER_LIMIT: Duration = Duration::from_secs(3);
+/// How long a server may take to respond to the health check.
+const RESPONSE_LIMIT: Duration = Duration::from_secs(3);
 
 /// A running server, with the ports that it listens on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,10 +46,10 @@ impl Instance {
         Some(Announcement { path, instance: self })
     }
 
-    /// Returns the server that runs on `data_dir`; `None` if none answers, even if there is a file.
+    /// Returns the server that runs on `data_dir`; `None` if none responds, even if there is a file.
     pub(crate) async fn find(data_dir: &Path) -> Option<Self> {
         let instance = read(&path(data_dir))?;
-        (instance.has_process() && instance.answers().await).then_some(instance)
+        (instance.has_process() && instance.responds().await).then_some(instance)
     }
 
     /// Reports whether there is the file of a process that runs on `data_dir` with this publishable key.
@@ -75,12 +75,12 @@ impl Instance {
         !matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH))
     }
 
-    /// Reports whether it answers the health check: after a crash, another program may have its process ID.
-    async fn answers(&self) -> bool {
+    /// Reports whether it responds to the health check: after a crash, another program may have its process ID.
+    async fn responds(&self) -> bool {
         let url = format!("{}/health/live", self.admin_url);
-        let client = reqwest::Client::builder().no_proxy().timeout(ANSWER_LIMIT).build();
+        let client = reqwest::Client::builder().no_proxy().timeout(RESPONSE_LIMIT).build();
         let Ok(client) = client else { return false };
-        client.get(url).send().await.is_ok_and(|answer| answer.status().is_success())
+        client.get(url).send().await.is_ok_and(|response| response.status().is_success())
     }
 }
 
@@ -143,7 +143,7 @@ mod tests {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
         let own = i32::try_from(std::process::id()).unwrap();
-        // This process runs, but nothing answers at the port.
+        // This process runs, but nothing responds at the port.
         let _announced = instance(own).announce(folder.path()).unwrap();
         assert_eq!(Instance::find(folder.path()).await, None);
     }

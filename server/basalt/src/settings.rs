@@ -308,7 +308,7 @@ impl Settings {
     }
 
     /// Checks that browsers name the host of the objects' origin as the setting does, and that it is not the API's own:
-    /// nothing else would be answered on it.
+    /// nothing else would be served on it.
     fn check_storage_origin(&self) -> Result<(), Invalid> {
         let Some(own) = self.services.storage.as_ref().and_then(|storage| storage.origin.as_deref()) else {
             return Ok(());

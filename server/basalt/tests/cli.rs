@@ -115,13 +115,13 @@ impl Server {
         Self { child, output, origin, key }
     }
 
-    /// Returns status line and body of the answer to a GET.
+    /// Returns status line and body of the response to a GET.
     fn get(&self, path: &str) -> (String, String) {
         let (head, body) = self.request(&format!("GET {path}"), &format!("apikey: {}\r\n", self.key), "");
         (head.lines().next().unwrap().to_owned(), body)
     }
 
-    /// Returns head and body of the answer to a request; `headers` are lines that end in CRLF.
+    /// Returns head and body of the response to a request; `headers` are lines that end in CRLF.
     fn request(&self, target: &str, headers: &str, body: &str) -> (String, String) {
         let host = self.origin.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
@@ -132,21 +132,21 @@ impl Server {
             "{target} HTTP/1.1\r\nHost: {host}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
         )
         .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
         (head.to_owned(), body.to_owned())
     }
 
-    /// Repeats the request until the answer has this body; gives up after the time that reconnecting may take.
+    /// Repeats the request until the response has this body; gives up after the time that reconnecting may take.
     fn wait_until(&self, path: &str, body: &str) {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let (status, answer) = self.get(path);
-            if answer == body {
+            let (status, response) = self.get(path);
+            if response == body {
                 return;
             }
-            assert!(Instant::now() < deadline, "{path} still answers {status} {answer}");
+            assert!(Instant::now() < deadline, "{path} still responds with {status} {response}");
             std::thread::sleep(Duration::from_millis(50));
         }
     }

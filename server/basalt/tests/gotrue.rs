@@ -63,7 +63,7 @@ fn start(command: Command) -> Program {
     Program::start(command, "Auth API")
 }
 
-/// Sends a request to the service and returns the answer.
+/// Sends a request to the service and returns the response.
 fn ask(served: &Program, request: &str, headers: &str, body: &str) -> String {
     served.request("Auth API", request, headers, body)
 }

@@ -62,12 +62,12 @@ fn wait_for_end(mut server: Program) {
     assert!(!ended.success() && printed.contains("db-pool-automatic-recovery is off"), "{printed}");
 }
 
-/// Sends a request to the service and returns the answer.
+/// Sends a request to the service and returns the response.
 fn ask(served: &Program, request: &str, headers: &str) -> String {
     served.request("API server", request, headers, "")
 }
 
-/// Sends a request to the admin server and returns the answer.
+/// Sends a request to the admin server and returns the response.
 fn ask_admin(served: &Program, request: &str) -> String {
     served.request("Admin server", request, "", "")
 }
@@ -215,7 +215,7 @@ fn a_file_adds_to_the_variables(uri: &str) {
     served.stop();
 }
 
-/// Sets only libpq's environment and upstream's own variables. The first of two hosts does not answer, and the password
+/// Sets only libpq's environment and upstream's own variables. The first of two hosts does not respond, and the password
 /// is in a file.
 fn libpqs_variables_are_enough(postgres: &Cluster) {
     let uri = postgres.tcp_login("authenticator", "secret").unwrap().to_uri();
@@ -271,8 +271,8 @@ fn the_databases_refusal_is_reported(postgres: &Cluster, uri: &str) {
     let (_, errors, succeeded) = run(refused);
     assert!(!succeeded && errors.contains("refuses the login"), "{errors}");
     let served = start(uri, &[("PGRST_SERVER_PORT", "0"), ("PGRST_DB_SCHEMAS", "api,attic")]);
-    let answer = ask(&served, "GET /goods", "");
-    assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("PGRST002"), "{answer}");
+    let response = ask(&served, "GET /goods", "");
+    assert!(response.starts_with("HTTP/1.1 503") && response.contains("PGRST002"), "{response}");
     let log = served.stop();
     assert!(log.contains("what does not exist: schema \"attic\""), "{log}");
 }

@@ -1,6 +1,6 @@
 //! Percent-encodes the bytes of request targets that `http` refuses ([`REFUSED`]), and no others. `curl` sends
 //! `?select=data->>name&name=in.("a")` unchanged, which is not a valid URI (RFC 3986, section 3.4) and which `hyper`
-//! answers with 400. PostgREST accepts it, and its documentation uses such targets.
+//! responds with 400. PostgREST accepts it, and its documentation uses such targets.
 //!
 //! This module can be deleted once upstream does one of two things:
 //!

@@ -28,9 +28,9 @@ async fn start(
 
 /// Reads until the server ends the connection.
 async fn read_all(client: &mut TcpStream) -> String {
-    let mut answer = Vec::new();
-    tokio::time::timeout(TIMEOUT, client.read_to_end(&mut answer)).await.unwrap().unwrap();
-    String::from_utf8(answer).unwrap()
+    let mut response = Vec::new();
+    tokio::time::timeout(TIMEOUT, client.read_to_end(&mut response)).await.unwrap().unwrap();
+    String::from_utf8(response).unwrap()
 }
 
 /// Reads one response without a body from a connection that is kept alive.
@@ -59,8 +59,8 @@ async fn targets_may_have_bytes_that_uris_may_not() {
         let mut client = TcpStream::connect(address).await.unwrap();
         let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         client.write_all(request.as_bytes()).await.unwrap();
-        let answer = read_all(&mut client).await;
-        assert!(answer.ends_with(&format!("\r\n\r\n{expected}")), "{answer}");
+        let response = read_all(&mut client).await;
+        assert!(response.ends_with(&format!("\r\n\r\n{expected}")), "{response}");
     }
 }
 
@@ -178,7 +178,7 @@ async fn a_write_is_completed_without_its_client() {
             client.set_zero_linger().unwrap();
         }
         drop(client);
-        // After the answer to a later request, the server has noticed the end of the earlier connection.
+        // After the response to a later request, the server has noticed the end of the earlier connection.
         let mut other = TcpStream::connect(address).await.unwrap();
         other.write_all(b"BAD\r\n\r\n").await.unwrap();
         read_all(&mut other).await;
@@ -198,8 +198,8 @@ async fn a_client_that_has_closed_its_sending_side_gets_its_response() {
         client.shutdown().await.unwrap();
         work.begun.notified().await;
         work.resume.notify_one();
-        let answer = read_all(&mut client).await;
-        assert!(answer.ends_with("late, but complete"), "{answer}");
+        let response = read_all(&mut client).await;
+        assert!(response.ends_with("late, but complete"), "{response}");
     }
 }
 
@@ -250,8 +250,8 @@ async fn a_client_that_sends_all_before_reading_gets_an_early_response() {
         client.write_all(format!("POST / HTTP/1.1\r\nHost: x\r\n{begin}").as_bytes()).await.unwrap();
         client.write_all(&body).await.unwrap();
         client.shutdown().await.unwrap();
-        let answer = read_all(&mut client).await;
-        assert!(answer.starts_with("HTTP/1.1 401") && answer.contains("connection: close"), "{answer}");
+        let response = read_all(&mut client).await;
+        assert!(response.starts_with("HTTP/1.1 401") && response.contains("connection: close"), "{response}");
     }
 }
 
@@ -266,8 +266,8 @@ async fn invalid_requests_get_a_response_with_any_following_bytes() {
         client.write_all(request.as_bytes()).await.unwrap();
         client.write_all(&vec![b'x'; 4 << 20]).await.unwrap();
         client.shutdown().await.unwrap();
-        let answer = read_all(&mut client).await;
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        let response = read_all(&mut client).await;
+        assert!(response.starts_with(&format!("HTTP/1.1 {status}")), "{response}");
     }
 }
 
@@ -323,8 +323,11 @@ async fn running_requests_are_completed_before_the_server_ends() {
     work.begun.notified().await;
     stop.cancel();
     work.resume.notify_one();
-    let answer = read_all(&mut client).await;
-    assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("late, but complete"), "{answer}");
+    let response = read_all(&mut client).await;
+    assert!(
+        response.starts_with("HTTP/1.1 200 OK") && response.ends_with("late, but complete"),
+        "{response}"
+    );
     tokio::time::timeout(TIMEOUT, server).await.unwrap().unwrap();
 }
 

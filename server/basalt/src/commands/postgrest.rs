@@ -31,7 +31,7 @@ use reload::SettingsSource;
 const WRONG_PASSWORD: &str = "28P01";
 /// How long a connection to the API's own port may take. The admin server connects to it to check that it is open.
 const PROBE_LIMIT: Duration = Duration::from_secs(1);
-/// How often the database is checked: until it first answers, or always if the process ends when it loses the database.
+/// How often the database is checked: until it first responds, or always if the process ends when it loses the database.
 const PING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Arguments of `postgrest`.
@@ -104,7 +104,7 @@ async fn serve(settings: PostgrestSettings, source: SettingsSource) -> Result<()
     let rest = rest::service_from(reader, database.clone(), None);
     let (tasks, keeper, ending) = (TaskTracker::new(), rest.clone(), stop.clone());
     tasks.spawn(async move { keeper.keep_fresh(ending).await });
-    tasks.spawn(reloads.answer(rest.clone(), stop.clone()));
+    tasks.spawn(reloads.obey(rest.clone(), stop.clone()));
 
     let served = tokio::select! {
         served = serve_ports(&settings, &rest, &stop) => served,
@@ -147,10 +147,10 @@ async fn serve_ports(
     served
 }
 
-/// Waits until the schema cache has been loaded or a load has failed, so that the first client gets a definite answer.
+/// Waits until the schema cache has been loaded or a load has failed, so that the first client gets a definite response.
 async fn wait_until_tried(rest: &Rest) {
     if !server::is_ready_in_time(rest.tried()).await || !rest.is_ready() {
-        tracing::warn!("the schema cache is not loaded yet; every request is answered with 503 until it is");
+        tracing::warn!("the schema cache is not loaded yet; every request gets 503 until it is");
     }
 }
 

@@ -107,7 +107,7 @@ pub(super) async fn serve_functions(settings: Settings, is_open: bool, is_apart:
     {
         return Ok(());
     }
-    if settings.database.url.is_some() || RunningPostgres::find_answering(&settings.data_dir).await.is_none()
+    if settings.database.url.is_some() || RunningPostgres::find_responsive(&settings.data_dir).await.is_none()
     {
         return serve(settings, None).await;
     }
@@ -196,7 +196,7 @@ async fn serve_ports(
                 inbox.serve(&stop).await;
             }
         },
-        reloads.answer(&mut configuration, signals),
+        reloads.obey(&mut configuration, signals),
         drain(settings, running, signals, &stop),
     );
     if let Some(functions) = functions {

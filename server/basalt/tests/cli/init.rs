@@ -1,4 +1,4 @@
-//! New projects: from an empty folder to a row, a function's answer and a page.
+//! New projects: from an empty folder to a row, a function's response and a page.
 
 use std::path::Path;
 use std::process::Command;
@@ -41,8 +41,8 @@ fn a_new_project_has_a_table_with_policies_a_function_and_a_page() {
     assert_eq!(rows, "[{\"body\":\"This note is from supabase/seed.sql\"}, \n {\"body\":\"first\"}]");
 
     // Without a token, as the page calls it.
-    let (_, answer) = served.request("POST /functions/v1/hello", "", r#"{"name":"Ada"}"#);
-    assert_eq!(answer, r#"{"message":"Hello Ada!"}"#);
+    let (_, response) = served.request("POST /functions/v1/hello", "", r#"{"name":"Ada"}"#);
+    assert_eq!(response, r#"{"message":"Hello Ada!"}"#);
 
     let (status, page) = served.get("/");
     assert_eq!(status, "HTTP/1.1 200 OK");

@@ -145,8 +145,8 @@ fn new_tables_are_open_to_the_api_as_the_settings_say() {
         // The first table keeps its rights.
         for (name, expected) in [(&*table, expected), ("things0", "t|t|t")] {
             let sql = privileges.replace('%', name);
-            let (_, answer) = run(project.path(), &["psql", "-Atc", &sql]);
-            assert_eq!(answer.trim(), expected, "{name}, {number}: {setting}");
+            let (_, response) = run(project.path(), &["psql", "-Atc", &sql]);
+            assert_eq!(response.trim(), expected, "{name}, {number}: {setting}");
         }
         served.stop();
     }
@@ -235,9 +235,9 @@ fn port(project: &Path) -> String {
 
 async fn logs_in(uri: String) -> bool {
     let database = Database::connect(postgres::Settings::new(uri.parse().unwrap())).await.unwrap();
-    let answer = database.ping().await;
+    let reply = database.ping().await;
     database.close().await;
-    answer.is_ok()
+    reply.is_ok()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,7 +19,7 @@ const CLIENTS: usize = 4;
 /// The content of the two names of one client; `None` if there is no object.
 type Pair = [Option<String>; 2];
 
-/// The states that one client expects: one state after an answer, two possible states while a request is running.
+/// The states that one client expects: one state after a response, two possible states while a request is running.
 #[derive(Default)]
 struct Knowledge {
     possible: Vec<Pair>,
@@ -38,8 +38,8 @@ impl Client {
     fn ask(&self, target: &str, body: &str) -> Option<(u16, String)> {
         let kind = if target.contains("/object/pictures/") { "text/plain" } else { "application/json" };
         let headers = format!("Content-Type: {kind}\r\nx-upsert: true\r\n");
-        let answer = read(self.begin(target, &headers, body.len(), body)?)?;
-        Some((answer.status, answer.body))
+        let response = read(self.begin(target, &headers, body.len(), body)?)?;
+        Some((response.status, response.body))
     }
 
     /// Sends a request whose body has `length` bytes and begins with `body`.
@@ -57,7 +57,7 @@ impl Client {
     }
 
     /// Sends a request about a resumable upload.
-    fn resumable(&self, target: &str, headers: &str, body: &str) -> Answer {
+    fn resumable(&self, target: &str, headers: &str, body: &str) -> Response {
         let headers = format!("Tus-Resumable: 1.0.0\r\n{headers}");
         read(self.begin(target, &headers, body.len(), body).unwrap()).unwrap()
     }
@@ -102,11 +102,11 @@ impl Client {
                 }
             };
             self.knowledge.lock().unwrap().possible.push(next.clone());
-            let Some((status, answer)) = self.ask(&request, &body) else { return };
+            let Some((status, response)) = self.ask(&request, &body) else { return };
             if status == 503 {
                 return; // it is ending
             }
-            assert_eq!(status, 200, "{request}: {answer}");
+            assert_eq!(status, 200, "{request}: {response}");
             let mut knowledge = self.knowledge.lock().unwrap();
             knowledge.possible = vec![next];
             knowledge.acknowledged += 1;
@@ -119,14 +119,14 @@ impl Client {
     }
 }
 
-/// An answer of the server.
-struct Answer {
+/// A response of the server.
+struct Response {
     status: u16,
     head: String,
     body: String,
 }
 
-impl Answer {
+impl Response {
     fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (found, value) = line.split_once(": ")?;
@@ -135,17 +135,17 @@ impl Answer {
     }
 }
 
-/// Reads a complete answer; `None` if the server ends before that.
-fn read(mut stream: TcpStream) -> Option<Answer> {
+/// Reads a complete response; `None` if the server ends before that.
+fn read(mut stream: TcpStream) -> Option<Response> {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8(bytes).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
     let status = head.get(9..12)?.parse().ok()?;
-    let answer = Answer { status, head: head.to_owned(), body: body.to_owned() };
-    let length = answer.header("content-length").and_then(|length| length.parse().ok());
-    let is_whole = length.is_none_or(|length: usize| answer.body.len() == length);
-    is_whole.then_some(answer)
+    let response = Response { status, head: head.to_owned(), body: body.to_owned() };
+    let length = response.header("content-length").and_then(|length| length.parse().ok());
+    let is_whole = length.is_none_or(|length: usize| response.body.len() == length);
+    is_whole.then_some(response)
 }
 
 /// Returns a token of the service role.
@@ -200,7 +200,7 @@ fn acknowledged_changes_survive_a_kill_and_no_object_is_incomplete() {
         assert!(begun.elapsed() < PATIENCE);
     }
     let acknowledged: u32 = states.iter().map(|state| state.lock().unwrap().acknowledged).sum();
-    assert!(acknowledged > 20, "only {acknowledged} requests were answered before the kills");
+    assert!(acknowledged > 20, "only {acknowledged} responses came before the kills");
 }
 
 /// The size in bytes of one part of a resumable upload.

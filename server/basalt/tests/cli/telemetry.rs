@@ -152,9 +152,9 @@ fn admin(project: &Path, path: &str) -> String {
     let mut stream = TcpStream::connect(host).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     body.to_owned()
 }
@@ -293,7 +293,7 @@ fn served_key(header: &str) -> String {
 }
 
 #[test]
-fn without_a_collector_requests_are_answered_and_the_server_stops_in_time() {
+fn without_a_collector_requests_get_a_response_and_the_server_stops_in_time() {
     let project = echoing_project();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", silent.local_addr().unwrap());
@@ -341,9 +341,9 @@ fn slow_statements_are_logged_and_listed_without_values() {
              Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
         )
         .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
     };
     for seconds in ["0.15", "0.2"] {
         let body = format!("{{\"seconds\":{seconds},\"secret\":\"{SECRET}\"}}");

@@ -43,7 +43,7 @@ impl Program {
         &self.addresses[name]
     }
 
-    /// Sends a request to the address `name` and returns the answer.
+    /// Sends a request to the address `name` and returns the response.
     pub(crate) fn request(&self, name: &str, request: &str, headers: &str, body: &str) -> String {
         let stream = TcpStream::connect(self.address(name)).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -59,14 +59,14 @@ impl Program {
     }
 }
 
-/// Sends a request and returns the answer. `headers` are lines that end in CRLF.
+/// Sends a request and returns the response. `headers` are lines that end in CRLF.
 pub(crate) fn send(mut stream: impl Read + Write, request: &str, headers: &str, body: &str) -> String {
     let length = body.len();
     let head = format!("{request} HTTP/1.1\r\nHost: basalt\r\nConnection: close\r\n{headers}");
     write!(stream, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
 }
 
 /// Returns a new Postgres, and its database as the superuser.

@@ -202,7 +202,7 @@ fn read(function: &str, issues: &str) -> Result<Checked, Error> {
 mod tests {
     use super::*;
 
-    const ANSWER: &str = r#"{ "function":"16404", "issues":[
+    const RESULT: &str = r#"{ "function":"16404", "issues":[
         { "level":"error", "message":"column \"x\" does not exist",
           "statement":{ "lineNumber":"3", "text":"RETURN" }, "query":{ "position":"8", "text":"SELECT x" },
           "sqlState":"42703" },
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn issues_are_shown_by_their_level() {
         let levels = |level| {
-            let shown = filter(vec![read("public.f", ANSWER).unwrap()], level);
+            let shown = filter(vec![read("public.f", RESULT).unwrap()], level);
             shown
                 .iter()
                 .flat_map(|checked| &checked.issues)
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn an_issue_is_printed_as_by_the_supabase_cli() {
-        let shown = filter(vec![read("public.f", ANSWER).unwrap()], Level::Error);
+        let shown = filter(vec![read("public.f", RESULT).unwrap()], Level::Error);
         assert_eq!(
             serde_json::to_string(&shown).unwrap(),
             r#"[{"function":"public.f","issues":[{"level":"error","message":"column \"x\" does not exist","statement":{"lineNumber":"3","text":"RETURN"},"query":{"position":"8","text":"SELECT x"},"sqlState":"42703"}]}]"#

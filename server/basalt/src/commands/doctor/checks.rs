@@ -20,12 +20,12 @@ use crate::settings::{Settings, display_path};
 /// Less free space than this is reported: Postgres alone writes 1 GiB of write-ahead log before it reuses files.
 const LOW_SPACE: u64 = 2 << 30;
 
-/// How long the database may take to answer.
-const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+/// How long the database may take to respond.
+const RESPONSE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Runs all checks. A check comes after those that it depends on.
 pub(super) async fn all(settings: &Settings) -> Vec<Finding> {
-    let running = RunningPostgres::find_answering(&settings.data_dir).await;
+    let running = RunningPostgres::find_responsive(&settings.data_dir).await;
     let is_served = running.is_some() || Instance::find(&settings.data_dir).await.is_some();
     let finding = |subject, verdict| Finding { subject, verdict };
     let mut findings = vec![finding("Project", project(settings)), finding("Settings", warnings(settings))];
@@ -194,7 +194,7 @@ async fn extensions(chosen: &Result<Binaries, embedded::Error>, copies: &Path) -
     Verdict::Fine(lines.join("\n"))
 }
 
-/// Checks that the database answers and is up to date. The embedded one is only checked if it runs, since `doctor` does
+/// Checks that the database responds and is up to date. The embedded one is only checked if it runs, since `doctor` does
 /// not start anything.
 async fn database(settings: &Settings, running: Option<&RunningPostgres>, is_served: bool) -> Verdict {
     let Some(backend) = Backend::existing(settings, running) else {
@@ -209,12 +209,12 @@ async fn database(settings: &Settings, running: Option<&RunningPostgres>, is_ser
         Ok(project) => project,
         Err(error) => return Verdict::Broken(unusable(error).to_string()),
     };
-    let verdict = match tokio::time::timeout(ANSWER_LIMIT, project.ping()).await {
+    let verdict = match tokio::time::timeout(RESPONSE_LIMIT, project.ping()).await {
         Ok(Ok(())) => pending(settings, &project).await,
         Ok(Err(error)) => Verdict::Broken(format!("the database does not answer: {error}")),
         Err(_) => Verdict::Broken(format!(
             "the database does not answer within {} s: check host and port, and whether a firewall is between",
-            ANSWER_LIMIT.as_secs()
+            RESPONSE_LIMIT.as_secs()
         )),
     };
     project.close().await;
@@ -224,7 +224,7 @@ async fn database(settings: &Settings, running: Option<&RunningPostgres>, is_ser
 /// Lists the libraries that logins would preload and this Postgres does not have.
 async fn preloads(running: &RunningPostgres) -> Verdict {
     let missing =
-        tokio::time::timeout(ANSWER_LIMIT, embedded::missing_libraries(&running.logins.superuser)).await;
+        tokio::time::timeout(RESPONSE_LIMIT, embedded::missing_libraries(&running.logins.superuser)).await;
     let Ok(Ok(missing)) = missing else {
         return Verdict::Note("what roles and databases preload could not be found out".to_owned());
     };
@@ -237,14 +237,14 @@ async fn preloads(running: &RunningPostgres) -> Verdict {
     }
 }
 
-/// Checks whether the database, if it runs and answers, is set up for realtime.
+/// Checks whether the database, if it runs and responds, is set up for realtime.
 async fn realtime(settings: &Settings, running: Option<&RunningPostgres>) -> Verdict {
     let silent = || Verdict::Fine("the database is not running, or does not answer".to_owned());
     let Some(backend) = Backend::existing(settings, running) else { return silent() };
     // The one that reads the replication stream.
     let Ok(admin) = backend.admin().await else { return silent() };
-    let verdict = match tokio::time::timeout(ANSWER_LIMIT, admin.ping()).await {
-        Ok(Ok(())) => match tokio::time::timeout(ANSWER_LIMIT, realtime::check(&admin)).await {
+    let verdict = match tokio::time::timeout(RESPONSE_LIMIT, admin.ping()).await {
+        Ok(Ok(())) => match tokio::time::timeout(RESPONSE_LIMIT, realtime::check(&admin)).await {
             Ok(Some(verdict)) => verdict,
             Ok(None) | Err(_) => Verdict::Note("what realtime needs could not be found out".to_owned()),
         },

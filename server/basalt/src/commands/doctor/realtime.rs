@@ -19,8 +19,8 @@ const SQL: &str = "select current_setting('wal_level'), current_setting('max_rep
 /// Returns `None` if the database cannot be queried.
 pub(super) async fn check(admin: &Database) -> Option<Verdict> {
     let transaction = Transaction::anonymous().read_only().on_primary().statement(SQL, Vec::new());
-    let answer = admin.run(&transaction).await.ok()?;
-    let row = answer.row()?;
+    let reply = admin.run(&transaction).await.ok()?;
+    let row = reply.row()?;
     let number = |index: usize| row.text(index)?.parse::<i64>().ok();
     let (level, slots, used) = (row.text(0)?, number(1)?, number(2)?);
     let own: Vec<serde_json::Value> = serde_json::from_slice(row.get(6)?).ok()?;

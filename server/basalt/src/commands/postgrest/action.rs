@@ -25,7 +25,7 @@ pub(super) enum Action {
     Ready,
 }
 
-/// How long a server may take to answer whether it is ready; it waits two seconds at most for Postgres.
+/// How long a server may take to respond whether it is ready; it waits two seconds at most for Postgres.
 const READY_LIMIT: Duration = Duration::from_secs(5);
 /// The longest response that is read: a status line and some headers.
 const MAX_RESPONSE: u64 = 4096;
@@ -96,9 +96,9 @@ async fn ready(settings: &PostgrestSettings) -> Result<(), Error> {
 /// Requests `/ready` and returns the status of the response.
 async fn request_readiness(mut server: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<u16> {
     server.write_all(b"GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await?;
-    let mut answer = Vec::new();
-    server.take(MAX_RESPONSE).read_to_end(&mut answer).await?;
-    let line = String::from_utf8_lossy(&answer);
+    let mut response = Vec::new();
+    server.take(MAX_RESPONSE).read_to_end(&mut response).await?;
+    let line = String::from_utf8_lossy(&response);
     let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
     status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is not an HTTP server"))
 }

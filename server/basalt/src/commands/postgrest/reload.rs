@@ -60,7 +60,7 @@ impl Signals {
     }
 
     /// Reloads `rest` on each signal, until `stop`.
-    pub(super) async fn answer(mut self, rest: Rest, stop: CancellationToken) {
+    pub(super) async fn obey(mut self, rest: Rest, stop: CancellationToken) {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,

@@ -35,7 +35,7 @@ impl CallWorker {
         let api = edge::local_url(address);
         let task = tokio::spawn(async move {
             if let Err(error) = net::http::work(admin, settings, &api, end).await {
-                tracing::error!(error, "calls of the extension http are not answered");
+                tracing::error!(error, "calls of the extension http get no response");
             }
         });
         Ok(Some(Self { stop: stop.drop_guard(), task, database }))

@@ -16,7 +16,7 @@ use crate::instance::Instance;
 use crate::server;
 use crate::settings::Settings;
 
-/// The path on the admin port that begins a session, which lasts as long as its answer is read.
+/// The path on the admin port that begins a session, which lasts as long as its response is read.
 pub(super) const SESSIONS: &str = "/functions/session";
 /// How often a line is sent at least. Only a line that cannot be sent shows that the command has ended.
 const BEAT: Duration = Duration::from_secs(1);
@@ -52,7 +52,7 @@ fn key(keys: &tokens::Keys) -> String {
     keys.derive("sessions of functions")
 }
 
-/// Answers with the lines of the functions' log until the command that asked has ended, or the server stops.
+/// Responds with the lines of the functions' log until the command that asked has ended, or the server stops.
 async fn begin(
     functions: &Functions,
     draining: CancellationToken,
@@ -99,8 +99,8 @@ pub(super) async fn hand_over(
         .post(format!("{}{SESSIONS}", instance.admin_url))
         .bearer_auth(key(&backend::keys(settings)?))
         .json(&overrides);
-    let mut answer = request.send().await.map_err(failed)?;
-    match answer.status() {
+    let mut response = request.send().await.map_err(failed)?;
+    match response.status() {
         StatusCode::OK => {}
         StatusCode::NOT_FOUND => return Ok(false),
         StatusCode::CONFLICT => {
@@ -121,7 +121,7 @@ pub(super) async fn hand_over(
     let mut rest = Vec::new();
     loop {
         let part = tokio::select! {
-            part = answer.chunk() => part,
+            part = response.chunk() => part,
             () = signals.cancelled() => return Ok(true),
         };
         let Ok(Some(part)) = part else {

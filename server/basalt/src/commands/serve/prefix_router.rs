@@ -13,7 +13,7 @@ pub(super) struct PrefixRouter {
 }
 
 impl PrefixRouter {
-    /// Returns a router in which `others` answers all paths without a mounted endpoint.
+    /// Returns a router in which `others` responds to all paths without a mounted endpoint.
     pub(super) fn new(others: impl Endpoint<Output = Response> + 'static) -> Self {
         Self { mounted: Vec::new(), others: others.boxed() }
     }
@@ -60,7 +60,7 @@ fn strip(uri: &mut Uri, length: usize) {
 mod tests {
     use super::*;
 
-    async fn answer(target: &str) -> String {
+    async fn response(target: &str) -> String {
         let tells = |name: &'static str| {
             poem::endpoint::make_sync(move |request: Request| format!("{name} {}", request.uri()))
                 .map_to_response()
@@ -74,17 +74,17 @@ mod tests {
 
     #[tokio::test]
     async fn prefixes_end_where_a_segment_does() {
-        assert_eq!(answer("/rest/v1/players?id=eq.1").await, "rest /players?id=eq.1");
-        assert_eq!(answer("/rest/v1").await, "rest /");
-        assert_eq!(answer("/rest/v1?a=%2F").await, "rest /?a=%2F");
-        assert_eq!(answer("/rest/v1/").await, "rest /");
-        assert_eq!(answer("/rest/v10/x").await, "others /rest/v10/x");
-        assert_eq!(answer("/health/live").await, "health /live");
-        assert_eq!(answer("/").await, "others /");
+        assert_eq!(response("/rest/v1/players?id=eq.1").await, "rest /players?id=eq.1");
+        assert_eq!(response("/rest/v1").await, "rest /");
+        assert_eq!(response("/rest/v1?a=%2F").await, "rest /?a=%2F");
+        assert_eq!(response("/rest/v1/").await, "rest /");
+        assert_eq!(response("/rest/v10/x").await, "others /rest/v10/x");
+        assert_eq!(response("/health/live").await, "health /live");
+        assert_eq!(response("/").await, "others /");
     }
 
     #[tokio::test]
     async fn absolute_targets_keep_their_authority() {
-        assert_eq!(answer("http://a.example/rest/v1/t?x=1").await, "rest http://a.example/t?x=1");
+        assert_eq!(response("http://a.example/rest/v1/t?x=1").await, "rest http://a.example/t?x=1");
     }
 }

@@ -60,9 +60,9 @@ impl Reloads {
         }
     }
 
-    /// Answers the signals, and looks at the file of `project`, until `stop`, which it cancels when the terminal is
+    /// Obeys the signals, and looks at the file of `project`, until `stop`, which it cancels when the terminal is
     /// closed.
-    pub(super) async fn answer(mut self, configuration: &mut Configuration<'_>, stop: &CancellationToken) {
+    pub(super) async fn obey(mut self, configuration: &mut Configuration<'_>, stop: &CancellationToken) {
         let mut file = ConfigFile::default();
         let mut ticks = interval(CHECK_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -148,17 +148,17 @@ fn health(running: &RunningServices) -> impl Endpoint<Output = Response> + use<>
     })
 }
 
-/// Answers like Supabase's gateway for a path without a service.
+/// Responds like Supabase's gateway for a path without a service.
 async fn not_found(_request: Request) -> poem::Result<Response> {
-    let answer =
+    let response =
         Response::builder().status(StatusCode::NOT_FOUND).content_type("application/json; charset=utf-8");
-    Ok(answer.body("{\"message\":\"no Route matched with those values\"}"))
+    Ok(response.body("{\"message\":\"no Route matched with those values\"}"))
 }
 
-/// Returns what hosted Supabase answers to GraphQL in a project without its extension.
+/// Returns the response of hosted Supabase to GraphQL in a project without its extension.
 async fn without_graphql(_request: Request) -> poem::Result<Response> {
-    let answer = Response::builder().content_type("application/json; charset=utf-8");
-    Ok(answer.body("{\"errors\":[{\"message\":\"pg_graphql extension is not enabled.\"}]}"))
+    let response = Response::builder().content_type("application/json; charset=utf-8");
+    Ok(response.body("{\"errors\":[{\"message\":\"pg_graphql extension is not enabled.\"}]}"))
 }
 
 #[cfg(test)]

@@ -30,8 +30,8 @@ async fn take(database: &Database, function: &str, interval: Duration) -> Result
                on conflict (function) do update set called_at = now() \
                where s.called_at <= now() - $2::double precision * interval '1 millisecond' returning 1";
     let transaction = Transaction::anonymous().statement(sql, vec![text(function), text(&milliseconds)]);
-    let answer = database.run(&transaction.leaves_session_unchanged().timeout(TIME_LIMIT)).await?;
-    Ok(answer.row().is_some())
+    let reply = database.run(&transaction.leaves_session_unchanged().timeout(TIME_LIMIT)).await?;
+    Ok(reply.row().is_some())
 }
 
 #[cfg(test)]

@@ -254,7 +254,7 @@ impl RunningServices {
         self.tasks.spawn(async move { service.keep_fresh(stop).await });
         self.gateway.register(|registry| rest.register(registry));
         if !server::is_ready_in_time(rest.loaded()).await {
-            tracing::warn!("the schema cache is not loaded yet; REST answers 503 until it is");
+            tracing::warn!("the schema cache is not loaded yet; REST responds with 503 until it is");
         }
         self.rest = Some(rest);
     }
