@@ -180,7 +180,7 @@ pub enum Error {
         file: PathBuf,
         /// The superuser's name.
         role: &'static str,
-        /// What Postgres answered.
+        /// What Postgres replied.
         message: String,
     },
     /// The file system refused something.

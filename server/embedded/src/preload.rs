@@ -68,7 +68,7 @@ pub struct MissingLibrary {
 
 /// Returns the libraries that logins to the cluster of `superuser` would preload and cannot; they all fail.
 ///
-/// Errors: when the cluster does not answer.
+/// Errors: when the cluster does not respond.
 pub async fn missing_libraries(superuser: &Conninfo) -> Result<Vec<MissingLibrary>, Error> {
     let client = log_in(superuser).await?;
     let mut missing = Vec::new();
