@@ -100,13 +100,13 @@ async fn acquire_lock(client: &impl GenericClient, function: &str, limits: &Limi
     let sql = format!("select pg_catalog.{function}({LOCK})");
     let deadline = Instant::now() + limits.migration_lock;
     loop {
-        let answer = client.client().simple_query(&sql).await;
-        let answer = answer.map_err(Error::database("wait for the migrations' lock"))?;
+        let reply = client.client().simple_query(&sql).await;
+        let reply = reply.map_err(Error::database("wait for the migrations' lock"))?;
         let is_true = |message: &SimpleQueryMessage| match message {
             SimpleQueryMessage::Row(row) => row.get(0) == Some("t"),
             _ => false,
         };
-        if answer.iter().any(is_true) {
+        if reply.iter().any(is_true) {
             return Ok(());
         }
         if Instant::now() >= deadline {
