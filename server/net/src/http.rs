@@ -1,6 +1,6 @@
-//! The worker of the extension http: sends the requests of calls that wait, and hands them the answers.
+//! The worker of the extension http: sends the requests of calls that wait, and hands them the responses.
 //!
-//! A call puts its request into a queue by a second session and is notified of nothing: it looks for the answer
+//! A call puts its request into a queue by a second session and is notified of nothing: it looks for the response
 //! (`schema/extensions`). Several nodes may work on one queue: each request is taken once.
 
 mod exchange;
@@ -24,10 +24,10 @@ const MAX_CONCURRENT: usize = 8;
 /// The pause between checks whether the extension exists, and after a failure.
 const CHECK_PAUSE: Duration = Duration::from_secs(1);
 
-/// How often requests and answers that nobody waits for are removed.
+/// How often requests and responses that nobody waits for are removed.
 const EXPIRY_PAUSE: Duration = Duration::from_secs(60);
 
-/// Answers the calls of the database of `admin`, whose login must be a superuser's, until `stop`. `settings` are those of a
+/// Responds to the calls of the database of `admin`, whose login must be a superuser's, until `stop`. `settings` are those of a
 /// pool with the same login, which exists while the extension does. `api` is the URL of this server, which replaces the
 /// gateway of the Supabase CLI's containers.
 ///
@@ -64,13 +64,13 @@ impl Failures {
         if let Err(error) = attempt
             && !self.has_failed
         {
-            tracing::warn!(%error, "calls of the extension http cannot be answered; trying on");
+            tracing::warn!(%error, "calls of the extension http get no response; trying on");
         }
         self.has_failed = attempt.is_err();
     }
 }
 
-/// Answers calls until the extension is dropped, or `stop`. Requests that are under way outlive failures of the database.
+/// Responds to calls until the extension is dropped, or `stop`. Requests that are under way outlive failures of the database.
 async fn serve(
     admin: &Database,
     settings: Settings,
@@ -82,9 +82,9 @@ async fn serve(
     let database = Database::connect(settings).await?;
     let mut under_way = JoinSet::new();
     while !stop.is_cancelled() {
-        let answered = answer_calls(admin, &database, client, &mut under_way, stop).await;
-        failures.note(&answered);
-        if answered.is_ok() {
+        let outcome = serve_calls(admin, &database, client, &mut under_way, stop).await;
+        failures.note(&outcome);
+        if outcome.is_ok() {
             break;
         }
         stop.run_until_cancelled(sleep(CHECK_PAUSE)).await;
@@ -94,8 +94,8 @@ async fn serve(
     Ok(())
 }
 
-/// Answers calls until the extension is dropped, `stop`, or a statement fails. `under_way` are the requests that are sent.
-async fn answer_calls(
+/// Responds to calls until the extension is dropped, `stop`, or a statement fails. `under_way` are the requests that are sent.
+async fn serve_calls(
     admin: &Database,
     database: &Database,
     client: &Client,
@@ -111,9 +111,9 @@ async fn answer_calls(
         for call in queue::take(database, room).await? {
             let (database, client) = (database.clone(), client.clone());
             under_way.spawn(async move {
-                let answer = client.answer(&call.request, call.timeout_milliseconds).await;
-                if let Err(error) = queue::record(&database, &call.id, &answer).await {
-                    tracing::warn!(%error, "the answer to a call of the extension http was not written down");
+                let response = client.response(&call.request, call.timeout_milliseconds).await;
+                if let Err(error) = queue::record(&database, &call.id, &response).await {
+                    tracing::warn!(%error, "the response to a call of the extension http was not written down");
                 }
             });
         }

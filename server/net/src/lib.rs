@@ -1,9 +1,9 @@
 //! The worker of the extension pg_net: sends the HTTP requests that SQL queues, once their transactions have committed,
-//! and records the answers. That of the extension http is in [`http`].
+//! and records the responses. That of the extension http is in [`http`].
 //!
 //! The extension's tables and functions are Basalt's own (`schema/extensions`). If a server has the original pg_net,
 //! whose worker is part of Postgres, this worker does nothing. Several nodes may work on one queue: each request is
-//! taken once. A request that a node has taken is lost if the node ends before the answer, as with the original.
+//! taken once. A request that a node has taken is lost if the node ends before the response, as with the original.
 
 pub mod http;
 mod queue;
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// The pause between checks whether the extension exists, and after a failure.
 const LONG_PAUSE: Duration = Duration::from_secs(3);
 
-/// How often old answers are removed.
+/// How often old responses are removed.
 const EXPIRY_PAUSE: Duration = Duration::from_secs(60);
 
 /// Works on the queue of `database`, whose login must be able to read it, until `stop`. `api` is the URL of this
@@ -66,7 +66,7 @@ struct Worker {
     under_way: JoinSet<()>,
     /// Whether the extension existed and was Basalt's own at the last check.
     is_ours: bool,
-    /// When old answers were removed last.
+    /// When old responses were removed last.
     expired: Instant,
 }
 

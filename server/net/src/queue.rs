@@ -55,7 +55,7 @@ pub(crate) async fn record(database: &Database, id: i64, outcome: &Outcome) -> R
     Ok(())
 }
 
-/// Removes answers that are older than six hours, as hosted Supabase does.
+/// Removes responses that are older than six hours, as hosted Supabase does.
 pub(crate) async fn expire(database: &Database) -> Result<(), Error> {
     let sql = "delete from net._http_response where created < now() - interval '6 hours'";
     database.client().await?.query_typed(sql, &[]).await?;

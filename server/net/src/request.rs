@@ -11,7 +11,7 @@ use tokio::net::lookup_host;
 /// The maximum time limit of a request.
 pub(crate) const MAX_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// The maximum number of bytes of an answer.
+/// The maximum number of bytes of a response.
 const CONTENT_LIMIT: usize = 10 << 20;
 
 /// A queued request.
@@ -25,7 +25,7 @@ pub(crate) struct Request {
     pub(crate) timeout_milliseconds: i32,
 }
 
-/// The outcome of a request: an answer or an error.
+/// The outcome of a request: a response or an error.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) status: Option<i32>,
@@ -66,7 +66,7 @@ impl Sender {
         Ok(Self { client, api })
     }
 
-    /// Sends `request` and waits for the whole answer, within its time limit.
+    /// Sends `request` and waits for the whole response, within its time limit.
     pub(crate) async fn send(&self, request: &Request) -> Outcome {
         let milliseconds = u64::try_from(request.timeout_milliseconds).unwrap_or(1);
         let limit = Duration::from_millis(milliseconds).min(MAX_TIMEOUT);
@@ -98,7 +98,7 @@ impl Sender {
         if is_set { Ok(url) } else { Err("not a URL of HTTP".to_owned()) }
     }
 
-    /// Sends `request` and reads the answer, without a time limit.
+    /// Sends `request` and reads the response, without a time limit.
     async fn exchange(&self, request: &Request) -> Result<Outcome, String> {
         let method = request.method.to_ascii_uppercase().parse();
         let method: reqwest::Method = method.map_err(|_| format!("no HTTP method: {}", request.method))?;
@@ -107,14 +107,14 @@ impl Sender {
         if let Some(body) = &request.body {
             sent = sent.body(body.clone());
         }
-        let mut answer = sent.send().await.map_err(tls::describe)?;
-        let content = content_of(&mut answer).await?;
+        let mut response = sent.send().await.map_err(tls::describe)?;
+        let content = content_of(&mut response).await?;
         let text = |value: &HeaderValue| clean(&String::from_utf8_lossy(value.as_bytes()));
         let named =
-            answer.headers().iter().map(|(name, value)| (name.to_string(), Value::String(text(value))));
+            response.headers().iter().map(|(name, value)| (name.to_string(), Value::String(text(value))));
         Ok(Outcome {
-            status: Some(i32::from(answer.status().as_u16())),
-            content_type: answer.headers().get(CONTENT_TYPE).map(text),
+            status: Some(i32::from(response.status().as_u16())),
+            content_type: response.headers().get(CONTENT_TYPE).map(text),
             headers: Some(Value::Object(named.collect::<Map<_, _>>())),
             content: Some(clean(&String::from_utf8_lossy(&content))),
             timed_out: Some(false),
@@ -123,10 +123,10 @@ impl Sender {
     }
 }
 
-/// Reads the content of `answer`, which has a maximum length.
-pub(crate) async fn content_of(answer: &mut Response) -> Result<BytesMut, String> {
+/// Reads the content of `response`, which has a maximum length.
+pub(crate) async fn content_of(response: &mut Response) -> Result<BytesMut, String> {
     let mut content = BytesMut::new();
-    while let Some(chunk) = answer.chunk().await.map_err(tls::describe)? {
+    while let Some(chunk) = response.chunk().await.map_err(tls::describe)? {
         if content.len() + chunk.len() > CONTENT_LIMIT {
             return Err(format!("the answer is longer than {CONTENT_LIMIT} bytes"));
         }

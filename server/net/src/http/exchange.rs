@@ -66,8 +66,8 @@ impl Client {
         Ok(Self { sender: Sender::new(api)? })
     }
 
-    /// Returns the answer to `request` as `http(request)` reads it, within the time limit.
-    pub(super) async fn answer(&self, request: &Value, timeout_milliseconds: i32) -> Value {
+    /// Returns the response to `request` as `http(request)` reads it, within the time limit.
+    pub(super) async fn response(&self, request: &Value, timeout_milliseconds: i32) -> Value {
         let milliseconds = u64::try_from(timeout_milliseconds).unwrap_or(1);
         let limit = Duration::from_millis(milliseconds).min(MAX_TIMEOUT);
         let exchanged = tokio::time::timeout(limit, self.exchange(request)).await;
@@ -75,7 +75,7 @@ impl Client {
         exchanged.unwrap_or_else(timed_out).unwrap_or_else(|error| json!({ "error": error }))
     }
 
-    /// Sends `request` and reads the answer, without a time limit.
+    /// Sends `request` and reads the response, without a time limit.
     async fn exchange(&self, request: &Value) -> Result<Value, String> {
         let request = Request(request);
         let method = request.text("method").unwrap_or_default();
@@ -85,13 +85,13 @@ impl Client {
         if let Some(content) = request.text("content") {
             sent = sent.body(content.to_owned());
         }
-        let mut answer = sent.send().await.map_err(tls::describe)?;
-        let content = content_of(&mut answer).await?;
+        let mut response = sent.send().await.map_err(tls::describe)?;
+        let content = content_of(&mut response).await?;
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).replace('\0', "");
-        let content_type = answer.headers().get(CONTENT_TYPE).map(text);
-        let headers = answer.headers().iter().map(|(name, value)| json!([name.as_str(), text(value)]));
+        let content_type = response.headers().get(CONTENT_TYPE).map(text);
+        let headers = response.headers().iter().map(|(name, value)| json!([name.as_str(), text(value)]));
         Ok(json!({
-            "status": answer.status().as_u16(),
+            "status": response.status().as_u16(),
             "headers": headers.collect::<Vec<_>>(),
             "content": decoded(&content, content_type.as_deref())?,
             "content_type": content_type,

@@ -4,7 +4,7 @@ use postgres::{Database, Error};
 use serde_json::Value;
 use tokio_postgres::types::Type;
 
-/// A call that waits for an answer.
+/// A call that waits for a response.
 pub(super) struct Call {
     /// A UUID.
     pub(super) id: String,
@@ -52,11 +52,11 @@ pub(super) async fn take(database: &Database, limit: usize) -> Result<Vec<Call>,
     calls.collect()
 }
 
-/// Writes down the answer to the request `id`.
-pub(super) async fn record(database: &Database, id: &str, answer: &Value) -> Result<(), Error> {
+/// Writes down the response to the request `id`.
+pub(super) async fn record(database: &Database, id: &str, response: &Value) -> Result<(), Error> {
     let sql = "insert into basalt_http.answers (id, answer) values ($1::text::uuid, $2)";
     let client = database.client().await?;
-    client.query_typed(sql, &[(&id, Type::TEXT), (answer, Type::JSONB)]).await?;
+    client.query_typed(sql, &[(&id, Type::TEXT), (response, Type::JSONB)]).await?;
     Ok(())
 }
 

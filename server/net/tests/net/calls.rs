@@ -54,15 +54,15 @@ async fn received(client: &Client, sql: &str, requests: &mut mpsc::UnboundedRece
 }
 
 #[tokio::test]
-async fn calls_wait_for_their_answers_within_the_transaction() {
+async fn calls_wait_for_their_responses_within_the_transaction() {
     let Some((_database, client, _stop)) = working(UNREACHABLE).await else { return };
     let (origin, mut requests) = listen().await;
     client
         .batch_execute("begin; create table public.seen (n int); set local role authenticated")
         .await
         .unwrap();
-    let answer = call(&client, &format!("extensions.http_get('{origin}/get')")).await;
-    assert_eq!(answer, Ok((201, "got 0".to_owned(), "yes".to_owned())));
+    let response = call(&client, &format!("extensions.http_get('{origin}/get')")).await;
+    assert_eq!(response, Ok((201, "got 0".to_owned(), "yes".to_owned())));
     client.batch_execute("rollback; reset role").await.unwrap();
     assert!(next(&mut requests).await.starts_with("GET /get HTTP/1.1"));
 
@@ -240,10 +240,10 @@ async fn a_call_waits_while_as_many_as_may_be_are_under_way() {
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..=limit {
         let (client, sql) = (database.client().await, format!("extensions.http_get('{origin}/later')"));
-        calls.spawn(async move { call(&client, &sql).await.map(|answer| answer.0) });
+        calls.spawn(async move { call(&client, &sql).await.map(|response| response.0) });
     }
-    while let Some(answer) = calls.join_next().await {
-        assert_eq!(answer.unwrap(), Ok(201));
+    while let Some(response) = calls.join_next().await {
+        assert_eq!(response.unwrap(), Ok(201));
     }
 }
 

@@ -43,7 +43,7 @@ async fn response(client: &Client, id: i64) -> tokio_postgres::Row {
 }
 
 #[tokio::test]
-async fn requests_are_sent_after_the_commit_and_answers_kept() {
+async fn requests_are_sent_after_the_commit_and_responses_kept() {
     let Some((_database, client, stop)) = working(UNREACHABLE).await else { return };
     let (origin, mut requests) = listen().await;
     client.batch_execute("set role authenticated; begin").await.unwrap();
