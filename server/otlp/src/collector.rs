@@ -17,8 +17,8 @@ use crate::settings::{Compression, Target};
 
 /// The minimum pause between two warnings of failures.
 const WARNING_PAUSE: Duration = Duration::from_secs(60);
-/// The maximum number of bytes that are read of an answer.
-const ANSWER_LIMIT: usize = 64 * 1024;
+/// The maximum number of bytes that are read of a response.
+const RESPONSE_LIMIT: usize = 64 * 1024;
 
 /// A collector and its client.
 #[derive(Debug)]
@@ -68,14 +68,14 @@ impl Collector {
                 request.header(CONTENT_ENCODING, HeaderValue::from_static("gzip")).body(body)
             }
         };
-        let mut answer = request.send().await.map_err(tls::describe)?;
-        if !answer.status().is_success() {
-            return Err(format!("it answered {}", answer.status()));
+        let mut response = request.send().await.map_err(tls::describe)?;
+        if !response.status().is_success() {
+            return Err(format!("it answered {}", response.status()));
         }
-        // The answer is read to its end, so that the connection can be reused.
+        // The response is read to its end, so that the connection can be reused.
         let mut read = 0;
-        while read < ANSWER_LIMIT
-            && let Some(chunk) = answer.chunk().await.map_err(tls::describe)?
+        while read < RESPONSE_LIMIT
+            && let Some(chunk) = response.chunk().await.map_err(tls::describe)?
         {
             read += chunk.len();
         }

@@ -219,7 +219,7 @@ async fn waiting_spans_are_sent_at_the_end() {
 }
 
 #[tokio::test]
-async fn a_collector_that_never_answers_loses_spans_but_delays_no_request() {
+async fn a_collector_that_never_responds_loses_spans_but_delays_no_request() {
     let silent = Silent::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", silent.local_addr().unwrap());
     let settings = Settings { queue_size: 100, batch_size: 10, schedule_delay: 0, ..settings(&endpoint) };
