@@ -14,7 +14,7 @@ pub(super) const HTTP_ARTIFACT: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTT
 /// A signed message that requests a response from an identity provider's server.
 #[derive(Debug)]
 pub struct ArtifactResolve {
-    /// The id of the message, which the answer must contain.
+    /// The id of the message, which the response must contain.
     pub id: String,
     /// The URL that the message is posted to.
     pub url: String,

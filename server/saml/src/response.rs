@@ -24,7 +24,7 @@ pub const LONGEST_USE: std::time::Duration = std::time::Duration::from_secs(90 +
 /// The expected values that a response is compared with.
 pub(super) struct ValidationContext<'a> {
     pub(super) provider: &'a IdentityProvider,
-    /// The id of the request that it answers; `None` if the identity provider has started the sign-in.
+    /// The id of the request that it responds to; `None` if the identity provider has started the sign-in.
     pub(super) request_id: Option<&'a str>,
     /// The id of the message that requested it; `None` if a browser posts it.
     pub(super) resolve_id: Option<&'a str>,
@@ -51,7 +51,7 @@ pub fn issuer(text: &str) -> Option<String> {
 }
 
 /// Returns the assertion in a valid response: signed itself, or inside a signed response, with one of the provider's
-/// keys, for this service, this time, and the request that it answers.
+/// keys, for this service, this time, and the request that it responds to.
 ///
 /// A response with more than one assertion is refused, and so is one with an assertion or a signature in an unexpected
 /// place: forged responses have that form (signature wrapping), and no provider sends such responses.
@@ -87,7 +87,7 @@ pub(super) fn accept(text: &str, context: &ValidationContext<'_>) -> Result<Asse
     accept_encrypted(element, any_signed, &trusted, context)
 }
 
-/// Returns the server's answer to message `id`, from its envelope.
+/// Returns the server's response to message `id`, from its envelope.
 fn artifact_response<'d>(
     root: Element<'d>,
     id: &str,
@@ -95,13 +95,13 @@ fn artifact_response<'d>(
 ) -> Result<Element<'d>, String> {
     let envelope = Some(root).filter(|root| root.is(ns::SOAP, "Envelope"));
     let body = envelope.and_then(|envelope| envelope.only(ns::SOAP, "Body"));
-    let answer = body.and_then(|body| body.only(ns::PROTOCOL, "ArtifactResponse"));
-    let answer = answer.ok_or("the answer is no SOAP envelope with an ArtifactResponse")?;
-    if answer.attribute("InResponseTo") != Some(id) {
+    let response = body.and_then(|body| body.only(ns::PROTOCOL, "ArtifactResponse"));
+    let response = response.ok_or("the answer is no SOAP envelope with an ArtifactResponse")?;
+    if response.attribute("InResponseTo") != Some(id) {
         return Err("the answer's InResponseTo is not the message that it answers".to_owned());
     }
-    check_answer(answer, "answer", context)?;
-    Ok(answer)
+    check_common(response, "answer", context)?;
+    Ok(response)
 }
 
 /// Decrypts and verifies an assertion. `response_signed` says whether the response around it is signed.
@@ -143,11 +143,11 @@ fn check_response(root: Element<'_>, signed: bool, context: &ValidationContext<'
     {
         return Err("the response's InResponseTo is not the request that it came back for".to_owned());
     }
-    check_answer(root, "response", context)
+    check_common(root, "response", context)
 }
 
 /// Checks the parts that responses of all kinds have in common.
-fn check_answer(element: Element<'_>, what: &str, context: &ValidationContext<'_>) -> Result<(), String> {
+fn check_common(element: Element<'_>, what: &str, context: &ValidationContext<'_>) -> Result<(), String> {
     check_age(element, what, context.now)?;
     if let Some(issuer) = element.child(ns::ASSERTION, "Issuer") {
         check_issuer(issuer, context)?;

@@ -26,11 +26,11 @@ pub struct ServiceProvider {
 pub struct Response {
     /// The document.
     pub xml: String,
-    /// The id of the message that the server has answered with it; `None` if a browser posts it.
+    /// The id of the message to which the server has responded with it; `None` if a browser posts it.
     pub resolve_id: Option<String>,
     /// The identity provider that it should come from.
     pub provider: IdentityProvider,
-    /// The id of the request that it should answer; `None` if the identity provider has started the sign-in.
+    /// The id of the request that it should respond to; `None` if the identity provider has started the sign-in.
     pub request_id: Option<String>,
 }
 
