@@ -34,15 +34,15 @@ impl Proxy {
         Ok(Self { base: base.to_owned(), client })
     }
 
-    /// Returns the dev server's answer to `request`, with `inject` applied to pages.
+    /// Returns the dev server's response to `request`, with `inject` applied to pages.
     pub(crate) async fn forward(&self, request: &Request, inject: impl Fn(&str) -> String) -> Response {
         match self.fetch(request, inject).await {
             Ok(response) => response,
             Err(error) => {
                 let message =
                     format!("Vite's dev server at {} does not answer ({error}). Is it running?", self.base);
-                let answer = Response::builder().status(StatusCode::BAD_GATEWAY).content_type("text/plain");
-                answer.body(message)
+                let response = Response::builder().status(StatusCode::BAD_GATEWAY).content_type("text/plain");
+                response.body(message)
             }
         }
     }

@@ -53,7 +53,7 @@ pub(crate) struct Policy<'a> {
 /// `connect_src`. Source: Content Security Policy Level 3.
 ///
 /// Scripts and styles are named by their paths. `'self'` would also admit what users have uploaded, because storage
-/// answers on the same origin. No path of the site redirects; behind a redirect browsers would compare no paths.
+/// responds on the same origin. No path of the site redirects; behind a redirect browsers would compare no paths.
 pub(crate) fn content_security_policy(origin: &Origin, policy: &Policy<'_>) -> String {
     let Policy { api_url, storage_origin, connect_src, code } = *policy;
     let page = origin.to_string();
@@ -82,7 +82,7 @@ pub(crate) fn content_security_policy(origin: &Origin, policy: &Policy<'_>) -> S
     )
 }
 
-/// Adds the security headers to an answer. `policy` is its Content-Security-Policy.
+/// Adds the security headers to a response. `policy` is its Content-Security-Policy.
 pub(crate) fn secure(headers: &mut HeaderMap, origin: &Origin, policy: Option<&str>) {
     let fixed = |value| HeaderValue::from_static(value);
     headers.insert(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"));

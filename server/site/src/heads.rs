@@ -24,7 +24,7 @@ use crate::page;
 use description::{Description, Page, Tag};
 pub use rows::Api;
 use rows::{Limits, Rows};
-use scope::{Answers, Scope};
+use scope::{Results, Scope};
 use template::escape;
 
 /// The address of a requested page.
@@ -94,15 +94,15 @@ impl Heads {
         let found = description.pages.get_key_value(location.path);
         let (route, page) =
             found.map_or(("", &description.not_found), |(route, page)| (route.as_str(), page));
-        let answers = self.answers(description, page, route).await;
-        let scope = Scope::new(description, Some(page), location, &answers);
+        let results = self.results(description, page, route).await;
+        let scope = Scope::new(description, Some(page), location, &results);
         if let Some(gate) = self.gate(description, &scope) {
             let location = Location { path: gate.0, ..*location };
-            let answers = self.answers(description, gate.1, gate.0).await;
-            let scope = Scope::new(description, Some(gate.1), &location, &answers);
+            let results = self.results(description, gate.1, gate.0).await;
+            let scope = Scope::new(description, Some(gate.1), &location, &results);
             return Head::of(&scope, gate.1, found.is_some());
         }
-        Head::of(&scope, page, found.is_some() && !is_missing(page, &answers))
+        Head::of(&scope, page, found.is_some() && !is_missing(page, &results))
     }
 
     /// Returns the page whose head all pages have while the site is closed to the public; `None` if it is open.
@@ -112,8 +112,8 @@ impl Heads {
         (scope.value(&closed.value) == closed.is).then_some((path.as_str(), page))
     }
 
-    /// Returns the answers to the queries of `page` at `route`.
-    async fn answers<'a>(&self, description: &'a Description, page: &'a Page, route: &str) -> Answers<'a> {
+    /// Returns the results of the queries of `page` at `route`.
+    async fn results<'a>(&self, description: &'a Description, page: &'a Page, route: &str) -> Results<'a> {
         let queries = description.queries_of(page).unwrap_or_default();
         self.ask(description, queries, route).await
     }
@@ -123,7 +123,7 @@ impl Heads {
         description: &'a Description,
         queries: impl IntoIterator<Item = &'a str>,
         route: &str,
-    ) -> Answers<'a> {
+    ) -> Results<'a> {
         let route = utf8_percent_encode(route, NON_ALPHANUMERIC).to_string();
         let reads = queries.into_iter().map(|name| {
             let target = description.queries.get(name).map_or("", String::as_str);
@@ -135,8 +135,8 @@ impl Heads {
 }
 
 /// Reports whether the page's required row does not exist.
-fn is_missing(page: &Page, answers: &Answers<'_>) -> bool {
-    let required = page.requires.as_deref().and_then(|query| answers.get(query));
+fn is_missing(page: &Page, results: &Results<'_>) -> bool {
+    let required = page.requires.as_deref().and_then(|query| results.get(query));
     required.is_some_and(|rows| rows.is_empty())
 }
 

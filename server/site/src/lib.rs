@@ -103,7 +103,7 @@ impl Endpoint for Site {
         let origin = Origin::of(&request);
         let mut response = match &self.dev {
             Some(proxy) => proxy.forward(&request, |html| Page::inject(html, &self.config(&origin))).await,
-            None => self.answer(&request, &origin).await,
+            None => self.response_to(&request, &origin).await,
         };
         let policy = self.dev.is_none().then(|| self.policy(&origin));
         headers::secure(response.headers_mut(), &origin, policy.as_deref());
@@ -115,7 +115,7 @@ impl Endpoint for Site {
 }
 
 impl Site {
-    async fn answer(&self, request: &Request, origin: &Origin) -> Response {
+    async fn response_to(&self, request: &Request, origin: &Origin) -> Response {
         let path = request.uri().path();
         let name = path.trim_start_matches('/');
         let encoding = Encoding::accepted(request.headers());

@@ -1,4 +1,4 @@
-//! Tests of the answers that a browser receives.
+//! Tests of the responses that a browser receives.
 
 use poem::http::{StatusCode, Uri};
 use poem::{Endpoint, Request, Response};

@@ -17,8 +17,8 @@ impl Heads {
             path => {
                 let document = description.documents.get(path)?;
                 let queries = description.queries_in(&document.body).unwrap_or_default();
-                let answers = self.ask(description, queries, "").await;
-                let scope = Scope::new(description, None, location, &answers);
+                let results = self.ask(description, queries, "").await;
+                let scope = Scope::new(description, None, location, &results);
                 let body = scope.render(&document.body)?.to_string();
                 Some(File::generated(document.content_type.clone(), body))
             }
@@ -42,12 +42,12 @@ impl Heads {
         let is_closed = self.is_closed(description, location).await;
         let pages = description.pages.iter().filter(|(_, page)| page.is_listed && !is_closed);
         for (path, page) in pages {
-            let answers = self.answers(description, page, path).await;
-            if is_missing(page, &answers) {
+            let results = self.results(description, page, path).await;
+            if is_missing(page, &results) {
                 continue;
             }
             let location = Location { path, ..*location };
-            let scope = Scope::new(description, Some(page), &location, &answers);
+            let scope = Scope::new(description, Some(page), &location, &results);
             let modified = page.modified.as_ref().map(|name| scope.value(name));
             let modified = modified.filter(|time| !time.is_empty());
             let modified =
@@ -67,7 +67,7 @@ impl Heads {
     /// Reports whether the site is closed to the public.
     async fn is_closed(&self, description: &Description, location: &Location<'_>) -> bool {
         let page = &description.not_found;
-        let answers = self.answers(description, page, "").await;
-        self.gate(description, &Scope::new(description, Some(page), location, &answers)).is_some()
+        let results = self.results(description, page, "").await;
+        self.gate(description, &Scope::new(description, Some(page), location, &results)).is_some()
     }
 }

@@ -19,7 +19,7 @@ pub(super) type Row = Map<String, Value>;
 
 /// Time limits of reads and of the cache.
 pub(super) struct Limits {
-    /// How long an answer or a failure is cached.
+    /// How long a response or a failure is cached.
     pub(super) fresh: Duration,
     /// How long a page waits for rows that are not cached.
     pub(super) first: Duration,
@@ -37,7 +37,7 @@ impl Default for Limits {
     }
 }
 
-/// The maximum number of bytes of an answer.
+/// The maximum number of bytes of a response.
 const SIZE_LIMIT: usize = 1024 * 1024;
 
 /// The latest rows, by query. The client's pages have a fixed number of queries.
@@ -49,7 +49,7 @@ pub(super) struct Rows {
 
 #[derive(Default)]
 struct CachedRows {
-    /// Locked by the task that calls the API; others wait for its answer.
+    /// Locked by the task that calls the API; others wait for its response.
     last_attempt: tokio::sync::Mutex<Attempt>,
     rows: Mutex<Option<Arc<Vec<Row>>>>,
 }
@@ -62,13 +62,13 @@ struct Attempt {
 }
 
 impl Rows {
-    /// Returns the cache of rows of `api`; without one, no query has an answer.
+    /// Returns the cache of rows of `api`; without one, no query has a result.
     pub(super) fn new(api: Option<Api>, limits: Limits) -> Self {
         Self { api, limits, cache: Mutex::default() }
     }
 
     /// Returns the rows of `query`, a target below `/rest/v1/`. If the API fails or takes too long, these are the
-    /// cached rows; `None` if it has never answered.
+    /// cached rows; `None` if it has never responded.
     pub(super) async fn read(&self, query: &str) -> Option<Arc<Vec<Row>>> {
         let api = self.api.as_ref()?;
         let cached = self.cached(query);
@@ -78,11 +78,11 @@ impl Rows {
         if let Ok(mut attempt) = tokio::time::timeout_at(deadline, cached.last_attempt.lock()).await
             && attempt.at.is_none_or(|at| at.elapsed() >= limits.fresh)
         {
-            let answer = tokio::time::timeout_at(deadline, fetch(api, query)).await;
-            let answer = answer.unwrap_or_else(|_| Err(format!("no answer within {limit:?}")));
+            let response = tokio::time::timeout_at(deadline, fetch(api, query)).await;
+            let response = response.unwrap_or_else(|_| Err(format!("no answer within {limit:?}")));
             attempt.at = Some(Instant::now());
-            let failed = answer.is_err();
-            match answer {
+            let failed = response.is_err();
+            match response {
                 Ok(rows) => *cached.rows.lock() = Some(Arc::new(rows)),
                 Err(reason) if !attempt.failed => {
                     tracing::warn!(query, reason, "pages are served with older or default heads");

@@ -34,8 +34,8 @@ const URI: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'(')
     .remove(b')');
 
-/// Answers by the names of their queries; a failed query has none.
-pub(super) type Answers<'a> = HashMap<&'a str, Arc<Vec<Row>>>;
+/// Results by the names of their queries; a failed query has none.
+pub(super) type Results<'a> = HashMap<&'a str, Arc<Vec<Row>>>;
 
 /// The scope in which placeholders are looked up.
 #[derive(Clone, Copy)]
@@ -43,7 +43,7 @@ pub(super) struct Scope<'a> {
     pub(super) description: &'a Description,
     pub(super) page: Option<&'a Page>,
     pub(super) location: &'a Location<'a>,
-    pub(super) answers: &'a Answers<'a>,
+    pub(super) results: &'a Results<'a>,
     /// The row of the current item of a list, and its query.
     row: Option<(&'a str, &'a Row)>,
 }
@@ -54,9 +54,9 @@ impl<'a> Scope<'a> {
         description: &'a Description,
         page: Option<&'a Page>,
         location: &'a Location<'a>,
-        answers: &'a Answers<'a>,
+        results: &'a Results<'a>,
     ) -> Self {
-        Self { description, page, location, answers, row: None }
+        Self { description, page, location, results, row: None }
     }
 
     /// Replaces the placeholders in `text`.
@@ -94,7 +94,7 @@ impl<'a> Scope<'a> {
 
     fn repeat(&self, item: &'a Value) -> Vec<Value> {
         let Some(query) = template::repeated(item) else { return self.render(item).into_iter().collect() };
-        let rows = self.answers.get(query).into_iter().flat_map(|rows| rows.iter());
+        let rows = self.results.get(query).into_iter().flat_map(|rows| rows.iter());
         rows.filter_map(|row| Scope { row: Some((query, row)), ..*self }.render(item)).collect()
     }
 
@@ -116,7 +116,7 @@ impl<'a> Scope<'a> {
     }
 
     fn read(&self, source: &Source) -> String {
-        let stored = self.answers.get(source.query.as_str()).and_then(|rows| {
+        let stored = self.results.get(source.query.as_str()).and_then(|rows| {
             let wanted = |row: &&Row| {
                 let mut conditions = source.conditions.iter();
                 conditions.all(|(column, value)| text(row, column).as_deref() == Some(value))

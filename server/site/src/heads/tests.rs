@@ -64,10 +64,10 @@ fn description() -> Description {
     Description::parse(described.to_string().as_bytes()).unwrap()
 }
 
-fn heads(limits: Limits, answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Heads {
+fn heads(limits: Limits, respond: impl Fn(&str) -> String + Send + Sync + 'static) -> Heads {
     let api = poem::endpoint::make_sync(move |request: poem::Request| {
         let target = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
-        answer(&target)
+        respond(&target)
     });
     Heads {
         rows: Rows::new(Some(Arc::new(api.map_to_response().boxed())), limits),
