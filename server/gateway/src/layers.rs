@@ -168,7 +168,7 @@ impl<E: Endpoint> Layered<E> {
             route: record.route(),
             parent: span.as_ref().map(Span::as_parent).or(parent),
         };
-        let answering = telemetry::answering(context, self.endpoint.call(request));
-        panics::response_of(answering, service, &record.request_id).await
+        let handling = telemetry::handling(context, self.endpoint.call(request));
+        panics::response_of(handling, service, &record.request_id).await
     }
 }

@@ -1,4 +1,4 @@
-//! The request that a task answers.
+//! The request that a task handles.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +13,7 @@ tokio::task_local! {
 /// A request, for log lines and spans.
 #[derive(Debug)]
 pub struct Request {
-    /// The service that answers it.
+    /// The service that handles it.
     pub service: &'static str,
     /// The method.
     pub method: Method,
@@ -29,12 +29,12 @@ pub struct Request {
     pub parent: Option<Parent>,
 }
 
-/// Runs `future`, which answers `request`. Tasks that it spawns are not part of the request.
-pub fn answering<F: Future>(request: Request, future: F) -> impl Future<Output = F::Output> {
+/// Runs `future`, which handles `request`. Tasks that it spawns are not part of the request.
+pub fn handling<F: Future>(request: Request, future: F) -> impl Future<Output = F::Output> {
     CURRENT.scope(request, future)
 }
 
-/// Names the route of the request that this task answers, such as `/{relation}`, for its trace. The name has nothing that
+/// Names the route of the request that this task handles, such as `/{relation}`, for its trace. The name has nothing that
 /// a client can choose freely: the number of names would be unlimited, and values may be secret. For services that
 /// have no table of routes of poem's, whose routes name themselves.
 pub fn name_route(route: &'static str) {
@@ -46,7 +46,7 @@ pub fn name_route(route: &'static str) {
     });
 }
 
-/// Calls `look` with the request that this task answers and returns the result; `None` if there is no request.
+/// Calls `look` with the request that this task handles and returns the result; `None` if there is no request.
 pub(crate) fn current<T>(look: impl FnOnce(&Request) -> T) -> Option<T> {
     CURRENT.try_with(look).ok()
 }
@@ -100,19 +100,19 @@ mod tests {
         let route = Arc::<OnceLock<&'static str>>::default();
         name_route("/elsewhere");
         let traced = Request { route: Some(Arc::clone(&route)), ..request("/a") };
-        answering(traced, async { name_route("/{thing}") }).await;
+        handling(traced, async { name_route("/{thing}") }).await;
         assert_eq!(route.get(), Some(&"/{thing}"));
     }
 
     #[tokio::test]
-    async fn a_task_has_its_request_until_the_answer() {
+    async fn a_task_has_its_request_until_the_response() {
         let path = || current(|request| request.uri.path().to_owned());
         assert_eq!(path(), None);
         let inner = async {
             tokio::task::yield_now().await;
             path()
         };
-        assert_eq!(answering(request("/a"), inner).await.as_deref(), Some("/a"));
+        assert_eq!(handling(request("/a"), inner).await.as_deref(), Some("/a"));
         assert_eq!(path(), None);
     }
 }

@@ -152,7 +152,7 @@ mod tests {
     use http::{HeaderValue, Method, Uri};
 
     use super::*;
-    use crate::{Request, answering, names_only};
+    use crate::{Request, handling, names_only};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -166,7 +166,7 @@ mod tests {
             route: None,
             parent: None,
         };
-        answering(request, async { slow.record(took, None, || text.into()) }).await;
+        handling(request, async { slow.record(took, None, || text.into()) }).await;
     }
 
     #[tokio::test]

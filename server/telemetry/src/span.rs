@@ -120,7 +120,7 @@ impl Span {
     }
 }
 
-/// Begins the span of a call to another server, as part of the request that this task answers, and sets the trace
+/// Begins the span of a call to another server, as part of the request that this task handles, and sets the trace
 /// headers of the call. Without tracing, `headers` stay unchanged.
 pub fn begin_call(name: impl Into<Cow<'static, str>>, headers: &mut HeaderMap) -> Option<Span> {
     let parent = request::current(|request| request.parent.clone()).flatten()?;
@@ -132,7 +132,7 @@ pub fn begin_call(name: impl Into<Cow<'static, str>>, headers: &mut HeaderMap) -
     span
 }
 
-/// Sets the trace headers of a message that is part of the request that this task answers. Without tracing, `headers`
+/// Sets the trace headers of a message that is part of the request that this task handles. Without tracing, `headers`
 /// stay unchanged.
 pub fn write_parent_to(headers: &mut HeaderMap) {
     request::current(|request| request.parent.as_ref().map(|parent| parent.write_to(headers)));

@@ -34,7 +34,7 @@ impl Statements {
         Self { slow, server: Arc::new(server) }
     }
 
-    /// Begins a statement whose SQL `text` returns. It is part of the trace of the request that this task answers, if
+    /// Begins a statement whose SQL `text` returns. It is part of the trace of the request that this task handles, if
     /// any.
     pub fn begin<'t>(&self, text: impl FnOnce() -> Cow<'t, str>) -> Statement<'_> {
         let span =
