@@ -266,7 +266,7 @@ fn algorithm(name: Option<String>) -> Result<Algorithm, Error> {
     // RFC 9864 names the curve in place of the family.
     let known = if name == "Ed25519" { "EdDSA" } else { &name };
     known.parse().map_err(|_| {
-        // The name comes from an untrusted token and becomes part of an answer, so it is truncated.
+        // The name comes from an untrusted token and becomes part of a response, so it is truncated.
         Error::UnsupportedAlgorithm(name.chars().take(32).collect())
     })
 }
