@@ -22,11 +22,11 @@ where
     endpoint::make(move |request| {
         // Only `/` and `/ready` await it; otherwise the check does not run.
         let check = ready();
-        async move { Ok::<_, poem::Error>(answer(request, check).await) }
+        async move { Ok::<_, poem::Error>(respond(request, check).await) }
     })
 }
 
-async fn answer(request: Request, check: impl Future<Output = Result<(), String>>) -> Response {
+async fn respond(request: Request, check: impl Future<Output = Result<(), String>>) -> Response {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return status(StatusCode::METHOD_NOT_ALLOWED, "method not allowed");
     }

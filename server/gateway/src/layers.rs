@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`access_log`] | the line in the log, the metrics and the span of the request; the id in its response |
 //! | [`connections`] | what the caller's network holds of the server's connections |
-//! | [`cors`] | answers preflights, and lets scripts of other origins read responses |
+//! | [`cors`] | responds to preflights, and lets scripts of other origins read responses |
 //! | [`rate_limit`] | requests a minute of an address and of an API key |
 //! | [`api_key`] | refuses requests without a key, and exchanges opaque keys for tokens |
 //! | [`body_limit`] | the size, the time and the memory of the body |
@@ -79,7 +79,7 @@ impl<E: Endpoint> Layered<E> {
         self
     }
 
-    /// Leaves cross-origin requests to the service: it answers preflights, and sets the CORS headers of its responses.
+    /// Leaves cross-origin requests to the service: it responds to preflights, and sets the CORS headers of its responses.
     pub fn without_cors(mut self) -> Self {
         self.cors = Cors::Service;
         self
@@ -122,7 +122,7 @@ impl<E: Endpoint> Endpoint for Layered<E> {
 }
 
 impl<E: Endpoint> Layered<E> {
-    /// Lets `request` pass the layers that may refuse it, and the service answer it.
+    /// Lets `request` pass the layers that may refuse it, and the service respond to it.
     async fn respond(&self, mut request: Request, record: &access_log::Record) -> Response {
         if let Some(response) = self.cors.preflight(&request) {
             return response;

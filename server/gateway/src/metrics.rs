@@ -50,10 +50,10 @@ impl Default for Metrics {
         let own = registry.sub_registry_with_prefix(PREFIX);
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         own.register("build", "The program", version);
-        own.register("http_requests", "Requests answered", requests.clone());
+        own.register("http_requests", "Requests that got a response", requests.clone());
         own.register(
             "http_request_duration_seconds",
-            "Time from the end of a request's head to the beginning of its answer",
+            "Time from the end of a request's head to the beginning of its response",
             durations.clone(),
         );
         let (registry, services) = (Mutex::new(registry), Mutex::default());
@@ -103,7 +103,7 @@ pub(crate) struct ServiceMetrics {
 }
 
 impl ServiceMetrics {
-    /// Counts a request that was answered with `status` after the time `took`.
+    /// Counts a request that got `status` after the time `took`.
     pub(crate) fn record(&self, method: &Method, status: StatusCode, took: Duration) {
         let last = METHODS.len() - 1;
         let method = METHODS[..last].iter().position(|name| *name == method.as_str()).unwrap_or(last);

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_others_may_keep_depend_on_the_received_host_alone() {
+    fn responses_that_others_may_keep_depend_on_the_received_host_alone() {
         let request =
             Request::builder().header("host", "a.example").header("x-forwarded-host", "b.example").finish();
         assert_eq!(PublicAddress::received(&request).host, "a.example");

@@ -20,7 +20,7 @@ pub(super) struct AccessLog {
     metrics: Arc<ServiceMetrics>,
 }
 
-/// What is known of a request before it is answered.
+/// What is known of a request before it has a response.
 pub(super) struct Record {
     pub(super) request_id: RequestId,
     /// The client's address.

@@ -55,7 +55,7 @@ impl BodyMemory {
     }
 }
 
-/// The outcome of reading a body, set by [`WatchedBody`]. It holds the body's memory until the request is answered.
+/// The outcome of reading a body, set by [`WatchedBody`]. It holds the body's memory until the request has a response.
 pub(super) struct BodyWatch {
     /// `None` if there is nothing to read.
     outcome: Option<Arc<Outcome>>,
@@ -75,14 +75,14 @@ impl BodyWatch {
 
     /// Returns the response to a request whose body was cut off for the service: a refusal, if it was larger than the limit
     /// or arrived too slowly. If it broke off, that is not the server's failure, so a refusal replaces the service's
-    /// `answer` if that is an error of the server. Otherwise `answer` itself is returned.
-    pub(super) fn judge(&self, answer: Response) -> Response {
+    /// `response` if that is an error of the server. Otherwise `response` itself is returned.
+    pub(super) fn judge(&self, response: Response) -> Response {
         match self.outcome.as_ref().map_or(FINE, |outcome| outcome.verdict.load(Ordering::Relaxed)) {
             TOO_LARGE => too_large(self.limit),
             TOO_SLOW => too_slow(),
             NO_MEMORY => no_memory(),
-            BROKEN if answer.status().is_server_error() => broken(),
-            _ => answer,
+            BROKEN if response.status().is_server_error() => broken(),
+            _ => response,
         }
     }
 }

@@ -25,24 +25,24 @@ pub fn preflight(request: &Request) -> Option<Response> {
         return None;
     }
     let mut response = Response::builder().status(StatusCode::OK).finish();
-    let answer = response.headers_mut();
-    answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
-    answer.insert(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-    answer.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
-    answer.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    let response_headers = response.headers_mut();
+    response_headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
+    response_headers.insert(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+    response_headers.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+    response_headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
     if let Some(requested) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
         // Repeated from the request rather than listed: future clients may send headers that are not known today.
-        answer.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
-        answer.insert(VARY, HeaderValue::from(ACCESS_CONTROL_REQUEST_HEADERS));
+        response_headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
+        response_headers.insert(VARY, HeaderValue::from(ACCESS_CONTROL_REQUEST_HEADERS));
     }
     Some(response)
 }
 
-/// Who answers cross-origin requests to a service.
+/// Who responds to cross-origin requests to a service.
 pub(super) enum Cors {
     /// The gateway. Scripts of any origin may read the response, and those of its headers that this value names.
     Exposing(HeaderValue),
-    /// The service itself: it answers preflights, and sets the headers of its responses.
+    /// The service itself: it responds to preflights, and sets the headers of its responses.
     Service,
 }
 
@@ -53,7 +53,7 @@ impl Default for Cors {
 }
 
 impl Cors {
-    /// Returns the response to `request` if it is a preflight that the gateway answers.
+    /// Returns the response to `request` if it is a preflight that the gateway handles.
     pub(super) fn preflight(&self, request: &Request) -> Option<Response> {
         match self {
             Self::Exposing(_) => preflight(request),

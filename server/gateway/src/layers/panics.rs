@@ -10,14 +10,14 @@ use serde_json::json;
 use super::RequestId;
 use crate::response;
 
-/// Waits for the outcome of `answering` and returns it as a response; 500 for a panic, which is logged.
+/// Waits for the outcome of `handling` and returns it as a response; 500 for a panic, which is logged.
 pub(super) async fn response_of(
-    answering: impl Future<Output = poem::Result<impl IntoResponse>>,
+    handling: impl Future<Output = poem::Result<impl IntoResponse>>,
     service: &'static str,
     request_id: &RequestId,
 ) -> Response {
     // A panic leaves no broken state: the request is consumed, and the locks of the service survive a panic.
-    match AssertUnwindSafe(answering).catch_unwind().await {
+    match AssertUnwindSafe(handling).catch_unwind().await {
         Ok(Ok(output)) => output.into_response(),
         Ok(Err(error)) => error.into_response(),
         Err(_) => {

@@ -20,7 +20,7 @@ const OTHER: &str = "_OTHER";
 /// The route of a request that no route has matched.
 const UNKNOWN: &str = "/*";
 
-/// The span of a request that is being answered.
+/// The span of a request that is being handled.
 pub(crate) struct RequestSpan {
     span: Span,
     method: &'static str,

@@ -81,7 +81,7 @@ async fn bodies_share_the_memory_that_there_is_for_them() {
         ..Settings::default()
     };
     let gateway = Gateway::new(settings, keys(), None);
-    // Each request is answered when its sender says so.
+    // Each request gets a response when its sender says so.
     let reads = || {
         make(|mut request: Request| async move {
             let read = request.take_body().into_bytes().await;
@@ -124,7 +124,7 @@ async fn a_body_that_breaks_off_is_not_the_servers_failure() {
         let body = Body::from_bytes_stream(stream::iter(parts));
         Request::builder().method(Method::POST).uri_str("/").header("transfer-encoding", "chunked").body(body)
     };
-    let answering = |status: StatusCode, reads: bool| {
+    let responding = |status: StatusCode, reads: bool| {
         make(move |mut request: Request| async move {
             if reads {
                 assert!(request.take_body().into_bytes().await.is_err());
@@ -140,8 +140,8 @@ async fn a_body_that_breaks_off_is_not_the_servers_failure() {
         (StatusCode::OK, true, 200),
         (StatusCode::INTERNAL_SERVER_ERROR, false, 500),
     ] {
-        let service = gateway(&keys).open("body", answering(status, reads));
-        let answer = service.call(broken()).await.unwrap();
-        assert_eq!(answer.status().as_u16(), expected, "{status} {reads}");
+        let service = gateway(&keys).open("body", responding(status, reads));
+        let response = service.call(broken()).await.unwrap();
+        assert_eq!(response.status().as_u16(), expected, "{status} {reads}");
     }
 }

@@ -33,7 +33,7 @@ fn gateway_for_bodies_up_to(bytes: u64, keys: &Keys) -> Gateway {
     Gateway::new(Settings { body_limit: settings::Bytes(bytes), ..Settings::default() }, keys.clone(), None)
 }
 
-/// Returns a service that answers with the gateway's description of the caller.
+/// Returns a service that responds with the gateway's description of the caller.
 fn mirror() -> impl Endpoint<Output = Response> {
     make_sync(|request| {
         let caller = request.extensions().get::<Caller>().unwrap();
@@ -219,7 +219,7 @@ async fn behind_another_gateway_api_keys_have_no_meaning() {
 }
 
 #[tokio::test]
-async fn a_preflight_is_answered_without_a_key_and_allows_what_it_requests() {
+async fn a_preflight_gets_a_response_without_a_key_and_allows_what_it_requests() {
     let service = gateway(&keys()).guarded("mirror", mirror());
     let request = Request::builder()
         .method(Method::OPTIONS)
@@ -415,11 +415,11 @@ async fn the_access_log_names_the_request_and_holds_no_secret() {
          x-request-id: line-1\r\nconnection: close\r\n\r\n"
     );
     client.write_all(head.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    client.read_to_string(&mut answer).await.unwrap();
+    let mut response = String::new();
+    client.read_to_string(&mut response).await.unwrap();
     server.abort();
 
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     let line = text.lines().find(|line| line.contains("line-1")).unwrap();
     let line: Value = serde_json::from_str(line).unwrap();

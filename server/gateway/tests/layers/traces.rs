@@ -25,7 +25,7 @@ fn traced() -> (Gateway, InMemorySpanExporter) {
     (Gateway::new(Settings::default(), keys, Some(tracer)), exporter)
 }
 
-/// Returns a service that calls another server, and answers with the `traceparent` that it sends there.
+/// Returns a service that calls another server, and responds with the `traceparent` that it sends there.
 fn caller(status: StatusCode) -> impl Endpoint<Output = Response> {
     make(move |mut request: Request| async move {
         let before = request.header("traceparent").map(str::to_owned);
@@ -36,7 +36,7 @@ fn caller(status: StatusCode) -> impl Endpoint<Output = Response> {
     })
 }
 
-/// Sends `request` to `service` as a server does, with its original URI, and returns the body of the answer.
+/// Sends `request` to `service` as a server does, with its original URI, and returns the body of the response.
 async fn ask(service: &impl Endpoint<Output = Response>, request: RequestBuilder) -> String {
     let request = request.finish();
     let builder = http::Request::builder().method(request.method()).uri(request.uri());
