@@ -92,7 +92,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_what_gains_is_compressed() {
-        let answer = |kind: &'static str, size: usize| {
+        let response = |kind: &'static str, size: usize| {
             compress(Response::builder().content_type(kind).header(VARY, "Accept").body("x".repeat(size)))
         };
         for (kind, size, expected) in [
@@ -101,11 +101,11 @@ mod tests {
             ("application/json", LEAST - 1, false),
             ("image/png", LARGE, false),
         ] {
-            let answer = answer(kind, size).await;
-            assert_eq!(answer.header(CONTENT_ENCODING), expected.then_some("gzip"), "{kind} {size}");
-            let vary: Vec<_> = answer.headers().get_all(VARY).iter().collect();
+            let response = response(kind, size).await;
+            assert_eq!(response.header(CONTENT_ENCODING), expected.then_some("gzip"), "{kind} {size}");
+            let vary: Vec<_> = response.headers().get_all(VARY).iter().collect();
             assert_eq!(vary.len(), if expected { 2 } else { 1 });
-            let length = answer.into_body().into_bytes().await.unwrap().len();
+            let length = response.into_body().into_bytes().await.unwrap().len();
             assert_eq!(length < size, expected, "{kind} {size}");
         }
         let fixed = Response::builder().content_type("text/plain").header(CACHE_CONTROL, "no-transform");

@@ -21,7 +21,7 @@ use crate::settings::Verbosity;
 pub enum Error {
     /// `PGRST000`: no connection to the database.
     Unreachable(String),
-    /// `PGRST001`: the database answered something that makes no sense.
+    /// `PGRST001`: the database replied with something that makes no sense.
     Client(String),
     /// `PGRST002`: the schema cache was never loaded.
     NoSchemaCache,

@@ -114,7 +114,7 @@ impl Plan {
         }
     }
 
-    /// Reports whether nothing is written, so that a replica may answer and the plan may be run more than once.
+    /// Reports whether nothing is written, so that a replica may run it and the plan may be run more than once.
     pub const fn is_read_only(&self) -> bool {
         match self {
             Self::Read(_) | Self::Describe(_) | Self::Info(_) => true,
@@ -143,7 +143,7 @@ impl Plan {
 }
 
 /// A task that the server does itself where it can, since Postgres needs longer. Whether it can is sometimes known
-/// only when Postgres has answered.
+/// only when Postgres has replied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerTask {
     /// Writing rows as JSON.

@@ -1,8 +1,8 @@
 //! The endpoint, and the way of a request: [`Request`] → [`Plan`] → [`Statements`] → [`transaction`](crate::transaction) →
 //! [`response`].
 //!
-//! [`PendingRequest::answer_in_full`] takes these steps one after the other. [`PendingRequest::answer_by_template`] takes
-//! the last two for a request that differs from an earlier one only in its values. [`PendingRequest::answer`] says when
+//! [`PendingRequest::complete_in_full`] takes these steps one after the other. [`PendingRequest::complete_by_template`] takes
+//! the last two for a request that differs from an earlier one only in its values. [`PendingRequest::complete`] says when
 //! there is another attempt.
 
 mod lifecycle;
@@ -96,8 +96,8 @@ impl Endpoint for Rest {
         let request_id = incoming.extensions().get::<Caller>().map(|caller| caller.request_id.clone());
         let takes_gzip = compression::is_accepted(&incoming);
         // The future is large and poem boxes it once per layer: boxed here, it is not copied from one to the next.
-        let answer = Box::pin(self.answer(&configuration, incoming)).await;
-        let mut response = answer.unwrap_or_else(|error| {
+        let response = Box::pin(self.respond(&configuration, incoming)).await;
+        let mut response = response.unwrap_or_else(|error| {
             if error.status().is_server_error() {
                 let request_id = request_id.as_ref().map(tracing::field::display);
                 tracing::warn!(request_id, code = %error.code(), message = %error.message(), "request failed");
@@ -115,9 +115,9 @@ impl Endpoint for Rest {
 }
 
 impl Rest {
-    /// Answers a request: identifies the caller, parses the request and takes its steps, again as long as a change of
+    /// Responds to a request: identifies the caller, parses the request and takes its steps, again as long as a change of
     /// the catalog may explain an error.
-    async fn answer(
+    async fn respond(
         &self,
         configuration: &Arc<Configuration>,
         mut incoming: poem::Request,
@@ -154,11 +154,11 @@ impl Rest {
             shape: shape.as_ref(),
             timing,
         };
-        pending.answer().await
+        pending.complete().await
     }
 }
 
-/// A request that has been received and is not answered yet.
+/// A request that has been received and has no response yet.
 struct PendingRequest<'a> {
     inner: &'a Inner,
     configuration: Arc<Configuration>,
@@ -170,29 +170,29 @@ struct PendingRequest<'a> {
     timing: Timing,
 }
 
-/// How an attempt to answer a request ended without an error.
+/// How an attempt to respond to a request ended without an error.
 enum Attempted {
     /// With its response.
-    Answered(Response),
+    Responded(Response),
     /// The template was not right for it, or the server could not do a part of the plan. Nothing has been changed, and all
     /// steps are to be taken, with the task left to Postgres.
     InFull(Option<ServerTask>),
 }
 
 impl PendingRequest<'_> {
-    /// Answers the request: by the template of its shape, if there is one; else, or if that turns out not to be possible, by
+    /// Responds to the request: by the template of its shape, if there is one; else, or if that turns out not to be possible, by
     /// taking all steps; and from the beginning, as long as a change of the catalog may explain an error.
     ///
     /// This is the uppermost of three places that try again, and each only after an attempt that has changed nothing. The
     /// other ones are [`Database::run`], which chooses a server, and the pool of connections below it.
-    async fn answer(mut self) -> Result<Response, Error> {
-        let mut attempted = self.answer_by_template().await;
+    async fn complete(mut self) -> Result<Response, Error> {
+        let mut attempted = self.complete_by_template().await;
         let mut reloads = 0;
         loop {
             attempted = match attempted {
-                Ok(Attempted::Answered(response)) => return Ok(response),
+                Ok(Attempted::Responded(response)) => return Ok(response),
                 // Boxed since it is large and seldom needed.
-                Ok(Attempted::InFull(task)) => Box::pin(self.answer_in_full(task)).await,
+                Ok(Attempted::InFull(task)) => Box::pin(self.complete_in_full(task)).await,
                 Err(error) if reloads == MOST_RELOADS => return Err(error),
                 Err(error) => {
                     if !Box::pin(self.take_newer_catalog(&error)).await {
@@ -207,7 +207,7 @@ impl PendingRequest<'_> {
 
     /// Takes the steps that are left where the plan and the statements of an earlier request of the same shape are known:
     /// transaction → response.
-    async fn answer_by_template(&mut self) -> Result<Attempted, Error> {
+    async fn complete_by_template(&mut self) -> Result<Attempted, Error> {
         let plans = self.inner.plans.of(&self.configuration, &self.cache);
         let found = self.shape.and_then(|shape| Some((shape, plans.find(shape)?)));
         self.inner.plans.count(found.is_some());
@@ -229,12 +229,12 @@ impl PendingRequest<'_> {
             }
         };
         self.timing.lap("transaction");
-        self.respond(request, &template.canonical(shape), plan, outcome).map(Attempted::Answered)
+        self.respond(request, &template.canonical(shape), plan, outcome).map(Attempted::Responded)
     }
 
     /// Takes all steps: request → plan → statements → transaction → response. `left_to_postgres` is what has already
     /// turned out to be more than the server can do.
-    async fn answer_in_full(&mut self, left_to_postgres: Option<ServerTask>) -> Result<Attempted, Error> {
+    async fn complete_in_full(&mut self, left_to_postgres: Option<ServerTask>) -> Result<Attempted, Error> {
         let (cache, configuration) = (Arc::clone(&self.cache), Arc::clone(&self.configuration));
         let settings = &configuration.settings;
         let request = Request::parse(self.incoming, settings)?;
@@ -259,7 +259,7 @@ impl PendingRequest<'_> {
             Plan::Describe(_) if !request.headers_only => with_document(&request, &cache, settings, outcome)?,
             _ => outcome,
         };
-        self.respond(&request, &request.query.canonical, &plan, outcome).map(Attempted::Answered)
+        self.respond(&request, &request.query.canonical, &plan, outcome).map(Attempted::Responded)
     }
 
     /// Runs `statements` in a transaction.

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn preflights_are_answered_with_what_they_ask_for() {
+    fn preflights_get_what_they_ask_for() {
         let request = |method: Method, requested: &str| {
             Request::builder()
                 .method(method)
@@ -136,12 +136,12 @@ mod tests {
                 .header("access-control-request-headers", "X-Client, Content-Type")
                 .finish()
         };
-        let answer = preflight(&request(Method::OPTIONS, "POST")).unwrap();
+        let response = preflight(&request(Method::OPTIONS, "POST")).unwrap();
         assert_eq!(
-            answer.header("access-control-allow-headers"),
+            response.header("access-control-allow-headers"),
             Some("Authorization, X-Client, Content-Type, Accept, Accept-Language, Content-Language")
         );
-        assert_eq!(answer.header("access-control-max-age"), Some("86400"));
+        assert_eq!(response.header("access-control-max-age"), Some("86400"));
         assert!(preflight(&request(Method::GET, "POST")).is_none());
         assert!(preflight(&request(Method::OPTIONS, "TRACE")).is_none());
     }
@@ -152,9 +152,9 @@ mod tests {
             let mut request = HeaderMap::new();
             request.insert(header::ORIGIN, HeaderValue::from_static("http://a.example"));
             let allowed: Vec<String> = allowed.iter().map(|origin| (*origin).to_owned()).collect();
-            let mut answer = HeaderMap::new();
-            AllowedOrigin::of(&request, &allowed)?.add_headers(&mut answer);
-            Some(answer)
+            let mut response = HeaderMap::new();
+            AllowedOrigin::of(&request, &allowed)?.add_headers(&mut response);
+            Some(response)
         };
         assert_eq!(headers(&[]).unwrap()["access-control-allow-origin"], "*");
         let listed = headers(&["http://b.example", "http://a.example"]).unwrap();

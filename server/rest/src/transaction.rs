@@ -78,15 +78,15 @@ impl Context<'_> {
             // Code that cannot set anything for the response cannot set anything for the session.
             transaction = transaction.leaves_session_unchanged();
         }
-        let answer = database.run(&transaction).await;
-        let answer = answer.map_err(|error| Error::from_database(error, self.identity.is_authenticated));
+        let reply = database.run(&transaction).await;
+        let reply = reply.map_err(|error| Error::from_database(error, self.identity.is_authenticated));
         if self.settings.log_query {
-            log_query(&statements.main.sql, answer.as_ref().err());
+            log_query(&statements.main.sql, reply.as_ref().err());
         }
-        match answer {
-            Ok(answer) => {
+        match reply {
+            Ok(reply) => {
                 let written_to = if plan.is_read_only() { None } else { self.written_to(database).await };
-                let mut attempt = self.attempt(plan, &batch.results(&answer)?, statements.main_result)?;
+                let mut attempt = self.attempt(plan, &batch.results(&reply)?, statements.main_result)?;
                 if let Attempt::Done(outcome) = &mut attempt {
                     outcome.written_to = written_to;
                 }

@@ -37,8 +37,8 @@ pub async fn load(database: &Database, settings: &Settings) -> Result<Catalog, L
         .read_only()
         .leaves_session_unchanged()
         .statement(catalog_query(settings), Vec::new());
-    let answer = database.run_reserved(&transaction).await?;
-    let document = answer.row().and_then(|row| row.get(0));
+    let reply = database.run_reserved(&transaction).await?;
+    let document = reply.row().and_then(|row| row.get(0));
     Ok(serde_json::from_slice(document.ok_or(LoadError::Empty)?)?)
 }
 

@@ -60,7 +60,7 @@ impl Rest {
         self.inner.cache.tried().await;
     }
 
-    /// Reports whether a schema cache is loaded, so that requests can be answered.
+    /// Reports whether a schema cache is loaded, so that requests can be handled.
     pub fn is_ready(&self) -> bool {
         self.inner.cache.current().is_some()
     }

@@ -49,8 +49,8 @@ pub(crate) async fn read(database: &Database, base: &Settings) -> Result<Setting
     } else {
         transaction = transaction.leaves_session_unchanged();
     }
-    let answer = database.run_reserved(&transaction.statement(OF_ROLE, Vec::new())).await?;
-    let function_and_role = answer.statements().iter().skip(usize::from(base.db_pre_config.is_some()));
+    let reply = database.run_reserved(&transaction.statement(OF_ROLE, Vec::new())).await?;
+    let function_and_role = reply.statements().iter().skip(usize::from(base.db_pre_config.is_some()));
     for row in function_and_role.flat_map(|rows| rows.iter()) {
         if let Some((name, value)) = pair(row) {
             settings.set(name, value)?;

@@ -54,12 +54,12 @@ impl<'s> Batch<'s> {
         transaction
     }
 
-    /// Returns the results of the statements, of which `answer` has one for each in the order in which they were
+    /// Returns the results of the statements, of which `reply` has one for each in the order in which they were
     /// appended.
     ///
     /// Errors: `PGRST001` where one is missing.
-    pub(super) fn results<'a>(&self, answer: &'a Reply) -> Result<Results<'a>, Error> {
-        let mut results = answer.statements().iter().skip(usize::from(self.pre_request.is_some()));
+    pub(super) fn results<'a>(&self, reply: &'a Reply) -> Result<Results<'a>, Error> {
+        let mut results = reply.statements().iter().skip(usize::from(self.pre_request.is_some()));
         let main = results.next().ok_or_else(no_row)?;
         let mut row_of = |statement: Option<&Statement<'_>>| match statement {
             Some(_) => results.next().and_then(Rows::first).map(Some).ok_or_else(no_row),

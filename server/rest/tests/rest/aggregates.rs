@@ -29,9 +29,9 @@ async fn aggregates_are_off_unless_enabled() {
         "/players?select=...teams(id.max())",
         "/teams?select=...players(id.max())",
     ] {
-        let answer = league.get(url).await;
-        assert_eq!((answer.status, answer.code()), (400, "PGRST123".to_owned()), "{url}");
-        assert_eq!(answer.json()["message"], "Use of aggregate functions is not allowed");
+        let response = league.get(url).await;
+        assert_eq!((response.status, response.code()), (400, "PGRST123".to_owned()), "{url}");
+        assert_eq!(response.json()["message"], "Use of aggregate functions is not allowed");
     }
 }
 
@@ -184,10 +184,10 @@ async fn aggregates_of_to_one_spreads_are_lifted() {
 async fn to_many_spreads_take_no_aggregates() {
     let league = start().await;
     for url in ["/teams?select=...players(id.max())", "/clubs?select=...teams(...clubs(count()))"] {
-        let answer = league.get(url).await;
-        assert_eq!((answer.status, answer.code()), (400, "PGRST127".to_owned()), "{url}");
+        let response = league.get(url).await;
+        assert_eq!((response.status, response.code()), (400, "PGRST127".to_owned()), "{url}");
         assert_eq!(
-            (&answer.json()["message"], &answer.json()["details"]),
+            (&response.json()["message"], &response.json()["details"]),
             (
                 &json!("Feature not implemented"),
                 &json!("Aggregates are not implemented for one-to-many or many-to-many spreads.")
@@ -200,9 +200,9 @@ async fn to_many_spreads_take_no_aggregates() {
 async fn groups_are_what_is_counted_and_paged() {
     let league = start().await;
     let url = "/goals?select=player_id,count()&order=player_id&limit=1&offset=1";
-    let answer = league.get_with(url, &[("prefer", "count=exact")]).await;
-    assert_eq!((answer.status, answer.header("content-range")), (206, "1-1/3"));
-    assert_eq!(answer.json(), json!([{ "player_id": 3, "count": 1 }]));
+    let response = league.get_with(url, &[("prefer", "count=exact")]).await;
+    assert_eq!((response.status, response.header("content-range")), (206, "1-1/3"));
+    assert_eq!(response.json(), json!([{ "player_id": 3, "count": 1 }]));
     let planned = league.get_with(url, &[("prefer", "count=planned")]).await;
     assert_eq!(planned.status, 206, "{planned:?}");
     let csv = league.get_with("/goals?select=count(),amount.sum()", &[("accept", "text/csv")]).await;
@@ -212,7 +212,7 @@ async fn groups_are_what_is_counted_and_paged() {
 #[tokio::test]
 async fn changed_rows_and_results_are_aggregated() {
     let league = start().await;
-    let answer = league
+    let response = league
         .change(
             "DELETE",
             "/goals?select=count(),amount.sum()&player_id=eq.1",
@@ -220,7 +220,7 @@ async fn changed_rows_and_results_are_aggregated() {
             "",
         )
         .await;
-    assert_eq!((answer.status, answer.json()), (200, json!([{ "count": 2, "sum": 3 }])));
+    assert_eq!((response.status, response.json()), (200, json!([{ "count": 2, "sum": 3 }])));
     assert_eq!(
         league.rows("/rpc/team_players?team=1&select=active,count(),...teams(name)&order=active").await,
         json!([
@@ -228,8 +228,8 @@ async fn changed_rows_and_results_are_aggregated() {
         ])
     );
     let strict = [("prefer", "return=representation, handling=strict, max-affected=1")];
-    let answer = league.change("DELETE", "/goals?select=count()", &strict, "").await;
-    assert_eq!((answer.status, answer.code()), (400, "PGRST124".to_owned()), "{answer:?}");
+    let response = league.change("DELETE", "/goals?select=count()", &strict, "").await;
+    assert_eq!((response.status, response.code()), (400, "PGRST124".to_owned()), "{response:?}");
 }
 
 #[tokio::test]
@@ -241,9 +241,9 @@ async fn what_cannot_be_grouped_or_aggregated_is_postgres_refusal() {
         ("/goals?select=amount.sum()&order=player_id", "42803"),
         ("/goals?select=amount.median()", "PGRST100"),
     ] {
-        let answer = league.get(url).await;
-        assert_eq!(answer.code(), code, "{url}: {answer:?}");
-        assert!((400..500).contains(&answer.status), "{answer:?}");
+        let response = league.get(url).await;
+        assert_eq!(response.code(), code, "{url}: {response:?}");
+        assert!((400..500).contains(&response.status), "{response:?}");
     }
 }
 

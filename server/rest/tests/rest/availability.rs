@@ -1,4 +1,4 @@
-//! Postgres that is not there, does not answer or answers nonsense: what clients are told, and that it passes.
+//! Postgres that is not there, does not respond or responds with nonsense: what clients are told, and that it passes.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ enum Line {
     Sound,
     /// They are cut, and new ones are refused.
     Cut,
-    /// Every request on them is answered with what is no message of the protocol.
+    /// Every request on them gets what is no message of the protocol.
     Noisy,
 }
 
@@ -114,13 +114,13 @@ async fn start() -> (League, Proxy) {
     (league, proxy)
 }
 
-async fn until_answered(league: &League) {
-    let answered = async {
+async fn until_responsive(league: &League) {
+    let responded = async {
         while league.get("/clubs").await.status != 200 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(LIMIT, answered).await.unwrap();
+    tokio::time::timeout(LIMIT, responded).await.unwrap();
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn lost_connections_are_reported_and_replaced() {
     let write = league.change("POST", "/clubs", &[], r#"{"name":"Lost"}"#).await;
     assert_eq!((write.status, write.code().as_str()), (503, "PGRST000"), "{write:?}");
     proxy.line.send_replace(Line::Sound);
-    until_answered(&league).await;
+    until_responsive(&league).await;
     assert_eq!(league.rows("/clubs?name=eq.Lost").await, json!([]));
 }
 
@@ -158,7 +158,7 @@ async fn what_changed_while_the_connection_was_lost_is_seen_after_it() {
 }
 
 #[tokio::test]
-async fn malformed_answers_of_postgres_are_reported() {
+async fn malformed_replies_of_postgres_are_reported() {
     let (league, proxy) = start().await;
     // A connection that cannot be opened is another error.
     assert_eq!(league.get("/clubs").await.status, 200);
@@ -168,7 +168,7 @@ async fn malformed_answers_of_postgres_are_reported() {
     assert_eq!(noise.json()["message"], "Database client error. Retrying the connection.");
     assert!(noise.header("retry-after").parse::<u64>().unwrap() >= 1);
     proxy.line.send_replace(Line::Sound);
-    until_answered(&league).await;
+    until_responsive(&league).await;
 }
 
 #[tokio::test]
@@ -201,5 +201,5 @@ async fn who_waits_too_long_for_a_connection_is_told() {
     assert_eq!((refused.status, refused.code().as_str()), (504, "PGRST003"), "{refused:?}");
     assert_eq!(refused.json()["message"], "Timed out acquiring connection from connection pool.");
     assert_eq!(patient.status, 204, "{patient:?}");
-    until_answered(&league).await;
+    until_responsive(&league).await;
 }

@@ -5,10 +5,10 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::harness::{Answer, League, percent_encode, send, token_of};
+use crate::harness::{League, Response, percent_encode, send, token_of};
 
 /// Sends `body` as it is, as a signed-in user.
-async fn post(league: &League, url: &str, content_type: &str, body: &[u8]) -> Answer {
+async fn post(league: &League, url: &str, content_type: &str, body: &[u8]) -> Response {
     let request = league.request("POST", url).bearer_auth(token_of("authenticated"));
     send(request.header("content-type", content_type).body(body.to_vec())).await
 }
@@ -25,8 +25,8 @@ async fn nul_bytes_are_refused_everywhere() {
         ("/clubs?or=(name.eq.%00)", 400, "PGRST100"),
         ("/rpc/add?a=%00", 400, "PGRST100"),
     ] {
-        let answer = league.get(url).await;
-        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{url}: {answer:?}");
+        let response = league.get(url).await;
+        assert_eq!((response.status, response.code().as_str()), (status, code), "{url}: {response:?}");
     }
     for (url, content_type, body, code) in [
         ("/clubs", "application/json", &b"{\"name\":\"\\u0000\"}"[..], "22P05"),
@@ -36,11 +36,11 @@ async fn nul_bytes_are_refused_everywhere() {
         ("/clubs", "application/x-www-form-urlencoded", b"name=%00", "PGRST102"),
         ("/rpc/many", "application/json", b"{\"names\":[\"\\u0000\"]}", "22P05"),
     ] {
-        let answer = post(&league, url, content_type, body).await;
+        let response = post(&league, url, content_type, body).await;
         assert_eq!(
-            (answer.status, answer.code().as_str()),
+            (response.status, response.code().as_str()),
             (400, code),
-            "{content_type} {body:?}: {answer:?}"
+            "{content_type} {body:?}: {response:?}"
         );
     }
 }
@@ -63,11 +63,11 @@ async fn bodies_that_cannot_be_read_are_refused() {
         ("/rpc/add", "application/json", b"[1,2"),
         ("/rpc/add", "image/png", b"x"),
     ] {
-        let answer = post(&league, url, content_type, body).await;
+        let response = post(&league, url, content_type, body).await;
         assert_eq!(
-            (answer.status, answer.code().as_str()),
+            (response.status, response.code().as_str()),
             (400, "PGRST102"),
-            "{content_type} {body:?}: {answer:?}"
+            "{content_type} {body:?}: {response:?}"
         );
     }
     // Values are read by Postgres alone, which says so itself.
@@ -89,24 +89,25 @@ async fn numbers_out_of_range_are_refused() {
         ("/players?shirt=cs.[5,1]".to_owned(), 400, "22000"),
         ("/players?born=gt.2026-02-30".to_owned(), 400, "22008"),
     ] {
-        let answer = league.get(&url).await;
-        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{url}: {answer:?}");
+        let response = league.get(&url).await;
+        assert_eq!((response.status, response.code().as_str()), (status, code), "{url}: {response:?}");
     }
     let beyond = league.get(&format!("/players?offset={large}")).await;
     assert!(beyond.status == 200 || beyond.status == 400 || beyond.status == 416, "{beyond:?}");
     for range in [format!("0-{large}"), format!("{large}-"), "5-2".to_owned(), "nonsense".to_owned()] {
-        let answer = league.get_with("/players", &[("range", &range)]).await;
-        assert!(matches!(answer.status, 200 | 206 | 416), "{range}: {answer:?}");
+        let response = league.get_with("/players", &[("range", &range)]).await;
+        assert!(matches!(response.status, 200 | 206 | 416), "{range}: {response:?}");
     }
     let body = post(&league, "/staff", "application/json", b"{\"id\":1e400,\"name\":\"x\"}").await;
     assert_eq!((body.status, body.code().as_str()), (400, "22P02"), "{body:?}");
     let strict = [("prefer", format!("handling=strict, max-affected={large}"))];
-    let answer = league.change("DELETE", "/lineups?match_id=eq.0", &[(strict[0].0, &strict[0].1)], "").await;
-    assert!(matches!(answer.status, 204 | 400), "{answer:?}");
+    let response =
+        league.change("DELETE", "/lineups?match_id=eq.0", &[(strict[0].0, &strict[0].1)], "").await;
+    assert!(matches!(response.status, 204 | 400), "{response:?}");
 }
 
 #[tokio::test]
-async fn deep_and_long_requests_are_answered() {
+async fn deep_and_long_requests_get_a_response() {
     let league = League::start().await;
     let deep =
         |levels: usize| format!("/players?or=({}id.eq.1{})", "and(".repeat(levels), ")".repeat(levels));
@@ -138,30 +139,30 @@ async fn deep_and_long_requests_are_answered() {
     assert_eq!((columns.status, columns.code().as_str()), (500, "54011"), "{columns:?}");
 }
 
-/// Returns the answer to `request` over a connection of its own, as far as it comes.
+/// Returns the response to `request` over a connection of its own, as far as it comes.
 async fn raw(league: &League, request: &[u8]) -> String {
     let address = league.base().trim_start_matches("http://").to_owned();
     let mut stream = TcpStream::connect(address).await.unwrap();
     // The server may refuse what it has read and hang up before all of it is sent.
     let _refused_early = stream.write_all(request).await;
     let _gone = stream.shutdown().await;
-    let mut answer = Vec::new();
-    let _reset = stream.read_to_end(&mut answer).await;
-    String::from_utf8_lossy(&answer).into_owned()
+    let mut response = Vec::new();
+    let _reset = stream.read_to_end(&mut response).await;
+    String::from_utf8_lossy(&response).into_owned()
 }
 
 #[tokio::test]
 async fn urls_without_end_are_refused() {
     let league = League::start().await;
     let of = |length: usize| format!("GET /clubs?name=eq.{} HTTP/1.1\r\nhost: x\r\n\r\n", "x".repeat(length));
-    let answer = raw(&league, of(60_000).as_bytes()).await;
-    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-    let answer = raw(&league, of(70_000).as_bytes()).await;
-    assert!(answer.starts_with("HTTP/1.1 414 "), "{answer}");
+    let response = raw(&league, of(60_000).as_bytes()).await;
+    assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+    let response = raw(&league, of(70_000).as_bytes()).await;
+    assert!(response.starts_with("HTTP/1.1 414 "), "{response}");
     let filters = format!("GET /clubs?{} HTTP/1.1\r\nhost: x\r\n\r\n", vec!["id=gt.0"; 10_000].join("&"));
     assert!(raw(&league, filters.as_bytes()).await.starts_with("HTTP/1.1 414 "));
-    let answer = raw(&league, of(1 << 20).as_bytes()).await;
-    assert!(!answer.starts_with("HTTP/1.1 2") && !answer.starts_with("HTTP/1.1 5"), "{answer}");
+    let response = raw(&league, of(1 << 20).as_bytes()).await;
+    assert!(!response.starts_with("HTTP/1.1 2") && !response.starts_with("HTTP/1.1 5"), "{response}");
     assert_eq!(league.get("/clubs").await.status, 200);
 }
 
@@ -207,8 +208,12 @@ async fn headers_of_nonsense_are_refused_or_passed_over() {
         ("authorization", "Bearer a.b.c", 401, "PGRST301"),
         ("prefer", "timezone='", 400, "22023"),
     ] {
-        let answer = league.get_with("/clubs", &[(name, value)]).await;
-        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{name}: {value}: {answer:?}");
+        let response = league.get_with("/clubs", &[(name, value)]).await;
+        assert_eq!(
+            (response.status, response.code().as_str()),
+            (status, code),
+            "{name}: {value}: {response:?}"
+        );
     }
     for (name, value) in
         [("prefer", "=,;=,count"), ("range", "bytes=a-b"), ("cookie", "=;;\"=\u{ff}"), ("x-\u{2d}", "\u{ff}")]

@@ -18,7 +18,7 @@ const SOON: Duration = Duration::from_secs(2);
 /// More callers than there are connections.
 const CROWD: usize = 100;
 
-/// Returns the status of the answer to a GET from `client`.
+/// Returns the status of the response to a GET from `client`.
 fn ask(league: &League, client: &str, path: &str) -> impl Future<Output = u16> + Send + use<> {
     let behind_proxy = gateway::Settings { trusted_proxies: 1, ..gateway::Settings::default() };
     let face = Gateway::new(behind_proxy, keys().clone(), None).open("rest", league.rest.clone());
@@ -43,8 +43,8 @@ async fn slow_queries_of_one_network_leave_connections_to_others() {
     let league = League::extended(NAP, |_| {}).await;
     let _greedy = fill(&league, "2001:db8:1:1::1").await;
     for client in ["192.0.2.1", "2001:db8:1:2::1", "127.0.0.1"] {
-        let answered = timeout(SOON, ask(&league, client, "/clubs")).await;
-        assert_eq!(answered.expect("it waits behind another network"), 200, "{client}");
+        let responded = timeout(SOON, ask(&league, client, "/clubs")).await;
+        assert_eq!(responded.expect("it waits behind another network"), 200, "{client}");
     }
 }
 
@@ -54,8 +54,8 @@ async fn a_full_pool_makes_the_service_neither_unready_nor_outdated() {
     // Callers on this machine may take all connections.
     let _greedy = fill(&league, "127.0.0.1").await;
     for path in ["/ready", "/live", "/metrics"] {
-        let answered = timeout(SOON, admin(&league, path)).await;
-        assert_eq!(answered.expect("it waits behind the callers").0, 200, "{path}");
+        let responded = timeout(SOON, admin(&league, path)).await;
+        assert_eq!(responded.expect("it waits behind the callers").0, 200, "{path}");
     }
     let loads = |metrics: String| metrics.contains("schema_cache_loads_total{status=\"SUCCESS\"} 1\n");
     let reloaded = async {

@@ -4,7 +4,7 @@ use hyper::ext::ReasonPhrase;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::json;
 
-use crate::harness::{Answer, League, send};
+use crate::harness::{League, Response, send};
 
 #[tokio::test]
 async fn arguments_are_named_and_have_defaults() {
@@ -62,12 +62,12 @@ async fn rows_of_no_type_are_given_as_they_are() {
 async fn results_are_read_like_relations() {
     let league = League::start().await;
     let url = "/rpc/team_players?team=1&select=name,label,teams(name)&id=lt.9&order=id.desc&limit=1";
-    let answer = league.get_with(url, &[("prefer", "count=exact")]).await;
+    let response = league.get_with(url, &[("prefer", "count=exact")]).await;
     assert_eq!(
-        answer.json(),
+        response.json(),
         json!([{ "name": "Bea", "label": "Bea #2", "teams": { "name": "Row Firsts" } }])
     );
-    assert_eq!((answer.status, answer.header("content-range")), (206, "0-0/2"));
+    assert_eq!((response.status, response.header("content-range")), (206, "0-0/2"));
     let posted =
         league.change("POST", "/rpc/team_players?select=id&born=gt.1991-01-01", &[], r#"{"team":1}"#).await;
     assert_eq!(posted.json(), json!([{ "id": 2 }]));
@@ -103,7 +103,7 @@ const BODIES: &str = "
   create function league.nobody() returns league.clubs stable language sql as $$ select * from league.clubs where false $$";
 
 /// Sends a body by POST as it is.
-async fn post_as(league: &League, url: &str, content_type: &str, body: &[u8]) -> Answer {
+async fn post_as(league: &League, url: &str, content_type: &str, body: &[u8]) -> Response {
     send(league.request("POST", url).header(CONTENT_TYPE, content_type).body(body.to_vec())).await
 }
 
@@ -119,8 +119,8 @@ async fn unnamed_parameters_of_every_type_take_bodies_of_their_media_type() {
         ("/rpc/either", "application/json", "{\"a\":1}", json!("by name")),
         ("/rpc/either", "application/json", "{\"b\":1}", json!("the body")),
     ] {
-        let answer = post_as(&league, url, content_type, body.as_bytes()).await;
-        assert_eq!((answer.status, answer.json()), (200, result), "{url} {content_type} {body}");
+        let response = post_as(&league, url, content_type, body.as_bytes()).await;
+        assert_eq!((response.status, response.json()), (200, result), "{url} {content_type} {body}");
     }
 }
 
@@ -148,13 +148,13 @@ async fn bodies_that_no_unnamed_parameter_takes_are_refused() {
         // Only objects have the names of arguments, which are looked for first.
         ("/rpc/kept", "application/json", "[1,2]", 400, "PGRST102", ""),
     ] {
-        let answer = post_as(&league, url, content_type, body.as_bytes()).await;
+        let response = post_as(&league, url, content_type, body.as_bytes()).await;
         assert_eq!(
-            (answer.status, answer.code().as_str()),
+            (response.status, response.code().as_str()),
             (status, code),
-            "{url} {content_type}: {answer:?}"
+            "{url} {content_type}: {response:?}"
         );
-        assert!(answer.json()["details"].as_str().unwrap_or_default().contains(details), "{answer:?}");
+        assert!(response.json()["details"].as_str().unwrap_or_default().contains(details), "{response:?}");
     }
     let raw = post_as(&league, "/rpc/size", "text/plain", b"x").await.json();
     assert_eq!(raw["message"], "Could not find the function league.size in the schema cache");
@@ -172,14 +172,14 @@ async fn forms_name_arguments() {
         ("/rpc/sum_of", "numbers=%7B1,2%7D", json!(3)),
         ("/rpc/team_players?select=id&order=id.desc", "team=1", json!([{ "id": 2 }, { "id": 1 }])),
     ] {
-        let answer = post_as(&league, url, form, body.as_bytes()).await;
-        assert_eq!((answer.status, answer.json()), (200, result), "{url} {body}");
+        let response = post_as(&league, url, form, body.as_bytes()).await;
+        assert_eq!((response.status, response.json()), (200, result), "{url} {body}");
     }
     for (body, status, code) in
         [("c=1", 404, "PGRST202"), ("", 404, "PGRST202"), ("a=x", 400, "22P02"), ("a=%FF", 400, "PGRST102")]
     {
-        let answer = post_as(&league, "/rpc/add", form, body.as_bytes()).await;
-        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{body}: {answer:?}");
+        let response = post_as(&league, "/rpc/add", form, body.as_bytes()).await;
+        assert_eq!((response.status, response.code().as_str()), (status, code), "{body}: {response:?}");
     }
 }
 
@@ -260,9 +260,9 @@ async fn get_may_only_read() {
 #[tokio::test]
 async fn functions_set_status_and_headers() {
     let league = League::start().await;
-    let answer = league.call("teapot", &json!({})).await;
-    assert_eq!((answer.status, answer.json()), (418, json!("short and stout")));
-    assert_eq!((answer.header("x-brew"), answer.header("cache-control")), ("tea", "no-store"));
+    let response = league.call("teapot", &json!({})).await;
+    assert_eq!((response.status, response.json()), (418, json!("short and stout")));
+    assert_eq!((response.header("x-brew"), response.header("cache-control")), ("tea", "no-store"));
     let bad = league.call("refuse", &json!({ "how": "status-setting" })).await;
     assert_eq!((bad.status, bad.code()), (500, "PGRST112".to_owned()));
     let bad = league.call("refuse", &json!({ "how": "header-setting" })).await;
@@ -302,17 +302,17 @@ async fn functions_say_what_the_status_line_says() {
         ("PGRST", message, detail("two\r\nX-Planted: 1"), None),
     ] {
         let body = json!({ "state": state, "message": message, "detail": detail });
-        let answer = league.request("POST", "/rpc/expire").json(&body).send().await.unwrap();
-        let status = answer.status();
+        let response = league.request("POST", "/rpc/expire").json(&body).send().await.unwrap();
+        let status = response.status();
         let reason_phrase =
-            answer.extensions().get::<ReasonPhrase>().map(|reason| reason.as_bytes().to_vec());
+            response.extensions().get::<ReasonPhrase>().map(|reason| reason.as_bytes().to_vec());
         let reason_phrase = reason_phrase.or_else(|| Some(status.canonical_reason()?.as_bytes().to_vec()));
-        assert!(!answer.headers().contains_key("x-planted"));
+        assert!(!response.headers().contains_key("x-planted"));
         match reason {
             Some(reason) => {
-                assert_eq!(reason_phrase.as_deref(), Some(reason.as_bytes()), "{body}: {answer:?}")
+                assert_eq!(reason_phrase.as_deref(), Some(reason.as_bytes()), "{body}: {response:?}")
             }
-            None => assert_eq!(status.as_u16(), 419, "{body}: {answer:?}"),
+            None => assert_eq!(status.as_u16(), 419, "{body}: {response:?}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Changes of the catalog under load: a request that is valid before and after is answered meanwhile.
+//! Changes of the catalog under load: a request that is valid before and after gets a response meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::harness::{League, send, token_of};
 
 const CLIENTS: usize = 6;
-/// How many requests are answered after each change before the next.
+/// How many requests get a response after each change before the next.
 const BETWEEN: usize = 80;
 
 const TABLES: &str = "
@@ -62,7 +62,7 @@ const CHANGES: &[&str] = &[
 async fn ask_on(
     league: Arc<League>,
     from: usize,
-    answered: Arc<AtomicUsize>,
+    responded: Arc<AtomicUsize>,
     is_over: Arc<AtomicBool>,
 ) -> Vec<String> {
     let mut refused = Vec::new();
@@ -73,11 +73,11 @@ async fn ask_on(
         }
         let request = league.request(method, path).bearer_auth(&token);
         let request = request.header("content-type", "application/json").body(*body);
-        let answer = send(request).await;
-        if answer.status >= 300 {
-            refused.push(format!("{method} {path}: {} {}", answer.status, answer.text));
+        let response = send(request).await;
+        if response.status >= 300 {
+            refused.push(format!("{method} {path}: {} {}", response.status, response.text));
         }
-        answered.fetch_add(1, Ordering::Relaxed);
+        responded.fetch_add(1, Ordering::Relaxed);
     }
     refused
 }
@@ -86,15 +86,20 @@ async fn ask_on(
 async fn none_of_a_thousand_requests_fails_at_changes_that_leave_them_valid() {
     let league = Arc::new(League::extended(TABLES, |_| {}).await);
     let superuser = league.database.client().await;
-    let (answered, is_over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let (responded, is_over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let clients: Vec<_> = (0..CLIENTS)
         .map(|number| {
-            tokio::spawn(ask_on(Arc::clone(&league), 2 * number, Arc::clone(&answered), Arc::clone(&is_over)))
+            tokio::spawn(ask_on(
+                Arc::clone(&league),
+                2 * number,
+                Arc::clone(&responded),
+                Arc::clone(&is_over),
+            ))
         })
         .collect();
     let some_more = async || {
-        let enough = answered.load(Ordering::Relaxed) + BETWEEN;
-        while answered.load(Ordering::Relaxed) < enough {
+        let enough = responded.load(Ordering::Relaxed) + BETWEEN;
+        while responded.load(Ordering::Relaxed) < enough {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
@@ -108,10 +113,10 @@ async fn none_of_a_thousand_requests_fails_at_changes_that_leave_them_valid() {
     for client in clients {
         refused.extend(client.await.unwrap());
     }
-    assert!(answered.load(Ordering::Relaxed) > 1000);
+    assert!(responded.load(Ordering::Relaxed) > 1000);
     assert!(
         refused.is_empty(),
-        "{} of {answered:?}: {:#?}",
+        "{} of {responded:?}: {:#?}",
         refused.len(),
         &refused[..refused.len().min(12)]
     );

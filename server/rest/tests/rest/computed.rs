@@ -92,12 +92,13 @@ async fn computed_fields_of_changed_rows_and_results() {
         ),
     ] {
         let url = format!("/venues?select={select}");
-        let answer = league.change("POST", &url, &full, r#"{"id":9,"club_id":2,"name":"New Dock"}"#).await;
-        assert_eq!((answer.status, answer.json()), (201, expected.clone()), "{select}");
-        let answer = league.change("PATCH", &format!("{url}&id=eq.9"), &full, r#"{"name":"New Dock"}"#).await;
-        assert_eq!((answer.status, answer.json()), (200, expected.clone()), "{select}");
-        let answer = league.change("DELETE", &format!("{url}&shout=eq.NEW DOCK?"), &full, "").await;
-        assert_eq!((answer.status, answer.json()), (200, expected), "{select}");
+        let response = league.change("POST", &url, &full, r#"{"id":9,"club_id":2,"name":"New Dock"}"#).await;
+        assert_eq!((response.status, response.json()), (201, expected.clone()), "{select}");
+        let response =
+            league.change("PATCH", &format!("{url}&id=eq.9"), &full, r#"{"name":"New Dock"}"#).await;
+        assert_eq!((response.status, response.json()), (200, expected.clone()), "{select}");
+        let response = league.change("DELETE", &format!("{url}&shout=eq.NEW DOCK?"), &full, "").await;
+        assert_eq!((response.status, response.json()), (200, expected), "{select}");
     }
     assert_eq!(
         league.rows("/rpc/old_clubs?select=shout,first_ground(name)&order=shout.desc&shout=like.*!").await,

@@ -68,9 +68,9 @@ async fn payloads_are_read_through_the_cast() {
     let changed_rows = |method: &'static str, url: &'static str, body: Value| {
         let (league, full) = (&league, &full);
         async move {
-            let answer = league.change(method, url, full, &body.to_string()).await;
-            assert!(answer.status < 300, "{method} {url}: {answer:?}");
-            answer.json()
+            let response = league.change(method, url, full, &body.to_string()).await;
+            assert!(response.status < 300, "{method} {url}: {response:?}");
+            response.json()
         }
     };
     let url = "/kits?select=id,main,trim,price";

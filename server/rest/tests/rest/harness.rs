@@ -21,14 +21,14 @@ pub(crate) struct League {
 
 /// What came back.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: reqwest::header::HeaderMap,
     pub(crate) text: String,
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     /// Returns the body as JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
@@ -122,15 +122,15 @@ impl League {
         tokio::time::timeout(limit, self.rest.loaded()).await.unwrap();
     }
 
-    /// Asks until the answer has this status, for as long as a reload of the schema cache may take.
+    /// Asks until the response has this status, for as long as a reload of the schema cache may take.
     pub(crate) async fn until(&self, url: &str, status: u16) {
         let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(10);
         loop {
-            let answer = send(self.request("GET", url)).await;
-            if answer.status == status {
+            let response = send(self.request("GET", url)).await;
+            if response.status == status {
                 return;
             }
-            assert!(tokio::time::Instant::now() < deadline, "{url} still answers {answer:?}");
+            assert!(tokio::time::Instant::now() < deadline, "{url} still responds with {response:?}");
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
     }
@@ -147,13 +147,13 @@ impl League {
     }
 
     /// Sends a GET.
-    pub(crate) async fn get(&self, url: &str) -> Answer {
+    pub(crate) async fn get(&self, url: &str) -> Response {
         self.get_with(url, &[]).await
     }
 
-    /// Sends a GET with headers, until the answer comes from the template of its shape, which must not change it. Refusals
+    /// Sends a GET with headers, until the response comes from the template of its shape, which must not change it. Refusals
     /// have no template, and how long a statement ran is never the same.
-    pub(crate) async fn get_with(&self, url: &str, headers: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn get_with(&self, url: &str, headers: &[(&str, &str)]) -> Response {
         let ask = || send(with_headers(self.request("GET", url), headers));
         let first = ask().await;
         let is_kept = first.status < 300 && !first.header("content-type").contains("vnd.pgrst.plan");
@@ -175,22 +175,22 @@ impl League {
         url: &str,
         headers: &[(&str, &str)],
         body: &str,
-    ) -> Answer {
+    ) -> Response {
         let request = self.request(method, url).bearer_auth(token_of("authenticated"));
         let request = request.header("content-type", "application/json").body(body.to_owned());
         send(with_headers(request, headers)).await
     }
 
     /// Sends a POST to a function.
-    pub(crate) async fn call(&self, function: &str, arguments: &Value) -> Answer {
+    pub(crate) async fn call(&self, function: &str, arguments: &Value) -> Response {
         self.change("POST", &format!("/rpc/{function}"), &[], &arguments.to_string()).await
     }
 
     /// Returns the rows of a successful GET.
     pub(crate) async fn rows(&self, url: &str) -> Value {
-        let answer = self.get(url).await;
-        assert_eq!(answer.status, StatusCode::OK.as_u16(), "{url}: {answer:?}");
-        answer.json()
+        let response = self.get(url).await;
+        assert_eq!(response.status, StatusCode::OK.as_u16(), "{url}: {response:?}");
+        response.json()
     }
 
     /// Returns the `id`s of the rows of a successful GET.
@@ -225,11 +225,11 @@ fn with_headers(mut request: RequestBuilder, headers: &[(&str, &str)]) -> Reques
 }
 
 /// Sends `request`.
-pub(crate) async fn send(request: RequestBuilder) -> Answer {
+pub(crate) async fn send(request: RequestBuilder) -> Response {
     let response = request.send().await.unwrap();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let bytes = response.bytes().await.unwrap().to_vec();
-    Answer { status, headers, text: String::from_utf8_lossy(&bytes).into_owned(), bytes }
+    Response { status, headers, text: String::from_utf8_lossy(&bytes).into_owned(), bytes }
 }
 
 /// Returns `text` with every byte as `%XX`.

@@ -180,16 +180,16 @@ async fn attempts_stay_values_and_names() {
         let reads = urls(attempt).into_iter().map(|url| league.request("GET", &url));
         for request in reads.chain(changes(&league, attempt)).chain(headers(&league, attempt)) {
             let what = format!("{request:?}");
-            let answer = send(request).await;
+            let response = send(request).await;
             count += 1;
             // An unknown case of a function's own `CASE` is that function's failure.
-            let is_own = answer.text.contains("case not found");
-            assert!(answer.status < 500 || is_own, "{what}: {answer:?}");
-            let is_leak = answer.text.contains("theirs") || answer.text.contains("\"mine\"");
-            assert!(!is_leak, "{what}: {answer:?}");
+            let is_own = response.text.contains("case not found");
+            assert!(response.status < 500 || is_own, "{what}: {response:?}");
+            let is_leak = response.text.contains("theirs") || response.text.contains("\"mine\"");
+            assert!(!is_leak, "{what}: {response:?}");
             // Values may be refused, but never read as SQL.
-            let code = serde_json::from_str::<Value>(&answer.text).unwrap_or_default()["code"].clone();
-            assert!(code != "42601" || answer.text.contains("tsquery"), "{what}: {answer:?}");
+            let code = serde_json::from_str::<Value>(&response.text).unwrap_or_default()["code"].clone();
+            assert!(code != "42601" || response.text.contains("tsquery"), "{what}: {response:?}");
         }
     }
     assert!(count > 1000, "{count}");

@@ -3,7 +3,7 @@
 use reqwest::header::CONTENT_TYPE;
 use serde_json::json;
 
-use crate::harness::{Answer, League, send};
+use crate::harness::{League, Response, send};
 
 const HANDLERS: &str = include_str!("media.sql");
 
@@ -11,13 +11,13 @@ async fn with_handlers() -> League {
     League::extended(HANDLERS, |_| {}).await
 }
 
-async fn accepting(league: &League, url: &str, accept: &str) -> Answer {
+async fn accepting(league: &League, url: &str, accept: &str) -> Response {
     league.get_with(url, &[("accept", accept)]).await
 }
 
 /// Returns status, content type and body.
-fn parts(answer: &Answer) -> (u16, &str, &str) {
-    (answer.status, answer.header("content-type"), &answer.text)
+fn parts(response: &Response) -> (u16, &str, &str) {
+    (response.status, response.header("content-type"), &response.text)
 }
 
 #[tokio::test]
@@ -58,24 +58,24 @@ async fn values_of_other_types_are_no_text() {
         ("/rpc/motto?select=x", "text/plain"),
         ("/clubs", "text/plain"),
     ] {
-        let answer = accepting(&league, url, accept).await;
+        let response = accepting(&league, url, accept).await;
         assert_eq!(
-            (answer.status, answer.code()),
+            (response.status, response.code()),
             (406, "PGRST107".to_owned()),
-            "{url} {accept}: {answer:?}"
+            "{url} {accept}: {response:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn a_handler_of_any_type_answers_everything() {
+async fn a_handler_of_any_type_responds_to_everything() {
     let league = with_handlers().await;
     for accept in ["*/*", "application/json", "odd/type"] {
-        let answer = accepting(&league, "/rpc/anything", accept).await;
-        assert_eq!(parts(&answer), (200, "application/octet-stream", "<p>Row</p>"), "{accept}");
-        let answer = accepting(&league, "/teams.txt?id=lt.3&order=id", accept).await;
+        let response = accepting(&league, "/rpc/anything", accept).await;
+        assert_eq!(parts(&response), (200, "application/octet-stream", "<p>Row</p>"), "{accept}");
+        let response = accepting(&league, "/teams.txt?id=lt.3&order=id", accept).await;
         assert_eq!(
-            parts(&answer),
+            parts(&response),
             (200, "application/octet-stream", "Row Firsts\nRow Reserves\n"),
             "{accept}"
         );
@@ -93,13 +93,13 @@ async fn a_handler_of_any_type_answers_everything() {
 async fn a_handler_of_a_tables_rows_needs_whole_rows() {
     let league = with_handlers().await;
     for url in ["/players?id=lt.3&order=id", "/rpc/team_players?team=1", "/players?select=*&limit=2"] {
-        let answer = accepting(&league, url, "application/vnd.squad").await;
-        assert_eq!(parts(&answer), (200, "application/vnd.squad", "1=Ada;2=Bea;"), "{url}");
-        assert_eq!(answer.header("content-disposition"), "attachment; filename=\"squad\"");
+        let response = accepting(&league, url, "application/vnd.squad").await;
+        assert_eq!(parts(&response), (200, "application/vnd.squad", "1=Ada;2=Bea;"), "{url}");
+        assert_eq!(response.header("content-disposition"), "attachment; filename=\"squad\"");
     }
     for url in ["/players?select=id,name", "/players?select=*,teams(*)", "/teams", "/rpc/numbers"] {
-        let answer = accepting(&league, url, "application/vnd.squad").await;
-        assert_eq!((answer.status, answer.code()), (406, "PGRST107".to_owned()), "{url}: {answer:?}");
+        let response = accepting(&league, url, "application/vnd.squad").await;
+        assert_eq!((response.status, response.code()), (406, "PGRST107".to_owned()), "{url}: {response:?}");
     }
     let full = [("accept", "application/vnd.squad"), ("prefer", "return=representation")];
     let new = league.change("POST", "/players", &full, r#"{"id":9,"name":"Eve"}"#).await;
@@ -119,8 +119,8 @@ async fn a_handler_of_any_rows_takes_every_select() {
         ("/rpc/add?a=1&b=2", "3\n"),
         ("/rpc/totals", "{\"players\":4,\"teams\":4}\n"),
     ] {
-        let answer = accepting(&league, url, "text/x-lines").await;
-        assert_eq!(parts(&answer), (200, "text/x-lines", body), "{url}");
+        let response = accepting(&league, url, "text/x-lines").await;
+        assert_eq!(parts(&response), (200, "text/x-lines", body), "{url}");
     }
 }
 
@@ -148,9 +148,9 @@ async fn the_best_type_that_can_be_given_is() {
         ),
         ("", "application/json; charset=utf-8"),
     ] {
-        let answer = accepting(&league, "/clubs", accept).await;
-        assert_eq!((answer.status, answer.header("content-type")), (200, given), "{accept}");
-        assert_eq!(answer.header("vary"), "Accept, Prefer, Range");
+        let response = accepting(&league, "/clubs", accept).await;
+        assert_eq!((response.status, response.header("content-type")), (200, given), "{accept}");
+        assert_eq!(response.header("vary"), "Accept, Prefer, Range");
     }
     let twice = [("accept", "image/png"), ("accept", "text/csv")];
     assert_eq!(league.get_with("/clubs", &twice).await.header("content-type"), "text/csv; charset=utf-8");
@@ -163,9 +163,9 @@ async fn the_best_type_that_can_be_given_is() {
             "application/vnd.pgrst.plan+json; for=\"application/json\"; options=analyze",
         ),
     ] {
-        let answer = accepting(&league, "/clubs", accept).await;
-        assert_eq!((answer.status, answer.code()), (406, "PGRST107".to_owned()), "{accept}");
-        assert_eq!(answer.json()["message"], format!("None of these media types are available: {echoed}"));
+        let response = accepting(&league, "/clubs", accept).await;
+        assert_eq!((response.status, response.code()), (406, "PGRST107".to_owned()), "{accept}");
+        assert_eq!(response.json()["message"], format!("None of these media types are available: {echoed}"));
     }
 }
 
@@ -241,9 +241,9 @@ async fn plans_of_changes_and_calls_change_nothing_unless_analyzed() {
         ("DELETE", kept[0], ""),
         ("POST", "/rpc/found_club", r#"{"name":"Never"}"#),
     ] {
-        let answer = league.change(method, url, &[("accept", plan)], body).await;
-        assert_eq!(answer.status, 200, "{method} {url}: {answer:?}");
-        assert!(answer.json()[0]["Plan"]["Node Type"].is_string());
+        let response = league.change(method, url, &[("accept", plan)], body).await;
+        assert_eq!(response.status, 200, "{method} {url}: {response:?}");
+        assert!(response.json()[0]["Plan"]["Node Type"].is_string());
         let undone = [("accept", analyzed), ("prefer", "tx=rollback")];
         assert_eq!(league.change(method, url, &undone, body).await.status, 200, "{method} {url}");
     }

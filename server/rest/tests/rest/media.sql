@@ -41,7 +41,7 @@ create function league.lines_add(state text, next anyelement) returns league."te
   immutable language sql as $$ select state || to_json(next) || E'\n' $$;
 create aggregate league.lines(anyelement) (sfunc = league.lines_add, stype = league."text/x-lines", initcond = '');
 
--- A view whose every answer is its own.
+-- A view whose every response is its own.
 create view league."teams.txt" as select id, name from league.teams;
 create function league.teams_txt_add(state league."*/*", next league."teams.txt") returns league."*/*"
   immutable language sql as $$ select state || convert_to(next.name || E'\n', 'utf8') $$;

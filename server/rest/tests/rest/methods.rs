@@ -1,4 +1,4 @@
-//! Methods: which of them a resource takes, and what those that give no body answer.
+//! Methods: which of them a resource takes, and what those without a body in the response return.
 
 use serde_json::json;
 
@@ -33,15 +33,19 @@ async fn relations_say_which_methods_they_take() {
         ("/rpc/forget", "OPTIONS,POST"),
         ("/", "OPTIONS,GET,HEAD"),
     ] {
-        let answer = send(league.request("OPTIONS", path)).await;
-        assert_eq!((answer.status, answer.header("allow"), answer.text.as_str()), (200, allow, ""), "{path}");
-        assert_eq!(answer.header("content-length"), "0");
-        assert_eq!(answer.header("access-control-allow-origin"), "*");
+        let response = send(league.request("OPTIONS", path)).await;
+        assert_eq!(
+            (response.status, response.header("allow"), response.text.as_str()),
+            (200, allow, ""),
+            "{path}"
+        );
+        assert_eq!(response.header("content-length"), "0");
+        assert_eq!(response.header("access-control-allow-origin"), "*");
     }
     for (path, code) in [("/nothing", "PGRST205"), ("/rpc/nothing", "PGRST202"), ("/rpc/refuse", "PGRST202")]
     {
-        let answer = send(league.request("OPTIONS", path)).await;
-        assert_eq!((answer.status, answer.code().as_str()), (404, code), "{path}: {answer:?}");
+        let response = send(league.request("OPTIONS", path)).await;
+        assert_eq!((response.status, response.code().as_str()), (404, code), "{path}: {response:?}");
     }
 }
 
@@ -57,15 +61,15 @@ async fn other_methods_are_refused() {
         ("PUT", "/rpc/add", "PGRST101", "Cannot use the PUT method on RPC"),
         ("PATCH", "/rpc/nothing", "PGRST101", "Cannot use the PATCH method on RPC"),
     ] {
-        let answer = send(league.request(method, path)).await;
-        assert_eq!((answer.status, answer.code().as_str()), (405, code), "{method} {path}: {answer:?}");
-        assert_eq!(answer.json()["message"], message);
-        assert_eq!(answer.header("proxy-status"), format!("PostgREST; error={code}"));
+        let response = send(league.request(method, path)).await;
+        assert_eq!((response.status, response.code().as_str()), (405, code), "{method} {path}: {response:?}");
+        assert_eq!(response.json()["message"], message);
+        assert_eq!(response.header("proxy-status"), format!("PostgREST; error={code}"));
     }
 }
 
 #[tokio::test]
-async fn head_answers_as_get_without_a_body() {
+async fn head_responds_as_get_without_a_body() {
     let league = League::start().await;
     for (path, accept) in [
         ("/players?select=id,teams(name)&order=id&limit=2", "application/json"),

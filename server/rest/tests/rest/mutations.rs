@@ -53,7 +53,7 @@ async fn every_type_is_read_as_postgres_reads_it() {
         "id": 50, "name": "It's \"É\" \\ ", "height": 1.5, "active": null, "data": { "a": [1, null] }, "tags": ["x,y", "z"],
         "shirt": "[1,3)", "born": "2000-02-29",
     });
-    let answer = league
+    let response = league
         .change(
             "POST",
             "/players?select=id,name,height,active,data,tags,shirt,born",
@@ -61,27 +61,27 @@ async fn every_type_is_read_as_postgres_reads_it() {
             &row.to_string(),
         )
         .await;
-    assert_eq!(answer.json(), json!([row]));
+    assert_eq!(response.json(), json!([row]));
 }
 
 #[tokio::test]
 async fn only_the_columns_named_are_written() {
     let league = League::start().await;
     let body = r#"[{"id":60,"name":"X","born":"1999-01-01"},{"id":61,"name":"Y"}]"#;
-    let answer = league
+    let response = league
         .change("POST", "/players?columns=id,name&select=id,born,active&order=id.desc", &[FULL], body)
         .await;
     assert_eq!(
-        answer.json(),
+        response.json(),
         json!([{ "id": 61, "born": null, "active": true }, { "id": 60, "born": null, "active": true }])
     );
     let missing = ("prefer", "missing=default, return=representation");
     let body = r#"[{"id":62,"name":"X","active":false},{"id":63,"name":"Y"}]"#;
-    let answer = league
+    let response = league
         .change("POST", "/players?columns=id,name,active&select=active&order=id", &[missing], body)
         .await;
-    assert_eq!(answer.json(), json!([{ "active": false }, { "active": true }]));
-    assert_eq!(answer.header("preference-applied"), "missing=default, return=representation");
+    assert_eq!(response.json(), json!([{ "active": false }, { "active": true }]));
+    assert_eq!(response.header("preference-applied"), "missing=default, return=representation");
 }
 
 #[tokio::test]
@@ -332,9 +332,9 @@ async fn changes_of_every_row_are_refused_where_they_are_to_be() {
             update,
         ),
     ] {
-        let answer = league.change(method, path, headers, body).await;
+        let response = league.change(method, path, headers, body).await;
         let expected = json!({ "code": "21000", "details": null, "hint": null, "message": message });
-        assert_eq!((answer.status, answer.json()), (400, expected), "{method} {path}");
+        assert_eq!((response.status, response.json()), (400, expected), "{method} {path}");
     }
     for (method, path, body, status) in [
         ("DELETE", "/lineups?match_id=eq.999", "", 204),

@@ -35,11 +35,11 @@ async fn commented() -> League {
 #[tokio::test]
 async fn the_document_describes_the_schema() {
     let league = commented().await;
-    let answer = league.get("/").await;
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.header("content-type"), "application/openapi+json; charset=utf-8");
-    assert_eq!(answer.header("content-profile"), "league");
-    let document = answer.json();
+    let response = league.get("/").await;
+    assert_eq!(response.status, 200);
+    assert_eq!(response.header("content-type"), "application/openapi+json; charset=utf-8");
+    assert_eq!(response.header("content-profile"), "league");
+    let document = response.json();
     assert_eq!(document["swagger"], "2.0");
     assert_eq!(document["info"]["title"], "The League");
     assert_eq!(document["info"]["description"], "Everything about it.");
@@ -153,8 +153,8 @@ async fn settings_change_the_document() {
 #[tokio::test]
 async fn the_root_can_be_disabled_or_be_a_function() {
     let league = League::with(|settings| settings.openapi_mode = OpenApiMode::Disabled).await;
-    let answer = league.get("/").await;
-    assert_eq!((answer.status, answer.code()), (404, "PGRST126".to_owned()));
+    let response = league.get("/").await;
+    assert_eq!((response.status, response.code()), (404, "PGRST126".to_owned()));
     let league = League::with(|settings| settings.db_root_spec = Some("totals".to_owned())).await;
     assert_eq!(league.rows("/").await, json!({ "players": 4, "teams": 4 }));
     let sql = "create domain league.\"application/openapi+json\" as json;

@@ -3,7 +3,7 @@
 use reqwest::header::CONTENT_TYPE;
 use serde_json::json;
 
-use crate::harness::{Answer, League, send};
+use crate::harness::{League, Response, send};
 
 const FUNCTIONS: &str = "
     create function league.takes_text(text) returns text immutable language sql as $$ select 'text ' || $1 $$;
@@ -34,7 +34,7 @@ async fn start() -> League {
     League::extended(FUNCTIONS, |_| {}).await
 }
 
-async fn post(league: &League, function: &str, media: &str, body: &str) -> Answer {
+async fn post(league: &League, function: &str, media: &str, body: &str) -> Response {
     let request = league.request("POST", &format!("/rpc/{function}")).header(CONTENT_TYPE, media);
     send(request.body(body.to_owned())).await
 }
@@ -74,8 +74,8 @@ async fn the_empty_key_names_a_parameter_without_a_name() {
         for (media, body) in
             [("application/json", object), ("application/x-www-form-urlencoded", "=%3Ca/%3E")]
         {
-            let answer = post(&league, function, media, body).await;
-            assert_eq!((answer.status, answer.json()), (200, json!(given)), "{function} {media}");
+            let response = post(&league, function, media, body).await;
+            assert_eq!((response.status, response.json()), (200, json!(given)), "{function} {media}");
         }
     }
     // The second time by a plan that was kept.
@@ -94,8 +94,8 @@ async fn the_empty_key_names_a_parameter_without_a_name() {
 #[tokio::test]
 async fn functions_that_cannot_be_told_apart_are_listed() {
     let league = start().await;
-    let between = |answer: &Answer| {
-        let message = answer.json()["message"].as_str().unwrap_or_default().to_owned();
+    let between = |response: &Response| {
+        let message = response.json()["message"].as_str().unwrap_or_default().to_owned();
         message.split_once(": ").map(|(_, list)| list.to_owned()).unwrap_or_default()
     };
     for (function, body, candidates) in [
@@ -112,9 +112,9 @@ async fn functions_that_cannot_be_told_apart_are_listed() {
         // One that only Postgres knows of.
         ("hidden", "{}", "league.hidden()"),
     ] {
-        let answer = post(&league, function, "application/json", body).await;
-        assert_eq!((answer.status, answer.code()), (300, "PGRST203".to_owned()), "{answer:?}");
-        assert_eq!(between(&answer), candidates);
+        let response = post(&league, function, "application/json", body).await;
+        assert_eq!((response.status, response.code()), (300, "PGRST203".to_owned()), "{response:?}");
+        assert_eq!(between(&response), candidates);
     }
     assert_eq!(post(&league, "both", "text/plain", "x").await.json(), json!("text"));
     let inside = post(&league, "calls_hidden", "application/json", "{}").await;

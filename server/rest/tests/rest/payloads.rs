@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tokio::runtime::Runtime;
 
-use crate::harness::{Answer, League};
+use crate::harness::{League, Response};
 
 const CASES: u32 = 256;
 
@@ -100,12 +100,12 @@ fn text((columns, is_object, rows): &Payload) -> String {
     if *is_object { objects } else { format!("[{objects}]") }
 }
 
-/// Returns the text of a successful answer, or the code and message of an error.
-fn by_service(answer: &Answer) -> Result<String, (String, String)> {
-    if answer.status < 300 {
-        return Ok(answer.text.clone());
+/// Returns the text of a successful response, or the code and message of an error.
+fn by_service(response: &Response) -> Result<String, (String, String)> {
+    if response.status < 300 {
+        return Ok(response.text.clone());
     }
-    Err((answer.code(), answer.json()["message"].as_str().unwrap().to_owned()))
+    Err((response.code(), response.json()["message"].as_str().unwrap().to_owned()))
 }
 
 #[test]
@@ -125,9 +125,9 @@ fn any_payload_is_read_as_postgres_reads_it() {
     // The text of the only value that Postgres gives, or the code and message of its error. Nothing is kept.
     let by_postgres = async |sql: &str, body: &str| {
         client.batch_execute("begin").await.unwrap();
-        let answer = client.query_one(sql, &[&body]).await;
+        let reply = client.query_one(sql, &[&body]).await;
         client.batch_execute("rollback").await.unwrap();
-        answer.map(|row| row.get::<_, String>(0)).map_err(|error| {
+        reply.map(|row| row.get::<_, String>(0)).map_err(|error| {
             let error = error.as_db_error().unwrap();
             (error.code().code().to_owned(), error.message().to_owned())
         })
@@ -187,9 +187,9 @@ async fn triggers_set_headers_of_rows_that_they_keep_and_that_they_drop() {
         create trigger tell before insert or update on league.clubs for each row execute function league.tell()";
     let league = League::extended(sql, |_| {}).await;
     for (body, count) in [(r#"{"name":"kept"}"#, "*/1"), (r#"{"name":"dropped"}"#, "*/0")] {
-        let answer = league.change("POST", "/clubs", &[("prefer", "count=exact")], body).await;
-        assert_eq!((answer.status, answer.header("content-range")), (201, count));
-        assert!(body.contains(answer.header("x-told")), "{answer:?}");
+        let response = league.change("POST", "/clubs", &[("prefer", "count=exact")], body).await;
+        assert_eq!((response.status, response.header("content-range")), (201, count));
+        assert!(body.contains(response.header("x-told")), "{response:?}");
     }
     let merge = [("prefer", "resolution=merge-duplicates, count=exact")];
     for (body, status) in [
@@ -199,8 +199,8 @@ async fn triggers_set_headers_of_rows_that_they_keep_and_that_they_drop() {
         (r#"[{"id":70,"name":"again"},{"id":72,"name":"newer"}]"#, 201),
         (r#"[{"id":70,"name":"again"},{"id":72,"name":"and again"}]"#, 200),
     ] {
-        let answer = league.change("POST", "/clubs", &merge, body).await;
-        assert_eq!(answer.status, status, "{body}: {answer:?}");
+        let response = league.change("POST", "/clubs", &merge, body).await;
+        assert_eq!(response.status, status, "{body}: {response:?}");
     }
     let names = league.rows("/clubs?select=name&id=gte.70&order=id").await;
     assert_eq!(names, serde_json::json!([{ "name": "again" }, { "name": "and again" }]));
@@ -214,8 +214,12 @@ async fn triggers_after_a_change_can_set_headers_too() {
         end $$;
         create trigger tell after delete on league.lineups for each statement execute function league.tell()";
     let league = League::extended(sql, |_| {}).await;
-    let answer = league.change("DELETE", "/lineups?match_id=eq.1", &[], "").await;
-    assert_eq!((answer.status, answer.header("x-told")), (204, "after"));
-    let answer = league.change("POST", "/clubs", &[], r#"{"name":"silent"}"#).await;
-    assert_eq!((answer.status, answer.header("x-told")), (201, ""), "no setting outlives its transaction");
+    let response = league.change("DELETE", "/lineups?match_id=eq.1", &[], "").await;
+    assert_eq!((response.status, response.header("x-told")), (204, "after"));
+    let response = league.change("POST", "/clubs", &[], r#"{"name":"silent"}"#).await;
+    assert_eq!(
+        (response.status, response.header("x-told")),
+        (201, ""),
+        "no setting outlives its transaction"
+    );
 }

@@ -150,10 +150,10 @@ async fn every_type_is_written_as_postgres_writes_it() {
         let expected =
             by_postgres(&league, zone, &format!("select {sql} from league.everything order by row")).await;
         let prefer = format!("timezone={zone}");
-        let answer =
+        let response =
             league.get_with(&format!("/everything?select={url}&order=row"), &[("prefer", &prefer)]).await;
-        assert_eq!(answer.text, expected, "{zone}");
-        assert_eq!(answer.header("content-range"), "0-9/*");
+        assert_eq!(response.text, expected, "{zone}");
+        assert_eq!(response.header("content-range"), "0-9/*");
     }
 }
 
@@ -195,8 +195,8 @@ async fn any_text_is_written_as_postgres_writes_it() {
             runtime.block_on(async {
                 league.database.client().await.batch_execute(&sql).await.unwrap();
                 let expected = by_postgres(&league, "UTC", "select * from league.texts order by id").await;
-                let answer = league.get_with("/texts?order=id", &[("prefer", "timezone=UTC")]).await;
-                prop_assert_eq!(answer.text, expected);
+                let response = league.get_with("/texts?order=id", &[("prefer", "timezone=UTC")]).await;
+                prop_assert_eq!(response.text, expected);
                 Ok(())
             })
         })
@@ -207,11 +207,11 @@ async fn any_text_is_written_as_postgres_writes_it() {
 #[tokio::test]
 async fn paths_casts_and_names_keep_their_form() {
     let league = League::start().await;
-    let answer =
+    let response =
         league.get("/players?select=id,nick:data->>nick,data->phones,id::text,id,tags&order=id").await;
     let sql = "select id, data ->> 'nick' as nick, data -> 'phones' as phones, id::text, id, tags
         from league.players order by players.id";
-    assert_eq!(answer.text, by_postgres(&league, "UTC", sql).await);
+    assert_eq!(response.text, by_postgres(&league, "UTC", sql).await);
 }
 
 #[tokio::test]
@@ -223,9 +223,9 @@ async fn other_date_styles_are_left_to_postgres() {
     league.database.client().await.batch_execute(sql).await.unwrap();
     league.until("/german", 200).await;
     let expected = by_postgres(&league, "UTC", "select id, founded from league.clubs order by id").await;
-    let answer = league.get("/german?order=id").await;
-    assert_eq!(answer.text, expected);
-    assert_eq!(answer.header("content-range"), "0-2/*");
+    let response = league.get("/german?order=id").await;
+    assert_eq!(response.text, expected);
+    assert_eq!(response.header("content-range"), "0-2/*");
 }
 
 #[tokio::test]
@@ -244,11 +244,11 @@ async fn counts_and_response_settings_are_those_of_one_statement() {
         .await
         .unwrap();
     league.until("/shouts", 200).await;
-    let answer = league.get_with("/shouts?order=id", &[("prefer", "count=exact")]).await;
-    assert_eq!(answer.header("x-loud"), "yes");
-    assert_eq!(answer.header("content-range"), "0-3/4");
-    let answer = league.get_with("/shouts?order=id&limit=20&offset=2", &[("prefer", "count=exact")]).await;
-    assert_eq!((answer.status, answer.header("content-range")), (206, "2-3/4"));
+    let response = league.get_with("/shouts?order=id", &[("prefer", "count=exact")]).await;
+    assert_eq!(response.header("x-loud"), "yes");
+    assert_eq!(response.header("content-range"), "0-3/4");
+    let response = league.get_with("/shouts?order=id&limit=20&offset=2", &[("prefer", "count=exact")]).await;
+    assert_eq!((response.status, response.header("content-range")), (206, "2-3/4"));
     assert_eq!(league.get("/shouts?id=gt.100").await.text, "[]");
 }
 
@@ -278,21 +278,21 @@ async fn rows_of_changes_are_what_postgres_would_write() {
         create trigger german before update on league.everything for each statement execute function league.german()"];
     for (style, name) in styles.into_iter().zip(["ISO", "German"]) {
         client.batch_execute(style).await.unwrap();
-        let answer = league.change("PATCH", "/everything?row=gt.-9", &full, r#"{"c \"0":true}"#).await;
-        assert_eq!(answer.text, in_style(&league, name, all).await, "{name}");
-        assert_eq!(answer.header("content-range"), "0-9/10");
-        let answer = league.call("touched", &serde_json::json!({})).await;
-        assert_eq!(answer.text, in_style(&league, name, all).await, "{name}");
+        let response = league.change("PATCH", "/everything?row=gt.-9", &full, r#"{"c \"0":true}"#).await;
+        assert_eq!(response.text, in_style(&league, name, all).await, "{name}");
+        assert_eq!(response.header("content-range"), "0-9/10");
+        let response = league.call("touched", &serde_json::json!({})).await;
+        assert_eq!(response.text, in_style(&league, name, all).await, "{name}");
     }
-    let answer = league.call("touched_elsewhere", &serde_json::json!({})).await;
-    assert_eq!(answer.text, r#"[{"id":1,"list":[2]}]"#, "of a type in another schema");
-    let answer = league.call("touched_rows", &serde_json::json!({})).await;
-    assert_eq!(answer.text, by_postgres(&league, "UTC", "select * from league.touched_rows()").await);
-    let answer =
+    let response = league.call("touched_elsewhere", &serde_json::json!({})).await;
+    assert_eq!(response.text, r#"[{"id":1,"list":[2]}]"#, "of a type in another schema");
+    let response = league.call("touched_rows", &serde_json::json!({})).await;
+    assert_eq!(response.text, by_postgres(&league, "UTC", "select * from league.touched_rows()").await);
+    let response =
         league.change("POST", "/everything?select=again:row,row", &full, r#"[{"row":90},{"row":91}]"#).await;
-    assert_eq!(answer.text, "[{\"again\":90,\"row\":90}, \n {\"again\":91,\"row\":91}]");
-    let answer = league.change("DELETE", "/everything?row=gte.90", &full, "").await;
-    assert_eq!(answer.text.matches("\"row\":9").count(), 2, "{}", answer.text);
+    assert_eq!(response.text, "[{\"again\":90,\"row\":90}, \n {\"again\":91,\"row\":91}]");
+    let response = league.change("DELETE", "/everything?row=gte.90", &full, "").await;
+    assert_eq!(response.text.matches("\"row\":9").count(), 2, "{}", response.text);
 }
 
 /// Returns as [`by_postgres`], where dates are written in another style.

@@ -13,7 +13,7 @@ fn client(league: &League) -> Postgrest {
 }
 
 /// Returns status and body of what `builder` asks.
-async fn answer(builder: Builder) -> (u16, Value) {
+async fn response(builder: Builder) -> (u16, Value) {
     let response = builder.execute().await.unwrap();
     let status = response.status().as_u16();
     (status, serde_json::from_str(&response.text().await.unwrap()).unwrap())
@@ -21,7 +21,7 @@ async fn answer(builder: Builder) -> (u16, Value) {
 
 /// Returns the `id`s of the players that `builder` finds.
 async fn ids(builder: Builder) -> Vec<i64> {
-    let (status, body) = answer(builder.select("id").order("id")).await;
+    let (status, body) = response(builder.select("id").order("id")).await;
     assert_eq!(status, 200, "{body}");
     body.as_array().unwrap().iter().map(|row| row["id"].as_i64().unwrap()).collect()
 }
@@ -73,9 +73,9 @@ async fn results_are_shaped_ordered_and_counted() {
     let league = League::start().await;
     let client = client(&league);
     let one = client.from("clubs").select("name").eq("id", "2").single();
-    assert_eq!(answer(one).await, (200, json!({ "name": "Mill Lane" })));
+    assert_eq!(response(one).await, (200, json!({ "name": "Mill Lane" })));
     let none = client.from("clubs").eq("id", "99").single();
-    assert_eq!(answer(none).await.0, 406);
+    assert_eq!(response(none).await.0, 406);
     let nested = client
         .from("clubs")
         .select("name,teams(name)")
@@ -84,9 +84,9 @@ async fn results_are_shaped_ordered_and_counted() {
         .foreign_table_limit(1, "teams")
         .limit(2);
     let expected = json!([{ "name": "Old Quarry", "teams": [] }, { "name": "Mill Lane", "teams": [{ "name": "Lane Firsts" }] }]);
-    assert_eq!(answer(nested).await.1, expected);
+    assert_eq!(response(nested).await.1, expected);
     let second = client.from("clubs").select("id").order("id").range(1, 1);
-    assert_eq!(answer(second).await.1, json!([{ "id": 2 }]));
+    assert_eq!(response(second).await.1, json!([{ "id": 2 }]));
     for (builder, range) in [
         (client.from("clubs").exact_count().range(1, 2), "1-2/3"),
         // It asks for the first row alone when it counts.
@@ -107,15 +107,15 @@ async fn rows_are_changed_and_shown() {
     let league = League::start().await;
     let client = client(&league);
     let made = client.from("clubs").insert(r#"[{"name":"North End"},{"name":"South End"}]"#).select("name");
-    assert_eq!(answer(made).await, (201, json!([{ "name": "North End" }, { "name": "South End" }])));
+    assert_eq!(response(made).await, (201, json!([{ "name": "North End" }, { "name": "South End" }])));
     let merged = client.from("clubs").upsert(r#"[{"name":"North End","founded":"1950-01-01"}]"#);
-    let (status, body) = answer(merged.on_conflict("name").select("name,founded")).await;
+    let (status, body) = response(merged.on_conflict("name").select("name,founded")).await;
     assert_eq!((status, body), (200, json!([{ "name": "North End", "founded": "1950-01-01" }])));
     let changed = client.from("clubs").eq("name", "South End").update(r#"{"name":"Far End"}"#).select("name");
-    assert_eq!(answer(changed).await, (200, json!([{ "name": "Far End" }])));
+    assert_eq!(response(changed).await, (200, json!([{ "name": "Far End" }])));
     let gone = client.from("clubs").eq("name", "Far End").delete().select("name");
-    assert_eq!(answer(gone).await, (200, json!([{ "name": "Far End" }])));
-    let (status, body) = answer(client.from("clubs").insert(r#"{"name":"Mill Lane"}"#)).await;
+    assert_eq!(response(gone).await, (200, json!([{ "name": "Far End" }])));
+    let (status, body) = response(client.from("clubs").insert(r#"{"name":"Mill Lane"}"#)).await;
     assert_eq!((status, &body["code"]), (409, &json!("23505")));
 }
 
@@ -123,15 +123,15 @@ async fn rows_are_changed_and_shown() {
 async fn functions_schemas_and_tokens_are_chosen() {
     let league = League::start().await;
     let client = client(&league);
-    assert_eq!(answer(client.rpc("add", r#"{"a":1,"b":2}"#)).await, (200, json!(3)));
+    assert_eq!(response(client.rpc("add", r#"{"a":1,"b":2}"#)).await, (200, json!(3)));
     let players = client.rpc("team_players", r#"{"team":1}"#).select("name").eq("id", "2");
-    assert_eq!(answer(players).await, (200, json!([{ "name": "Bea" }])));
+    assert_eq!(response(players).await, (200, json!([{ "name": "Bea" }])));
     let archive = Postgrest::new(league.base()).schema("archive");
-    assert_eq!(answer(archive.from("clubs")).await, (200, json!([{ "id": 7, "name": "Ghost Town" }])));
-    let (status, body) = answer(Postgrest::new(league.base()).schema("secret").from("clubs")).await;
+    assert_eq!(response(archive.from("clubs")).await, (200, json!([{ "id": 7, "name": "Ghost Town" }])));
+    let (status, body) = response(Postgrest::new(league.base()).schema("secret").from("clubs")).await;
     assert_eq!((status, &body["code"]), (406, &json!("PGRST106")));
     let mine = Postgrest::new(league.base()).from("secrets").auth(token_of("authenticated")).select("note");
-    assert_eq!(answer(mine).await, (200, json!([{ "note": "mine" }])));
+    assert_eq!(response(mine).await, (200, json!([{ "note": "mine" }])));
     let anonymous = Postgrest::new(league.base()).from("secrets").select("note");
-    assert_eq!(answer(anonymous).await.0, 401);
+    assert_eq!(response(anonymous).await.0, 401);
 }

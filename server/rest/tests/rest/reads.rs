@@ -132,8 +132,8 @@ async fn pages_tell_where_they_are() {
         async move {
             let headers = [("range", range), ("prefer", prefer)];
             let headers: Vec<_> = headers.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-            let answer = league.get_with(url, &headers).await;
-            (answer.status, answer.header("content-range").to_owned())
+            let response = league.get_with(url, &headers).await;
+            (response.status, response.header("content-range").to_owned())
         }
     };
     let url = "/players?select=id&order=id";
@@ -186,8 +186,8 @@ async fn totals_beyond_the_most_rows_are_estimated() {
                grant select on league.visits to anon; analyze league.visits";
     let league = League::extended(sql, |settings| settings.db_max_rows = Some(20)).await;
     let total = async |url: &str, count: &str| {
-        let answer = league.get_with(url, &[("prefer", count)]).await;
-        answer.header("content-range").to_owned()
+        let response = league.get_with(url, &[("prefer", count)]).await;
+        response.header("content-range").to_owned()
     };
     assert_eq!(total("/visits?id=lte.10", "count=estimated").await, "0-9/10");
     assert_eq!(total("/visits", "count=estimated").await, "0-19/500");
@@ -254,19 +254,19 @@ async fn what_cannot_be_selected_or_ordered_by_is_refused() {
         ("or=(id.eq.1", "PGRST100"),
         ("or=(id.eq.1,not.id.eq.2)", "PGRST100"),
     ] {
-        let answer = league.get(&format!("/players?{query}")).await;
-        assert_eq!(answer.code(), code, "{query}: {answer:?}");
-        assert!((400..500).contains(&answer.status), "{query}: {answer:?}");
+        let response = league.get(&format!("/players?{query}")).await;
+        assert_eq!(response.code(), code, "{query}: {response:?}");
+        assert!((400..500).contains(&response.status), "{query}: {response:?}");
     }
 }
 
 #[tokio::test]
 async fn head_has_the_headers_of_get() {
     let league = League::start().await;
-    let answer = send(league.request("HEAD", "/players").header("prefer", "count=exact")).await;
-    assert_eq!((answer.status, answer.text.as_str()), (200, ""));
-    assert_eq!(answer.header("content-range"), "0-3/4");
-    assert_eq!(answer.header("content-type"), "application/json; charset=utf-8");
+    let response = send(league.request("HEAD", "/players").header("prefer", "count=exact")).await;
+    assert_eq!((response.status, response.text.as_str()), (200, ""));
+    assert_eq!(response.header("content-range"), "0-3/4");
+    assert_eq!(response.header("content-type"), "application/json; charset=utf-8");
 }
 
 #[tokio::test]
@@ -297,14 +297,14 @@ async fn one_row_can_be_asked_for() {
 async fn rows_can_be_had_as_csv() {
     let league = League::start().await;
     let csv = [("accept", "text/csv")];
-    let answer = league.get_with("/players?select=id,name&id=gte.3&order=id", &csv).await;
-    assert_eq!(answer.header("content-type"), "text/csv; charset=utf-8");
-    assert_eq!(answer.text, "id,name\n3,Cyd\n4,\"Dot, \"\"the wall\"\" (x)\"");
+    let response = league.get_with("/players?select=id,name&id=gte.3&order=id", &csv).await;
+    assert_eq!(response.header("content-type"), "text/csv; charset=utf-8");
+    assert_eq!(response.text, "id,name\n3,Cyd\n4,\"Dot, \"\"the wall\"\" (x)\"");
     assert_eq!(league.get_with("/players?id=eq.99", &csv).await.text, "\n");
 }
 
 #[tokio::test]
-async fn large_answers_are_compressed_for_those_who_take_that() {
+async fn large_responses_are_compressed_for_those_who_take_that() {
     let league = League::start().await;
     let url = "/rpc/lines";
     let lines = "create function league.lines() returns setof text stable language sql
@@ -327,12 +327,12 @@ async fn large_answers_are_compressed_for_those_who_take_that() {
 }
 
 #[tokio::test]
-async fn answers_say_what_they_are() {
+async fn responses_say_what_they_are() {
     let league = League::start().await;
-    let answer = league.get("/clubs?select=id&id=eq.1").await;
-    assert_eq!(answer.header("content-location"), "/clubs?id=eq.1&select=id");
-    assert_eq!(answer.header("vary"), "Accept, Prefer, Range");
-    assert_eq!(answer.header("content-profile"), "league");
+    let response = league.get("/clubs?select=id&id=eq.1").await;
+    assert_eq!(response.header("content-location"), "/clubs?id=eq.1&select=id");
+    assert_eq!(response.header("vary"), "Accept, Prefer, Range");
+    assert_eq!(response.header("content-profile"), "league");
     let other = league.get_with("/clubs", &[("accept-profile", "archive")]).await;
     assert_eq!(
         (other.header("content-profile"), other.json()[0]["name"].as_str()),
@@ -343,11 +343,11 @@ async fn answers_say_what_they_are() {
 }
 
 #[tokio::test]
-async fn a_long_query_is_answered_with_headers_that_every_client_takes() {
+async fn a_long_query_gets_headers_that_every_client_takes() {
     let league = League::start().await;
     let ids: Vec<String> = (1..6000).map(|id| id.to_string()).collect();
-    let answer = league.get(&format!("/clubs?select=id&limit=1&id=in.({})", ids.join(","))).await;
-    assert_eq!(answer.status, 200);
-    let size: usize = answer.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    let response = league.get(&format!("/clubs?select=id&limit=1&id=in.({})", ids.join(","))).await;
+    assert_eq!(response.status, 200);
+    let size: usize = response.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     assert!(size < 8 * 1024, "{size} bytes of headers");
 }

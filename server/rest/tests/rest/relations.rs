@@ -128,9 +128,9 @@ async fn errors_that_functions_spell_wrongly_are_told_apart() {
     let good = r#"{"code":"1","message":"m"}"#;
     let mut details = Vec::new();
     for (message, detail) in [("nonsense", Some("{}")), (good, Some("nonsense")), (good, None)] {
-        let answer = league.call("spell", &json!({ "message": message, "detail": detail })).await;
-        assert_eq!((answer.status, answer.code().as_str()), (500, "PGRST121"), "{answer:?}");
-        details.push(answer.json()["details"].to_string());
+        let response = league.call("spell", &json!({ "message": message, "detail": detail })).await;
+        assert_eq!((response.status, response.code().as_str()), (500, "PGRST121"), "{response:?}");
+        details.push(response.json()["details"].to_string());
     }
     details.dedup();
     assert_eq!(details.len(), 3, "{details:?}");

@@ -13,7 +13,7 @@ use serde_json::json;
 use testkit::embedded::{Cluster, Options};
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{Answer, client, keys, send, serve, token, token_of};
+use crate::harness::{Response, client, keys, send, serve, token, token_of};
 
 const SETUP: &str = "
     create role anon; create role authenticated; grant anon, authenticated to current_user;
@@ -73,7 +73,7 @@ async fn reads_go_to_the_standby_but_for_those_who_just_wrote() {
     tokio::time::timeout(LIMIT, ready).await.unwrap();
 
     let client = client();
-    let ask = async |method: Method, path: &str, bearer: &str| -> Answer {
+    let ask = async |method: Method, path: &str, bearer: &str| -> Response {
         let request = client.request(method, format!("{base}{path}")).bearer_auth(bearer);
         send(request.header("content-type", "application/json").body("{\"id\":1}")).await
     };
@@ -129,7 +129,7 @@ async fn reads_go_to_the_standby_but_for_those_who_just_wrote() {
     assert!(!is_on_standby(&writer).await, "a volatile function may have written");
 
     primary.stop().await;
-    assert!(is_on_standby(&writer).await, "while there is no primary, standbys answer everybody");
+    assert!(is_on_standby(&writer).await, "while there is no primary, standbys respond to everybody");
     assert_eq!(ask(Method::POST, "/notes", &writer).await.status, 503);
 
     stop.cancel();
@@ -150,6 +150,6 @@ async fn replay(standby: &Cluster, what: &str) {
 async fn has_copied(database: &Database) -> bool {
     let sql = "select pg_is_in_recovery() and to_regprocedure('public.volatile_place()') is not null";
     let transaction = Transaction::anonymous().read_only().statement(sql, Vec::new());
-    let answer = database.run(&transaction).await.unwrap();
-    answer.row().unwrap().text(0) == Some("t")
+    let reply = database.run(&transaction).await.unwrap();
+    reply.row().unwrap().text(0) == Some("t")
 }

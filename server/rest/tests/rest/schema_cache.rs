@@ -61,7 +61,7 @@ async fn the_catalog_is_read_without_compiling_its_query() {
 }
 
 #[tokio::test]
-async fn requests_are_answered_from_the_old_cache_until_there_is_a_new_one() {
+async fn requests_get_a_response_from_the_old_cache_until_there_is_a_new_one() {
     let league = League::start().await;
     let (locker, superuser) = (league.database.client().await, league.database.client().await);
     // The catalog's query reads comments; requests do not.

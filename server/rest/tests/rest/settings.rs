@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::harness::{League, keys, probe, send, token, token_of};
 
-/// Returns what an operator's port answers to a path.
+/// Returns the response of an operator's port to a path.
 pub(crate) async fn admin(league: &League, path: &str) -> (u16, String) {
     let request = poem::Request::builder().uri_str(path).finish();
     let response =
@@ -226,8 +226,8 @@ async fn verified_tokens_are_kept_up_to_a_limit() {
         .map(|n| token(&json!({ "role": "authenticated", "sub": format!("{n}{}", "x".repeat(900)) })))
         .collect();
     for bearer in tokens.iter().chain([&tokens[7]]) {
-        let answer = send(league.request("GET", "/rpc/add?a=1").bearer_auth(bearer)).await;
-        assert_eq!(answer.status, 200, "{answer:?}");
+        let response = send(league.request("GET", "/rpc/add?a=1").bearer_auth(bearer)).await;
+        assert_eq!(response.status, 200, "{response:?}");
     }
     let (_, metrics) = admin(&league, "/metrics").await;
     let figure = |name: &str| -> u64 {

@@ -62,14 +62,14 @@ const STATUSES: &[(&str, u16, u16)] = &[
 async fn each_has_its_status_and_keeps_its_words() {
     let league = League::extended(RAISE, |_| {}).await;
     for (state, signed_in, anonymous) in STATUSES {
-        let answer = league.call("raise", &json!({ "state": state })).await;
-        assert_eq!(answer.status, *signed_in, "{state}: {answer:?}");
-        assert_eq!(answer.json(), json!({ "code": state, "message": "m", "details": "d", "hint": "h" }));
-        assert_eq!(answer.header("proxy-status"), format!("PostgREST; error={state}"));
-        assert_eq!(answer.header("content-type"), "application/json; charset=utf-8");
-        let answer = send(league.request("GET", &format!("/rpc/raise?state={state}"))).await;
-        assert_eq!(answer.status, *anonymous, "{state}: {answer:?}");
+        let response = league.call("raise", &json!({ "state": state })).await;
+        assert_eq!(response.status, *signed_in, "{state}: {response:?}");
+        assert_eq!(response.json(), json!({ "code": state, "message": "m", "details": "d", "hint": "h" }));
+        assert_eq!(response.header("proxy-status"), format!("PostgREST; error={state}"));
+        assert_eq!(response.header("content-type"), "application/json; charset=utf-8");
+        let response = send(league.request("GET", &format!("/rpc/raise?state={state}"))).await;
+        assert_eq!(response.status, *anonymous, "{state}: {response:?}");
         let challenge = if *anonymous == 401 { "Bearer" } else { "" };
-        assert_eq!(answer.header("www-authenticate"), challenge, "{state}");
+        assert_eq!(response.header("www-authenticate"), challenge, "{state}");
     }
 }

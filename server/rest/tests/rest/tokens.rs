@@ -8,9 +8,9 @@ use reqwest::header::AUTHORIZATION;
 use serde_json::{Value, json};
 use tokens::{KeyOverrides, Keys};
 
-use crate::harness::{Answer, League, send, token, token_of};
+use crate::harness::{League, Response, send, token, token_of};
 
-async fn with(league: &League, bearer: &str) -> Answer {
+async fn with(league: &League, bearer: &str) -> Response {
     send(league.request("GET", "/rpc/context").header(AUTHORIZATION, format!("Bearer {bearer}"))).await
 }
 
@@ -60,12 +60,12 @@ async fn tokens_that_cannot_be_trusted_are_told_apart() {
         ),
         ("a.b.c".to_owned(), "JWT cryptographic operation failed", Value::Null),
     ] {
-        let answer = with(&league, &bearer).await;
-        assert_eq!((answer.status, answer.code().as_str()), (401, "PGRST301"), "{bearer}: {answer:?}");
-        let body = answer.json();
+        let response = with(&league, &bearer).await;
+        assert_eq!((response.status, response.code().as_str()), (401, "PGRST301"), "{bearer}: {response:?}");
+        let body = response.json();
         assert_eq!((&body["message"], &body["details"]), (&json!(message), &details), "{bearer}");
         let challenge = format!("Bearer error=\"invalid_token\", error_description=\"{message}\"");
-        assert_eq!(answer.header("www-authenticate"), challenge);
+        assert_eq!(response.header("www-authenticate"), challenge);
     }
 }
 
@@ -84,9 +84,9 @@ async fn claims_are_refused_by_name() {
         (json!({ "aud": 5 }), "The JWT 'aud' claim must be a string or an array of strings"),
         (json!({ "aud": [5] }), "The JWT 'aud' claim must be a string or an array of strings"),
     ] {
-        let answer = with(&league, &token(&claims)).await;
-        assert_eq!((answer.status, answer.code().as_str()), (401, "PGRST303"), "{claims}: {answer:?}");
-        assert_eq!(answer.json()["message"], message, "{claims}");
+        let response = with(&league, &token(&claims)).await;
+        assert_eq!((response.status, response.code().as_str()), (401, "PGRST303"), "{claims}: {response:?}");
+        assert_eq!(response.json()["message"], message, "{claims}");
     }
     for claims in [
         json!({ "exp": seconds(-10), "nbf": seconds(10), "iat": seconds(10) }),
@@ -96,9 +96,9 @@ async fn claims_are_refused_by_name() {
         json!({ "aud": null, "exp": null }),
         json!({}),
     ] {
-        let answer = with(&league, &token(&claims)).await;
-        assert_eq!(answer.status, 200, "{claims}: {answer:?}");
-        assert_eq!(answer.json()["role"], "anon", "a token without a role is the anonymous role's");
+        let response = with(&league, &token(&claims)).await;
+        assert_eq!(response.status, 200, "{claims}: {response:?}");
+        assert_eq!(response.json()["role"], "anon", "a token without a role is the anonymous role's");
     }
 }
 
@@ -109,10 +109,10 @@ async fn without_a_key_of_tokens_every_token_fails_with_500() {
     let rest = rest::service(rest::Settings::default(), database, None);
     let bearer = format!("Bearer {}", token_of("authenticated"));
     let request = poem::Request::builder().uri_str("/clubs").header(AUTHORIZATION.as_str(), bearer).finish();
-    let answer = rest.call(request).await.unwrap();
-    assert_eq!(answer.status().as_u16(), 500);
-    assert!(!answer.headers().contains_key("www-authenticate"));
-    let body = answer.into_body().into_string().await.unwrap();
+    let response = rest.call(request).await.unwrap();
+    assert_eq!(response.status().as_u16(), 500);
+    assert!(!response.headers().contains_key("www-authenticate"));
+    let body = response.into_body().into_string().await.unwrap();
     assert!(body.contains("\"PGRST300\"") && body.contains("\"Server lacks JWT secret\""), "{body}");
 }
 
@@ -124,8 +124,8 @@ async fn roles_that_are_none_are_refused() {
         (json!({ "role": 5 }), 401, "22023"),
         (json!({ "role": "postgres" }), 403, "42501"),
     ] {
-        let answer = with(&league, &token(&claims)).await;
-        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{claims}: {answer:?}");
+        let response = with(&league, &token(&claims)).await;
+        assert_eq!((response.status, response.code().as_str()), (status, code), "{claims}: {response:?}");
     }
     assert_eq!(with(&league, &token_of("authenticated")).await.json()["role"], "authenticated");
     let league = League::with(|settings| settings.db_anon_role = None).await;
@@ -160,8 +160,8 @@ async fn secrets_are_texts_base64_keys_and_sets_of_keys() {
             settings.set("jwt-secret-is-base64", is_base64).unwrap();
         })
         .await;
-        let answer = with(&league, &bearer).await;
-        assert_eq!(answer.status, status, "{secret}: {answer:?}");
+        let response = with(&league, &bearer).await;
+        assert_eq!(response.status, status, "{secret}: {response:?}");
         let ours = with(&league, &token_of("authenticated")).await;
         assert_eq!((ours.status, ours.code().as_str()), (401, "PGRST301"), "the key of another is none");
     }

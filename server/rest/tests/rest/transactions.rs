@@ -25,14 +25,14 @@ async fn functions_see_who_asked_and_how() {
 async fn clients_may_choose_the_end_where_they_are_allowed_to() {
     let league = League::with(|settings| settings.db_tx_end = rest::TxEnd::CommitAllowOverride).await;
     let tried = ("prefer", "tx=rollback, return=representation");
-    let answer = league.change("POST", "/clubs?select=name", &[tried], r#"{"name":"Ghost"}"#).await;
-    assert_eq!((answer.status, answer.json()), (201, json!([{ "name": "Ghost" }])));
-    assert_eq!(answer.header("preference-applied"), "return=representation, tx=rollback");
+    let response = league.change("POST", "/clubs?select=name", &[tried], r#"{"name":"Ghost"}"#).await;
+    assert_eq!((response.status, response.json()), (201, json!([{ "name": "Ghost" }])));
+    assert_eq!(response.header("preference-applied"), "return=representation, tx=rollback");
     assert_eq!(league.rows("/clubs?name=eq.Ghost").await, json!([]));
 
     let league = League::start().await;
-    let answer = league.change("POST", "/clubs", &[("prefer", "tx=rollback")], r#"{"name":"Real"}"#).await;
-    assert_eq!(answer.header("preference-applied"), "");
+    let response = league.change("POST", "/clubs", &[("prefer", "tx=rollback")], r#"{"name":"Real"}"#).await;
+    assert_eq!(response.header("preference-applied"), "");
     assert_eq!(league.rows("/clubs?name=eq.Real").await.as_array().unwrap().len(), 1);
 }
 
@@ -76,12 +76,12 @@ async fn the_search_path_may_be_the_schema_alone() {
     league.database.client().await.batch_execute(other).await.unwrap();
     let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(20);
     loop {
-        let answer = league.get_with("/rpc/context", &[("accept-profile", "archive")]).await;
-        if answer.status == 200 {
-            assert_eq!(answer.json(), json!("\"archive\""));
+        let response = league.get_with("/rpc/context", &[("accept-profile", "archive")]).await;
+        if response.status == 200 {
+            assert_eq!(response.json(), json!("\"archive\""));
             break;
         }
-        assert!(tokio::time::Instant::now() < deadline, "{answer:?}");
+        assert!(tokio::time::Instant::now() < deadline, "{response:?}");
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
 }
@@ -121,9 +121,9 @@ async fn zones_are_names_or_offsets() {
     ] {
         let preference = format!("timezone={zone}");
         let prefer = [("prefer", preference.as_str())];
-        let answer = league.get_with("/rpc/moment", &prefer).await;
-        assert_eq!((answer.status, answer.json()), (200, json!(time)), "{zone}");
-        assert_eq!(answer.header("preference-applied"), preference);
+        let response = league.get_with("/rpc/moment", &prefer).await;
+        assert_eq!((response.status, response.json()), (200, json!(time)), "{zone}");
+        assert_eq!(response.header("preference-applied"), preference);
         let row = league.get_with("/moments", &prefer).await.json();
         assert!(row[0]["at"].as_str().unwrap().contains(&format!("T{time}:00")), "{zone}: {row}");
     }
@@ -131,8 +131,8 @@ async fn zones_are_names_or_offsets() {
         let preference = format!("timezone={zone}");
         for strictly in ["", ", handling=strict"] {
             let prefer = format!("{preference}{strictly}");
-            let answer = league.get_with("/moments", &[("prefer", &prefer)]).await;
-            assert_eq!((answer.status, answer.code().as_str()), (400, "22023"), "{prefer}: {answer:?}");
+            let response = league.get_with("/moments", &[("prefer", &prefer)]).await;
+            assert_eq!((response.status, response.code().as_str()), (400, "22023"), "{prefer}: {response:?}");
         }
         let write = league.change("POST", "/moments", &[("prefer", &preference)], r#"{"at":"now"}"#).await;
         assert_eq!((write.status, write.code().as_str()), (400, "22023"), "{zone}: {write:?}");
@@ -199,7 +199,7 @@ async fn deferred_constraints_are_looked_at_even_if_all_is_rolled_back() {
         (each_other, "tx=rollback", 201),
         (each_other, "tx=commit", 201),
     ] {
-        let answer = league.change("POST", "/pairs", &[("prefer", prefer)], body).await;
-        assert_eq!(answer.status, status, "{prefer} {body}: {answer:?}");
+        let response = league.change("POST", "/pairs", &[("prefer", prefer)], body).await;
+        assert_eq!(response.status, status, "{prefer} {body}: {response:?}");
     }
 }

@@ -28,9 +28,9 @@ async fn start() -> League {
 
 /// Returns what the candidates of an ambiguous embed are joined by.
 async fn candidates(league: &League, url: &str) -> Vec<String> {
-    let answer = league.get(url).await;
-    assert_eq!((answer.status, answer.code()), (300, "PGRST201".to_owned()), "{url}: {answer:?}");
-    let details = answer.json()["details"].as_array().cloned().unwrap_or_default();
+    let response = league.get(url).await;
+    assert_eq!((response.status, response.code()), (300, "PGRST201".to_owned()), "{url}: {response:?}");
+    let details = response.json()["details"].as_array().cloned().unwrap_or_default();
     details.iter().filter_map(|candidate| Some(candidate["relationship"].as_str()?.to_owned())).collect()
 }
 

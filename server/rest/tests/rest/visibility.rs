@@ -131,8 +131,8 @@ async fn without_the_event_trigger_every_read_sees_the_request() {
         grant all on league.plain to authenticated;
         create trigger tell before insert on league.plain for each row execute function league.tells_path()";
     league.database.client().await.batch_execute(trigger).await.unwrap();
-    let answer = league.change("POST", "/plain", &[], r#"{"id":1}"#).await;
-    assert_eq!((answer.status, answer.header("x-path")), (201, "/plain"));
+    let response = league.change("POST", "/plain", &[], r#"{"id":1}"#).await;
+    assert_eq!((response.status, response.header("x-path")), (201, "/plain"));
 }
 
 #[tokio::test]
@@ -144,8 +144,8 @@ async fn a_function_before_each_request_sees_it_whatever_is_read() {
         end $$";
     let league =
         League::extended(sql, |settings| settings.db_pre_request = Some("league.greet".to_owned())).await;
-    let answer = send(league.request("GET", "/plain")).await;
-    assert_eq!((answer.status, answer.header("x-path")), (200, "/plain"));
+    let response = send(league.request("GET", "/plain")).await;
+    assert_eq!((response.status, response.header("x-path")), (200, "/plain"));
 }
 
 #[tokio::test]
@@ -156,6 +156,6 @@ async fn who_hears_no_news_tells_everything() {
     let trigger =
         "create trigger tell before insert on league.bare for each row execute function league.tells_path()";
     league.database.client().await.batch_execute(trigger).await.unwrap();
-    let answer = league.change("POST", "/bare", &[], r#"{"id":1}"#).await;
-    assert_eq!((answer.status, answer.header("x-path")), (201, "/bare"));
+    let response = league.change("POST", "/bare", &[], r#"{"id":1}"#).await;
+    assert_eq!((response.status, response.header("x-path")), (201, "/bare"));
 }
