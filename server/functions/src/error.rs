@@ -60,7 +60,7 @@ pub(crate) enum Error {
     /// The queue of waiting calls is full.
     #[error("Function has too many calls at the same time; try again later")]
     Busy,
-    /// The function's answer did not begin in time.
+    /// The function's response did not begin in time.
     #[error("Request idle timeout limit ({}s) reached", .0.as_secs_f64())]
     Idle(Duration),
     /// The server is stopping.
@@ -105,7 +105,7 @@ impl Error {
         }
     }
 
-    /// Returns the answer: status, headers and body.
+    /// Returns the response: status, headers and body.
     pub(crate) fn into_response(self) -> Response {
         let status = self.status();
         let message = self.to_string();

@@ -1,11 +1,11 @@
 //! Edge functions' interface: `/functions/v1/<name>` calls the function of that name.
 //!
 //! A call goes through `verify` (checks the caller's token), `worker` (the function's Deno process, started on demand
-//! and watched) and `relay` (sends the call to the process and returns its answer). Functions written for the hosted
+//! and watched) and `relay` (sends the call to the process and returns its response). Functions written for the hosted
 //! platform run unchanged: what its runtime adds to Deno is in `worker/worker.js`.
 //!
 //! Limits of a call: `worker::slot` says how long it waits for its turn, `worker::connections` when its response must
-//! begin, `relay::answer` when it must end, and `worker` how much memory and processor time its process may take.
+//! begin, `relay::response_body` when it must end, and `worker` how much memory and processor time its process may take.
 
 mod deno;
 mod error;
@@ -125,7 +125,7 @@ impl Functions {
         endpoint::make(move |request| {
             // Boxed because it is moved through many futures, each of which would have room for it.
             let (inner, request) = (Arc::clone(&inner), Box::new(request));
-            async move { Ok::<_, poem::Error>(inner.answer(request).await) }
+            async move { Ok::<_, poem::Error>(inner.respond(request).await) }
         })
     }
 
@@ -149,8 +149,8 @@ impl Functions {
 }
 
 impl Inner {
-    async fn answer(&self, request: Box<Request>) -> Response {
-        // If no function can answer the preflight, the server does, so that scripts can read the refusal that follows.
+    async fn respond(&self, request: Box<Request>) -> Response {
+        // If no function can respond to the preflight, the server does, so that scripts can read the refusal that follows.
         let preflight = gateway::preflight(&request);
         match self.call(request).await {
             Ok(response) => response,
@@ -169,17 +169,17 @@ impl Inner {
             return Ok(StatusCode::INTERNAL_SERVER_ERROR.into());
         };
         let deployed = processes.deployed();
-        // Preflights carry no token; the function answers them itself.
+        // Preflights carry no token; the function responds to them itself.
         if deployed.function.verify_jwt && request.method() != Method::OPTIONS {
             verify::verify(request.headers(), &self.verifier)?;
         }
         let span = trace::begin(&mut request, &deployed.name);
         let origin = Origin { address: caller.address, request_id: caller.request_id.header() };
-        let answered = self.relay(request, origin, &processes).await;
+        let outcome = self.relay(request, origin, &processes).await;
         if let Some(span) = span {
-            trace::end(span, &answered);
+            trace::end(span, &outcome);
         }
-        answered
+        outcome
     }
 
     pub(crate) async fn relay(

@@ -1,6 +1,6 @@
-//! Sends a call to its function and returns the answer, both without waiting for the complete bodies.
+//! Sends a call to its function and returns the response, both without waiting for the complete bodies.
 
-mod answer;
+mod response_body;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -92,10 +92,10 @@ impl IncomingCall {
     }
 }
 
-/// Sends `incoming` to the process of `call`, and returns the answer as soon as its head has arrived. If the process ends
+/// Sends `incoming` to the process of `call`, and returns the response as soon as its head has arrived. If the process ends
 /// without having begun it, the next one gets it.
 ///
-/// Errors: [`Error::Body`] when the caller's body breaks off; [`Error::Idle`] when no answer arrives in time; [`Error::Worker`] or [`Error::Resources`] when the process
+/// Errors: [`Error::Body`] when the caller's body breaks off; [`Error::Idle`] when no response arrives in time; [`Error::Worker`] or [`Error::Resources`] when the process
 /// ends.
 pub(crate) async fn relay(
     incoming: IncomingCall,
@@ -126,7 +126,7 @@ pub(crate) async fn relay(
         call = Box::pin(slot.pass_on(call, is_failing)).await?;
     };
     let (mut head, connection) = match sent {
-        Ok(answered) => answered,
+        Ok(outcome) => outcome,
         Err(Failure::Late) => return Err(Error::Idle(limits.request)),
         Err(Failure::Caller) if room.is_some_and(|room| room.is_full()) => return Err(Error::Busy),
         Err(Failure::Caller) => return Err(Error::Body),
@@ -137,7 +137,7 @@ pub(crate) async fn relay(
             });
         }
     };
-    call.worker.record_answer();
+    call.worker.record_response();
     remove_connection_headers(&mut head.headers);
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
         // An upgrade that the caller has not requested cannot be passed on.
@@ -147,7 +147,7 @@ pub(crate) async fn relay(
         mark_failure(&mut head.headers);
     }
     let mut response = Response::builder().status(head.status).body(());
-    response.set_body(answer::body(connection, call, begun + limits.wall_clock).await);
+    response.set_body(response_body::body(connection, call, begun + limits.wall_clock).await);
     *response.headers_mut() = head.headers;
     Ok(response)
 }
@@ -293,7 +293,7 @@ pub(crate) fn remove_connection_headers(headers: &mut HeaderMap) {
     }
 }
 
-/// Marks an answer as a failure of the function itself, with a code like those of the platform's failures.
+/// Marks a response as a failure of the function itself, with a code like those of the platform's failures.
 fn mark_failure(headers: &mut HeaderMap) {
     headers.insert(SB_ERROR_CODE, HeaderValue::from_static("EDGE_FUNCTION_ERROR"));
     headers.append(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("sb-error-code"));

@@ -19,8 +19,8 @@ pub type TakeCall = Arc<dyn Fn(String, Duration) -> BoxFuture<'static, Result<bo
 
 /// The body of a scheduled call.
 const BODY: &str = r#"{"type":"scheduled"}"#;
-/// The maximum number of bytes that are read of an answer.
-const LONGEST_ANSWER: usize = 1024 * 1024;
+/// The maximum number of bytes that are read of a response.
+const LONGEST_RESPONSE: usize = 1024 * 1024;
 
 /// Starts a task for each schedule in the settings, which makes its calls until the server stops. Without `take_call`
 /// this server makes all calls.
@@ -76,7 +76,7 @@ async fn call(functions: &Inner, name: &str) -> Result<http::StatusCode, Error> 
     let origin = Origin { address: IpAddr::V4(Ipv4Addr::LOCALHOST), request_id: &request_id };
     let response = functions.relay(Box::new(request), origin, &processes).await?;
     let status = response.status();
-    // The answer is read to its end, so that the connection can be reused for another call.
-    let _ = response.into_body().into_bytes_limit(LONGEST_ANSWER).await;
+    // The response is read to its end, so that the connection can be reused for another call.
+    let _ = response.into_body().into_bytes_limit(LONGEST_RESPONSE).await;
     Ok(status)
 }

@@ -36,7 +36,7 @@ impl UpgradeRequest {
         request.take_upgrade().ok().map(Self)
     }
 
-    /// Returns the answer to the caller, with the function's `headers`, and starts a task that transfers the frames
+    /// Returns the response to the caller, with the function's `headers`, and starts a task that transfers the frames
     /// between the caller and the function's `connection`.
     pub(crate) fn open(
         self,
@@ -69,7 +69,7 @@ impl UpgradeRequest {
     }
 }
 
-/// Adds the headers of a handshake. They are the same in requests and answers.
+/// Adds the headers of a handshake. They are the same in requests and responses.
 pub(crate) fn insert_upgrade(headers: &mut HeaderMap) {
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     headers.insert(UPGRADE, WEBSOCKET);

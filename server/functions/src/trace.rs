@@ -19,8 +19,8 @@ pub(crate) fn begin(request: &mut Request, function: &str) -> Option<Span> {
 }
 
 /// Ends `span` with the outcome of the call.
-pub(crate) fn end(mut span: Span, answered: &Result<Response, Error>) {
-    match answered {
+pub(crate) fn end(mut span: Span, outcome: &Result<Response, Error>) {
+    match outcome {
         Ok(response) => {
             let status = response.status();
             span.set("http.response.status_code", i64::from(status.as_u16()));

@@ -28,7 +28,7 @@ pub(crate) fn verify(headers: &HeaderMap, verifier: &Verifier) -> Result<(), Err
     Err(match algorithm.as_str() {
         "HS256" => Error::LegacyToken,
         "ES256" | "RS256" | "EdDSA" => Error::AsymmetricToken,
-        // The name comes from an untrusted token and becomes part of an answer, so it is truncated.
+        // The name comes from an untrusted token and becomes part of a response, so it is truncated.
         _ => Error::TokenAlgorithm(algorithm.chars().take(32).collect()),
     })
 }

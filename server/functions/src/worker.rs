@@ -43,7 +43,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 pub(crate) const END_LIMIT: Duration = Duration::from_secs(2);
 /// How long a stopping server waits for the background work of functions.
 const LAST_WORK: Duration = Duration::from_secs(3);
-/// The header by which our script answers a call that it has not begun, because its process ends after an error that the
+/// The header by which our script responds to a call that it has not begun, because its process ends after an error that the
 /// function did not catch. Its value is the name of the process's folder, which only that process knows.
 const NOT_BEGUN: &str = "x-basalt-not-begun";
 
@@ -56,7 +56,7 @@ const NOT_BEGUN: &str = "x-basalt-not-begun";
         Memory = "memory",
         /// It kept the processor for too long.
         Cpu = "cpu",
-        /// It was blocked for longer than a call may wait for its answer.
+        /// It was blocked for longer than a call may wait for its response.
         Stuck = "stuck",
         /// It ended by itself, for example after an error that the function did not catch.
         Crashed = "crashed",
@@ -81,8 +81,8 @@ pub(crate) struct Worker {
     /// The name of its folder.
     id: String,
     in_flight: AtomicUsize,
-    /// Whether it has answered a call.
-    has_answered: AtomicBool,
+    /// Whether it has responded to a call.
+    has_responded: AtomicBool,
     /// When the last call ended.
     used: Mutex<Instant>,
     /// Whether it gets no more calls and ends after the last one.
@@ -151,7 +151,7 @@ impl Worker {
             pid: child.id().unwrap_or_default(),
             id: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             in_flight: AtomicUsize::new(0),
-            has_answered: AtomicBool::new(false),
+            has_responded: AtomicBool::new(false),
             used: Mutex::new(Instant::now()),
             is_retired: AtomicBool::new(false),
             failing: OnceLock::new(),
@@ -167,17 +167,17 @@ impl Worker {
         *end
     }
 
-    /// Records that it has answered a call.
-    pub(crate) fn record_answer(&self) {
+    /// Records that it has responded to a call.
+    pub(crate) fn record_response(&self) {
         // Processors share what is only read.
-        if !self.has_answered.load(Ordering::Relaxed) {
-            self.has_answered.store(true, Ordering::Relaxed);
+        if !self.has_responded.load(Ordering::Relaxed) {
+            self.has_responded.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Reports whether an answer with this head says that the call has not begun.
+    /// Reports whether a response with this head says that the call has not begun.
     pub(crate) fn has_not_begun(&self, head: &Parts) -> bool {
-        // The status alone says it of nearly all answers, without a search.
+        // The status alone says it of nearly all responses, without a search.
         head.status == StatusCode::SERVICE_UNAVAILABLE
             && head.headers.get(NOT_BEGUN).is_some_and(|id| id == self.id.as_str())
     }
@@ -188,7 +188,7 @@ impl Worker {
     }
 
     fn progress(&self) -> Progress {
-        if self.has_answered.load(Ordering::Relaxed) { Progress::Answered } else { Progress::Ready }
+        if self.has_responded.load(Ordering::Relaxed) { Progress::Responded } else { Progress::Ready }
     }
 
     fn has_ended(&self) -> bool {
@@ -272,9 +272,9 @@ fn drain(worker: &Arc<Worker>) -> JoinHandle<()> {
     })
 }
 
-/// A ping that the process has not answered yet.
+/// A ping that the process has not responded to yet.
 struct Ping {
-    answer: JoinHandle<()>,
+    response: JoinHandle<()>,
     sent: Instant,
     /// The processor time that the process had used when the ping was sent.
     cpu: Duration,
@@ -289,9 +289,9 @@ struct Watchdog {
 impl Watchdog {
     /// Returns the reason to end the process; `None` if there is none.
     ///
-    /// Processor time counts only while the process does not answer a ping: while it answers, no call prevents the
+    /// Processor time counts only while the process does not respond to a ping: while it responds, no call prevents the
     /// others from running. Time in which it does not use the processor does not count, unless that is longer than a
-    /// call may wait for its answer: then no call of this process gets an answer any more.
+    /// call may wait for its response: then no call of this process gets a response any more.
     async fn check(&mut self, worker: &Arc<Worker>, is_draining: bool) -> Option<End> {
         let pid = worker.pid;
         let usage = tokio::task::spawn_blocking(move || Usage::of(pid)).await.ok()??;
@@ -299,7 +299,7 @@ impl Watchdog {
             return Some(End::Memory);
         }
         match &self.ping {
-            Some(ping) if ping.answer.is_finished() => self.ping = None,
+            Some(ping) if ping.response.is_finished() => self.ping = None,
             Some(ping) if usage.cpu.saturating_sub(ping.cpu) >= worker.limits.cpu => {
                 return Some(End::Cpu);
             }
@@ -307,10 +307,10 @@ impl Watchdog {
             Some(_) => {}
             None if worker.is_busy() || is_draining => {
                 let pinged = Arc::clone(worker);
-                let answer = tokio::spawn(async move {
+                let response = tokio::spawn(async move {
                     let _ = pinged.connections.order("/ping").await;
                 });
-                self.ping = Some(Ping { answer, sent: Instant::now(), cpu: usage.cpu });
+                self.ping = Some(Ping { response, sent: Instant::now(), cpu: usage.cpu });
             }
             None => {}
         }
@@ -321,7 +321,7 @@ impl Watchdog {
 impl Drop for Watchdog {
     fn drop(&mut self) {
         if let Some(ping) = &self.ping {
-            ping.answer.abort();
+            ping.response.abort();
         }
     }
 }

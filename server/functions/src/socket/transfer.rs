@@ -13,7 +13,7 @@ use super::frames::{self, Frames};
 
 /// The number of bytes that are transferred at a time, in each direction.
 const BUFFER: usize = 8 * 1024;
-/// How long the ends may take to finish their current frame and to answer the close frame.
+/// How long the ends may take to finish their current frame and to respond to the close frame.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The content of a close frame to an end that did not close the socket itself: a code of RFC 6455, section 7.4.1, and

@@ -13,10 +13,10 @@ const LONGEST_AFTER_READY: Duration = Duration::from_secs(1);
 pub(super) enum Progress {
     /// It was never ready for calls.
     Started,
-    /// It was ready, but answered no call.
+    /// It was ready, but responded to no call.
     Ready,
-    /// It answered calls, so it can be started again at once.
-    Answered,
+    /// It responded to calls, so it can be started again at once.
+    Responded,
 }
 
 /// The number of failures in a row, and the time of the next start.
@@ -32,7 +32,7 @@ impl Backoff {
         let longest = match progress {
             Progress::Started => LONGEST,
             Progress::Ready => LONGEST_AFTER_READY,
-            Progress::Answered => {
+            Progress::Responded => {
                 *self = Self::default();
                 return;
             }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_double_until_a_process_has_answered() {
+    fn waits_double_until_a_process_has_responded() {
         let (mut backoff, now) = (Backoff::default(), Instant::now());
         assert_eq!(backoff.wait(now), Duration::ZERO);
         for millis in [100, 200, 400, 800] {
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(backoff.wait(now + LONGEST), Duration::ZERO);
         backoff.record_failure(Progress::Ready, now);
         assert_eq!(backoff.wait(now), LONGEST_AFTER_READY);
-        backoff.record_failure(Progress::Answered, now);
+        backoff.record_failure(Progress::Responded, now);
         assert_eq!(backoff.wait(now), Duration::ZERO);
         backoff.record_failure(Progress::Ready, now);
         assert_eq!(backoff.wait(now), FIRST);

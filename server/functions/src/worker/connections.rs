@@ -28,7 +28,7 @@ impl Connections {
         Self { calls, orders, idle: Mutex::new(Vec::new()), max_idle }
     }
 
-    /// Sends `call` and waits until `deadline` for the head of its answer.
+    /// Sends `call` and waits until `deadline` for the head of its response.
     ///
     /// Errors: [`Failure`].
     pub(crate) async fn send(
@@ -54,7 +54,7 @@ impl Connections {
         }
     }
 
-    /// Takes back a connection whose answer has been read completely.
+    /// Takes back a connection whose response has been read completely.
     pub(crate) fn give_back(&self, connection: Connection) {
         let mut idle = self.idle.lock();
         if idle.len() < self.max_idle && connection.is_idle() {
@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
     fn soon() -> Instant {
         Instant::now() + Duration::from_secs(60)
@@ -110,11 +110,11 @@ mod tests {
         }
     }
 
-    /// Accepts a connection, and answers the call that arrives on it.
-    async fn answer(listener: &UnixListener, answer: &[u8]) -> UnixStream {
+    /// Accepts a connection, and responds to the call that arrives on it.
+    async fn respond(listener: &UnixListener, response: &[u8]) -> UnixStream {
         let (mut stream, _) = listener.accept().await.unwrap();
         read_call(&mut stream).await;
-        stream.write_all(answer).await.unwrap();
+        stream.write_all(response).await.unwrap();
         stream
     }
 
@@ -128,9 +128,9 @@ mod tests {
     #[tokio::test]
     async fn a_connection_that_was_closed_meanwhile_costs_no_call() {
         let (_folder, listener, connections) = worker();
-        let answering = async {
+        let responding = async {
             for _ in 0..3 {
-                drop(answer(&listener, ANSWER).await);
+                drop(respond(&listener, RESPONSE).await);
             }
         };
         let calling = async {
@@ -141,7 +141,7 @@ mod tests {
                 connections.idle.lock().push(connection);
             }
         };
-        tokio::join!(answering, calling);
+        tokio::join!(responding, calling);
     }
 
     #[tokio::test]
@@ -158,10 +158,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_with_connection_close_is_the_last_of_its_connection() {
+    async fn a_response_with_connection_close_is_the_last_of_its_connection() {
         let (_folder, listener, connections) = worker();
         let last = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
-        let (outcome, _stream) = tokio::join!(connections.send(call(), soon()), answer(&listener, last));
+        let (outcome, _stream) = tokio::join!(connections.send(call(), soon()), respond(&listener, last));
         connections.give_back(outcome.unwrap().1);
         assert!(connections.idle.lock().is_empty());
     }
@@ -170,8 +170,8 @@ mod tests {
     async fn every_call_of_a_connection_has_its_own_time_limit() {
         let (_folder, listener, connections) = worker();
         let second = Duration::from_secs(1);
-        let answering = async {
-            let mut stream = answer(&listener, ANSWER).await;
+        let responding = async {
+            let mut stream = respond(&listener, RESPONSE).await;
             read_call(&mut stream).await;
             stream
         };
@@ -183,13 +183,13 @@ mod tests {
             assert!(matches!(late, Some(Failure::Late)));
             assert_eq!(begun.elapsed().as_secs(), 1);
         };
-        tokio::join!(answering, calling);
+        tokio::join!(responding, calling);
     }
 
-    /// Returns the answer to a call, its status and its body, or the reason why there is none.
-    async fn answered(bytes: &[u8]) -> Result<(u16, String), String> {
+    /// Returns the response to a call, its status and its body, or the reason why there is none.
+    async fn outcome(bytes: &[u8]) -> Result<(u16, String), String> {
         let (_folder, listener, connections) = worker();
-        let answering = async { drop(answer(&listener, bytes).await) };
+        let responding = async { drop(respond(&listener, bytes).await) };
         let calling = async {
             let (head, mut connection) =
                 connections.send(call(), soon()).await.map_err(|failure| format!("{failure:?}"))?;
@@ -199,11 +199,11 @@ mod tests {
             }
             Ok((head.status.as_u16(), String::from_utf8(body).unwrap()))
         };
-        tokio::join!(calling, answering).0
+        tokio::join!(calling, responding).0
     }
 
     #[tokio::test]
-    async fn answers_end_according_to_their_headers() {
+    async fn responses_end_according_to_their_headers() {
         for (bytes, expected) in [
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", (200, "hello")),
             ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok", (201, "ok")),
@@ -213,7 +213,7 @@ mod tests {
             ),
             ("HTTP/1.1 200 OK\r\n\r\nall there is", (200, "all there is")),
         ] {
-            let (status, body) = answered(bytes.as_bytes()).await.unwrap();
+            let (status, body) = outcome(bytes.as_bytes()).await.unwrap();
             assert_eq!((status, body.as_str()), expected, "{bytes}");
         }
         for cut in [
@@ -221,7 +221,7 @@ mod tests {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n",
             "HTTP/1.1 200 OK\r\nContent-Le",
         ] {
-            assert!(answered(cut.as_bytes()).await.is_err(), "{cut}");
+            assert!(outcome(cut.as_bytes()).await.is_err(), "{cut}");
         }
     }
 
@@ -229,30 +229,30 @@ mod tests {
     async fn heads_have_as_many_headers_and_bytes_as_they_may() {
         let head = |lines: &str| format!("HTTP/1.1 204 No Content\r\n{lines}\r\n");
         let line = |length: usize| format!("A: {}\r\n", "b".repeat(length));
-        for (lines, is_answer) in [
+        for (lines, is_response) in [
             ("A: b\r\n".repeat(128), true),
             ("A: b\r\n".repeat(129), false),
             (line(255 * 1024), true),
             (line(257 * 1024), false),
         ] {
-            assert_eq!(answered(head(&lines).as_bytes()).await.is_ok(), is_answer, "{}", lines.len());
+            assert_eq!(outcome(head(&lines).as_bytes()).await.is_ok(), is_response, "{}", lines.len());
         }
     }
 
     /// Repeats the test, because the end of a connection may arrive before or after a write to it.
     #[tokio::test(flavor = "multi_thread")]
-    async fn an_answer_is_read_even_if_the_rest_of_its_call_is_not() {
+    async fn a_response_is_read_even_if_the_rest_of_its_call_is_not() {
         use std::io::{Read as _, Write as _};
 
         const TRIES: usize = 200;
         let (_folder, listener, connections) = worker();
         let listener = listener.into_std().unwrap();
         listener.set_nonblocking(false).unwrap();
-        let answering = std::thread::spawn(move || {
+        let responding = std::thread::spawn(move || {
             for _ in 0..TRIES {
                 let (mut stream, _) = listener.accept().unwrap();
                 stream.read_exact(&mut [0]).unwrap();
-                stream.write_all(ANSWER).unwrap();
+                stream.write_all(RESPONSE).unwrap();
             }
         });
         for _ in 0..TRIES {
@@ -262,6 +262,6 @@ mod tests {
             let (head, _) = connections.send(Box::new(call), soon()).await.unwrap();
             assert_eq!(head.status, 200);
         }
-        answering.join().unwrap();
+        responding.join().unwrap();
     }
 }

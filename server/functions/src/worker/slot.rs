@@ -242,7 +242,7 @@ impl Slot {
     }
 
     /// Lets a call that its process has not begun into the next process, after the end of the first. The next one starts
-    /// at once, without that end, if the first `is_failing` and had answered a call.
+    /// at once, without that end, if the first `is_failing` and had responded to a call.
     ///
     /// Errors: [`Error::Worker`] if the process does not end, else as of [`Self::admit`].
     pub(crate) async fn pass_on(self: &Arc<Self>, mut call: Call, is_failing: bool) -> Result<Call, Error> {
@@ -250,7 +250,7 @@ impl Slot {
             call.worker.failing.get_or_init(Instant::now);
             self.forget(&call.worker);
         }
-        let may_go_on = is_failing && call.worker.progress() == Progress::Answered;
+        let may_go_on = is_failing && call.worker.progress() == Progress::Responded;
         if !may_go_on && call.worker.end_within(END_LIMIT).await.is_none() {
             return Err(Error::Worker);
         }

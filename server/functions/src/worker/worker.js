@@ -17,7 +17,7 @@ const id = folder.slice(folder.lastIndexOf('/') + 1)
 const { exit, serve } = Deno
 const setTimer = globalThis.setTimeout
 const encoder = new TextEncoder()
-/** The id of the request that is being answered. */
+/** The id of the request that is being handled. */
 const current = new AsyncLocalStorage()
 const background = new Set()
 const address = { transport: 'tcp', hostname: '0.0.0.0', port: 9999 }
@@ -161,12 +161,12 @@ class Info {
 let isFailing = false
 const never = new Promise(() => {})
 
-/** Logs an error that nothing caught, and ends the process. Calls that have begun are not answered any more. */
+/** Logs an error that nothing caught, and ends the process. Calls that have begun get no response any more. */
 async function crash(origin, error) {
   console.error(`error: Uncaught ${origin}${Deno.inspect(error)}`)
   if (isFailing) return
   isFailing = true
-  // Several rounds, so that even after a long pause of the event loop the calls that have arrived are answered.
+  // Several rounds, so that even after a long pause of the event loop the calls that have arrived get a response.
   for (let round = 0; round < LAST_ROUNDS; round++) await new Promise((resolve) => setTimer(resolve, LAST_ROUND))
   exit(1)
 }
@@ -197,9 +197,9 @@ function respond(request, headers) {
   }
 }
 
-function answer(request) {
+function handle(request) {
   const { headers } = request
-  // Read now: after the answer the headers are not available any more, but background work may still log.
+  // Read now: after the response the headers are not available any more, but background work may still log.
   return current.run(headers.get('x-request-id'), respond, request, headers)
 }
 
@@ -209,7 +209,7 @@ async function endWithHost() {
   Deno.exit(0)
 }
 
-serve({ path: calls, onListen() {}, onError: fail }, answer)
+serve({ path: calls, onListen() {}, onError: fail }, handle)
 serve({ path: orders, onListen() {} }, obey)
 endWithHost()
 for (const right of ['read', 'write']) await Deno.permissions.revoke({ name: right, path: folder })

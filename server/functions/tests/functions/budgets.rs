@@ -21,7 +21,7 @@ Deno.serve(async (request) => {
   return Deno.upgradeWebSocket(request).response
 })";
 
-/// Parses bodies, and answers calls of `/held` after one of `/open`.
+/// Parses bodies, and responds to calls of `/held` after one of `/open`.
 const PARSE: &str = r"
 let open
 const opened = new Promise((resolve) => (open = resolve))
@@ -64,23 +64,23 @@ fn head_of(function: &str, client: &str, body: &str) -> String {
     )
 }
 
-/// Makes a call from `client` and returns the whole answer.
+/// Makes a call from `client` and returns the whole response.
 async fn ask(address: SocketAddr, client: &str, body: &str) -> String {
     exchange(address, &format!("{}{body}", head(client, body.len()))).await
 }
 
-/// Sends `text`, whole, and returns the whole answer.
+/// Sends `text`, whole, and returns the whole response.
 async fn exchange(address: SocketAddr, text: &str) -> String {
     let (mut reader, mut writer) = TcpStream::connect(address).await.unwrap().into_split();
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     // A refusal may come, and the connection end, before all is sent.
     let exchanged =
-        async { tokio::join!(writer.write_all(text.as_bytes()), reader.read_to_end(&mut answer)) };
-    let _ = timeout(PATIENCE, exchanged).await.expect("an answer in time");
-    String::from_utf8(answer).unwrap()
+        async { tokio::join!(writer.write_all(text.as_bytes()), reader.read_to_end(&mut response)) };
+    let _ = timeout(PATIENCE, exchanged).await.expect("a response in time");
+    String::from_utf8(response).unwrap()
 }
 
-/// Asks for a WebSocket from `client`, and returns the status of the answer with the connection.
+/// Asks for a WebSocket from `client`, and returns the status of the response with the connection.
 async fn upgrade(address: SocketAddr, client: &str) -> (String, TcpStream) {
     let handshake = format!(
         "GET /echo HTTP/1.1\r\nHost: fans.example\r\nX-Forwarded-For: {client}\r\nConnection: Upgrade\r\n\
@@ -88,7 +88,7 @@ async fn upgrade(address: SocketAddr, client: &str) -> (String, TcpStream) {
     );
     let mut stream = send(address, &handshake).await;
     let mut status = [0; 12];
-    timeout(PATIENCE, stream.read_exact(&mut status)).await.expect("an answer in time").unwrap();
+    timeout(PATIENCE, stream.read_exact(&mut status)).await.expect("a response in time").unwrap();
     (String::from_utf8_lossy(&status[9..]).into_owned(), stream)
 }
 
@@ -100,8 +100,8 @@ async fn calls_that_have_not_begun_to_arrive_hold_nothing() {
         send(address, &head(&format!("198.51.{}.{}", 100 + number / 250, number % 250), 5)).await
     }));
     let _waiting = waiting.await;
-    let answers = join_all((0..20).map(|_| ask(address, "192.0.2.2", "hello"))).await;
-    assert!(answers.iter().all(|answer| answer.ends_with("hello")), "{answers:?}");
+    let responses = join_all((0..20).map(|_| ask(address, "192.0.2.2", "hello"))).await;
+    assert!(responses.iter().all(|response| response.ends_with("hello")), "{responses:?}");
     assert_eq!(project.calls_under_way("echo"), 0);
     project.functions.stop().await;
 }
@@ -118,8 +118,8 @@ async fn a_network_that_sends_slowly_leaves_calls_to_others() {
     };
     timeout(PATIENCE, taken).await.expect("three quarters of the calls");
     for client in ["2001:db8:1:2::1", "192.0.2.2"] {
-        let answers = join_all((0..20).map(|_| ask(address, client, "hello"))).await;
-        assert!(answers.iter().all(|answer| answer.ends_with("hello")), "{answers:?}");
+        let responses = join_all((0..20).map(|_| ask(address, client, "hello"))).await;
+        assert!(responses.iter().all(|response| response.ends_with("hello")), "{responses:?}");
     }
     assert_eq!(project.calls_under_way("echo"), 192);
     // Those that wait are of the same network, though of another address, and have their turn.
@@ -164,12 +164,12 @@ async fn large_bodies_of_one_network_do_not_end_the_process_of_all() {
             assert!(exchange(address, &small).await.ends_with("\r\n\r\n5"));
         }
     };
-    let (answers, unknown, ()) = futures_util::join!(large, unknown, others);
-    for answer in answers {
-        assert!(answer.ends_with(&LARGE.to_string()), "{answer}");
+    let (responses, unknown, ()) = futures_util::join!(large, unknown, others);
+    for response in responses {
+        assert!(response.ends_with(&LARGE.to_string()), "{response}");
     }
-    for answer in unknown {
-        assert!(answer.ends_with(&LARGE.to_string()) || answer.contains("WORKER_LIMIT"), "{answer}");
+    for response in unknown {
+        assert!(response.ends_with(&LARGE.to_string()) || response.contains("WORKER_LIMIT"), "{response}");
     }
     assert!(exchange(address, &chunked).await.ends_with(&LARGE.to_string()));
     project.functions.stop().await;
@@ -222,8 +222,8 @@ async fn what_a_function_makes_of_many_short_bodies_does_not_end_its_process() {
         assert!(exchange(address, &objects("", "192.0.2.2", 3)).await.ends_with("3 values"));
     }
     assert!(exchange(address, &objects("/open", "192.0.2.2", 1)).await.ends_with("1 values"));
-    for answer in held.await.unwrap() {
-        assert!(answer.ends_with(&format!("{NUMBER} values")), "{answer}");
+    for response in held.await.unwrap() {
+        assert!(response.ends_with(&format!("{NUMBER} values")), "{response}");
     }
     project.functions.stop().await;
 }

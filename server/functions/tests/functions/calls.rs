@@ -1,4 +1,4 @@
-//! What functions receive of a call, and what callers receive of an answer.
+//! What functions receive of a call, and what callers receive of a response.
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -20,11 +20,11 @@ Deno.serve(async (request, info) => {
     id: request.headers.get('x-request-id'),
     address: info.remoteAddr.hostname,
     body: await request.text(),
-  }, { status: 201, headers: { 'x-answer': 'yes', 'access-control-allow-origin': 'https://a.example' } })
+  }, { status: 201, headers: { 'x-response': 'yes', 'access-control-allow-origin': 'https://a.example' } })
 })";
 
 #[tokio::test]
-async fn calls_and_answers_pass_unchanged() {
+async fn calls_and_responses_pass_unchanged() {
     let project = Project::new(&[("echo/index.ts", ECHO)]).await;
     let request = Request::builder()
         .method(Method::PATCH)
@@ -36,12 +36,12 @@ async fn calls_and_answers_pass_unchanged() {
         .header("x-request-id", "mine-1")
         .header("content-length", "5")
         .body("hello");
-    let answer = crate::harness::Answer::read(project.send(request).await).await;
-    assert_eq!(answer.status, 201);
-    assert_eq!(answer.header("x-answer"), "yes");
-    assert_eq!(answer.header("access-control-allow-origin"), "https://a.example");
-    assert_eq!(answer.header("sb-request-id"), "mine-1");
-    let seen = answer.json();
+    let response = crate::harness::Response::read(project.send(request).await).await;
+    assert_eq!(response.status, 201);
+    assert_eq!(response.header("x-response"), "yes");
+    assert_eq!(response.header("access-control-allow-origin"), "https://a.example");
+    assert_eq!(response.header("sb-request-id"), "mine-1");
+    let seen = response.json();
     for (field, value) in [
         ("method", "PATCH"),
         ("origin", "http://api.example:8443"),
@@ -91,10 +91,10 @@ serve((request) => new Response('older ' + new URL(request.url).pathname))";
         ("shared", "shared"),
         ("mapped", "mapped"),
     ] {
-        let answer = project.get(&format!("/{name}")).await;
-        assert_eq!((answer.status.as_u16(), answer.text.as_str()), (200, text));
+        let response = project.get(&format!("/{name}")).await;
+        assert_eq!((response.status.as_u16(), response.text.as_str()), (200, text));
     }
-    // A function in the older style answers more than one call.
+    // A function in the older style responds to more than one call.
     assert_eq!(project.get("/older/again").await.text, "older /older/again");
     assert_eq!(project.get("/_shared").await.refusal(), (404, "NOT_FOUND".to_owned()));
     project.functions.stop().await;
@@ -115,9 +115,9 @@ async fn bodies_stream_both_ways() {
         .uri("/mirror".parse().unwrap())
         .header("transfer-encoding", "chunked")
         .body(Body::from_bytes_stream(parts));
-    let (answer, _) = tokio::join!(project.send(request), sender.send(Bytes::from_static(b"data: 1\n\n")));
-    assert_eq!(answer.header("content-type"), Some("text/event-stream"));
-    let mut body = Box::pin(answer.into_body().into_bytes_stream());
+    let (response, _) = tokio::join!(project.send(request), sender.send(Bytes::from_static(b"data: 1\n\n")));
+    assert_eq!(response.header("content-type"), Some("text/event-stream"));
+    let mut body = Box::pin(response.into_body().into_bytes_stream());
     assert_eq!(body.next().await.unwrap().unwrap(), "data: 1\n\n");
     let binary = Bytes::from_static(&[0, 255, 10, 13]);
     sender.send(binary.clone()).await.unwrap();
@@ -147,17 +147,17 @@ Deno.serve(async (request) => {
             .uri(path.parse().unwrap())
             .header(name, &value)
             .body(bytes.clone());
-        let answer = project.send(request).await;
+        let response = project.send(request).await;
         if name == "content-length" {
-            assert_eq!(answer.header("x-length"), Some(value.as_str()));
+            assert_eq!(response.header("x-length"), Some(value.as_str()));
         }
-        assert!(answer.into_body().into_bytes().await.unwrap() == bytes, "{path} {name}");
+        assert!(response.into_body().into_bytes().await.unwrap() == bytes, "{path} {name}");
     }
     project.functions.stop().await;
 }
 
 #[tokio::test]
-async fn an_answer_may_arrive_before_the_call_has_ended() {
+async fn a_response_may_arrive_before_the_call_has_ended() {
     let source = "Deno.serve((request) => new Response(request.method))";
     let project = Project::new(&[("hasty/index.ts", source)]).await;
     let endless = stream::repeat_with(|| Ok::<_, std::io::Error>(Bytes::from_static(&[0; 4096])));
@@ -172,23 +172,23 @@ async fn an_answer_may_arrive_before_the_call_has_ended() {
 }
 
 #[tokio::test]
-async fn answers_without_a_body_end_with_their_head() {
+async fn responses_without_a_body_end_with_their_head() {
     let source = r"
 Deno.serve((request) => {
-  if (request.method === 'HEAD') return new Response('never sent', { headers: { 'x-answer': 'head' } })
-  return new Response(null, { status: request.url.endsWith('/same') ? 304 : 204, headers: { 'x-answer': 'none' } })
+  if (request.method === 'HEAD') return new Response('never sent', { headers: { 'x-response': 'head' } })
+  return new Response(null, { status: request.url.endsWith('/same') ? 304 : 204, headers: { 'x-response': 'none' } })
 })";
     let project = Project::new(&[("bodiless/index.ts", source)]).await;
     for _ in 0..2 {
         let head = Request::builder().method(Method::HEAD).uri("/bodiless".parse().unwrap()).finish();
-        let answer = crate::harness::Answer::read(project.send(head).await).await;
+        let response = crate::harness::Response::read(project.send(head).await).await;
         assert_eq!(
-            (answer.status.as_u16(), answer.header("x-answer"), answer.text.as_str()),
+            (response.status.as_u16(), response.header("x-response"), response.text.as_str()),
             (200, "head", "")
         );
         for (path, status) in [("/bodiless", 204), ("/bodiless/same", 304)] {
-            let answer = project.get(path).await;
-            assert_eq!((answer.status.as_u16(), answer.header("x-answer")), (status, "none"));
+            let response = project.get(path).await;
+            assert_eq!((response.status.as_u16(), response.header("x-response")), (status, "none"));
         }
     }
     project.functions.stop().await;
@@ -208,8 +208,8 @@ Deno.serve(async (request) => {
   return new Response(body)
 })";
     let project = Project::new(&[("slow/index.ts", source)]).await;
-    let answer = project.send(Request::builder().uri("/slow".parse().unwrap()).finish()).await;
-    let mut body = Box::pin(answer.into_body().into_bytes_stream());
+    let response = project.send(Request::builder().uri("/slow".parse().unwrap()).finish()).await;
+    let mut body = Box::pin(response.into_body().into_bytes_stream());
     assert_eq!(body.next().await.unwrap().unwrap(), "first");
     drop(body);
     assert_eq!(project.get("/slow/left").await.text, "left");
@@ -244,9 +244,9 @@ Deno.serve((request) => {
         .header("origin", "https://a.example")
         .header("access-control-request-method", "POST")
         .finish();
-    let answer = project.send(preflight).await;
-    assert_eq!(answer.header("access-control-allow-headers"), Some("x-own"));
-    assert_eq!(answer.header("access-control-allow-origin"), None);
+    let response = project.send(preflight).await;
+    assert_eq!(response.header("access-control-allow-headers"), Some("x-own"));
+    assert_eq!(response.header("access-control-allow-origin"), None);
     project.functions.stop().await;
 }
 
@@ -268,8 +268,8 @@ async fn an_invalid_host_does_not_change_the_url() {
         for host in hosts {
             request = request.header("host", *host);
         }
-        let answer = crate::harness::Answer::read(project.send(request.finish()).await).await;
-        assert_eq!(answer.text, url, "{hosts:?}");
+        let response = crate::harness::Response::read(project.send(request.finish()).await).await;
+        assert_eq!(response.text, url, "{hosts:?}");
     }
     project.functions.stop().await;
 }
@@ -298,7 +298,7 @@ async fn a_connection_carries_one_call_after_the_other() {
 }
 
 #[tokio::test]
-async fn two_hundred_calls_at_once_are_all_answered() {
+async fn two_hundred_calls_at_once_all_get_a_response() {
     let source = r"
 let inside = 0, most = 0
 Deno.serve(async (request) => {
@@ -309,10 +309,10 @@ Deno.serve(async (request) => {
 })";
     let project = Project::new(&[("many/index.ts", source)]).await;
     let calls = (0..200).map(|number| project.post("/many", number.to_string()));
-    let answers = futures_util::future::join_all(calls).await;
-    for (number, answer) in answers.iter().enumerate() {
-        assert_eq!(answer.status, 200);
-        assert_eq!(answer.json()["text"], number.to_string());
+    let responses = futures_util::future::join_all(calls).await;
+    for (number, response) in responses.iter().enumerate() {
+        assert_eq!(response.status, 200);
+        assert_eq!(response.json()["text"], number.to_string());
     }
     project.functions.stop().await;
 }

@@ -10,9 +10,9 @@ use http::Method;
 use poem::{Body, Request};
 use tokio::time::timeout;
 
-use crate::harness::{Answer, Listener, PATIENCE, Project};
+use crate::harness::{Listener, PATIENCE, Project, Response};
 
-/// Says before it blocks its process, which fails when there is the file that the call names. Other calls are answered
+/// Says before it blocks its process, which fails when there is the file that the call names. Other calls get a response
 /// with the process and their body.
 const FAILING: &str = r"
 const sleep = new Int32Array(new SharedArrayBuffer(4))
@@ -51,7 +51,7 @@ async fn calls_that_a_failing_process_has_not_begun_get_the_next_one() {
     })
     .await;
     let listener = Listener::open().await;
-    let send = async |request| Answer::read(project.send(request).await).await;
+    let send = async |request| Response::read(project.send(request).await).await;
     for way in ["throw", "reject"] {
         let first = project.get("/failing").await.text;
         let [held, failing] = ["held", way].map(|name| format!("/failing/{name}?tell={}", listener.port()));
@@ -83,7 +83,7 @@ async fn calls_that_a_failing_process_has_not_begun_get_the_next_one() {
         let (held, (failed, (long, get, short, unfinished))) = tokio::join!(project.get(&held), rest);
         // Their handlers had begun.
         assert_eq!((failed.refusal(), held.refusal()), (worker_error(), worker_error()), "{way}");
-        let statuses = [&long, &get, &short].map(|answer| answer.status.as_u16());
+        let statuses = [&long, &get, &short].map(|response| response.status.as_u16());
         assert_eq!(statuses, [200; 3], "{way} {} {}", get.text, short.text);
         let (pid, body) = short.text.split_once(' ').unwrap();
         assert_eq!((format!("{pid} "), body), (get.text, "short"));

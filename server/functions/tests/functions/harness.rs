@@ -10,7 +10,7 @@ use gateway::Gateway;
 use http::{HeaderMap, Method, StatusCode};
 use poem::endpoint::BoxEndpoint;
 use poem::listener::{Acceptor as _, Listener as _, TcpListener};
-use poem::{Body, Endpoint as _, EndpointExt as _, Request, Response, Server};
+use poem::{Body, Endpoint as _, EndpointExt as _, Request, Server};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
@@ -22,15 +22,15 @@ use tokio::time::timeout;
 /// Longer than any step of a test takes, even on a slow machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An answer that was read to its end.
-pub(crate) struct Answer {
+/// A response that was read to its end.
+pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
 }
 
-impl Answer {
-    pub(crate) async fn read(response: Response) -> Self {
+impl Response {
+    pub(crate) async fn read(response: poem::Response) -> Self {
         let (parts, body) = response.into_parts();
         let text = body.into_string().await.unwrap_or_else(|error| format!("broken: {error}"));
         Self { status: parts.status, headers: parts.headers, text }
@@ -81,7 +81,7 @@ pub(crate) struct Project {
     folder: tempfile::TempDir,
     pub(crate) keys: Keys,
     pub(crate) functions: Functions,
-    endpoint: Arc<BoxEndpoint<'static, Response>>,
+    endpoint: Arc<BoxEndpoint<'static, poem::Response>>,
 }
 
 impl Project {
@@ -130,10 +130,10 @@ impl Project {
         write(&self.folder.path().join("functions"), name, text);
     }
 
-    /// Returns the head of the answer to `request`. Its body has not been read.
-    pub(crate) async fn send(&self, request: Request) -> Response {
-        let answered = tokio::time::timeout(2 * PATIENCE, self.endpoint.get_response(request));
-        answered.await.expect("an answer in time")
+    /// Returns the head of the response to `request`. Its body has not been read.
+    pub(crate) async fn send(&self, request: Request) -> poem::Response {
+        let response = tokio::time::timeout(2 * PATIENCE, self.endpoint.get_response(request));
+        response.await.expect("a response in time")
     }
 
     /// Serves the project on a port for as long as the test runs, for tests that need a separate connection.
@@ -154,17 +154,17 @@ impl Project {
         text.lines().find_map(|line| line.strip_prefix(&name)).expect(&text).parse().unwrap()
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
-        Answer::read(self.send(Request::builder().uri(path.parse().unwrap()).finish()).await).await
+    pub(crate) async fn get(&self, path: &str) -> Response {
+        Response::read(self.send(Request::builder().uri(path.parse().unwrap()).finish()).await).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: impl Into<Body>) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: impl Into<Body>) -> Response {
         let request = Request::builder()
             .method(Method::POST)
             .uri(path.parse().unwrap())
             .header("transfer-encoding", "chunked")
             .body(body);
-        Answer::read(self.send(request).await).await
+        Response::read(self.send(request).await).await
     }
 }
 

@@ -5,21 +5,21 @@ use tokio::time::timeout;
 
 use crate::harness::{PATIENCE, Project};
 
-const ANSWER: &str = "\nDeno.serve(() => new Response(String(text)))";
+const RESPONSE: &str = "\nDeno.serve(() => new Response(String(text)))";
 
 #[tokio::test]
 async fn files_of_the_project_are_imported_from_outside_the_folder() {
     let project = Project::with(
         &[
-            ("shared/index.ts", &format!("import {{ text }} from '../../shared/x.ts'{ANSWER}")),
-            ("other/index.ts", &format!("import {{ text }} from '../shared/words.ts'{ANSWER}")),
-            ("mapped/index.ts", &format!("import {{ text }} from 'lib/mod.ts'{ANSWER}")),
-            ("named/index.ts", &format!("import {{ text }} from 'lib'{ANSWER}")),
+            ("shared/index.ts", &format!("import {{ text }} from '../../shared/x.ts'{RESPONSE}")),
+            ("other/index.ts", &format!("import {{ text }} from '../shared/words.ts'{RESPONSE}")),
+            ("mapped/index.ts", &format!("import {{ text }} from 'lib/mod.ts'{RESPONSE}")),
+            ("named/index.ts", &format!("import {{ text }} from 'lib'{RESPONSE}")),
             (
                 "data/index.ts",
-                &format!("import data from '../../shared/data.json' with {{ type: 'json' }}\nconst {{ text }} = data{ANSWER}"),
+                &format!("import data from '../../shared/data.json' with {{ type: 'json' }}\nconst {{ text }} = data{RESPONSE}"),
             ),
-            ("later/index.ts", &format!("const {{ text }} = await import('../../shared/x.ts'){ANSWER}")),
+            ("later/index.ts", &format!("const {{ text }} = await import('../../shared/x.ts'){RESPONSE}")),
             ("mapped/deno.json", r#"{ "imports": { "lib/": "../../packages/lib/" } }"#),
             ("shared/words.ts", "export const text = 'words'"),
             ("../shared/x.ts", "export * from './y.ts'"),
@@ -42,8 +42,8 @@ async fn files_of_the_project_are_imported_from_outside_the_folder() {
         ("data", "data"),
         ("later", "x"),
     ] {
-        let answer = project.get(&format!("/{name}")).await;
-        assert_eq!((answer.status.as_u16(), answer.text.as_str()), (200, text), "{name}");
+        let response = project.get(&format!("/{name}")).await;
+        assert_eq!((response.status.as_u16(), response.text.as_str()), (200, text), "{name}");
     }
     project.functions.stop().await;
 }
@@ -52,7 +52,7 @@ async fn files_of_the_project_are_imported_from_outside_the_folder() {
 async fn the_functions_folder_may_be_outside_the_project() {
     let elsewhere = tempfile::tempdir().unwrap();
     let files = [
-        ("one/index.ts", &*format!("import {{ text }} from '../two/words.ts'{ANSWER}")),
+        ("one/index.ts", &*format!("import {{ text }} from '../two/words.ts'{RESPONSE}")),
         ("two/words.ts", "export const text = 'words'"),
     ];
     let root = elsewhere.path().to_owned();
@@ -81,8 +81,8 @@ async fn members_of_a_workspace_import_each_other() {
         ("../packages/lib/mod.ts", "export const text = 'lib'"),
     ])
     .await;
-    let answer = project.get("/member").await;
-    assert_eq!((answer.status.as_u16(), answer.text.as_str()), (200, "lib and more"));
+    let response = project.get("/member").await;
+    assert_eq!((response.status.as_u16(), response.text.as_str()), (200, "lib and more"));
     project.functions.stop().await;
 }
 
@@ -90,7 +90,7 @@ async fn members_of_a_workspace_import_each_other() {
 async fn secrets_and_what_is_outside_the_project_stay_unreadable() {
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::write(elsewhere.path().join("x.ts"), "export const text = 'outside'").unwrap();
-    let outside = format!("import {{ text }} from 'file://{}/x.ts'{ANSWER}", elsewhere.path().display());
+    let outside = format!("import {{ text }} from 'file://{}/x.ts'{RESPONSE}", elsewhere.path().display());
     let prying = r"
 import '../../shared/x.ts'
 const tried = async (path) => {
@@ -102,9 +102,9 @@ Deno.serve(async (request) => Response.json(Object.fromEntries(await Promise.all
         &[
             ("prying/index.ts", prying),
             ("outside/index.ts", &outside),
-            ("keys/index.ts", &format!("import text from '../../.basalt/keys.json' {json}{ANSWER}")),
-            ("linked/index.ts", &format!("import text from '../../shared/linked.json' {json}{ANSWER}")),
-            ("variables/index.ts", &format!("import text from '../../.env' {json}{ANSWER}")),
+            ("keys/index.ts", &format!("import text from '../../.basalt/keys.json' {json}{RESPONSE}")),
+            ("linked/index.ts", &format!("import text from '../../shared/linked.json' {json}{RESPONSE}")),
+            ("variables/index.ts", &format!("import text from '../../.env' {json}{RESPONSE}")),
             ("other/.env", "SECRET=1"),
             ("../shared/x.ts", ""),
             ("../shared/.env", "SECRET=1"),
@@ -151,8 +151,8 @@ Deno.serve(async (request) => Response.json(Object.fromEntries(await Promise.all
         }
     }
     for name in ["outside", "keys", "linked", "variables"] {
-        let answer = project.get(&format!("/{name}")).await;
-        assert_eq!(answer.refusal(), (503, "BOOT_ERROR".to_owned()), "{name}");
+        let response = project.get(&format!("/{name}")).await;
+        assert_eq!(response.refusal(), (503, "BOOT_ERROR".to_owned()), "{name}");
     }
     project.functions.stop().await;
 }
@@ -160,9 +160,9 @@ Deno.serve(async (request) => Response.json(Object.fromEntries(await Promise.all
 #[tokio::test]
 async fn a_change_of_an_imported_file_shows_at_the_next_call() {
     let files = [
-        ("one/index.ts", &*format!("import {{ text }} from '../../shared/x.ts'{ANSWER}")),
-        ("two/index.ts", &format!("import {{ text }} from '../one/words.ts'{ANSWER}")),
-        ("three/index.ts", &format!("import {{ text }} from '../../shared/missing.ts'{ANSWER}")),
+        ("one/index.ts", &*format!("import {{ text }} from '../../shared/x.ts'{RESPONSE}")),
+        ("two/index.ts", &format!("import {{ text }} from '../one/words.ts'{RESPONSE}")),
+        ("three/index.ts", &format!("import {{ text }} from '../../shared/missing.ts'{RESPONSE}")),
         ("one/words.ts", "export const text = 'old'"),
         ("../shared/x.ts", "export const text = 'old'"),
     ];
@@ -185,15 +185,15 @@ async fn a_change_of_an_imported_file_shows_at_the_next_call() {
 async fn the_types_of_the_runtime_need_no_network() {
     let project = Project::with(
         &[
-            ("plain/index.ts", &format!("import 'jsr:@supabase/functions-js/edge-runtime.d.ts'\nconst text = 1{ANSWER}")),
+            ("plain/index.ts", &format!("import 'jsr:@supabase/functions-js/edge-runtime.d.ts'\nconst text = 1{RESPONSE}")),
             (
                 "versioned/index.ts",
-                &format!("import \"jsr:@supabase/functions-js@^2.4.1/edge-runtime.d.ts\"\nimport {{ text }} from './x.ts'{ANSWER}"),
+                &format!("import \"jsr:@supabase/functions-js@^2.4.1/edge-runtime.d.ts\"\nimport {{ text }} from './x.ts'{RESPONSE}"),
             ),
             ("versioned/x.ts", "import 'jsr:@supabase/functions-js@2/edge-runtime.d.ts'\nexport const text = 1"),
             (
                 "named/index.ts",
-                &format!("import '@supabase/functions-js/edge-runtime.d.ts'\nimport {{ text }} from 'x'{ANSWER}"),
+                &format!("import '@supabase/functions-js/edge-runtime.d.ts'\nimport {{ text }} from 'x'{RESPONSE}"),
             ),
             (
                 "named/deno.json",
@@ -202,7 +202,7 @@ async fn the_types_of_the_runtime_need_no_network() {
             ("named/x.ts", "export const text = 1"),
             (
                 "mapped/index.ts",
-                &format!("import 'types'\nimport {{ text }} from 'x'{ANSWER}"),
+                &format!("import 'types'\nimport {{ text }} from 'x'{RESPONSE}"),
             ),
             (
                 "mapped/map.json",
@@ -216,8 +216,8 @@ async fn the_types_of_the_runtime_need_no_network() {
     )
     .await;
     for name in ["plain", "versioned", "named", "mapped"] {
-        let answer = project.get(&format!("/{name}")).await;
-        assert_eq!((answer.status.as_u16(), answer.text.as_str()), (200, "1"), "{name}");
+        let response = project.get(&format!("/{name}")).await;
+        assert_eq!((response.status.as_u16(), response.text.as_str()), (200, "1"), "{name}");
     }
     assert!(!project.folder().join("cache/remote").exists(), "something was downloaded");
     project.functions.stop().await;

@@ -42,7 +42,7 @@ Deno.serve((request) => {
   Deno.exit(1)
 })";
     let project = Project::new(&[("crashing/index.ts", crashing)]).await;
-    // None of these processes answers a call.
+    // None of these processes responds to a call.
     for _ in 0..8 {
         let (code, name) = project.get("/crashing/crash").await.refusal();
         assert_eq!((code, name.as_str()), (500, "WORKER_ERROR"));
@@ -100,7 +100,7 @@ Deno.serve(async (request) => {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_begin_is_given_up() {
+async fn a_response_that_does_not_begin_is_given_up() {
     let slow = "Deno.serve((request) => request.url.endsWith('/never') ? new Promise(() => {}) : new Response('ok'))";
     let project = Project::with(&[HEALTHY, ("slow/index.ts", slow)], |settings| {
         settings.limits = Limits { request: Duration::from_secs(5), boot: PATIENCE, ..Limits::default() };
@@ -133,8 +133,8 @@ Deno.serve(async (request) => {
     // The first call starts the process and is inside, the second waits, and for the third the queue is full.
     let (first, second, third) =
         tokio::join!(project.get("/held/open"), project.get("/held"), project.get("/held"));
-    let answers = [first, second, third];
-    let busy: Vec<_> = answers.iter().filter(|answer| answer.status == 546).collect();
+    let responses = [first, second, third];
+    let busy: Vec<_> = responses.iter().filter(|response| response.status == 546).collect();
     assert_eq!(busy.len(), 1);
     assert_eq!(busy[0].refusal(), (546, "WORKER_LIMIT".to_owned()));
     assert_eq!(busy[0].header("retry-after"), "1");
@@ -153,7 +153,7 @@ async fn extremely_large_numbers_mean_no_limit() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_read_is_dropped_in_time() {
+async fn a_response_that_is_not_read_is_dropped_in_time() {
     let source = r"
 Deno.serve((request) => {
   if (!request.url.endsWith('/endless')) return new Response('ok')
@@ -207,9 +207,9 @@ async fn calls_that_wait_for_a_failed_start_do_not_wait_for_the_next() {
         settings.limits = Limits { boot: Duration::from_secs(4), ..Limits::default() };
     })
     .await;
-    let answers = futures_util::future::join_all((0..4).map(|_| project.get("/late"))).await;
-    for answer in answers {
-        assert_eq!(answer.refusal(), (503, "BOOT_ERROR".to_owned()));
+    let responses = futures_util::future::join_all((0..4).map(|_| project.get("/late"))).await;
+    for response in responses {
+        assert_eq!(response.refusal(), (503, "BOOT_ERROR".to_owned()));
     }
     let started = async {
         for _ in 0..2 {

@@ -37,15 +37,15 @@ fn listen() -> UnboundedReceiver<Value> {
 #[tokio::test]
 async fn log_lines_of_a_function_have_the_id_of_its_request() {
     let source = r"
-const { promise: answered, resolve: answer } = Promise.withResolvers()
+const { promise: released, resolve: release } = Promise.withResolvers()
 Deno.serve(async (request) => {
   const name = request.headers.get('x-name')
   console.log('%s begins', name)
   if (name === 'first') {
-    await answered
+    await released
     EdgeRuntime.waitUntil(new Promise((resolve) => setTimeout(resolve, 50)).then(() => console.error('first goes on')))
   }
-  answer()
+  release()
   console.warn(`${name} ends`)
   return new Response()
 })";
@@ -61,7 +61,7 @@ Deno.serve(async (request) => {
     };
     let (first, second) = tokio::join!(call("first"), call("second"));
     let [first, second] =
-        [&first, &second].map(|answer| answer.header("sb-request-id").unwrap_or_default().to_owned());
+        [&first, &second].map(|response| response.header("sb-request-id").unwrap_or_default().to_owned());
     assert_ne!(first, second);
     let expected = [
         ("INFO", "first begins", &first),

@@ -24,9 +24,9 @@ async fn a_function_that_fails_to_start_reports_it_and_is_started_again() {
     )
     .await;
     for path in ["/broken", "/silent", "/far"] {
-        let answer = project.get(path).await;
-        assert_eq!(answer.refusal(), (503, "BOOT_ERROR".to_owned()));
-        assert_eq!(answer.json()["message"], "Function failed to start (please check logs)");
+        let response = project.get(path).await;
+        assert_eq!(response.refusal(), (503, "BOOT_ERROR".to_owned()));
+        assert_eq!(response.json()["message"], "Function failed to start (please check logs)");
     }
     project.write("broken/index.ts", "Deno.serve(() => new Response('fixed'))");
     let started = async { while project.get("/broken").await.text != "fixed" {} };
@@ -35,15 +35,19 @@ async fn a_function_that_fails_to_start_reports_it_and_is_started_again() {
 }
 
 #[tokio::test]
-async fn without_deno_the_answer_says_why() {
+async fn without_deno_the_response_says_why() {
     let project = Project::with(&[("hello/index.ts", PID)], |settings| {
         settings.deno = Some("/nowhere/deno".into());
     })
     .await;
-    let answer = project.get("/hello").await;
-    assert_eq!(answer.refusal(), (503, "BOOT_ERROR".to_owned()));
-    assert!(answer.text.contains("the file that the variable DENO names is not there"), "{}", answer.text);
-    assert!(!answer.text.contains("/nowhere"), "{}", answer.text);
+    let response = project.get("/hello").await;
+    assert_eq!(response.refusal(), (503, "BOOT_ERROR".to_owned()));
+    assert!(
+        response.text.contains("the file that the variable DENO names is not there"),
+        "{}",
+        response.text
+    );
+    assert!(!response.text.contains("/nowhere"), "{}", response.text);
     project.functions.stop().await;
 }
 

@@ -44,7 +44,7 @@ async fn open_with(address: SocketAddr, handshake: &[u8]) -> (TcpStream, Vec<u8>
             assert_ne!(stream.read_buf(&mut seen).await.unwrap(), 0, "{}", String::from_utf8_lossy(&seen));
         }
     };
-    timeout(2 * PATIENCE, head).await.expect("an answer in time");
+    timeout(2 * PATIENCE, head).await.expect("a response in time");
     let text = String::from_utf8_lossy(&seen);
     assert!(text.starts_with("HTTP/1.1 101 ") && text.contains(ACCEPTED), "{text}");
     (stream, seen)
@@ -75,7 +75,7 @@ async fn a_socket_keeps_its_permit_until_its_time_limit() {
     let mut second = TcpStream::connect(address).await.unwrap();
     second.write_all(HANDSHAKE).await.unwrap();
     let mut refusal = vec![0; 12];
-    timeout(PATIENCE, second.read_exact(&mut refusal)).await.expect("an answer in time").unwrap();
+    timeout(PATIENCE, second.read_exact(&mut refusal)).await.expect("a response in time").unwrap();
     assert_eq!(refusal, b"HTTP/1.1 546");
     assert_eq!(closed(&mut stream, seen).await, (1001, "the time limit of the call was reached".to_owned()));
     drop(stream);

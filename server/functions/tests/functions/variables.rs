@@ -27,7 +27,7 @@ async fn seen(adjust: impl FnOnce(&mut Settings)) -> [[Value; 5]; 2] {
     .await;
     let (one, two) = tokio::join!(project.get("/one"), project.get("/two"));
     project.functions.stop().await;
-    [one, two].map(|answer| NAMES.map(|name| answer.json()[name].clone()))
+    [one, two].map(|response| NAMES.map(|name| response.json()[name].clone()))
 }
 
 fn expected(values: [Option<&str>; 4]) -> [Value; 5] {

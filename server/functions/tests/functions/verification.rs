@@ -4,7 +4,7 @@ use functions::Function;
 use poem::Request;
 use serde_json::json;
 
-use crate::harness::{Answer, Project};
+use crate::harness::{Project, Response};
 
 #[tokio::test]
 async fn callers_need_a_token_of_the_project() {
@@ -15,7 +15,7 @@ async fn callers_need_a_token_of_the_project() {
         .await;
     let call = async |name: &'static str, value: String| {
         let request = Request::builder().uri("/guarded".parse().unwrap()).header(name, value).finish();
-        Answer::read(project.send(request).await).await
+        Response::read(project.send(request).await).await
     };
     let keys = project.keys.api_keys();
     let user = project.keys.sign(&json!({ "role": "authenticated", "exp": 4_000_000_000_u64 })).unwrap();
@@ -23,8 +23,8 @@ async fn callers_need_a_token_of_the_project() {
         assert_eq!(call("authorization", format!("Bearer {token}")).await.text, "in");
     }
     for key in [keys.publishable(), keys.secret(), keys.anon(), keys.service_role()] {
-        let answer = call("apikey", key.to_owned()).await;
-        assert_eq!(answer.refusal(), (401, "UNAUTHORIZED_NO_AUTH_HEADER".to_owned()), "a key is no token");
+        let response = call("apikey", key.to_owned()).await;
+        assert_eq!(response.refusal(), (401, "UNAUTHORIZED_NO_AUTH_HEADER".to_owned()), "a key is no token");
     }
     let (head, _) = keys.anon().split_once('.').unwrap();
     let expired = project.keys.sign(&json!({ "role": "authenticated", "exp": 1 })).unwrap();
@@ -37,10 +37,10 @@ async fn callers_need_a_token_of_the_project() {
         ("Bearer nonsense".to_owned(), "UNAUTHORIZED_INVALID_JWT_FORMAT"),
         ("Basic abc".to_owned(), "UNAUTHORIZED_INVALID_JWT_FORMAT"),
     ] {
-        let answer = call("authorization", value).await;
-        assert_eq!(answer.refusal(), (401, code.to_owned()));
-        assert_eq!(answer.json()["msg"], answer.json()["message"]);
-        assert_eq!(answer.header("x-relay-error"), "true");
+        let response = call("authorization", value).await;
+        assert_eq!(response.refusal(), (401, code.to_owned()));
+        assert_eq!(response.json()["msg"], response.json()["message"]);
+        assert_eq!(response.header("x-relay-error"), "true");
     }
     assert_eq!(project.get("/guarded").await.refusal(), (401, "UNAUTHORIZED_NO_AUTH_HEADER".to_owned()));
     assert_eq!(project.get("/nobody").await.refusal(), (404, "NOT_FOUND".to_owned()));

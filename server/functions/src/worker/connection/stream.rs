@@ -1,4 +1,4 @@
-//! A worker's socket, from which an answer can still be read after the worker has closed it.
+//! A worker's socket, from which a response can still be read after the worker has closed it.
 
 use std::io::{self, IoSlice};
 use std::path::Path;
@@ -11,9 +11,9 @@ use tokio::net::UnixStream;
 
 /// A socket on which a write that fails stays pending forever.
 ///
-/// A worker may answer without reading the whole call, and close its end. If hyper cannot write the body of a call, it
-/// abandons the call together with the answer. If the write stays pending instead, hyper continues to read: either the
-/// answer and then the end of the connection, or only the end, which it reports.
+/// A worker may respond without reading the whole call, and close its end. If hyper cannot write the body of a call, it
+/// abandons the call together with the response. If the write stays pending instead, hyper continues to read: either the
+/// response and then the end of the connection, or only the end, which it reports.
 pub(super) struct Stream(TokioIo<UnixStream>);
 
 impl Stream {

@@ -1,4 +1,4 @@
-//! The body of an answer to the caller.
+//! The body of a response to the caller.
 
 use std::io;
 use std::pin::Pin;
@@ -28,16 +28,16 @@ pub(super) async fn body(connection: Connection, call: Call, deadline: Instant) 
     };
     let in_flight = in_flight
         .map(|InFlightCall { connection, call }| InFlightCall { connection: connection.send_rest(), call });
-    Body::from_bytes_stream(stream::iter(first).chain(Answer::new(in_flight, deadline)))
+    Body::from_bytes_stream(stream::iter(first).chain(ResponseBody::new(in_flight, deadline)))
 }
 
-/// Held until the last part of an answer has arrived from the function.
+/// Held until the last part of a response has arrived from the function.
 struct InFlightCall {
     connection: Connection,
     call: Call,
 }
 
-/// Polls for the next part of the answer. Sets `in_flight` to `None` once no further part can arrive.
+/// Polls for the next part of the response. Sets `in_flight` to `None` once no further part can arrive.
 fn poll_part(
     in_flight: &mut Option<InFlightCall>,
     context: &mut Context<'_>,
@@ -56,8 +56,8 @@ fn poll_part(
     part
 }
 
-/// An answer that arrives in parts.
-struct Answer {
+/// A response that arrives in parts.
+struct ResponseBody {
     /// Shared with `late`, so that a caller that stops reading does not hold the call beyond its time limit.
     in_flight: Arc<Mutex<Option<InFlightCall>>>,
     /// Drops the call when its time limit is reached.
@@ -65,7 +65,7 @@ struct Answer {
     is_over: bool,
 }
 
-impl Answer {
+impl ResponseBody {
     fn new(in_flight: Option<InFlightCall>, deadline: Instant) -> Self {
         let is_over = in_flight.is_none();
         let in_flight = Arc::new(Mutex::new(in_flight));
@@ -78,7 +78,7 @@ impl Answer {
     }
 }
 
-impl Stream for Answer {
+impl Stream for ResponseBody {
     type Item = io::Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
