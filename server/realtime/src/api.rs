@@ -26,7 +26,7 @@ pub(crate) fn endpoint(
 
 fn routes(sockets: &Arc<SocketContext>, broadcasts: &Arc<Broadcasts>) -> Route {
     Route::new()
-        .at("/websocket", without_head(get(with(sockets, handshake::answer))))
+        .at("/websocket", without_head(get(with(sockets, handshake::respond))))
         .at("/api/ping", without_head(get(endpoint::make(ping))))
         .at("/api/broadcast", post(with(broadcasts, broadcast::batch)))
         .at("/api/broadcast/:topic/events/:event", post(with(broadcasts, broadcast::single)))
@@ -34,20 +34,20 @@ fn routes(sockets: &Arc<SocketContext>, broadcasts: &Arc<Broadcasts>) -> Route {
         .at("/api/broadcast/*topic_and_event", post(with(broadcasts, broadcast::single_with_slashes)))
 }
 
-/// Returns the endpoint that calls `answer` with `state`.
+/// Returns the endpoint that calls `respond` with `state`.
 fn with<S, F>(
     state: &Arc<S>,
-    answer: fn(Arc<S>, Request) -> F,
+    respond: fn(Arc<S>, Request) -> F,
 ) -> impl Endpoint<Output = Response> + use<S, F>
 where
     S: Send + Sync + 'static,
     F: Future<Output = Result<Response, Error>> + Send + 'static,
 {
     let state = Arc::clone(state);
-    endpoint::make(move |request| answer(Arc::clone(&state), request))
+    endpoint::make(move |request| respond(Arc::clone(&state), request))
 }
 
-/// Returns `methods` without HEAD, which poem would answer like GET.
+/// Returns `methods` without HEAD, which poem would respond to like GET.
 fn without_head(methods: RouteMethod) -> RouteMethod {
     methods.head(endpoint::make(|_| async { Err::<Response, _>(Error::NotFound) }))
 }

@@ -47,8 +47,8 @@ pub(crate) async fn read_rights(
             "select extension from realtime.messages where topic = $1 and id = any($2::uuid[])",
             vec![text(name), text(&ids)],
         );
-    let answer = database.run(&transaction).await.map_err(|error| refusal(&error, name))?;
-    let reads = |right: Right| answer.rows().iter().any(|row| row.text(0) == Some(right.name()));
+    let reply = database.run(&transaction).await.map_err(|error| refusal(&error, name))?;
+    let reads = |right: Right| reply.rows().iter().any(|row| row.text(0) == Some(right.name()));
     let presence = with_presence.then(|| reads(Right::Presence));
     Ok(Rights::reading(reads(Right::Broadcast), presence))
 }

@@ -63,7 +63,7 @@ pub(crate) fn binary(bytes: &[u8]) -> Frame {
     encode(OpCode::Data(Data::Binary), &[bytes])
 }
 
-/// Returns a pong frame, the answer to a ping.
+/// Returns a pong frame, the response to a ping.
 pub(crate) fn pong(payload: &[u8]) -> Frame {
     encode(OpCode::Control(Control::Pong), &[payload])
 }

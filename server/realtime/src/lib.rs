@@ -1,6 +1,6 @@
 //! Supabase Realtime's interface: channels over WebSocket, with broadcasts, presence and row changes.
 //!
-//! The way through it: `api` answers HTTP and upgrades connections, `socket` is the task of one connection, `protocol`
+//! The way through it: `api` responds to HTTP requests and upgrades connections, `socket` is the task of one connection, `protocol`
 //! reads and writes its messages, `channel` is what a client joins, `hub` delivers to all channels of a topic, and
 //! `publisher` to those of other nodes, too. `changes` decides who gets which row change, `bus` has the messages for
 //! other nodes, and `nodes` carries them. All that a client is sent goes through its `outbox`, which has a bound.

@@ -95,8 +95,8 @@ pub(crate) async fn stored(
          where total <= $4::bigint order by inserted_at, id desc",
         vec![text(name), text(&since), text(&limit), text(&size)],
     );
-    let answer = database.run(&transaction).await?;
-    Ok(answer.rows().iter().filter_map(StoredMessage::of).collect())
+    let reply = database.run(&transaction).await?;
+    Ok(reply.rows().iter().filter_map(StoredMessage::of).collect())
 }
 
 /// Stores a broadcast that the channels of private topic `name` have got, so that it can be replayed for `lifetime`. Returns
@@ -122,7 +122,7 @@ pub(crate) async fn store(
     let parameters = vec![text(name), text(event), text(&seconds), text(&value)];
     let transaction = Transaction::anonymous().timeout(TIME_LIMIT).statement(sql, parameters);
     match database.run(&transaction).await {
-        Ok(answer) => answer.row().and_then(|row| row.text(0)).map(str::to_owned),
+        Ok(reply) => reply.row().and_then(|row| row.text(0)).map(str::to_owned),
         Err(error) => {
             tracing::error!(code = "UnableToPersistMessage", %error, "a broadcast cannot be stored");
             None

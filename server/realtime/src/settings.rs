@@ -121,7 +121,7 @@ impl Settings {
         Memory::new(usize::try_from(self.memory.0).unwrap_or(usize::MAX), MEMORY_UNIT)
     }
 
-    /// Returns how long a refused join waits for its answer.
+    /// Returns how long a refused join waits for its reply.
     pub(crate) fn channel_error_backoff(&self) -> Duration {
         Duration::from_millis(self.channel_error_backoff_ms)
     }

@@ -66,7 +66,7 @@ fn key_id(id: &Option<String>) -> String {
 }
 
 impl TokenError {
-    /// Returns the code in the answer to a refused join.
+    /// Returns the code in the reply to a refused join.
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::Expired(_) | Self::MissingClaims | Self::InvalidExpiry => "InvalidJWTToken",

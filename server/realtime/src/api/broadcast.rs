@@ -73,7 +73,7 @@ pub(crate) struct Broadcasts {
     pub(crate) rates: Arc<Rates>,
 }
 
-/// Answers `POST /api/broadcast`: sends the messages that the caller may send, and leaves out the others.
+/// Responds to `POST /api/broadcast`: sends the messages that the caller may send, and leaves out the others.
 pub(super) async fn batch(broadcasts: Arc<Broadcasts>, request: Request) -> Result<Response, Error> {
     let Broadcasts { settings, database, publisher, rates, .. } = &*broadcasts;
     let (access, headers, body) = broadcasts.accept(request).await?;
@@ -112,14 +112,14 @@ pub(super) async fn batch(broadcasts: Arc<Broadcasts>, request: Request) -> Resu
     Ok(broadcasts.accepted())
 }
 
-/// Answers `POST /api/broadcast/{topic}/events/{event}`: sends the body.
+/// Responds to `POST /api/broadcast/{topic}/events/{event}`: sends the body.
 pub(super) async fn single(broadcasts: Arc<Broadcasts>, request: Request) -> Result<Response, Error> {
     let of = |name| request.raw_path_param(name).unwrap_or_default().to_owned();
     let (topic, event) = (of("topic"), of("event"));
     broadcasts.send(&topic, &event, request).await
 }
 
-/// Answers like [`single`], for a topic that contains slashes.
+/// Responds like [`single`], for a topic that contains slashes.
 pub(super) async fn single_with_slashes(
     broadcasts: Arc<Broadcasts>,
     request: Request,
@@ -217,7 +217,7 @@ impl Broadcasts {
         Ok((access, headers, body.to_vec()))
     }
 
-    /// Returns the answer to an accepted request, with the state of the rate limit.
+    /// Returns the response to an accepted request, with the state of the rate limit.
     fn accepted(&self) -> Response {
         let average = self.rates.events.average().round() as u64;
         let limit = u64::from(self.settings.max_events_per_second);

@@ -14,11 +14,11 @@ use crate::error::Error;
 use crate::protocol::Version;
 use crate::socket::{Socket, SocketContext};
 
-/// How long the upgrade of the connection may take after the answer.
+/// How long the upgrade of the connection may take after the response.
 const UPGRADE_LIMIT: Duration = Duration::from_secs(10);
 
-/// Answers a handshake. A refusal is delayed, to slow down clients that try again at once.
-pub(super) async fn answer(context: Arc<SocketContext>, request: Request) -> Result<Response, Error> {
+/// Responds to a handshake. A refusal is delayed, to slow down clients that try again at once.
+pub(super) async fn respond(context: Arc<SocketContext>, request: Request) -> Result<Response, Error> {
     let refused = match upgrade(&context, &request) {
         Ok(response) => return Ok(response),
         Err(error) => error,

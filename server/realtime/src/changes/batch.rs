@@ -153,10 +153,10 @@ impl TableBatch {
         let is_error = |role: &RoleRights| self.row_error(change.kind, role).is_some();
         let passing = passed.iter().flat_map(|filter| {
             let roles = evaluation.rights.iter();
-            let unanswered = roles.filter(|(_, rights)| !self.is_answered(*filter, change.kind, rights));
-            let unanswered: Vec<&str> = unanswered.map(|(role, _)| &**role).collect();
+            let untold = roles.filter(|(_, rights)| !self.may_tell(*filter, change.kind, rights));
+            let untold: Vec<&str> = untold.map(|(role, _)| &**role).collect();
             let members = self.members(std::slice::from_ref(filter));
-            members.filter(move |(_, member)| !unanswered.contains(&member.subscriber.access.role()))
+            members.filter(move |(_, member)| !untold.contains(&member.subscriber.access.role()))
         });
         if !evaluation.rights.values().any(|role| is_error(role)) {
             return passing.collect();
@@ -171,7 +171,7 @@ impl TableBatch {
 
     /// Reports whether the result of a filter may be told to a role: it may read the columns of the conditions now, and
     /// the conditions reveal nothing of a row that is gone and that policies may have hidden, but its primary key.
-    pub(super) fn is_answered(&self, filter: usize, kind: Kind, rights: &RoleRights) -> bool {
+    pub(super) fn may_tell(&self, filter: usize, kind: Kind, rights: &RoleRights) -> bool {
         let has_key_alone = kind == Kind::Delete && self.hides_old_rows(rights);
         self.audience.filter(filter).unwrap_or_default().iter().all(|Condition { column: name, .. }| {
             let is_key = || self.table.column(name).is_some_and(|column| column.is_key);

@@ -37,7 +37,7 @@ impl Bindings {
         Self(objects.iter().filter(|object| object.is_object()).map(Binding::read).collect())
     }
 
-    /// Returns the bindings for the answer to the join.
+    /// Returns the bindings for the reply to the join.
     pub(crate) fn echo(&self) -> Vec<&Value> {
         self.0.iter().map(|binding| &binding.echo).collect()
     }

@@ -136,11 +136,11 @@ impl Evaluator<'_> {
             by_principal.values().flat_map(|(_, numbers)| numbers).map(|number| self.rows[*number].xid);
         queries::await_visibility(&self.changes.database, &xids.collect()).await?;
         // Boxed, since the compiler cannot tell otherwise that the task may move between threads.
-        let answers = by_principal
+        let seen = by_principal
             .into_iter()
             .map(|(principal, (subscriber, numbers))| self.seen_by(principal, subscriber, numbers).boxed());
-        let answers: Vec<_> = answers.collect();
-        stream::iter(answers).buffer_unordered(MAX_CONCURRENT).try_collect().await
+        let seen: Vec<_> = seen.collect();
+        stream::iter(seen).buffer_unordered(MAX_CONCURRENT).try_collect().await
     }
 
     /// Returns which of the changes `numbers` `subscriber` sees.

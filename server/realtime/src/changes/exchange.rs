@@ -170,10 +170,10 @@ impl Exchange {
         false
     }
 
-    /// Handles a message of another node about row changes, and returns the answers.
+    /// Handles a message of another node about row changes, and returns the replies.
     pub(crate) fn handle(&self, node: NodeId, message: &Message) -> Vec<Message> {
         let state = &mut *self.state.lock();
-        let answers = match &message.head {
+        let replies = match &message.head {
             Head::Alive { rows: Some(range) } => state.following.note_range(node, *range),
             Head::Alive { rows: None } => {
                 state.following.leader = state.following.leader.filter(|(leader, _)| *leader != node);
@@ -194,7 +194,7 @@ impl Exchange {
             _ => Vec::new(),
         };
         self.changed.notify_one();
-        answers
+        replies
     }
 
     /// Takes the next message of the leader from the inbox; `None` if it is empty.

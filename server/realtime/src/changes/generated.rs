@@ -105,8 +105,8 @@ pub(super) async fn load(
          order by a.attnum",
         vec![text(&number)],
     );
-    let answer = database.run(&transaction).await?;
-    let definitions = answer.rows().iter().filter_map(definition);
+    let reply = database.run(&transaction).await?;
+    let definitions = reply.rows().iter().filter_map(definition);
     let definitions: Vec<Definition> = definitions.filter(|found| !is_sent(&found.name)).collect();
     Ok(Generated::new(table, relation, &definitions))
 }
@@ -229,12 +229,12 @@ impl Generated {
     ) -> Result<Texts, Error> {
         let json = queries::rows_as_json(rows, &self.sources);
         let query = queries::query(self.sql.clone(), vec![text(&json)], limit);
-        let answer = database.run(&query).await?;
+        let reply = database.run(&query).await?;
         let read = |row: &Row| {
             let values = (1..=self.columns.len()).map(|index| row.text(index).map(Box::from)).collect();
             Some((row.text(0)?.parse().ok()?, values))
         };
-        Ok(answer.rows().iter().filter_map(read).collect())
+        Ok(reply.rows().iter().filter_map(read).collect())
     }
 
     /// Reports whether all that `column` is computed from is among the `values` of a row.

@@ -1,4 +1,4 @@
-//! Joins that are answered when the subscription is certain (`postgres_changes_options.wait`).
+//! Joins whose reply is sent when the subscription is certain (`postgres_changes_options.wait`).
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -152,9 +152,9 @@ pub(super) async fn values(
     }
     push_rows(&mut sql, shared.len());
     let json = rows_as_json(rows, shared);
-    let answer = database.run(&query(sql, vec![text(&json)], TIME_LIMIT)).await?;
+    let reply = database.run(&query(sql, vec![text(&json)], TIME_LIMIT)).await?;
     let mut values = Values::new();
-    for row in answer.rows() {
+    for row in reply.rows() {
         let Some(number) = row.text(0).and_then(|number| number.parse::<usize>().ok()) else { continue };
         let Ok(source) = rows.binary_search_by_key(&number, |row| row.number) else { continue };
         let sent = rows[source].values();
@@ -238,13 +238,13 @@ pub(super) async fn passed(
         arrays.concat()
     );
     push_rows(&mut sql, shared.len());
-    let answer = database.run(&query(sql, parameters, limit)).await?;
+    let reply = database.run(&query(sql, parameters, limit)).await?;
     let read = |row: &Row| {
         let list = row.text(1)?.trim_matches(['{', '}']);
         let list = list.split(',').filter(|number| !number.is_empty()).map(|number| number.parse().ok());
         Some((row.text(0)?.parse().ok()?, list.collect::<Option<Vec<usize>>>()?))
     };
-    Ok(answer.rows().iter().filter_map(read).collect())
+    Ok(reply.rows().iter().filter_map(read).collect())
 }
 
 /// Returns a read-only transaction with one statement.
@@ -313,8 +313,8 @@ pub(super) async fn await_visibility(database: &Database, xids: &HashSet<u32>) -
         .statement("select pg_catalog.pg_current_snapshot()::text", Vec::new())
         .leaves_session_unchanged();
     loop {
-        let answer = database.run(&transaction).await?;
-        let snapshot = answer.row().and_then(|row| row.text(0)).and_then(Snapshot::parse);
+        let reply = database.run(&transaction).await?;
+        let snapshot = reply.row().and_then(|row| row.text(0)).and_then(Snapshot::parse);
         if snapshot.is_some_and(|snapshot| xids.iter().all(|xid| snapshot.has_ended(*xid))) {
             return Ok(());
         }
@@ -387,8 +387,8 @@ pub(super) async fn visible(
         .statement(BECOME, vec![text(access.role()), text(access.claims())])
         .statement(sql, vec![text(&json)])
         .rollback();
-    let answer = database.run(&transaction).await?;
-    let numbers = answer.rows().iter().filter_map(|row| row.text(0)?.parse().ok());
+    let reply = database.run(&transaction).await?;
+    let numbers = reply.rows().iter().filter_map(|row| row.text(0)?.parse().ok());
     Ok(numbers.collect())
 }
 

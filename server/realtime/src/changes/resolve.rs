@@ -226,8 +226,8 @@ async fn check(database: &Database, table: &Table, mut condition: Condition) -> 
     for value in &mut values {
         let statement = Transaction::anonymous().read_only().on_primary().timeout(limit);
         match database.run(&statement.statement(sql.as_str(), vec![text(value)])).await {
-            Ok(answer) => {
-                let canonical = answer.row().and_then(|row| row.text(0));
+            Ok(reply) => {
+                let canonical = reply.row().and_then(|row| row.text(0));
                 if let Some(canonical) = canonical.map(str::to_owned) {
                     *value = canonical;
                 }

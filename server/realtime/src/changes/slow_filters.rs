@@ -226,7 +226,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Returns the members of filter `number` by the changes that they may know of: those that the filter is answered for,
+    /// Returns the members of filter `number` by the changes that they may know of: those that it may be told for,
     /// and whose rows they see. Members who may know of none are left out.
     fn groups(
         &self,
@@ -243,7 +243,7 @@ impl Evaluator<'_> {
                 let kind = self.rows[*change].kind;
                 let is_hidden = TableBatch::needs_policies(kind, rights)
                     && !seen.is_some_and(|seen| seen.contains(change));
-                batch.is_answered(number, kind, rights) && !is_hidden
+                batch.may_tell(number, kind, rights) && !is_hidden
             });
             let known: Vec<usize> = known.collect();
             if !known.is_empty() {

@@ -105,14 +105,14 @@ pub(crate) async fn load(database: &Database, oid: u32) -> Result<Option<Table>,
          where c.oid = $1::oid order by a.attnum",
         vec![text(&number)],
     );
-    let answer = database.run(&transaction).await?;
-    let Some((schema, name, has_row_security)) = answer
+    let reply = database.run(&transaction).await?;
+    let Some((schema, name, has_row_security)) = reply
         .row()
         .and_then(|row| Some((row.text(0)?.to_owned(), row.text(1)?.to_owned(), row.text(2)? == "t")))
     else {
         return Ok(None);
     };
-    let columns = answer.rows().iter().filter_map(column).collect();
+    let columns = reply.rows().iter().filter_map(column).collect();
     Ok(Some(Table { oid, schema, name, columns, has_row_security }))
 }
 
@@ -151,8 +151,8 @@ pub(crate) async fn rights(
                and pg_catalog.pg_has_role('authenticator', r.oid, 'member')",
         vec![text(&number), text(role)],
     );
-    let answer = database.run(&transaction).await?;
-    let row = answer.row();
+    let reply = database.run(&transaction).await?;
+    let row = reply.row();
     let columns = row.and_then(|row| serde_json::from_slice(row.get(1)?).ok()).unwrap_or_default();
     Ok(RoleRights { columns, has_row_security: row.is_none_or(|row| row.text(0) == Some("t")) })
 }
@@ -173,6 +173,6 @@ pub(crate) async fn published(
            and ($2::text is null or p.tablename = $2) order by c.oid",
         vec![text(schema), table.and_then(text)],
     );
-    let answer = database.run(&transaction).await?;
-    Ok(answer.rows().iter().filter_map(|row| row.text(0)?.parse().ok()).collect())
+    let reply = database.run(&transaction).await?;
+    Ok(reply.rows().iter().filter_map(|row| row.text(0)?.parse().ok()).collect())
 }

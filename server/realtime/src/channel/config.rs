@@ -23,7 +23,7 @@ pub(crate) struct JoinConfig {
     /// The key of its presences; `None` for a random one.
     pub(crate) presence_key: Option<Box<str>>,
     pub(crate) is_private: bool,
-    /// How long the answer to the join may wait until the row changes are certain; `None` if it does not.
+    /// How long the reply to the join may wait until the row changes are certain; `None` if it does not.
     pub(crate) change_wait: Option<Duration>,
 }
 

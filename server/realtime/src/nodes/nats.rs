@@ -65,7 +65,7 @@ pub(super) async fn run(
             () = stop.cancelled() => break,
         }
     }
-    // A broker that is gone does not answer.
+    // A broker that is gone does not respond.
     let _ = tokio::time::timeout(END_LIMIT, sender.end(queue)).await;
     Ok(())
 }

@@ -106,8 +106,8 @@ impl<'a> Peers<'a> {
                 publisher.count(hub.untrack_remote(node, topic, *channel));
             }
             Head::Alive { .. } | Head::Rows(_) | Head::RowsTaken { .. } | Head::RowsMissed { .. } => {
-                for answer in self.nodes.exchange.handle(node, message) {
-                    self.nodes.bus.tell(|| answer);
+                for reply in self.nodes.exchange.handle(node, message) {
+                    self.nodes.bus.tell(|| reply);
                 }
             }
         }

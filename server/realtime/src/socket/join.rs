@@ -193,7 +193,7 @@ impl Socket {
         self.reply(message, &error_payload(refusal));
     }
 
-    /// Joins the topic: sends the answer first, then everything else.
+    /// Joins the topic: sends the reply first, then everything else.
     fn join(&mut self, topic: &str, id: ChannelId, join: Join, joined: JoinGrant) {
         let Join { join_ref, reference, memory, access, config, bindings } = join;
         if self.user.is_none() {

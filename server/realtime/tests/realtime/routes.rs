@@ -1,27 +1,27 @@
-//! Which requests the service answers, and how it answers those to no route.
+//! Which requests the service responds to, and how it responds to those to no route.
 
 use http::Method;
 use poem::Body;
 use realtime::Settings;
 use serde_json::json;
 
-use crate::support::{Answer, Service};
+use crate::support::{Response, Service};
 
 const JSON_TYPE: &str = "application/json; charset=utf-8";
 
-/// Checks that `answer` is that to a request for which there is no route.
-fn assert_not_found(answer: &Answer, request: &str) {
-    assert_eq!((answer.status.as_u16(), &*answer.text), (404, r#"{"error":"not found"}"#), "{request}");
-    assert_eq!(answer.headers["content-type"], JSON_TYPE, "{request}");
-    assert!(!answer.headers.contains_key("allow"), "{request}");
+/// Checks that `response` is that to a request for which there is no route.
+fn assert_not_found(response: &Response, request: &str) {
+    assert_eq!((response.status.as_u16(), &*response.text), (404, r#"{"error":"not found"}"#), "{request}");
+    assert_eq!(response.headers["content-type"], JSON_TYPE, "{request}");
+    assert!(!response.headers.contains_key("allow"), "{request}");
 }
 
 #[tokio::test]
-async fn a_ping_is_answered() {
+async fn a_ping_gets_a_response() {
     let service = Service::new(Settings::default()).await;
-    let answer = service.ask(Method::GET, "/api/ping?a=b").await;
-    assert_eq!((answer.status.as_u16(), &*answer.text), (200, r#"{"message":"Success"}"#));
-    assert_eq!(answer.headers["content-type"], JSON_TYPE);
+    let response = service.ask(Method::GET, "/api/ping?a=b").await;
+    assert_eq!((response.status.as_u16(), &*response.text), (200, r#"{"message":"Success"}"#));
+    assert_eq!(response.headers["content-type"], JSON_TYPE);
 }
 
 #[tokio::test]
@@ -74,8 +74,8 @@ async fn other_methods_are_not_found() {
             let request = format!("{method} {path}");
             assert_not_found(&service.ask(method, path).await, &request);
         }
-        let answer = service.ask(allowed.clone(), path).await;
-        assert_ne!(answer.status, 404, "{allowed} {path}");
+        let response = service.ask(allowed.clone(), path).await;
+        assert_ne!(response.status, 404, "{allowed} {path}");
     }
 }
 
@@ -84,10 +84,10 @@ async fn a_long_header_is_refused_before_the_path_matters() {
     let service = Service::new(Settings { max_header_length: 100, ..Settings::default() }).await;
     for path in ["/api/ping", "/nowhere"] {
         let long = "x".repeat(100);
-        let answer = service.send(Method::GET, path, &[("x-long", &long)], Body::empty()).await;
-        assert_eq!(answer.status, 431, "{path}");
+        let response = service.send(Method::GET, path, &[("x-long", &long)], Body::empty()).await;
+        assert_eq!(response.status, 431, "{path}");
         let error = "a request header is longer than 100 bytes (realtime.max_header_length)";
-        assert_eq!(answer.text, json!({ "error": error }).to_string(), "{path}");
+        assert_eq!(response.text, json!({ "error": error }).to_string(), "{path}");
     }
 }
 
@@ -96,8 +96,12 @@ async fn a_broadcast_needs_a_topic_and_an_event() {
     let service = Service::new(Settings::default()).await;
     for path in ["/api/broadcast//events/move", "/api/broadcast/topic/events/"] {
         // The token is looked at first.
-        let answer = service.ask(Method::POST, path).await;
-        assert_eq!((answer.status.as_u16(), &*answer.text), (401, r#"{"message":"Unauthorized"}"#), "{path}");
+        let response = service.ask(Method::POST, path).await;
+        assert_eq!(
+            (response.status.as_u16(), &*response.text),
+            (401, r#"{"message":"Unauthorized"}"#),
+            "{path}"
+        );
         assert_not_found(&service.post(path, &json!({})).await, path);
     }
 }
@@ -118,8 +122,8 @@ async fn the_names_of_topics_and_events_may_have_any_character() {
         ("a/events", "move", "/api/broadcast/a%2Fevents/events/move"),
     ] {
         assert_eq!(socket.join(topic).await["status"], "ok", "{path}");
-        let answer = service.post(path, &json!({ "n": 1 })).await;
-        assert_eq!((answer.status.as_u16(), &*answer.text), (202, ""), "{path}");
+        let response = service.post(path, &json!({ "n": 1 })).await;
+        assert_eq!((response.status.as_u16(), &*response.text), (202, ""), "{path}");
         let received = socket.receive(topic, "broadcast").await;
         assert_eq!((&received["event"], &received["payload"]), (&json!(event), &json!({ "n": 1 })), "{path}");
         socket.send(topic, "phx_leave", json!({})).await;
@@ -128,7 +132,7 @@ async fn the_names_of_topics_and_events_may_have_any_character() {
 }
 
 #[tokio::test]
-async fn answers_name_their_route_without_topics_and_events() {
+async fn responses_name_their_route_without_topics_and_events() {
     let service = Service::new(Settings::default()).await;
     for (method, path, route) in [
         (Method::GET, "/websocket", Some("/websocket")),
@@ -140,7 +144,7 @@ async fn answers_name_their_route_without_topics_and_events() {
         (Method::POST, "/api/broadcast/a/topic/events/move", Some("/api/broadcast/*topic_and_event")),
         (Method::GET, "/nowhere", None),
     ] {
-        let answer = service.ask(method.clone(), path).await;
-        assert_eq!(answer.route.as_deref(), route, "{method} {path}");
+        let response = service.ask(method.clone(), path).await;
+        assert_eq!(response.route.as_deref(), route, "{method} {path}");
     }
 }

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::support::Service;
 
-fn is_refused(answer: &Value) -> bool {
-    answer["response"]["reason"] == "PrivateOnly: This project only allows private channels"
+fn is_refused(response: &Value) -> bool {
+    response["response"]["reason"] == "PrivateOnly: This project only allows private channels"
 }
 
 #[tokio::test]
@@ -27,8 +27,8 @@ async fn new_settings_apply_to_new_sockets_and_open_ones_stay() {
 
     // Both services have the same channels and counts.
     let path = "/api/broadcast/room/events/move";
-    let answer = new.post(path, &json!({})).await;
-    assert_eq!((answer.status.as_u16(), &answer.headers["x-rate-limit"]), (202, &"7".parse().unwrap()));
+    let response = new.post(path, &json!({})).await;
+    assert_eq!((response.status.as_u16(), &response.headers["x-rate-limit"]), (202, &"7".parse().unwrap()));
     assert_eq!(first.receive("room", "broadcast").await["event"], json!("move"));
     assert_eq!(old.post(path, &json!({})).await.headers["x-rate-limit"], "100");
     assert_eq!(first.receive("room", "broadcast").await["event"], json!("move"));

@@ -1,4 +1,4 @@
-//! A service, its answers over HTTP, and its sockets.
+//! A service, its responses over HTTP, and its sockets.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use gateway::Gateway;
 use http::{HeaderMap, Method, StatusCode};
 use poem::endpoint::BoxEndpoint;
 use poem::listener::{Acceptor as _, Listener as _, TcpListener};
-use poem::{Body, Endpoint as _, EndpointExt as _, PathPattern, Request, Response, Server};
+use poem::{Body, Endpoint as _, EndpointExt as _, PathPattern, Request, Server};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use realtime::{Handles, Settings};
@@ -23,12 +23,12 @@ use tungstenite::Message;
 /// Longer than any step of a test takes, even on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the service answered.
-pub(crate) struct Answer {
+/// What the service responded with.
+pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
-    /// The pattern of the route that answered, from which traces take its name.
+    /// The pattern of the route that responded, from which traces take its name.
     pub(crate) route: Option<Arc<str>>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Service {
     gateway: Gateway,
     /// A token that may send broadcasts.
     token: String,
-    endpoint: Arc<BoxEndpoint<'static, Response>>,
+    endpoint: Arc<BoxEndpoint<'static, poem::Response>>,
 }
 
 impl Service {
@@ -77,12 +77,12 @@ impl Service {
     }
 
     /// Sends a request without a token and without a body.
-    pub(crate) async fn ask(&self, method: Method, path: &str) -> Answer {
+    pub(crate) async fn ask(&self, method: Method, path: &str) -> Response {
         self.send(method, path, &[], Body::empty()).await
     }
 
     /// Sends a request with a token.
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Response {
         let authorization = format!("Bearer {}", self.token);
         self.send(Method::POST, path, &[("authorization", &authorization)], body.to_string().into()).await
     }
@@ -93,7 +93,7 @@ impl Service {
         path: &str,
         headers: &[(&str, &str)],
         body: Body,
-    ) -> Answer {
+    ) -> Response {
         let mut request = Request::builder().method(method).uri(path.parse().unwrap());
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -102,7 +102,7 @@ impl Service {
         let route = response.data::<PathPattern>().map(|PathPattern(pattern)| Arc::clone(pattern));
         let (parts, body) = response.into_parts();
         let text = body.into_string().await.unwrap();
-        Answer { status: parts.status, headers: parts.headers, text, route }
+        Response { status: parts.status, headers: parts.headers, text, route }
     }
 
     /// Opens a socket.
@@ -126,7 +126,7 @@ impl Service {
 pub(crate) struct Socket(WebSocketStream<TcpStream>);
 
 impl Socket {
-    /// Joins a public topic, and returns the payload of the answer.
+    /// Joins a public topic, and returns the payload of the reply.
     pub(crate) async fn join(&mut self, topic: &str) -> Value {
         self.send(topic, "phx_join", json!({})).await;
         self.receive(topic, "phx_reply").await

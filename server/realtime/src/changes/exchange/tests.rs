@@ -66,8 +66,8 @@ fn missed_batches_are_sent_again() {
     let requests = follower.handle(one, &messages[2]);
     assert_eq!(requests.len(), 1);
     assert_eq!((leader.next_number(), leader.delivered_by_all()), (3, 0));
-    for answer in leader.handle(two, &requests[0]) {
-        assert!(follower.handle(one, &answer).is_empty());
+    for reply in leader.handle(two, &requests[0]) {
+        assert!(follower.handle(one, &reply).is_empty());
     }
     // Twice is passed over.
     follower.handle(one, &messages[1]);
@@ -86,8 +86,8 @@ fn another_leader_is_followed_from_its_beginning() {
     next.lead(TIMELINE);
     let messages: Vec<Message> = (1..3).map(|commit| next.send(&rows(commit)).unwrap()).collect();
     for request in follower.handle(three, &messages[1]) {
-        for answer in next.handle(two, &request) {
-            follower.handle(three, &answer);
+        for reply in next.handle(two, &request) {
+            follower.handle(three, &reply);
         }
     }
     assert_eq!(receive(&follower, &next, two), [Some(1), Some(2)]);

@@ -89,8 +89,8 @@ pub(super) async fn existing_publications(database: &Database) -> Result<Vec<Str
         "select pubname from pg_catalog.pg_publication where pubname = any($1::text[])",
         vec![text(&names)],
     );
-    let answer = database.run_reserved(&transaction).await?;
-    Ok(answer.rows().iter().filter_map(|row| row.text(0).map(str::to_owned)).collect())
+    let reply = database.run_reserved(&transaction).await?;
+    Ok(reply.rows().iter().filter_map(|row| row.text(0).map(str::to_owned)).collect())
 }
 
 /// Returns the published tables and columns, as a text to compare.
@@ -102,7 +102,7 @@ async fn published_tables(database: &Database) -> Result<String, Error> {
          where p.pubname = 'supabase_realtime'",
         Vec::new(),
     );
-    let answer = database.run_reserved(&transaction).await?;
-    let text = answer.row().and_then(|row| row.text(0));
+    let reply = database.run_reserved(&transaction).await?;
+    let text = reply.row().and_then(|row| row.text(0));
     Ok(text.unwrap_or_default().to_owned())
 }
