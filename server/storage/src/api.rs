@@ -1,4 +1,4 @@
-//! The handlers of routes, by family. A handler finds its target, calls the rules and writes the answer, and does
+//! The handlers of routes, by family. A handler finds its target, calls the rules and writes the response, and does
 //! nothing else. `routes` has the table that leads to them.
 
 mod body;
@@ -24,25 +24,25 @@ use crate::error::Error;
 /// The release of Supabase Storage whose interface this is: tools read it to know what they may ask for.
 const EQUALS: &str = "1.69.2";
 
-/// Answers `status`.
+/// Responds to `status`.
 pub(crate) async fn status(_: Arc<Context>, _: Request) -> Result<Response, Error> {
     Ok(StatusCode::OK.into())
 }
 
-/// Answers `version`.
+/// Responds to `version`.
 pub(crate) async fn version(_: Arc<Context>, _: Request) -> Result<Response, Error> {
     let version = Response::builder().content_type("text/plain; charset=utf-8");
     Ok(version.header("x-basalt-version", env!("CARGO_PKG_VERSION")).body(EQUALS))
 }
 
-/// Answers `cdn`, `cdn/:bucket` and `cdn/:bucket/*`, which purge objects from caches. There is no cache between this
+/// Responds to `cdn`, `cdn/:bucket` and `cdn/:bucket/*`, which purge objects from caches. There is no cache between this
 /// service and its callers, and the service's own caches are always current.
 pub(crate) async fn purge(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     body::Fields::of(&body::query(&request), "querystring")?.boolean("transformations")?;
     if !credentials::required(&context.verifier, &request)?.is_service() {
         return Err(Error::InvalidRole);
     }
-    Ok(answer("{\"message\":\"success\",\"statusCode\":\"200\"}".to_owned()))
+    Ok(json_response("{\"message\":\"success\",\"statusCode\":\"200\"}".to_owned()))
 }
 
 /// The address of a request as it was received, while routes are matched with another one.
@@ -89,12 +89,12 @@ pub(crate) fn unknown(method: &Method, address: &Uri) -> Error {
     Error::NoSuchRoute(format!("{method}:{address}"))
 }
 
-/// Returns an answer of status 200 with the JSON document `text`.
-fn answer(text: String) -> Response {
+/// Returns a response of status 200 with the JSON document `text`.
+fn json_response(text: String) -> Response {
     Response::builder().content_type("application/json; charset=utf-8").body(text)
 }
 
-/// Returns an answer of status 200 that says `text`.
+/// Returns a response of status 200 that says `text`.
 fn message(text: &str) -> Response {
-    answer(serde_json::json!({ "message": text }).to_string())
+    json_response(serde_json::json!({ "message": text }).to_string())
 }

@@ -60,8 +60,8 @@ fn is_folder_marker(key: &str) -> bool {
 pub(crate) async fn find(rows: &Rows, id: &str) -> Result<Bucket, Error> {
     let sql =
         "select public, file_size_limit, to_json(allowed_mime_types) from storage.buckets where id = $1";
-    let answer = rows.look_up(sql, vec![text(id)]).await?;
-    let row = answer.row().ok_or(Error::NoSuchBucket)?;
+    let reply = rows.look_up(sql, vec![text(id)]).await?;
+    let row = reply.row().ok_or(Error::NoSuchBucket)?;
     Ok(Bucket {
         is_public: row.get(0) == Some(b"t"),
         file_size_limit: row.text(1).and_then(|limit| limit.parse().ok()),

@@ -152,8 +152,8 @@ pub(crate) async fn get(
     let sql = format!(
         "select row_to_json(r) from (select {COLUMNS}{versioning} from storage.buckets b where b.id = $1) r"
     );
-    let answer = rows.look_up_as(caller, operation, sql, vec![text(id)]).await?;
-    let document = answer.row().and_then(|row| row.text(0));
+    let reply = rows.look_up_as(caller, operation, sql, vec![text(id)]).await?;
+    let document = reply.row().and_then(|row| row.text(0));
     document.map(str::to_owned).ok_or(Error::NoSuchBucket)
 }
 
@@ -194,8 +194,8 @@ pub(crate) async fn list(
         listing.limit.and_then(display),
         display(listing.offset.unwrap_or(0)),
     ];
-    let answer = rows.look_up_as(caller, operation, sql, parameters).await?;
-    Ok(json_array(answer.rows()))
+    let reply = rows.look_up_as(caller, operation, sql, parameters).await?;
+    Ok(json_array(reply.rows()))
 }
 
 /// Changes bucket `id` as `caller`.
@@ -229,8 +229,8 @@ pub(crate) async fn update(
          where id = $1 and not ($7 is not distinct from 'SUSPENDED' and versioning_status = 'DISABLED') returning id",
         parameters,
     );
-    let answer = store.rows.change(&update).await.map_err(|error| versioning_refusal(caller, error))?;
-    if answer.row().is_some() {
+    let reply = store.rows.change(&update).await.map_err(|error| versioning_refusal(caller, error))?;
+    if reply.row().is_some() {
         return Ok(());
     }
     if *versioning == Some(Versioning::Suspended)
@@ -253,8 +253,8 @@ pub(crate) async fn status(
     operation: &'static str,
 ) -> Result<Versioning, Error> {
     let sql = "select versioning_status from storage.buckets where id = $1";
-    let answer = rows.look_up_as(caller, operation, sql, vec![text(id)]).await?;
-    let row = answer.row().ok_or(Error::NoSuchBucket)?;
+    let reply = rows.look_up_as(caller, operation, sql, vec![text(id)]).await?;
+    let row = reply.row().ok_or(Error::NoSuchBucket)?;
     Ok(row.text(0).and_then(Versioning::of_name).unwrap_or_default())
 }
 
@@ -271,8 +271,8 @@ pub(crate) async fn delete(
     let sql = "select exists (select from storage.objects where bucket_id = $1), \
          exists (select from storage.s3_multipart_uploads where bucket_id = $1) \
          from storage.buckets where id = $1";
-    let answer = rows.look_up(sql, vec![text(id)]).await?;
-    let row = answer.row().ok_or(Error::NoSuchBucket)?;
+    let reply = rows.look_up(sql, vec![text(id)]).await?;
+    let row = reply.row().ok_or(Error::NoSuchBucket)?;
     if row.get(0) == Some(b"t") {
         return Err(Error::BucketNotEmpty);
     }
@@ -284,7 +284,7 @@ pub(crate) async fn delete(
         .statement("delete from storage.buckets where id = $1 returning id", vec![text(id)]);
     // Objects that were added meanwhile still prevent this, by their foreign key.
     let error = match rows.change(&delete).await {
-        Ok(answer) if answer.row().is_some() => return Ok(()),
+        Ok(reply) if reply.row().is_some() => return Ok(()),
         Ok(_) => return Err(Error::NoSuchBucket),
         Err(error) => error,
     };
@@ -316,11 +316,11 @@ pub(crate) async fn empty(store: &Store, caller: &Caller, id: &str) -> Result<()
     }
     let sql = "select (select count(*) from (select from storage.objects where bucket_id = $1 limit $2::bigint) o), now() \
          from storage.buckets where id = $1";
-    let answer = store
+    let reply = store
         .rows
         .look_up_as(caller, "storage.bucket.empty", sql, vec![text(id), display(MAX_EMPTIED + 1)])
         .await?;
-    let row = answer.row().ok_or(Error::NoSuchBucket)?;
+    let row = reply.row().ok_or(Error::NoSuchBucket)?;
     let count: usize = row.text(0).and_then(|count| count.parse().ok()).unwrap_or_default();
     if count > MAX_EMPTIED {
         return Err(Error::BucketTooLarge);
@@ -332,10 +332,10 @@ pub(crate) async fn empty(store: &Store, caller: &Caller, id: &str) -> Result<()
                where bucket_id = $1 and created_at <= $2::timestamptz limit $3::bigint) returning version",
             vec![text(id), text(before), display(BATCH)],
         );
-        let answer = store.rows.change(&removal).await.map_err(|error| caller.refusal(error))?;
-        let versions: Vec<Uuid> = answer.rows().iter().filter_map(|row| row::uuid(row, 0)).collect();
+        let reply = store.rows.change(&removal).await.map_err(|error| caller.refusal(error))?;
+        let versions: Vec<Uuid> = reply.rows().iter().filter_map(|row| row::uuid(row, 0)).collect();
         store.blobs.discard(&versions).await;
-        if answer.rows().is_empty() {
+        if reply.rows().is_empty() {
             return Ok(());
         }
     }

@@ -1,7 +1,7 @@
 //! The errors of the service, with upstream's codes.
 //!
 //! A body is always `{statusCode, error, message, code}`. `statusCode` is the true class; the HTTP status is 400
-//! for nearly all of them, which is what upstream answers and what storage-js expects.
+//! for nearly all of them, which is what upstream responds with and what storage-js expects.
 
 use http::StatusCode;
 use poem::{Body, Response};
@@ -131,13 +131,13 @@ pub enum Error {
     /// A picture that is not rendered.
     #[error(transparent)]
     Render(Refusal),
-    /// The database refused or did not answer.
+    /// The database refused or did not respond.
     #[error(transparent)]
     Database(postgres::Error),
     /// The store of bytes failed.
     #[error("object store: {0}")]
     Backend(String),
-    /// The store of bytes is another server, which does not answer as it should.
+    /// The store of bytes is another server, which does not respond as it should.
     #[error("object store: {0}")]
     BackendUnavailable(String),
 }
@@ -241,13 +241,13 @@ impl Error {
         }
     }
 
-    /// Returns the true status, which most answers have only in their body.
+    /// Returns the true status, which most responses have only in their body.
     fn true_status(&self) -> StatusCode {
         let WireForm { http, status_code, .. } = self.wire_form();
         status_code.parse().ok().and_then(|code| StatusCode::from_u16(code).ok()).unwrap_or(http)
     }
 
-    /// Returns the true status, which most answers have only in their body, and the message for the caller.
+    /// Returns the true status, which most responses have only in their body, and the message for the caller.
     pub(crate) fn status_and_words(&self) -> (StatusCode, String) {
         let (status, _, words) = self.code_and_words();
         (status, words)
@@ -262,13 +262,13 @@ impl Error {
         (status, code, self.public_message())
     }
 
-    /// Returns the answer. 416 names the object's size (RFC 9110, section 14.4), so that a client can ask again.
+    /// Returns the response. 416 names the object's size (RFC 9110, section 14.4), so that a client can ask again.
     pub(crate) fn into_response(self) -> Response {
         let http = self.wire_form().http;
         self.response(http)
     }
 
-    /// Returns the answer with the true status, as the newer interfaces have it.
+    /// Returns the response with the true status, as the newer interfaces have it.
     pub(crate) fn into_true_response(self) -> Response {
         let status = self.true_status();
         self.response(status)

@@ -96,9 +96,9 @@ impl Expiry {
     pub async fn expire(&self) -> Result<usize, Error> {
         let sql = "select id, lifecycle_configuration_generation, lifecycle_configuration from storage.buckets \
              where lifecycle_configuration is not null order by id";
-        let answer = self.rows.look_up(sql, Vec::new()).await?;
+        let reply = self.rows.look_up(sql, Vec::new()).await?;
         let mut removed = 0;
-        for row in answer.rows() {
+        for row in reply.rows() {
             let (Some(bucket), Some(generation), Some(json)) = (row.text(0), row.text(1), row.get(2)) else {
                 continue;
             };
@@ -156,8 +156,8 @@ impl Expiry {
         let (time, id) = place.unzip();
         let mut parameters = rule_parameters(ruled, rule);
         parameters.extend([time.and_then(display), id.and_then(display), display(BATCH)]);
-        let answer = self.rows.look_up(sql, parameters).await?;
-        let rows = answer.rows();
+        let reply = self.rows.look_up(sql, parameters).await?;
+        let rows = reply.rows();
         let owned = |row: &postgres::Row, index| row.text(index).unwrap_or_default().to_owned();
         let due = rows.iter().filter(|row| row.get(3) == Some(b"t"));
         let due = due.map(|row| (owned(row, 0), owned(row, 1))).collect();
@@ -177,11 +177,11 @@ impl Expiry {
         let removal = service_transaction("storage.lifecycle.expire")
             .statement(LOCK_MANY, vec![text(ruled.bucket), names(due.iter().map(|(_, name)| &**name))])
             .statement(sql, parameters);
-        let answer = self.rows.change(&removal).await?;
-        let with_bytes = answer.rows().iter().filter(|row| row.get(1) != Some(b"t"));
+        let reply = self.rows.change(&removal).await?;
+        let with_bytes = reply.rows().iter().filter(|row| row.get(1) != Some(b"t"));
         let freed: Vec<Uuid> = with_bytes.filter_map(|row| row::uuid(row, 0)).collect();
         self.blobs.discard(&freed).await;
-        Ok(answer.rows().len())
+        Ok(reply.rows().len())
     }
 }
 

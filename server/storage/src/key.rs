@@ -64,7 +64,7 @@ pub(crate) fn decode_name(bucket: &str, key: &str) -> Result<(String, String), E
     Ok((bucket, key))
 }
 
-/// Does what [`split_path`] does for the path of a URL that clients have made of an answer or of a name: storage-js applies
+/// Does what [`split_path`] does for the path of a URL that clients have made of a response or of a name: storage-js applies
 /// `encodeURI` to it, which encodes a percent sign once more. No name has one, so that what still has one is decoded
 /// again.
 ///

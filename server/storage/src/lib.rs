@@ -1,6 +1,6 @@
 //! Supabase Storage's interface: buckets and objects over HTTP.
 //!
-//! The way through it: `routes` is the table of what is answered, `api` reads requests and writes answers, `objects`,
+//! The way through it: `routes` is the table of paths, `api` reads requests and writes responses, `objects`,
 //! `buckets` and `upload` hold the rules and the rows (`storage.objects`, `storage.buckets`, under row-level security of
 //! the `caller`), `backend` holds the bytes, `render` makes other pictures of them. Everything about an object is in its
 //! row; the backend only stores bytes by their version.
@@ -83,7 +83,7 @@ pub fn service(
 }
 
 /// Reports whether `request` was sent to `origin`, that of the setting `storage_origin`. On it only
-/// [reads of objects](is_read_of_object) are answered.
+/// [reads of objects](is_read_of_object) get a response.
 pub fn is_addressed(request: &poem::Request, origin: &str) -> bool {
     api::origin::is_addressed(request, origin)
 }

@@ -90,7 +90,7 @@ impl<'a> MediaType<'a> {
 /// Families of which all types but documents are inert.
 const FAMILIES: [&str; 4] = ["image", "audio", "video", "font"];
 /// Other inert types that browsers show, or that are common enough to be served without a policy. A browser's viewer of
-/// PDF runs in an origin of its own, and shows nothing if the policy of the answer has a sandbox.
+/// PDF runs in an origin of its own, and shows nothing if the policy of the response has a sandbox.
 const INERT: [&str; 10] = [
     "application/gzip",
     "application/json",
@@ -158,7 +158,7 @@ pub(crate) fn is_page(content_type: &str) -> bool {
     MediaType::parse(content_type).is_some_and(|parsed| parsed.is("text/html"))
 }
 
-/// Reports whether an answer of type `content_type` needs no policy against scripts.
+/// Reports whether a response of type `content_type` needs no policy against scripts.
 pub(crate) fn is_inert(content_type: &str) -> bool {
     MediaType::parse(content_type).is_some_and(|parsed| parsed.is_plain && parsed.is_inert())
 }

@@ -125,25 +125,25 @@ pub(crate) async fn find(rows: &Rows, (bucket, key): (&str, &str), id: &str) -> 
         "select {} from storage.s3_multipart_uploads where id = $1 and bucket_id = $2 and key = $3",
         Multipart::COLUMNS
     );
-    let answer = rows.look_up(sql, vec![text(id), text(bucket), text(key)]).await?;
-    answer.row().and_then(Multipart::of).ok_or(Error::NoSuchUpload)
+    let reply = rows.look_up(sql, vec![text(id), text(bucket), text(key)]).await?;
+    reply.row().and_then(Multipart::of).ok_or(Error::NoSuchUpload)
 }
 
 /// Returns at most `limit` parts of upload `id` with numbers above `after`, by number.
 pub(crate) async fn parts(rows: &Rows, id: &str, after: u64, limit: u64) -> Result<Vec<Part>, Error> {
     let sql = "select part_number, version, size, etag, created_at from storage.s3_multipart_uploads_parts \
          where upload_id = $1 and part_number > $2::integer order by part_number limit $3::bigint";
-    let answer =
+    let reply =
         rows.look_up(sql, vec![text(id), display(after.min(i32::MAX as u64)), display(limit)]).await?;
-    Ok(answer.rows().iter().filter_map(Part::of).collect())
+    Ok(reply.rows().iter().filter_map(Part::of).collect())
 }
 
 /// Returns how many bytes the parts of upload `id` have together, except part `number`.
 pub(crate) async fn received_bytes(rows: &Rows, id: &str, number: u64) -> Result<u64, Error> {
     let sql = "select coalesce(sum(size), 0)::bigint from storage.s3_multipart_uploads_parts \
          where upload_id = $1 and part_number <> $2::integer";
-    let answer = rows.look_up(sql, vec![text(id), display(number)]).await?;
-    let row = answer.row();
+    let reply = rows.look_up(sql, vec![text(id), display(number)]).await?;
+    let row = reply.row();
     Ok(row.and_then(|row| row.text(0)).and_then(|sum| sum.parse().ok()).unwrap_or_default())
 }
 
@@ -189,8 +189,8 @@ pub(crate) async fn note(
             ],
         );
     let outcome = store.rows.run(&transaction).await.map_err(Error::from);
-    let outcome = outcome.and_then(|answer| {
-        let row = answer.row();
+    let outcome = outcome.and_then(|reply| {
+        let row = reply.row();
         match (row.and_then(|row| row.text(0)), row.and_then(|row| row.text(1))) {
             (Some("1"), Some("1")) => Ok(row.and_then(|row| row.get(2)).map(versions).unwrap_or_default()),
             (Some("1"), _) => Err(Error::EntityTooLarge),
@@ -258,8 +258,8 @@ pub(crate) async fn abort(
              select (select count(*) from upload), (select to_json(array_agg(version)) from parts)",
             vec![text(id)],
         );
-    let answer = store.rows.run(&removal).await?;
-    let row = answer.row();
+    let reply = store.rows.run(&removal).await?;
+    let row = reply.row();
     store.blobs.discard(&row.and_then(|row| row.get(1)).map(versions).unwrap_or_default()).await;
     if row.and_then(|row| row.text(0)) == Some("1") { Ok(()) } else { Err(Error::NoSuchUpload) }
 }
@@ -290,8 +290,8 @@ pub(crate) async fn list(
     );
     let (key, id) = listing.after;
     let parameters = vec![text(bucket), text(listing.prefix), text(key), text(id), display(listing.limit)];
-    let answer = rows.look_up_as(caller, operation, sql, parameters).await?;
-    Ok(answer.rows().iter().filter_map(Multipart::of).collect())
+    let reply = rows.look_up_as(caller, operation, sql, parameters).await?;
+    Ok(reply.rows().iter().filter_map(Multipart::of).collect())
 }
 
 /// Removes the uploads that have received nothing for a day.
@@ -307,8 +307,8 @@ pub(crate) async fn remove_expired(rows: &Rows, blobs: &Blobs) -> Result<(), Err
          select version from parts",
         Vec::new(),
     );
-    let answer = rows.run(&removal).await?;
-    let versions: Vec<Uuid> = answer.rows().iter().filter_map(|row| row::uuid(row, 0)).collect();
+    let reply = rows.run(&removal).await?;
+    let versions: Vec<Uuid> = reply.rows().iter().filter_map(|row| row::uuid(row, 0)).collect();
     blobs.discard(&versions).await;
     Ok(())
 }

@@ -63,8 +63,8 @@ pub(crate) async fn find(
          left join storage.objects o on o.bucket_id = b.id and o.name collate \"C\" = $2 and {condition} \
          where b.id = $1"
     );
-    let answer = store.rows.look_up(sql, parameters).await?;
-    let row = answer.row();
+    let reply = store.rows.look_up(sql, parameters).await?;
+    let row = reply.row();
     let is_public = row.is_some_and(|row| row.get(0) == Some(b"t"));
     match row {
         Some(row) if is_public && access != Access::Signature && is_old_null(row, version) => {
@@ -119,8 +119,8 @@ pub(crate) async fn find_visible(
         "select true, {COLUMNS} from storage.objects o \
          where o.bucket_id = $1 and o.name collate \"C\" = $2 and {condition}"
     );
-    let answer = store.rows.look_up_as(caller, operation, sql, parameters).await?;
-    let row = answer.row().ok_or(Error::NoSuchKey)?;
+    let reply = store.rows.look_up_as(caller, operation, sql, parameters).await?;
+    let row = reply.row().ok_or(Error::NoSuchKey)?;
     Ok(Arc::new(object(store, row).await?))
 }
 
@@ -282,7 +282,7 @@ impl NewRow<'_> {
             }
             outcome => outcome,
         };
-        match outcome.map_err(|error| conflict(error.into())).and_then(|answer| self.written(&answer)) {
+        match outcome.map_err(|error| conflict(error.into())).and_then(|reply| self.written(&reply)) {
             Ok((written, freed)) => {
                 store.blobs.discard(&freed).await;
                 Ok(written)
@@ -322,8 +322,8 @@ impl NewRow<'_> {
     }
 
     /// Returns what was written, and the versions whose bytes nothing needs any more.
-    fn written(&self, answer: &Reply) -> Result<(Written, Vec<Uuid>), Error> {
-        let row = answer.row();
+    fn written(&self, reply: &Reply) -> Result<(Written, Vec<Uuid>), Error> {
+        let row = reply.row();
         // A trigger of the users may have suppressed the row.
         let (row, id) = row
             .and_then(|row| Some((row, row::uuid(row, 0)?)))

@@ -35,7 +35,7 @@ use work::{SharedJobs, Workers};
 pub(crate) use format::{Format, FormatChoice, Target};
 pub(crate) use options::{Anchor, Gravity, ListForm, Options, QUALITIES, Resize};
 
-/// A picture as it is answered.
+/// A picture as it is sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Picture {
     pub(crate) format: Format,

@@ -1,4 +1,4 @@
-//! The answer that carries an object: its headers, its bytes or a part of them.
+//! The response that carries an object: its headers, its bytes or a part of them.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'(')
     .remove(b')');
 
-/// Answers `request` with `object`: all of it, the requested part, or 304 if the client's copy is still current.
+/// Responds to `request` with `object`: all of it, the requested part, or 304 if the client's copy is still current.
 ///
 /// HEAD has the headers of the whole, and ranges and conditions do not apply to it; but of a signed URL they are those
 /// that GET would have, as upstream has it.
@@ -69,24 +69,24 @@ pub(crate) async fn object(
     Ok(response)
 }
 
-/// Returns the status and the bytes of an answer to a request with the headers `request`: all of `object` or a part.
+/// Returns the status and the bytes of a response to a request with the headers `request`: all of `object` or a part.
 /// Writes the headers that say which bytes they are.
 ///
 /// Errors: [`Error::InvalidRange`].
 pub(crate) fn select(
-    answer: &mut HeaderMap,
+    response: &mut HeaderMap,
     request: &HeaderMap,
     object: &Object,
 ) -> Result<(StatusCode, Range<u64>), Error> {
     let (status, part) = match range::requested(request, object)? {
         Some(part) => {
             let content_range = format!("bytes {}-{}/{}", part.start, part.end - 1, object.size);
-            insert(answer, CONTENT_RANGE, &content_range);
+            insert(response, CONTENT_RANGE, &content_range);
             (StatusCode::PARTIAL_CONTENT, part)
         }
         None => (StatusCode::OK, 0..object.size),
     };
-    answer.insert(CONTENT_LENGTH, (part.end - part.start).into());
+    response.insert(CONTENT_LENGTH, (part.end - part.start).into());
     Ok((status, part))
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn version(request: &Request) -> Result<Option<VersionId>, Error> {
     version.map(|(_, version)| VersionId::parse(&version)).transpose()
 }
 
-/// Writes the headers that all answers about `object` have.
+/// Writes the headers that all responses about `object` have.
 pub(crate) fn describe(headers: &mut HeaderMap, request: &Request, object: &Object) {
     let metadata = &object.metadata;
     insert(headers, CONTENT_TYPE, served_type(metadata.mimetype.as_deref()));
@@ -118,8 +118,8 @@ pub(crate) fn describe(headers: &mut HeaderMap, request: &Request, object: &Obje
     }
 }
 
-/// Keeps browsers from running scripts in an answer under the service's origin: every answer of the service passes
-/// here. Answers of inert types are left without a policy, unless `is_strict`, so that browsers show films and PDF.
+/// Keeps browsers from running scripts in a response under the service's origin: every response of the service passes
+/// here. Responses of inert types are left without a policy, unless `is_strict`, so that browsers show films and PDF.
 ///
 /// Any page may embed objects: access depends on keys and tokens and never on cookies, so that a page that names an
 /// object could also read it (decision 66).
@@ -174,13 +174,13 @@ fn disposition(query: &str) -> Option<String> {
     Some(format!("attachment; filename={encoded}; filename*=UTF-8''{encoded}"))
 }
 
-/// Replaces the object's `Cache-Control` by `Expires`, so that caches do not keep the answer beyond the life of the
+/// Replaces the object's `Cache-Control` by `Expires`, so that caches do not keep the response beyond the life of the
 /// token.
-pub(crate) fn expire(answer: &mut Response, token: &Verified) {
+pub(crate) fn expire(response: &mut Response, token: &Verified) {
     let expires = token.expires_at().and_then(|time| OffsetDateTime::from_unix_timestamp(time).ok());
     if let Some(expires) = expires.and_then(range::http_date) {
-        answer.headers_mut().remove(CACHE_CONTROL);
-        insert(answer.headers_mut(), EXPIRES, &expires);
+        response.headers_mut().remove(CACHE_CONTROL);
+        insert(response.headers_mut(), EXPIRES, &expires);
     }
 }
 

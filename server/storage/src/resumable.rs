@@ -172,8 +172,8 @@ pub(crate) async fn create(rows: &Rows, caller: &Caller, new: &Resumable) -> Res
 /// Errors: [`Refusal::NotFound`], [`Refusal::Expired`].
 pub(crate) async fn find(rows: &Rows, id: Uuid) -> Result<Resumable, Refusal> {
     let sql = format!("select {} from basalt.resumable_uploads where id = $1::uuid", Resumable::COLUMNS);
-    let answer = rows.look_up(sql, vec![display(id)]).await?;
-    let row = answer.row();
+    let reply = rows.look_up(sql, vec![display(id)]).await?;
+    let row = reply.row();
     let found = row.and_then(Resumable::of).ok_or(Refusal::NotFound)?;
     if found.expires_at <= OffsetDateTime::now_utc() { Err(Refusal::Expired) } else { Ok(found) }
 }
@@ -289,7 +289,7 @@ async fn note(
         ],
     );
     match store.rows.run(&transaction).await {
-        Ok(answer) if answer.row().is_some() => {
+        Ok(reply) if reply.row().is_some() => {
             store.blobs.discard(&parts.joined).await;
             Ok(())
         }
@@ -365,8 +365,8 @@ pub(crate) async fn terminate(store: &Store, caller: &Caller, upload: &Resumable
         "delete from basalt.resumable_uploads where id = $1::uuid and not is_complete returning to_json(parts)",
         vec![display(upload.id)],
     );
-    let answer = store.rows.run(&removal).await.map_err(Error::from)?;
-    let row = answer.row().ok_or(Refusal::Complete)?;
+    let reply = store.rows.run(&removal).await.map_err(Error::from)?;
+    let row = reply.row().ok_or(Refusal::Complete)?;
     discard_parts(&store.blobs, row).await;
     Ok(())
 }
@@ -377,8 +377,8 @@ pub(crate) async fn remove_expired(rows: &Rows, blobs: &Blobs) -> Result<(), Err
         "delete from basalt.resumable_uploads where expires_at <= now() returning to_json(parts)",
         Vec::new(),
     );
-    let answer = rows.run(&removal).await?;
-    for row in answer.rows() {
+    let reply = rows.run(&removal).await?;
+    for row in reply.rows() {
         discard_parts(blobs, row).await;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The table of routes: what the service answers, family by family.
+//! The table of routes: what the service responds to, family by family.
 //!
 //! Paths are matched before they are decoded, since decoding would mix slashes of an object's name with those between
 //! parts of the path. As upstream, each method has its own routes: `GET object/list/x` reads object `x` of bucket
@@ -77,8 +77,8 @@ fn posts(to: &Arc<Context>) -> Route {
         .at("/object/upload/sign/*path", handler(to, sign::upload));
     if to.settings.vectors_enabled {
         for operation in s3_vectors::OPERATIONS {
-            let answer = move |context, request| s3_vectors::answer_operation(context, request, operation);
-            table = table.at(format!("/vector/{}", operation.0), handler(to, answer));
+            let respond = move |context, request| s3_vectors::respond(context, request, operation);
+            table = table.at(format!("/vector/{}", operation.0), handler(to, respond));
         }
     }
     table
@@ -111,13 +111,13 @@ pub(crate) fn endpoint(context: Arc<Context>) -> impl Endpoint<Output = Response
         let (context, table) = (Arc::clone(&context), Arc::clone(&table));
         async move {
             let (method, address) = (request.method().clone(), request.uri().clone());
-            // An origin of their own answers objects; this one only those that need a token.
+            // An origin of their own serves objects; this one only those that need a token.
             let is_elsewhere = origin::is_elsewhere(&context.settings, &request);
-            let answer = table.call(without_idle_slashes(request)).await;
-            let mut response = answer.unwrap_or_else(|_| refusal(&method, &address).into_response());
+            let response = table.call(without_idle_slashes(request)).await;
+            let mut response = response.unwrap_or_else(|_| refusal(&method, &address).into_response());
             response::confine(response.headers_mut(), is_elsewhere);
             if method == Method::HEAD {
-                // The header of its length stays, as an answer to HEAD has it.
+                // The header of its length stays, as a response to HEAD has it.
                 response.set_body(());
             }
             response
@@ -177,15 +177,15 @@ impl Paths for Route {
 }
 
 /// Returns the endpoint of a handler.
-fn handler<F, A>(context: &Arc<Context>, answer: F) -> impl Endpoint<Output = Response> + use<F, A>
+fn handler<F, A>(context: &Arc<Context>, respond: F) -> impl Endpoint<Output = Response> + use<F, A>
 where
     F: Fn(Arc<Context>, Request) -> A + Send + Sync + 'static,
     A: Future<Output = Result<Response, Error>> + Send + 'static,
 {
     let context = Arc::clone(context);
     endpoint::make(move |request| {
-        let answer = answer(Arc::clone(&context), api::as_received(request));
-        async move { answer.await.unwrap_or_else(Error::into_response) }
+        let response = respond(Arc::clone(&context), api::as_received(request));
+        async move { response.await.unwrap_or_else(Error::into_response) }
     })
 }
 
@@ -194,7 +194,7 @@ where
 fn open<F, A>(
     context: &Arc<Context>,
     redirect: fn(&Settings, &Request) -> Option<Response>,
-    answer: F,
+    respond: F,
 ) -> impl Endpoint<Output = Response> + use<F, A>
 where
     F: Fn(Arc<Context>, Request) -> A + Send + Sync + 'static,
@@ -202,7 +202,7 @@ where
 {
     handler(context, move |context, request| match redirect(&context.settings, &request) {
         Some(redirect) => Either::Left(ready(Ok(redirect))),
-        None => Either::Right(answer(context, request)),
+        None => Either::Right(respond(context, request)),
     })
 }
 

@@ -38,18 +38,18 @@ use request::Target;
 use sigv4::Claim;
 use xml_errors::XML;
 
-/// Answers everything below `s3`; `path` is what follows it, still encoded.
+/// Responds to everything below `s3`; `path` is what follows it, still encoded.
 pub(crate) async fn route(context: &Context, service: &S3Service, request: Request, path: &str) -> Response {
     let target = match Target::of(path) {
         Ok(target) => target,
         Err(refused) => return xml_errors::respond(refused.into(), path),
     };
     let resource = target.resource();
-    let answer = Box::pin(answer(context, service, request, target)).await;
-    answer.unwrap_or_else(|refused| xml_errors::respond(refused, &resource))
+    let response = Box::pin(respond(context, service, request, target)).await;
+    response.unwrap_or_else(|refused| xml_errors::respond(refused, &resource))
 }
 
-async fn answer(
+async fn respond(
     context: &Context,
     service: &S3Service,
     mut request: Request,
@@ -58,7 +58,7 @@ async fn answer(
     let query = sigv4::parse_query(request.uri().query().unwrap_or_default());
     let Some(claim) = Claim::of(request.headers(), &query)? else {
         return match form::is_form(&request) {
-            true => form::answer(context, request, &target).await,
+            true => form::respond(context, request, &target).await,
             false => Err(sigv4::denied("Missing signature")),
         };
     };
@@ -75,9 +75,9 @@ async fn answer(
     let Payload { chunks, length, verdict } = opened;
     let call = request::Call { caller, headers, length };
     let inner = request::for_s3s(&request, call, &query, &target, chunks)?;
-    let answer = call_s3s(service, inner, &target).await?;
-    // An error of the body comes before the answer that it led to.
-    verdict.take().map_or(Ok(answer), Err)
+    let response = call_s3s(service, inner, &target).await?;
+    // An error of the body comes before the response that it led to.
+    verdict.take().map_or(Ok(response), Err)
 }
 
 async fn call_s3s(
@@ -85,12 +85,12 @@ async fn call_s3s(
     request: s3s::HttpRequest,
     target: &Target,
 ) -> Result<Response, S3Error> {
-    let answer = service.call(request).await;
-    let answer = answer.map_err(|failure| {
+    let response = service.call(request).await;
+    let response = response.map_err(|failure| {
         let failure: Box<dyn std::error::Error + Send + Sync> = failure.into();
         crate::error::Error::Backend(failure.to_string())
     })?;
-    let (parts, body) = answer.into_parts();
+    let (parts, body) = response.into_parts();
     let is_document = parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == XML);
     let mut response = Response::default();
     response.set_status(parts.extensions.get::<StatusCode>().copied().unwrap_or(parts.status));

@@ -102,8 +102,8 @@ async fn existing_objects(
          where o.bucket_id = $1 and o.name collate \"C\" in (select jsonb_array_elements_text($2::jsonb)) \
            and {IS_CURRENT}"
     );
-    let answer = rows.look_up(sql, vec![text(bucket), keys]).await?;
-    let found = answer.rows().iter();
+    let reply = rows.look_up(sql, vec![text(bucket), keys]).await?;
+    let found = reply.rows().iter();
     Ok(found
         .filter_map(|row| {
             let known = ExistingObject {

@@ -77,9 +77,9 @@ impl Rows {
     /// Runs a transaction that changes or removes rows of objects or buckets. What was read before is forgotten: this
     /// node's own changes take effect at once, before their notification arrives.
     pub(crate) async fn change(&self, transaction: &Transaction<'_>) -> Result<Reply, postgres::Error> {
-        let answer = self.database.run(transaction).await;
+        let reply = self.database.run(transaction).await;
         self.public_objects.forget();
-        answer
+        reply
     }
 }
 
@@ -107,7 +107,7 @@ impl Blobs {
     }
 
     /// Removes the bytes of `version`, whose row could not be written because of `error`; unless the row may have been
-    /// written nevertheless, since the connection broke before Postgres had answered.
+    /// written nevertheless, since the connection broke before Postgres had responded.
     pub(crate) async fn discard_after(&self, error: &Error, version: Uuid) {
         use postgres::Error::{AcquireTimeout, Configuration, Postgres};
         let is_certain = !matches!(error, Error::Database(error) if !matches!(error, Postgres(_) | AcquireTimeout(_) | Configuration(_)));

@@ -107,7 +107,7 @@ impl Sweeper {
              union all \
              select version from storage.s3_multipart_uploads_parts \
              where version in (select version from looked_up)";
-        let answer = self.rows.look_up(sql, vec![names(texts.iter().map(String::as_str))]).await?;
-        Ok(answer.rows().iter().filter_map(|row| row::uuid(row, 0)).collect())
+        let reply = self.rows.look_up(sql, vec![names(texts.iter().map(String::as_str))]).await?;
+        Ok(reply.rows().iter().filter_map(|row| row::uuid(row, 0)).collect())
     }
 }

@@ -6,7 +6,7 @@ use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use super::body::{self, Fields};
-use super::{answer, credentials, message, parameter};
+use super::{credentials, json_response, message, parameter};
 use crate::buckets::lifecycle::{self, Configuration};
 use crate::buckets::{self, Changes, Limits, Listing, NewBucket, Versioning};
 use crate::context::Context;
@@ -23,16 +23,16 @@ fn id(request: &Request) -> Result<String, Error> {
     key::decode(parameter(request, ":id"))
 }
 
-/// Answers `GET bucket/:id`.
+/// Responds to `GET bucket/:id`.
 pub(crate) async fn get(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     let id = id(&request)?;
     let caller = credentials::required(&context.verifier, &request)?;
     let has_versioning = !is_python_before(&request, [2, 20, 0], [2, 20, 0]);
     let rows = &context.store.rows;
-    Ok(answer(buckets::get(rows, &caller, &id, has_versioning, "storage.bucket.get").await?))
+    Ok(json_response(buckets::get(rows, &caller, &id, has_versioning, "storage.bucket.get").await?))
 }
 
-/// Answers `DELETE bucket/:id`.
+/// Responds to `DELETE bucket/:id`.
 pub(crate) async fn delete(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let id = id(&request)?;
     let caller = credentials::required(&context.verifier, &request)?;
@@ -41,7 +41,7 @@ pub(crate) async fn delete(context: Arc<Context>, mut request: Request) -> Resul
     Ok(message("Successfully deleted"))
 }
 
-/// Answers `POST bucket/:id/empty`.
+/// Responds to `POST bucket/:id/empty`.
 pub(crate) async fn empty(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let id = id(&request)?;
     let caller = credentials::required(&context.verifier, &request)?;
@@ -50,7 +50,7 @@ pub(crate) async fn empty(context: Arc<Context>, mut request: Request) -> Result
     Ok(message("Empty bucket has been queued. Completion may take up to an hour."))
 }
 
-/// Answers `GET bucket`.
+/// Responds to `GET bucket`.
 pub(crate) async fn list(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     let query = body::query(&request);
     let fields = Fields::of(&query, "querystring")?;
@@ -65,7 +65,7 @@ pub(crate) async fn list(context: Arc<Context>, request: Request) -> Result<Resp
         offset: fields.integer("offset", 0)?,
     };
     let caller = credentials::required(&context.verifier, &request)?;
-    Ok(answer(buckets::list(&context.store.rows, &caller, &listing, "storage.bucket.list").await?))
+    Ok(json_response(buckets::list(&context.store.rows, &caller, &listing, "storage.bucket.list").await?))
 }
 
 /// Reports whether a request is from Supabase's client for Python, or from the one for storage alone, before these versions.
@@ -84,7 +84,7 @@ fn is_older(header: &str, name: &str, version: [u32; 3]) -> bool {
     numbers.is_some_and(|numbers| numbers.len() == 3 && *numbers < version[..])
 }
 
-/// Answers `POST bucket`.
+/// Responds to `POST bucket`.
 pub(crate) async fn create(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
@@ -104,10 +104,10 @@ pub(crate) async fn create(context: Arc<Context>, mut request: Request) -> Resul
         limits: limits(&fields)?,
     };
     buckets::create(&context.store, &caller, &new, "storage.bucket.create").await?;
-    Ok(answer(json!({ "name": name }).to_string()))
+    Ok(json_response(json!({ "name": name }).to_string()))
 }
 
-/// Answers `PUT bucket/:id`.
+/// Responds to `PUT bucket/:id`.
 pub(crate) async fn update(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let id = id(&request)?;
     let caller = credentials::required(&context.verifier, &request)?;
@@ -126,7 +126,7 @@ pub(crate) async fn update(context: Arc<Context>, mut request: Request) -> Resul
     Ok(message("Successfully updated"))
 }
 
-/// Answers `PUT bucket/:id/lifecycle`.
+/// Responds to `PUT bucket/:id/lifecycle`.
 pub(crate) async fn put_lifecycle(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let id = id(&request)?;
     let caller = credentials::required(&context.verifier, &request)?;
@@ -134,10 +134,10 @@ pub(crate) async fn put_lifecycle(context: Arc<Context>, mut request: Request) -
     let configuration =
         Configuration::of_json(&body).map_err(|refused| Error::InvalidValue(refused.words))?;
     let (rows, operation) = (&context.store.rows, "storage.bucket.put_lifecycle");
-    Ok(answer(lifecycle::put(rows, &caller, &id, &configuration, operation).await?))
+    Ok(json_response(lifecycle::put(rows, &caller, &id, &configuration, operation).await?))
 }
 
-/// Answers `DELETE bucket/:id/lifecycle`.
+/// Responds to `DELETE bucket/:id/lifecycle`.
 pub(crate) async fn delete_lifecycle(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let id = id(&request)?;
     let caller = credentials::required(&context.verifier, &request)?;
@@ -146,12 +146,12 @@ pub(crate) async fn delete_lifecycle(context: Arc<Context>, mut request: Request
     Ok(message("Successfully deleted"))
 }
 
-/// Answers `GET bucket/:id/lifecycle`.
+/// Responds to `GET bucket/:id/lifecycle`.
 pub(crate) async fn get_lifecycle(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     let id = id(&request)?;
     let caller = credentials::required(&context.verifier, &request)?;
     let (rows, operation) = (&context.store.rows, "storage.bucket.get_lifecycle");
-    Ok(answer(lifecycle::get(rows, &caller, &id, operation).await?.to_json().to_string()))
+    Ok(json_response(lifecycle::get(rows, &caller, &id, operation).await?.to_json().to_string()))
 }
 
 fn limits<'a>(fields: &Fields<'a>) -> Result<Limits<'a>, Error> {

@@ -6,7 +6,7 @@ use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use super::body::{self, Fields};
-use super::{answer, credentials, parameter, rest, write};
+use super::{credentials, json_response, parameter, rest, write};
 use crate::context::Context;
 use crate::error::Error;
 use crate::objects::list::{self, Column, FolderListing, PrefixListing};
@@ -22,7 +22,7 @@ const MAX_REMOVED: usize = 1000;
 /// Entries that a list of version 1 shows if the request does not say how many.
 const DEFAULT_LIMIT: u64 = 100;
 
-/// Answers `DELETE object/:bucket/*`. A slash alone after the bucket counts for nothing.
+/// Responds to `DELETE object/:bucket/*`. A slash alone after the bucket counts for nothing.
 pub(crate) async fn remove(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     const OPERATION: &str = "storage.object.delete";
     if rest(&request).is_empty() {
@@ -42,7 +42,7 @@ pub(crate) async fn remove(context: Arc<Context>, request: Request) -> Result<Re
             json["DeleteMarker"] = true.into();
         }
     }
-    Ok(answer(json.to_string()))
+    Ok(json_response(json.to_string()))
 }
 
 /// Returns what a request to remove many names: objects by their names, and versions by name and id.
@@ -79,7 +79,7 @@ fn bucket(request: &Request) -> &str {
     parameter(request, ":bucket")
 }
 
-/// Answers `DELETE object/:bucket`.
+/// Responds to `DELETE object/:bucket`.
 pub(crate) async fn remove_many(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let bucket = key::decode(bucket(&request))?;
     let caller = credentials::required(&context.verifier, &request)?;
@@ -87,7 +87,7 @@ pub(crate) async fn remove_many(context: Arc<Context>, mut request: Request) -> 
     let entries = entries(&Fields::of(&body, "body")?)?;
     let rows =
         remove::entries(&context.store, &caller, &bucket, &entries, "storage.object.delete_many").await?;
-    Ok(answer(format!("[{}]", rows.join(","))))
+    Ok(json_response(format!("[{}]", rows.join(","))))
 }
 
 /// The names in the body of a move or a copy.
@@ -115,7 +115,7 @@ impl Names {
     }
 }
 
-/// Answers `POST object/move`.
+/// Responds to `POST object/move`.
 pub(crate) async fn move_object(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
@@ -124,10 +124,10 @@ pub(crate) async fn move_object(context: Arc<Context>, mut request: Request) -> 
         None => relocate::move_object(&context.store, &caller, names.route()).await?,
         version => relocate::move_version(&context.store, &caller, names.route(), version).await?,
     };
-    Ok(answer(json!({ "message": "Successfully moved", "Id": id, "Key": names.target.1 }).to_string()))
+    Ok(json_response(json!({ "message": "Successfully moved", "Id": id, "Key": names.target.1 }).to_string()))
 }
 
-/// Answers `POST object/copy`.
+/// Responds to `POST object/copy`.
 pub(crate) async fn copy_object(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let caller = credentials::required(&context.verifier, &request)?;
     let body = body::json(&mut request, false).await?;
@@ -152,7 +152,7 @@ pub(crate) async fn copy_object(context: Arc<Context>, mut request: Request) -> 
     };
     let operation = "storage.object.copy";
     let (copy, _) = relocate::copy_object(&context.store, &caller, names.route(), options, operation).await?;
-    Ok(answer(copy))
+    Ok(json_response(copy))
 }
 
 /// Returns the order that `sortBy` asks for: the column, and whether it descends.
@@ -179,7 +179,7 @@ fn filter(fields: &Fields<'_>) -> Result<Filter, Error> {
     })
 }
 
-/// Answers `POST object/list/:bucket`.
+/// Responds to `POST object/list/:bucket`.
 pub(crate) async fn list_folder(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let bucket = key::decode(rest(&request))?;
     let caller = credentials::required(&context.verifier, &request)?;
@@ -201,10 +201,10 @@ pub(crate) async fn list_folder(context: Arc<Context>, mut request: Request) -> 
         descending,
         filter,
     };
-    Ok(answer(list::folder(&context.store.rows, &caller, &bucket, &listing).await?))
+    Ok(json_response(list::folder(&context.store.rows, &caller, &bucket, &listing).await?))
 }
 
-/// Answers `POST object/list-v2/:bucket`.
+/// Responds to `POST object/list-v2/:bucket`.
 pub(crate) async fn list_prefix(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let bucket = key::decode(rest(&request))?;
     let caller = credentials::required(&context.verifier, &request)?;
@@ -226,5 +226,5 @@ pub(crate) async fn list_prefix(context: Arc<Context>, mut request: Request) -> 
         start,
     };
     let page = list::page(&context.store.rows, &caller, &bucket, &listing, "storage.object.list_v2").await?;
-    Ok(answer(list::page_as_json(page, column, descending).to_string()))
+    Ok(json_response(list::page_as_json(page, column, descending).to_string()))
 }

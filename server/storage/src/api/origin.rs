@@ -1,4 +1,4 @@
-//! Objects from an origin of their own (setting `storage_origin`, decision 67): which requests it answers, and which
+//! Objects from an origin of their own (setting `storage_origin`, decision 67): which requests it responds to, and which
 //! ones the API's origin sends there.
 
 use poem::http::header::{AUTHORIZATION, CACHE_CONTROL, HOST, LOCATION};
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn only_reads_of_objects_are_answered_there() {
+    fn only_objects_can_be_read_there() {
         for path in ["/object/public/a/b", "/render/image/public/a/b", "/object/sign/a/b"] {
             assert!(
                 is_read(&Method::GET, path) && is_read(&Method::HEAD, path) && !is_read(&Method::POST, path)

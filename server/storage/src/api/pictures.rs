@@ -21,14 +21,14 @@ use crate::{key, range, response};
 
 const X_TRANSFORMATIONS: HeaderName = HeaderName::from_static("x-transformations");
 
-/// Answers `render/image/public/:bucket/*`.
+/// Responds to `render/image/public/:bucket/*`.
 pub(crate) async fn public(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     let renderer = renderer(&context, &request)?;
     let (caller, operation) = (credentials::anonymous(&request), "storage.render.image_public");
     by_name(&context, renderer, &request, caller, Some(Access::Public), operation).await
 }
 
-/// Answers `render/image/authenticated/:bucket/*`. Row-level security decides, for public buckets too.
+/// Responds to `render/image/authenticated/:bucket/*`. Row-level security decides, for public buckets too.
 pub(crate) async fn authenticated(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     let renderer = renderer(&context, &request)?;
     let caller = credentials::required(&context.verifier, &request)?;
@@ -57,7 +57,7 @@ async fn by_name(
     deliver(context, renderer, request, &lookup, options).await
 }
 
-/// Answers `render/image/sign/:bucket/*?token=`. Only the options in the token count; those of the query are ignored.
+/// Responds to `render/image/sign/:bucket/*?token=`. Only the options in the token count; those of the query are ignored.
 pub(crate) async fn signed(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     let renderer = renderer(&context, &request)?;
     let query = body::query(&request);
@@ -73,9 +73,9 @@ pub(crate) async fn signed(context: Arc<Context>, request: Request) -> Result<Re
         access: Some(Access::Signature),
         operation: "storage.render.image_sign",
     };
-    let mut answer = deliver(&context, renderer, &request, &lookup, options).await?;
-    response::expire(&mut answer, &verified);
-    Ok(answer)
+    let mut response = deliver(&context, renderer, &request, &lookup, options).await?;
+    response::expire(&mut response, &verified);
+    Ok(response)
 }
 
 /// The requested object, and the caller.
@@ -112,11 +112,11 @@ async fn deliver(
         Err(Error::NoSuchKey) => {
             picture_response(renderer, request, &*lookup.find(context).await?, options).await
         }
-        answer => answer,
+        response => response,
     }
 }
 
-/// Returns the answer: `ETag`, `Last-Modified` and `Cache-Control` are those of the source.
+/// Returns the response: `ETag`, `Last-Modified` and `Cache-Control` are those of the source.
 async fn picture_response(
     renderer: &Renderer,
     request: &Request,

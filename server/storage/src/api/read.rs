@@ -7,7 +7,7 @@ use poem::http::header::{CACHE_CONTROL, ETAG, LAST_MODIFIED};
 use poem::{Request, Response};
 use serde_json::json;
 
-use super::{answer, credentials, rest};
+use super::{credentials, json_response, rest};
 use crate::caller::Caller;
 use crate::context::Context;
 use crate::error::Error;
@@ -46,17 +46,17 @@ impl Visibility {
     }
 }
 
-/// Answers `object/public/:bucket/*`.
+/// Responds to `object/public/:bucket/*`.
 pub(crate) async fn public(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     object(&context, &request, Visibility::Public).await
 }
 
-/// Answers `object/authenticated/:bucket/*`.
+/// Responds to `object/authenticated/:bucket/*`.
 pub(crate) async fn authenticated(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     object(&context, &request, Visibility::Authenticated).await
 }
 
-/// Answers `object/:bucket/*`.
+/// Responds to `object/:bucket/*`.
 pub(crate) async fn optional(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     object(&context, &request, Visibility::Optional).await
 }
@@ -71,7 +71,7 @@ async fn object(context: &Context, request: &Request, visibility: Visibility) ->
         match response::object(&context.store.blobs.backend, request, &object, visibility.access()).await {
             // It has just been replaced; the notification of that will follow.
             Err(Error::NoSuchKey) => {}
-            answer => return answer,
+            response => return response,
         }
     }
     let caller = visibility.caller(context, request)?;
@@ -84,7 +84,7 @@ async fn object(context: &Context, request: &Request, visibility: Visibility) ->
     deliver(context, request, &caller, (&bucket, &key, version), access, operation).await
 }
 
-/// Answers with the bytes of an object, in its current version unless one is named.
+/// Responds with the bytes of an object, in its current version unless one is named.
 pub(crate) async fn deliver(
     context: &Context,
     request: &Request,
@@ -100,21 +100,21 @@ pub(crate) async fn deliver(
         Err(Error::NoSuchKey) => {
             response::object(&context.store.blobs.backend, request, &*find().await?, access).await
         }
-        answer => answer,
+        response => response,
     }
 }
 
-/// Answers `object/info/public/:bucket/*`.
+/// Responds to `object/info/public/:bucket/*`.
 pub(crate) async fn public_info(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     info(&context, &request, Visibility::Public).await
 }
 
-/// Answers `object/info/authenticated/:bucket/*`.
+/// Responds to `object/info/authenticated/:bucket/*`.
 pub(crate) async fn authenticated_info(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     info(&context, &request, Visibility::Authenticated).await
 }
 
-/// Answers `object/info/:bucket/*`.
+/// Responds to `object/info/:bucket/*`.
 pub(crate) async fn optional_info(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     info(&context, &request, Visibility::Optional).await
 }
@@ -134,7 +134,7 @@ async fn info(context: &Context, request: &Request, visibility: Visibility) -> R
 fn info_response(bucket: &str, key: &str, object: &Object) -> Response {
     let metadata = &object.metadata;
     let time = |time: Option<time::OffsetDateTime>| time.map(iso_milliseconds);
-    let mut response = answer(
+    let mut response = json_response(
         json!({
             "id": object.id,
             "name": key,

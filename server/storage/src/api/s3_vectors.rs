@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use self::schema::Rule;
 pub(crate) use self::schema::Schema;
-use super::{answer, body, credentials};
+use super::{body, credentials, json_response};
 use crate::context::Context;
 use crate::error::Error;
 use crate::vector::{
@@ -179,8 +179,8 @@ pub(crate) static OPERATIONS: [(&str, &Schema); 13] = [
     ("QueryVectors", &QUERY),
 ];
 
-/// Answers `POST vector/<operation>`.
-pub(crate) async fn answer_operation(
+/// Responds to `POST vector/<operation>`.
+pub(crate) async fn respond(
     context: Arc<Context>,
     request: Request,
     (operation, schema): (&'static str, &'static Schema),
@@ -210,10 +210,10 @@ async fn handle(
         (None, MAX_LENGTH)
     };
     let body = body::json_up_to(&mut request, false, max_length).await?;
-    answer_to(context, operation, &check_fields(schema, &body)?).await
+    response_to(context, operation, &check_fields(schema, &body)?).await
 }
 
-async fn answer_to(context: &Context, operation: &str, fields: &Fields<'_>) -> Result<Response, Error> {
+async fn response_to(context: &Context, operation: &str, fields: &Fields<'_>) -> Result<Response, Error> {
     let bucket = fields.text("vectorBucketName");
     let index = fields.text("indexName");
     let (prefix, after) = (fields.optional("prefix"), fields.optional("nextToken"));
@@ -226,33 +226,33 @@ async fn answer_to(context: &Context, operation: &str, fields: &Fields<'_>) -> R
         "DeleteVectors" => vector::delete(&context.vectors, bucket, index, &fields.keys()).await?,
         "GetVectorBucket" => {
             let bucket = vector::get_bucket(&context.vectors, bucket).await?;
-            return Ok(answer(json!({ "vectorBucket": bucket }).to_string()));
+            return Ok(json_response(json!({ "vectorBucket": bucket }).to_string()));
         }
         "ListVectorBuckets" => {
             let limit = fields.number("maxResults", MAX_LISTED);
-            return Ok(answer(
+            return Ok(json_response(
                 vector::list_buckets(&context.vectors, prefix, after, limit).await?.to_string(),
             ));
         }
         "GetIndex" => {
             let index = vector::get_index(&context.vectors, bucket, index).await?;
-            return Ok(answer(json!({ "index": index }).to_string()));
+            return Ok(json_response(json!({ "index": index }).to_string()));
         }
         "ListIndexes" => {
             let limit = fields.number("maxResults", MAX_LISTED);
             let page = vector::list_indexes(&context.vectors, bucket, prefix, after, limit).await?;
-            return Ok(answer(page.to_string()));
+            return Ok(json_response(page.to_string()));
         }
         "GetVectors" => {
             return vector::get(&context.vectors, bucket, index, &fields.keys(), fields.parts())
                 .await
-                .map(answer);
+                .map(json_response);
         }
-        "ListVectors" => return list(context, fields).await.map(answer),
-        "QueryVectors" => return query(context, fields).await.map(answer),
+        "ListVectors" => return list(context, fields).await.map(json_response),
+        "QueryVectors" => return query(context, fields).await.map(json_response),
         _ => return Err(Error::NoSuchRoute(operation.to_owned())),
     }
-    // As upstream, what changes something is answered without a body.
+    // As upstream, the response to a change has no body.
     Ok(Response::default())
 }
 

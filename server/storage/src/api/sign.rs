@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::body::{self, Fields};
 use super::write::{content_length, metadata_header, replaces};
-use super::{answer, credentials, pictures, read, rest};
+use super::{credentials, json_response, pictures, read, rest};
 use crate::caller::Caller;
 use crate::context::Context;
 use crate::error::Error;
@@ -22,7 +22,7 @@ use crate::{key, response};
 /// Objects that one request may sign.
 const MAX_SIGNED: usize = 1000;
 
-/// Answers `POST object/sign/:bucket/*` and `POST object/sign/:bucket`.
+/// Responds to `POST object/sign/:bucket/*` and `POST object/sign/:bucket`.
 pub(crate) async fn download(context: Arc<Context>, mut request: Request) -> Result<Response, Error> {
     let path = rest(&request).to_owned();
     let caller = credentials::required(&context.verifier, &request)?;
@@ -41,7 +41,7 @@ pub(crate) async fn download(context: Arc<Context>, mut request: Request) -> Res
             many(&context, &caller, &key::decode(path.trim_end_matches('/'))?, &keys, life).await?
         }
     };
-    Ok(answer(signed.to_string()))
+    Ok(json_response(signed.to_string()))
 }
 
 async fn one(
@@ -72,7 +72,7 @@ async fn many(
         "select o.name from storage.objects o where o.bucket_id = $1 and {IS_CURRENT} \
          and o.name collate \"C\" in (select jsonb_array_elements_text($2::jsonb))"
     );
-    let answer = context
+    let reply = context
         .store
         .rows
         .look_up_as(
@@ -82,7 +82,7 @@ async fn many(
             vec![text(bucket), names(keys.iter().map(String::as_str))],
         )
         .await?;
-    let rows = answer.rows().iter();
+    let rows = reply.rows().iter();
     let visible: std::collections::HashSet<&str> = rows.filter_map(|row| row.text(0)).collect();
     keys.iter()
         .map(|key| {
@@ -98,7 +98,7 @@ async fn many(
         .collect()
 }
 
-/// Answers `GET object/sign/:bucket/*?token=`.
+/// Responds to `GET object/sign/:bucket/*?token=`.
 pub(crate) async fn read(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     let query = body::query(&request);
     let token = Fields::of(&query, "querystring")?.required_text("token")?;
@@ -107,12 +107,12 @@ pub(crate) async fn read(context: Arc<Context>, request: Request) -> Result<Resp
     let caller = credentials::anonymous(&request);
     let name = (&*bucket, &*key, signature::version(&verified)?);
     let operation = "storage.object.get_signed";
-    let mut answer = read::deliver(&context, &request, &caller, name, Access::Signature, operation).await?;
-    response::expire(&mut answer, &verified);
-    Ok(answer)
+    let mut response = read::deliver(&context, &request, &caller, name, Access::Signature, operation).await?;
+    response::expire(&mut response, &verified);
+    Ok(response)
 }
 
-/// Answers `POST object/upload/sign/:bucket/*` with a token, with which `PUT` uploads.
+/// Responds to `POST object/upload/sign/:bucket/*` with a token, with which `PUT` uploads.
 pub(crate) async fn upload(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     let caller = credentials::required(&context.verifier, &request)?;
     let (bucket, key) = key::split_path(rest(&request))?;
@@ -137,5 +137,5 @@ pub(crate) async fn upload(context: Arc<Context>, request: Request) -> Result<Re
     let life = context.settings.signed_upload_expiry.as_secs();
     let token = signature::sign_upload(&context.keys, &object, life, caller.subject(), replaces)?;
     let url = format!("/object/upload/sign/{}?token={token}", key::url_path(&object));
-    Ok(answer(json!({ "url": url, "token": token }).to_string()))
+    Ok(json_response(json!({ "url": url, "token": token }).to_string()))
 }

@@ -1,8 +1,8 @@
 //! `upload/resumable`: the tus protocol, version 1.0.0 (tus.io), with creation, creation-with-upload,
 //! creation-defer-length, termination and expiration.
 //!
-//! What the protocol refuses is answered as plain text with the true status; callers without a valid token get the same
-//! answer as everywhere in the service.
+//! Refusals of the protocol are sent as plain text with the true status; callers without a valid token get the same
+//! response as everywhere in the service.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +40,7 @@ const EXTENSIONS: HeaderValue =
     HeaderValue::from_static("creation,creation-with-upload,creation-defer-length,termination,expiration");
 const BYTES: &str = "application/offset+octet-stream";
 
-/// The answer to a request that the protocol does not allow: the status, and upstream's words.
+/// The response to a request that the protocol does not allow: the status, and upstream's words.
 enum Failure {
     /// The caller's token is not acceptable.
     Credentials(Error),
@@ -85,13 +85,13 @@ impl Failure {
     }
 }
 
-/// Answers `upload/resumable`, and with `is_signed` `upload/resumable/sign`, where uploads are created.
+/// Responds to `upload/resumable`, and with `is_signed` `upload/resumable/sign`, where uploads are created.
 pub(crate) fn uploads(context: &Arc<Context>, is_signed: bool) -> impl Endpoint<Output = Response> + use<> {
     let to = Call { context: Arc::clone(context), is_signed };
     Protocol { methods: methods(&to).post(to.method(Call::create)) }
 }
 
-/// Answers `upload/resumable/:id`, and with `is_signed` `upload/resumable/sign/:id`.
+/// Responds to `upload/resumable/:id`, and with `is_signed` `upload/resumable/sign/:id`.
 pub(crate) fn upload(context: &Arc<Context>, is_signed: bool) -> impl Endpoint<Output = Response> + use<> {
     Protocol { methods: methods(&Call { context: Arc::clone(context), is_signed }) }
 }
@@ -105,7 +105,7 @@ fn methods(to: &Call) -> RouteMethod {
         .delete(to.method(Call::terminate))
 }
 
-/// What all requests of the protocol have in common: they name its version, and so do the answers.
+/// What all requests of the protocol have in common: they name its version, and so do the responses.
 struct Protocol {
     methods: RouteMethod,
 }
@@ -150,15 +150,15 @@ struct Uploader {
 
 impl Call {
     /// Returns the endpoint of a method.
-    fn method<F, A>(&self, answer: F) -> impl Endpoint<Output = Response> + use<F, A>
+    fn method<F, A>(&self, respond: F) -> impl Endpoint<Output = Response> + use<F, A>
     where
         F: Fn(Self, Request) -> A + Send + Sync + 'static,
         A: Future<Output = Result<Response, Failure>> + Send + 'static,
     {
         let call = self.clone();
         endpoint::make(move |request| {
-            let answer = answer(call.clone(), as_received(request));
-            async move { answer.await.unwrap_or_else(Failure::into_response) }
+            let response = respond(call.clone(), as_received(request));
+            async move { response.await.unwrap_or_else(Failure::into_response) }
         })
     }
 

@@ -11,7 +11,7 @@ use poem::{Request, Response};
 use serde_json::{Value, json};
 
 use super::body::{self, Fields};
-use super::{answer, credentials, rest};
+use super::{credentials, json_response, rest};
 use crate::bucket_rules::{self, Bucket};
 use crate::caller::Caller;
 use crate::chunks::chunk_by_chunk;
@@ -31,7 +31,7 @@ const MAX_FIELD_LENGTH: usize = 1 << 20;
 /// The type of a form's file that says none. Source: RFC 7578, section 4.4.
 const DEFAULT_TYPE_OF_PART: &str = "text/plain";
 
-/// Answers `POST object/:bucket/*`, which creates, and `PUT object/:bucket/*`, which also replaces.
+/// Responds to `POST object/:bucket/*`, which creates, and `PUT object/:bucket/*`, which also replaces.
 pub(crate) async fn object(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     let caller = credentials::required(&context.verifier, &request)?;
     let (bucket, key) = key::split_path(rest(&request))?;
@@ -48,10 +48,10 @@ pub(crate) async fn object(context: Arc<Context>, request: Request) -> Result<Re
     if let Some(version) = written.version {
         json["VersionId"] = version.to_string().into();
     }
-    Ok(answer(json.to_string()))
+    Ok(json_response(json.to_string()))
 }
 
-/// Answers `PUT object/upload/sign/:bucket/*?token=`: the token says who owns the object and whether it may replace
+/// Responds to `PUT object/upload/sign/:bucket/*?token=`: the token says who owns the object and whether it may replace
 /// another.
 pub(crate) async fn signed(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     let query = body::query(&request);
@@ -68,7 +68,7 @@ pub(crate) async fn signed(context: Arc<Context>, request: Request) -> Result<Re
     };
     let caller = credentials::service(&request);
     receive(&context, &caller, request, &target).await?;
-    Ok(answer(json!({ "Key": object }).to_string()))
+    Ok(json_response(json!({ "Key": object }).to_string()))
 }
 
 /// Reports whether the request says that an object of the same name is to be replaced.

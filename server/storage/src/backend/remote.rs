@@ -21,7 +21,7 @@ pub(super) const LARGEST_COPY: u64 = 5 << 30;
 const PREFIX: &str = "basalt";
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a request is repeated that the store could not answer, and for how long.
+/// How often a request is repeated that the store could not respond to, and for how long.
 const MAX_RETRIES: usize = 4;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(20);
 

@@ -90,7 +90,7 @@ impl Configuration {
         Ok(Self { rules })
     }
 
-    /// Returns the rules as rows and answers of the REST interface have them.
+    /// Returns the rules as rows and responses of the REST interface have them.
     pub(crate) fn to_json(&self) -> Value {
         json!({ "rules": self.rules.iter().map(Rule::to_json).collect::<Vec<_>>() })
     }
@@ -185,8 +185,8 @@ pub(crate) async fn get(
     operation: &'static str,
 ) -> Result<Configuration, Error> {
     let sql = "select lifecycle_configuration from storage.buckets where id = $1";
-    let answer = rows.look_up_as(caller, operation, sql, vec![text(id)]).await?;
-    let json = answer.row().ok_or(Error::NoSuchBucket)?.get(0).ok_or(Error::NoSuchLifecycle)?;
+    let reply = rows.look_up_as(caller, operation, sql, vec![text(id)]).await?;
+    let json = reply.row().ok_or(Error::NoSuchBucket)?.get(0).ok_or(Error::NoSuchLifecycle)?;
     stored(json).map_err(Error::Backend)
 }
 
@@ -233,8 +233,8 @@ async fn change(
 ) -> Result<(), Error> {
     let sql = "update storage.buckets set public = public where id = $1 returning id";
     let trial = caller.transaction(operation).statement(sql, vec![text(id)]).rollback();
-    let answer = rows.run(&trial).await.map_err(|error| caller.refusal(error))?;
-    answer.row().ok_or(Error::NoSuchBucket)?;
+    let reply = rows.run(&trial).await.map_err(|error| caller.refusal(error))?;
+    reply.row().ok_or(Error::NoSuchBucket)?;
     let update = caller.service_transaction(operation).statement(
         "update storage.buckets set lifecycle_configuration = $2::jsonb, \
          lifecycle_configuration_generation = case when $2 is not null then gen_random_uuid() end \

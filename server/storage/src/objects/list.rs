@@ -68,8 +68,8 @@ pub(crate) async fn folder(
         text(listing.column.name()),
         text(order(listing.descending)),
     ];
-    let answer = rows.look_up_as(caller, "storage.object.list", SQL, parameters).await?;
-    Ok(json_array(answer.rows()))
+    let reply = rows.look_up_as(caller, "storage.object.list", SQL, parameters).await?;
+    Ok(json_array(reply.rows()))
 }
 
 /// What a list of version 2 shows.
@@ -155,8 +155,8 @@ pub(crate) async fn page(
         Some("/") => {}
         Some(delimiter) => parameters.push(text(delimiter)),
     }
-    let answer = rows.look_up_as(caller, operation, sql, parameters).await?;
-    let rows = answer.rows().iter();
+    let reply = rows.look_up_as(caller, operation, sql, parameters).await?;
+    let rows = reply.rows().iter();
     let mut entries: Vec<Value> =
         rows.filter_map(|row| row.get(0)).filter_map(|json| serde_json::from_slice(json).ok()).collect();
     entries.iter_mut().for_each(|entry| name_folder(entry, listing.delimiter.unwrap_or("/")));

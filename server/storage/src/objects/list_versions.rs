@@ -123,8 +123,8 @@ pub(crate) async fn folder(
         display(listing.offset.min(i32::MAX as u64)),
         text(delimiter),
     ];
-    let answer = rows.look_up_as(caller, "storage.object.list", sql, parameters).await?;
-    Ok(json_array(answer.rows()))
+    let reply = rows.look_up_as(caller, "storage.object.list", sql, parameters).await?;
+    Ok(json_array(reply.rows()))
 }
 
 /// Returns the condition of the entries behind the cursor of a page, and the order of a list.
@@ -214,8 +214,8 @@ pub(crate) async fn page(
         optional(version),
     ];
     let sql = page_statement(listing, !delimiter.is_empty());
-    let answer = rows.look_up_as(caller, operation, sql, parameters).await?;
-    let mut entries: Vec<(Value, Option<String>)> = answer
+    let reply = rows.look_up_as(caller, operation, sql, parameters).await?;
+    let mut entries: Vec<(Value, Option<String>)> = reply
         .rows()
         .iter()
         .filter_map(|row| Some((serde_json::from_slice(row.get(0)?).ok()?, row.text(1).map(str::to_owned))))

@@ -130,8 +130,8 @@ async fn try_move_version(
 ) -> Result<Uuid, Error> {
     let version = Uuid::new_v4();
     let trial = route.trial(caller, version, id);
-    let answer = store.rows.run(&trial).await.map_err(|error| conflict(caller.refusal(error)))?;
-    let row = answer.row().ok_or(Error::NoSuchKey)?;
+    let reply = store.rows.run(&trial).await.map_err(|error| conflict(caller.refusal(error)))?;
+    let row = reply.row().ok_or(Error::NoSuchKey)?;
     let (object, original) = row::uuid(row, 0).zip(row::uuid(row, 1)).ok_or(Error::NoSuchKey)?;
     let (metadata, user_metadata, is_current) =
         (document(row, 2), document(row, 3), row.get(4) == Some(b"t"));
@@ -188,8 +188,8 @@ async fn check_change(rows: &Rows, caller: &Caller, (bucket, key): (&str, &str))
         optional(owner),
     ];
     let trial = caller.transaction(MOVE).statement(CHANGE, parameters).rollback();
-    let answer = rows.run(&trial).await.map_err(|error| caller.refusal(error))?;
-    match answer.row() {
+    let reply = rows.run(&trial).await.map_err(|error| caller.refusal(error))?;
+    match reply.row() {
         Some(_) => Ok(()),
         None => Err(Error::AccessDenied("Access denied".to_owned())),
     }
@@ -229,13 +229,13 @@ impl Route<'_> {
 /// Returns the id of the object whose row was moved, the version that it had, and its metadata.
 fn moved_object(
     caller: &Caller,
-    answer: Result<Reply, postgres::Error>,
+    reply: Result<Reply, postgres::Error>,
 ) -> Result<(Uuid, Uuid, Value), Error> {
-    let answer = answer.map_err(|error| match conflict(caller.refusal(error)) {
+    let reply = reply.map_err(|error| match conflict(caller.refusal(error)) {
         Error::KeyAlreadyExists => Error::ResourceAlreadyExists,
         error => error,
     })?;
-    let row = answer.row().ok_or(Error::NoSuchKey)?;
+    let row = reply.row().ok_or(Error::NoSuchKey)?;
     let (id, version) = row::uuid(row, 0).zip(row::uuid(row, 1)).ok_or(Error::NoSuchKey)?;
     Ok((id, version, document(row, 2)))
 }
@@ -315,8 +315,8 @@ pub(crate) async fn copy_object(
         "select o.version, coalesce(o.metadata, '{{}}'), coalesce(o.user_metadata, '{{}}') from storage.objects o \
          where o.bucket_id = $1 and o.name collate \"C\" = $2 and not o.is_delete_marker and {condition}"
     );
-    let answer = store.rows.look_up_as(caller, operation, sql, parameters).await?;
-    let row = answer.row().ok_or(Error::NoSuchKey)?;
+    let reply = store.rows.look_up_as(caller, operation, sql, parameters).await?;
+    let row = reply.row().ok_or(Error::NoSuchKey)?;
     let original = row::uuid(row, 0).ok_or(Error::NoSuchKey)?;
     let mut metadata = document(row, 1);
     let mut user_metadata = document(row, 2);
@@ -370,7 +370,7 @@ async fn document_of(rows: &Rows, id: Uuid) -> Result<String, Error> {
         times!(),
         ", metadata, user_metadata from storage.objects where id = $1::uuid) r"
     );
-    let answer = rows.look_up(ROW, vec![row::display(id)]).await?;
-    let document = answer.row().and_then(|row| row.text(0));
+    let reply = rows.look_up(ROW, vec![row::display(id)]).await?;
+    let document = reply.row().and_then(|row| row.text(0));
     document.map(str::to_owned).ok_or(Error::NoSuchKey)
 }

@@ -31,8 +31,8 @@ pub(crate) async fn one(
     );
     let removal = caller.transaction(operation).statement(sql, vec![text(bucket), text(key)]);
     match store.rows.change(&removal).await {
-        Ok(answer) => {
-            if let Some(row) = answer.row() {
+        Ok(reply) => {
+            if let Some(row) = reply.row() {
                 store.blobs.discard(row::uuid(row, 0).as_slice()).await;
                 return Ok(None);
             }
@@ -48,8 +48,8 @@ pub(crate) async fn one(
     let sql = format!(
         "select from storage.objects o where o.bucket_id = $1 and o.name collate \"C\" = $2 and {IS_CURRENT}"
     );
-    let answer = store.rows.look_up(sql, vec![text(bucket), text(key)]).await?;
-    let exists = answer.row().is_some();
+    let reply = store.rows.look_up(sql, vec![text(bucket), text(key)]).await?;
+    let exists = reply.row().is_some();
     Err(if exists { Error::AccessDenied("Access denied".to_owned()) } else { Error::NoSuchKey })
 }
 
@@ -105,14 +105,14 @@ pub(crate) async fn many(
     for batch in keys.chunks(BATCH) {
         let parameters = vec![text(bucket), names(batch.iter().copied())];
         let removal = caller.transaction(operation).statement(DELETE, parameters);
-        let answer = match store.rows.change(&removal).await {
+        let reply = match store.rows.change(&removal).await {
             Err(error) if versions::is_versioned(&error) => {
                 removed.extend(versions::mark(store, caller, bucket, batch, operation).await?);
                 continue;
             }
-            answer => answer.map_err(|error| caller.refusal(error))?,
+            reply => reply.map_err(|error| caller.refusal(error))?,
         };
-        let rows = answer.rows();
+        let rows = reply.rows();
         let freed: Vec<Uuid> = rows.iter().filter_map(|row| row::uuid(row, 1)).collect();
         store.blobs.discard(&freed).await;
         removed.extend(rows.iter().filter_map(|row| {
@@ -129,6 +129,6 @@ pub(crate) async fn existing(rows: &Rows, bucket: &str, keys: &[&str]) -> Result
         "select o.name from storage.objects o where o.bucket_id = $1 and {IS_CURRENT} \
          and o.name collate \"C\" in (select jsonb_array_elements_text($2::jsonb))"
     );
-    let answer = rows.look_up(sql, vec![text(bucket), names(keys.iter().copied())]).await?;
-    Ok(answer.rows().iter().filter_map(|row| row.text(0)).map(str::to_owned).collect())
+    let reply = rows.look_up(sql, vec![text(bucket), names(keys.iter().copied())]).await?;
+    Ok(reply.rows().iter().filter_map(|row| row.text(0)).map(str::to_owned).collect())
 }

@@ -23,7 +23,7 @@ macro_rules! entry {
     };
 }
 
-/// The columns of rows that answers show.
+/// The columns of rows that responses show.
 macro_rules! shown {
     () => {
         concat!(
@@ -190,10 +190,10 @@ pub(super) async fn mark(
         .service_transaction(operation)
         .statement(LOCK_MANY, vec![text(bucket), keys.clone()])
         .statement(MARK, mark_parameters(caller, bucket, keys, None));
-    let answer = store.rows.change(&marking).await?;
-    let freed: Vec<Uuid> = answer.rows().iter().filter_map(|row| row::uuid(row, 1)).collect();
+    let reply = store.rows.change(&marking).await?;
+    let freed: Vec<Uuid> = reply.rows().iter().filter_map(|row| row::uuid(row, 1)).collect();
     store.blobs.discard(&freed).await;
-    Ok(answer
+    Ok(reply
         .rows()
         .iter()
         .filter_map(|row| {
@@ -220,12 +220,12 @@ async fn removable(
         let parameters = vec![text(bucket), names(keys.iter().copied())];
         caller.transaction(operation).statement(sql, parameters).rollback()
     };
-    let names_of = |answer: &Reply| {
-        let names = answer.rows().iter().filter_map(|row| row.text(0));
+    let names_of = |reply: &Reply| {
+        let names = reply.rows().iter().filter_map(|row| row.text(0));
         names.map(str::to_owned).collect::<Vec<String>>()
     };
     match rows.run(&trial(keys)).await {
-        Ok(answer) => return Ok(names_of(&answer)),
+        Ok(reply) => return Ok(names_of(&reply)),
         Err(error) if is_reference(&error) => {}
         Err(error) => return Err(caller.refusal(error)),
     }
@@ -233,7 +233,7 @@ async fn removable(
     let mut removable = Vec::new();
     for key in keys {
         match rows.run(&trial(&[*key])).await {
-            Ok(answer) => removable.extend(names_of(&answer)),
+            Ok(reply) => removable.extend(names_of(&reply)),
             Err(error) if is_reference(&error) => removable.push((*key).to_owned()),
             Err(error) => return Err(caller.refusal(error)),
         }
@@ -302,8 +302,8 @@ pub(crate) async fn place(
          from storage.objects o where o.bucket_id = $1 and o.name collate \"C\" = $2 and {IS_NAMED}"
     );
     let parameters = vec![text(bucket), text(key), row::display(id)];
-    let answer = rows.look_up_as(caller, operation, sql, parameters).await?;
-    let row = answer.row();
+    let reply = rows.look_up_as(caller, operation, sql, parameters).await?;
+    let row = reply.row();
     Ok(row.and_then(|row| Some((row.text(0)?.to_owned(), row.text(1)?.to_owned()))))
 }
 
@@ -322,7 +322,7 @@ pub(crate) async fn remove(
     let sql = format!("delete from storage.objects o where {condition} returning o.id");
     let trial = caller.transaction(operation).statement(sql, parameters()).rollback();
     let may_remove = match store.rows.run(&trial).await {
-        Ok(answer) => answer.row().is_some(),
+        Ok(reply) => reply.row().is_some(),
         Err(error) if is_reference(&error) => true,
         Err(error) => return Err(caller.refusal(error)),
     };
@@ -336,8 +336,8 @@ pub(crate) async fn remove(
         .statement(LOCK, vec![text(bucket), text(key)])
         .statement(STEP_BACK, parameters())
         .statement(REMOVE, parameters());
-    let answer = store.rows.change(&removal).await?;
-    let row = answer.row().ok_or(Error::NoSuchKey)?;
+    let reply = store.rows.change(&removal).await?;
+    let row = reply.row().ok_or(Error::NoSuchKey)?;
     let version = row::uuid(row, 1).ok_or(Error::NoSuchKey)?;
     let is_delete_marker = row.get(2) == Some(b"t");
     if !is_delete_marker {

@@ -208,7 +208,7 @@ impl Index {
             self.entries.iter().map(|(key, entry)| (entry.used, *key)).collect();
         by_use.sort_unstable_by_key(|(used, _)| *used);
         let mut leaving = Vec::new();
-        // The newest, which is being answered now, stays.
+        // The newest, which is being sent now, stays.
         for (_, key) in &by_use[..by_use.len() - 1] {
             if self.total <= bound - bound / 10 {
                 break;

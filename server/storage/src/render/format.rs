@@ -1,4 +1,4 @@
-//! Formats of pictures: of sources, and of what is answered.
+//! Formats of pictures: of sources, and of responses.
 
 use poem::http::HeaderMap;
 use poem::http::header::ACCEPT;
@@ -81,7 +81,7 @@ impl FormatChoice {
         }
     }
 
-    /// Returns the format if there is only one that the answer can have.
+    /// Returns the format if there is only one that the response can have.
     pub(crate) const fn fixed(self) -> Option<Format> {
         match self {
             Self::Fixed(format) => Some(format),
@@ -98,7 +98,7 @@ impl FormatChoice {
         }
     }
 
-    /// Returns the formats that the answer to a request with `headers` may have.
+    /// Returns the formats that the response to a request with `headers` may have.
     pub(crate) fn target(self, headers: &HeaderMap) -> Target {
         match self {
             Self::Fixed(format) => Target::Fixed(format),
@@ -108,7 +108,7 @@ impl FormatChoice {
     }
 }
 
-/// The formats that an answer may have.
+/// The formats that a response may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     /// This one alone.
@@ -162,7 +162,7 @@ impl Target {
         }
     }
 
-    /// Reports whether the answer depends on `Accept`.
+    /// Reports whether the response depends on `Accept`.
     pub(crate) const fn is_negotiated(self) -> bool {
         matches!(self, Self::Best(_))
     }

@@ -183,10 +183,10 @@ mod tests {
                 jobs.join(key, work).await
             }
         };
-        let answers = tokio::join!(ask(1), ask(1), ask(2), ask(1));
+        let responses = tokio::join!(ask(1), ask(1), ask(2), ask(1));
         assert_eq!(done.load(Ordering::SeqCst), 2);
-        assert_eq!(answers.0, answers.1);
-        assert_eq!(answers.0, answers.3);
+        assert_eq!(responses.0, responses.1);
+        assert_eq!(responses.0, responses.3);
         assert!(jobs.running.lock().is_empty());
         assert_eq!(ask(1).await, Ok(2), "a job that has ended is not joined");
         let panicking = jobs.join(3, || async { panic!("a defect") }).await;

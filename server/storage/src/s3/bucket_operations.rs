@@ -107,7 +107,7 @@ pub(super) async fn location(
     Ok(S3Response::new(GetBucketLocationOutput { location_constraint: Some(region) }))
 }
 
-/// Answers whether the bucket keeps versions. As upstream, one that never has is said to be suspended.
+/// Says whether the bucket keeps versions. As upstream, one that never has is said to be suspended.
 pub(super) async fn versioning(
     context: &Context,
     call: &Call,

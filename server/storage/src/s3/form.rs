@@ -58,7 +58,7 @@ pub(super) fn is_form(request: &Request) -> bool {
 }
 
 /// Stores the file of a form.
-pub(super) async fn answer(
+pub(super) async fn respond(
     context: &Context,
     mut request: Request,
     target: &Target,
@@ -193,15 +193,15 @@ async fn receive(
         });
     }
     let written = target.complete(&context.store, &signed.caller, &about, &stored).await?;
-    let mut answer = form_answer(fields, &target, &stored);
+    let mut response = form_response(fields, &target, &stored);
     if let Some(version) = written.version {
-        response::insert(answer.headers_mut(), VERSION_ID, &version.to_string());
+        response::insert(response.headers_mut(), VERSION_ID, &version.to_string());
     }
-    Ok(answer)
+    Ok(response)
 }
 
-/// Returns the answer that the form asks for.
-fn form_answer(fields: &Fields, target: &upload::Target<'_>, stored: &StoredBytes) -> Response {
+/// Returns the response that the form asks for.
+fn form_response(fields: &Fields, target: &upload::Target<'_>, stored: &StoredBytes) -> Response {
     let tag = format!("\"{}\"", stored.md5);
     let place = format!("{}/{}", target.bucket, target.key);
     let mut response = Response::default();

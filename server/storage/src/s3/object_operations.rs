@@ -164,14 +164,14 @@ fn is_delete_marker(mut error: S3Error, version: Option<VersionId>) -> S3Error {
     error
 }
 
-/// An answer about an object: all of it, or the requested part.
-struct ObjectAnswer {
+/// A response about an object: all of it, or the requested part.
+struct ObjectResponse {
     status: StatusCode,
     headers: HeaderMap,
     part: std::ops::Range<u64>,
 }
 
-impl ObjectAnswer {
+impl ObjectResponse {
     /// Evaluates conditions and the range.
     ///
     /// Errors: `PreconditionFailed`, [`Error::InvalidRange`].
@@ -198,7 +198,7 @@ impl ObjectAnswer {
     }
 }
 
-/// Returns the headers that all answers about `object` have.
+/// Returns the headers that all responses about `object` have.
 fn object_headers(object: &Object) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let metadata = &object.metadata;
@@ -242,7 +242,7 @@ pub(super) async fn get(
         Err(error) if error.code().as_str() == "NoSuchKey" => read(context, call, name, version).await?,
         read => read?,
     };
-    let ObjectAnswer { status, mut headers, part: _ } = found;
+    let ObjectResponse { status, mut headers, part: _ } = found;
     let content_type = input.response_content_type.map(|requested| mime::served(&requested).to_owned());
     for (name, value) in [
         (CONTENT_TYPE, content_type),
@@ -256,14 +256,14 @@ pub(super) async fn get(
             response::insert(&mut headers, name, &value);
         }
     }
-    Ok(answer(GetObjectOutput { body, ..GetObjectOutput::default() }, status, headers))
+    Ok(s3_response(GetObjectOutput { body, ..GetObjectOutput::default() }, status, headers))
 }
 
-/// Returns an answer with its status as an extension, which `s3s` ignores.
-fn answer<T>(output: T, status: StatusCode, headers: HeaderMap) -> S3Response<T> {
-    let mut answer = S3Response::with_headers(output, headers);
-    answer.extensions.insert(status);
-    answer
+/// Returns a response with its status as an extension, which `s3s` ignores.
+fn s3_response<T>(output: T, status: StatusCode, headers: HeaderMap) -> S3Response<T> {
+    let mut response = S3Response::with_headers(output, headers);
+    response.extensions.insert(status);
+    response
 }
 
 async fn read(
@@ -271,9 +271,9 @@ async fn read(
     call: &Call,
     name: (&str, &str),
     version: Option<VersionId>,
-) -> Result<(ObjectAnswer, Option<StreamingBlob>), S3Error> {
+) -> Result<(ObjectResponse, Option<StreamingBlob>), S3Error> {
     let object = find(context, call, name, version, "storage.s3.object.get").await?;
-    let found = ObjectAnswer::of(call, &object)?.with_version(&object, version);
+    let found = ObjectResponse::of(call, &object)?.with_version(&object, version);
     if found.part.is_empty() {
         return Ok((found, None));
     }
@@ -290,12 +290,12 @@ pub(super) async fn head(
     let version = version_id(input.version_id.as_deref().unwrap_or_default())?;
     let name = (&*input.bucket, &*input.key);
     let object = find(context, call, name, version, "storage.s3.object.info").await?;
-    let found = ObjectAnswer::of(call, &object)?.with_version(&object, version);
-    let ObjectAnswer { status, headers, part: _ } = found;
-    Ok(answer(HeadObjectOutput::default(), status, headers))
+    let found = ObjectResponse::of(call, &object)?.with_version(&object, version);
+    let ObjectResponse { status, headers, part: _ } = found;
+    Ok(s3_response(HeadObjectOutput::default(), status, headers))
 }
 
-/// Answers with no tags: objects have none.
+/// Responds with no tags: objects have none.
 pub(super) async fn tagging(
     context: &Context,
     call: &Call,

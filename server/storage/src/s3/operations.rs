@@ -1,4 +1,4 @@
-//! The operations of this service. `s3s` answers every other with `NotImplemented`.
+//! The operations of this service. `s3s` responds to every other with `NotImplemented`.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::context::Context;
 /// Bytes of an XML document in a request: ten thousand parts with their checksums have room.
 const MAX_DOCUMENT: usize = 4 << 20;
 
-/// Returns what routes requests to the operations of `storage` and writes their answers.
+/// Returns what routes requests to the operations of `storage` and writes their responses.
 pub(crate) fn service(context: Arc<Context>) -> S3Service {
     let mut config = S3Config::default();
     config.xml_max_body_size = MAX_DOCUMENT;

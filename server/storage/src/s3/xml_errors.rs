@@ -55,7 +55,7 @@ impl From<Error> for S3Error {
     }
 }
 
-/// Returns the answer that says `error` about `resource`.
+/// Returns the response that says `error` about `resource`.
 pub(super) fn respond(error: S3Error, resource: &str) -> Response {
     let status = error.status_code().unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let words = error.message().unwrap_or_default();

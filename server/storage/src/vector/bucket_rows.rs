@@ -23,7 +23,7 @@ pub(crate) async fn create_bucket(vectors: &Vectors, name: &str) -> Result<(), E
         vec![text(name), display(limit)],
     );
     match vectors.rows.run(&creation).await {
-        Ok(answer) if answer.row().is_some() => Ok(()),
+        Ok(reply) if reply.row().is_some() => Ok(()),
         Ok(_) => Err(Error::TooManyVectorBuckets(limit)),
         Err(error) => Err(match error.server() {
             Some(server) if server.code == "23505" => {
@@ -40,8 +40,8 @@ pub(crate) async fn create_bucket(vectors: &Vectors, name: &str) -> Result<(), E
 pub(crate) async fn get_bucket(vectors: &Vectors, name: &str) -> Result<Value, Error> {
     let sql =
         "select floor(extract(epoch from created_at))::bigint from storage.buckets_vectors where id = $1";
-    let answer = look_up(vectors, sql, vec![text(name)]).await?;
-    let row = answer.row();
+    let reply = look_up(vectors, sql, vec![text(name)]).await?;
+    let row = reply.row();
     let row = row.ok_or_else(|| Error::VectorResourceNotFound(name.to_owned()))?;
     Ok(json!({ "vectorBucketName": name, "creationTime": seconds(row.text(0)) }))
 }
@@ -57,8 +57,8 @@ pub(crate) async fn list_buckets(
     let sql = "select id, floor(extract(epoch from created_at))::bigint from storage.buckets_vectors \
          where starts_with(id, coalesce($1, '')) and ($2::text is null or id collate \"C\" > $2) \
          order by id collate \"C\" limit $3::bigint";
-    let answer = look_up(vectors, sql, vec![optional(prefix), optional(after), display(limit + 1)]).await?;
-    let rows = answer.rows().iter();
+    let reply = look_up(vectors, sql, vec![optional(prefix), optional(after), display(limit + 1)]).await?;
+    let rows = reply.rows().iter();
     let mut buckets: Vec<Value> = rows
         .map(|row| json!({ "vectorBucketName": row.text(0), "creationTime": seconds(row.text(1)) }))
         .collect();

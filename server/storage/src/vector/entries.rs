@@ -132,8 +132,8 @@ pub(crate) async fn get(
     );
     let lookup = index.transaction("storage.vector.vectors.get").read_only().on_primary();
     let lookup = lookup.statement(sql, vec![names(keys.iter().copied())]);
-    let answer = vectors.rows.run(&lookup).await.map_err(|error| refusal(error, name))?;
-    let documents = crate::row::json_array(answer.rows());
+    let reply = vectors.rows.run(&lookup).await.map_err(|error| refusal(error, name))?;
+    let documents = crate::row::json_array(reply.rows());
     Ok(format!("{{\"vectors\":{documents}}}"))
 }
 
@@ -181,9 +181,9 @@ pub(crate) async fn list(
         display(wanted.limit + 1),
     ];
     let lookup = index.transaction("storage.vector.vectors.list").read_only().on_primary();
-    let answer = vectors.rows.run(&lookup.statement(sql, parameters)).await;
-    let answer = answer.map_err(|error| refusal(error, name))?;
-    let rows = answer.rows();
+    let reply = vectors.rows.run(&lookup.statement(sql, parameters)).await;
+    let reply = reply.map_err(|error| refusal(error, name))?;
+    let rows = reply.rows();
     let found = rows.last().and_then(|row| row.text(2)).and_then(|count| count.parse().ok()).unwrap_or(0);
     let documents: Vec<&str> = rows.iter().filter_map(|row| row.text(1)).collect();
     let vectors = documents.join(",");

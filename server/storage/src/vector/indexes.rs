@@ -100,8 +100,8 @@ pub(crate) async fn get_index(vectors: &Vectors, bucket: &str, name: &str) -> Re
          'distanceMetric', distance_metric, 'metadataConfiguration', metadata_configuration, \
          'vectorBucketName', bucket_id, 'creationTime', floor(extract(epoch from created_at))::bigint) \
          from storage.vector_indexes where bucket_id = $1 and name = $2";
-    let answer = look_up(vectors, sql, vec![text(bucket), text(name)]).await?;
-    let document = answer.row().and_then(|row| row.get(0));
+    let reply = look_up(vectors, sql, vec![text(bucket), text(name)]).await?;
+    let document = reply.row().and_then(|row| row.get(0));
     document
         .and_then(|json| serde_json::from_slice(json).ok())
         .ok_or_else(|| Error::VectorResourceNotFound(name.to_owned()))
@@ -119,11 +119,11 @@ pub(crate) async fn list_indexes(
     let sql = "select name, floor(extract(epoch from created_at))::bigint from storage.vector_indexes \
          where bucket_id = $1 and starts_with(name, coalesce($2, '')) and ($3::text is null or name > $3) \
          order by name limit $4::bigint";
-    let answer = vectors
+    let reply = vectors
         .rows
         .look_up(sql, vec![text(bucket), optional(prefix), optional(after), display(limit + 1)])
         .await?;
-    let rows = answer.rows().iter();
+    let rows = reply.rows().iter();
     let mut indexes: Vec<Value> = rows
         .map(|row| {
             json!({

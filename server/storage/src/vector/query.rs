@@ -49,9 +49,9 @@ pub(crate) async fn query(
         search =
             search.setting("hnsw.ef_search", SEARCH_BREADTH).setting("hnsw.iterative_scan", "strict_order");
     }
-    let answer =
+    let reply =
         vectors.rows.run(&search.statement(sql, parameters)).await.map_err(|error| refusal(error, name))?;
-    let vectors = json_array(answer.rows());
+    let vectors = json_array(reply.rows());
     Ok(format!("{{\"vectors\":{vectors},\"distanceMetric\":\"{}\"}}", index.metric.name()))
 }
 

@@ -81,8 +81,8 @@ impl Index {
                   join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'), \
                to_regclass(format('storage_vectors.%I', 'index_' || i.id || '_graph')) is not null \
              from storage.vector_indexes i where i.bucket_id = $1 and i.name = $2";
-        let answer = look_up(vectors, LOOKUP, vec![text(bucket), text(name)]).await?;
-        let row = answer.row();
+        let reply = look_up(vectors, LOOKUP, vec![text(bucket), text(name)]).await?;
+        let row = reply.row();
         let row = row.ok_or_else(|| Error::VectorResourceNotFound(name.to_owned()))?;
         let schema = row.text(4).ok_or(NOT_CONFIGURED)?;
         let configuration: Value =

@@ -124,8 +124,8 @@ async fn wrong_definitions_are_refused() {
     ] {
         let refused = server.json(Method::POST, "/bucket", &body).await;
         assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{body}");
-        let answer = refused.json();
-        assert_eq!((&answer["code"], &answer["message"]), (&json!(code), &json!(message)), "{body}");
+        let response = refused.json();
+        assert_eq!((&response["code"], &response["message"]), (&json!(code), &json!(message)), "{body}");
     }
     let nothing = server.json(Method::PUT, "/bucket/taken", &json!({})).await;
     assert_eq!(nothing.json()["message"], "No content provided");
@@ -223,10 +223,10 @@ async fn there_are_no_iceberg_buckets() {
         (Method::GET, "/iceberg/v1/config?warehouse=a"),
         (Method::POST, "/iceberg/v1/a/namespaces"),
     ] {
-        let answer = server.json(method.clone(), path, &json!({ "name": "a" })).await;
+        let response = server.json(method.clone(), path, &json!({ "name": "a" })).await;
         let words = format!("Route {method}:{path} not found");
         let refusal = ["404".to_owned(), "Not Found".to_owned(), words, "InvalidRequest".to_owned()];
-        assert_eq!(answer.refusal(), (404, refusal));
+        assert_eq!(response.refusal(), (404, refusal));
     }
     let made = server.json(Method::POST, "/bucket", &json!({ "name": "a", "type": "ANALYTICS" })).await;
     assert_eq!(made.json()["code"], "FeatureNotEnabled");
@@ -237,8 +237,12 @@ async fn caches_are_purged_by_the_service_alone() {
     let server = Server::start().await;
     server.bucket("files", true).await;
     for path in ["/cdn", "/cdn/", "/cdn/files", "/cdn/files?transformations=true", "/cdn/files/a%3Fb/c.png"] {
-        let answer = server.json(Method::DELETE, path, &json!({})).await;
-        assert_eq!((answer.status, &answer.json()["message"]), (StatusCode::OK, &json!("success")), "{path}");
+        let response = server.json(Method::DELETE, path, &json!({})).await;
+        assert_eq!(
+            (response.status, &response.json()["message"]),
+            (StatusCode::OK, &json!("success")),
+            "{path}"
+        );
         let user = server.user("8f9b2c1e-0000-4000-8000-000000000001");
         let refused = server.json_as(&user, Method::DELETE, path, &json!({})).await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN, "{path}");

@@ -96,8 +96,8 @@ async fn the_s3_protocol_keeps_the_coding() {
         let mut all = vec![("content-length", "4")];
         all.extend_from_slice(headers);
         let path = format!("/s3/files/{key}");
-        let answer = server.s3(&signer, Method::PUT, &path, &all, "text").await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
+        let response = server.s3(&signer, Method::PUT, &path, &all, "text").await;
+        assert_eq!(response.status, 200, "{}", response.text());
     };
     put("a", &[("content-encoding", "gzip")]).await;
     put("plain", &[]).await;

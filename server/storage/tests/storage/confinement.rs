@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::s3_client::{Signer, encode};
 use crate::s3_form::Form;
-use crate::support::{Answer, Server};
+use crate::support::{Response, Server};
 
 /// Types of which a browser may make a document or a script.
 const ATTACKS: [&str; 18] = [
@@ -45,18 +45,18 @@ impl Fixture {
         Self { server, signer }
     }
 
-    async fn json(&self, path: &str, body: &serde_json::Value) -> Answer {
+    async fn json(&self, path: &str, body: &serde_json::Value) -> Response {
         self.server.json(Method::POST, path, body).await
     }
 
     /// Uploads with the type in a header: `POST object`, or with a signed URL.
-    async fn upload(&self, method: Method, path: &str, kind: &str) -> Answer {
+    async fn upload(&self, method: Method, path: &str, kind: &str) -> Response {
         let authorization = format!("Bearer {}", self.server.service_role());
         let headers = [("authorization", &*authorization), ("content-type", kind)];
         self.server.send(method, path, &headers, BODY).await
     }
 
-    async fn form(&self, key: &str, kind: &str) -> Answer {
+    async fn form(&self, key: &str, kind: &str) -> Response {
         let body = format!(
             "--f\r\nContent-Disposition: form-data; name=\"contentType\"\r\n\r\n{kind}\r\n\
              --f\r\nContent-Disposition: form-data; name=\"\"; filename=\"a\"\r\n\r\n{BODY}\r\n--f--\r\n"
@@ -66,7 +66,7 @@ impl Fixture {
         self.server.upload(&service, &format!("files/{key}"), &headers, body.as_bytes()).await
     }
 
-    async fn resumable(&self, key: &str, kind: &str) -> Answer {
+    async fn resumable(&self, key: &str, kind: &str) -> Response {
         let fields = [("bucketName", "files"), ("objectName", key), ("contentType", kind)];
         let fields = fields.map(|(name, value)| format!("{name} {}", STANDARD.encode(value))).join(",");
         let authorization = format!("Bearer {}", self.server.service_role());
@@ -81,14 +81,14 @@ impl Fixture {
         self.server.send(Method::POST, "/upload/resumable", &headers, BODY).await
     }
 
-    async fn s3(&self, method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    async fn s3(&self, method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
         let length = body.len().to_string();
         let mut all = vec![("content-length", &*length)];
         all.extend_from_slice(headers);
         self.server.s3(&self.signer, method, path, &all, body.to_owned()).await
     }
 
-    async fn multipart(&self, key: &str, kind: &str) -> Answer {
+    async fn multipart(&self, key: &str, kind: &str) -> Response {
         let begun =
             self.s3(Method::POST, &format!("/s3/files/{key}?uploads="), &[("content-type", kind)], "").await;
         let id = begun.element("UploadId");
@@ -122,7 +122,7 @@ impl Fixture {
         let fields = [("key", &*named), ("Content-Type", kind)];
         let form = Form::signed(&self.signer, &fields, &[json!({ "content-type": kind })]);
         let s3 = |name: &str| format!("/s3/files/{}", key(name));
-        let answers = [
+        let responses = [
             ("raw", self.upload(Method::POST, &format!("/object/files/{}", key("raw")), kind).await),
             ("put", self.upload(Method::PUT, &format!("/object/files/{}", key("put")), kind).await),
             ("signed", self.upload(Method::PUT, url.as_str().unwrap(), kind).await),
@@ -134,16 +134,16 @@ impl Fixture {
             ("multipart", self.multipart(&key("multipart"), kind).await),
             ("s3-form", form.send(&self.server, "/s3/files").await),
         ];
-        let stored = answers.into_iter().filter(|(_, answer)| answer.status.is_success());
+        let stored = responses.into_iter().filter(|(_, response)| response.status.is_success());
         stored.map(|(key, _)| key).collect()
     }
 
     /// Reads `key` in every way.
-    async fn read(&self, key: &str) -> Vec<(String, Answer)> {
+    async fn read(&self, key: &str) -> Vec<(String, Response)> {
         let service = format!("Bearer {}", self.server.service_role());
         let signed = self.json(&format!("/object/sign/files/{key}"), &json!({ "expiresIn": 60 })).await;
         let signed = signed.json()["signedURL"].as_str().unwrap().to_owned();
-        let mut answers = Vec::new();
+        let mut responses = Vec::new();
         for path in [
             format!("/object/public/files/{key}"),
             format!("/object/files/{key}"),
@@ -159,29 +159,29 @@ impl Fixture {
             ] {
                 let mut headers = vec![("authorization", &*service)];
                 headers.extend(more);
-                let answer = self.server.ask(method.clone(), &path, &headers).await;
-                answers.push((format!("{method} {path} {more:?}"), answer));
+                let response = self.server.ask(method.clone(), &path, &headers).await;
+                responses.push((format!("{method} {path} {more:?}"), response));
             }
         }
         let path = format!("/s3/files/{key}");
         for method in [Method::GET, Method::HEAD] {
-            answers.push((format!("{method} {path}"), self.s3(method, &path, &[], "").await));
+            responses.push((format!("{method} {path}"), self.s3(method, &path, &[], "").await));
         }
-        answers.push((
+        responses.push((
             format!("part of {path}"),
             self.s3(Method::GET, &path, &[("range", "bytes=0-3")], "").await,
         ));
-        answers
+        responses
     }
 }
 
-/// Fails if a browser could run a script because of `answer`.
-fn assert_confined(answer: &Answer, what: &str) {
-    assert_eq!(answer.header("x-content-type-options"), "nosniff", "{what}");
-    assert_eq!(answer.header("cross-origin-resource-policy"), "cross-origin", "{what}");
-    let policy = answer.header("content-security-policy");
+/// Fails if a browser could run a script because of `response`.
+fn assert_confined(response: &Response, what: &str) {
+    assert_eq!(response.header("x-content-type-options"), "nosniff", "{what}");
+    assert_eq!(response.header("cross-origin-resource-policy"), "cross-origin", "{what}");
+    let policy = response.header("content-security-policy");
     let is_sandboxed = policy.contains("default-src 'none'") && policy.ends_with("; sandbox");
-    let kind = answer.header("content-type");
+    let kind = response.header("content-type");
     let is_inert = matches!(
         kind,
         "image/png" | "text/plain" | "application/octet-stream" | "application/json; charset=utf-8"
@@ -200,8 +200,8 @@ async fn no_type_lets_an_object_run_scripts() {
             assert!(stored.contains(&way), "{kind:?} did not come in by {way}: {stored:?}");
         }
         for way in stored {
-            for (what, answer) in on.read(&format!("{folder}/{way}")).await {
-                assert_confined(&answer, &format!("{kind:?} by {way}, {what}"));
+            for (what, response) in on.read(&format!("{folder}/{way}")).await {
+                assert_confined(&response, &format!("{kind:?} by {way}, {what}"));
             }
         }
     }
@@ -209,8 +209,8 @@ async fn no_type_lets_an_object_run_scripts() {
     for kind in ["text/html\n", "text/html\r\nx: y", "text/htmlä"] {
         let document = json!({ "mimetype": kind });
         on.server.sql(&format!("update storage.objects set metadata = metadata || $j${document}$j$")).await;
-        for (what, answer) in on.read("u/0/raw").await {
-            assert_confined(&answer, &format!("{kind:?} by SQL, {what}"));
+        for (what, response) in on.read("u/0/raw").await {
+            assert_confined(&response, &format!("{kind:?} by SQL, {what}"));
         }
     }
 }
@@ -221,8 +221,8 @@ async fn a_requested_type_is_confined_like_a_stored_one() {
     on.upload(Method::POST, "/object/files/plain", "text/plain").await;
     for kind in ATTACKS {
         let path = format!("/s3/files/plain?response-content-type={}", encode(kind));
-        let answer = on.s3(Method::GET, &path, &[], "").await;
-        assert_confined(&answer, kind);
+        let response = on.s3(Method::GET, &path, &[], "").await;
+        assert_confined(&response, kind);
     }
     let path = format!("/s3/files/plain?response-content-type={}", encode("image/svg+xml, */*"));
     assert_eq!(on.s3(Method::GET, &path, &[], "").await.header("content-type"), "application/octet-stream");
@@ -241,8 +241,8 @@ async fn what_browsers_show_without_scripts_has_no_policy() {
         ["image/png", "video/mp4", "audio/mpeg", "application/pdf", "font/woff2", "text/plain;charset=UTF-8"]
     {
         on.upload(Method::PUT, "/object/files/a", kind).await;
-        let answer = on.server.get("/object/public/files/a").await;
-        assert_eq!((answer.header("content-type"), answer.header("content-security-policy")), (kind, ""));
+        let response = on.server.get("/object/public/files/a").await;
+        assert_eq!((response.header("content-type"), response.header("content-security-policy")), (kind, ""));
     }
     // The type of a recording as browsers write it.
     on.resumable("recording", "video/webm;codecs=vp9,opus").await;
@@ -266,9 +266,9 @@ async fn an_origin_of_its_own_leaves_the_apis_to_tokens() {
         "/render/image/public/files/a.png?width=2",
     ] {
         for method in [Method::GET, Method::HEAD] {
-            let answer = server.ask(method, path, &[("host", "api.example.org")]).await;
-            assert_eq!(answer.status, StatusCode::TEMPORARY_REDIRECT, "{path}");
-            assert_eq!(answer.header("location"), format!("https://files.example.org{path}"));
+            let response = server.ask(method, path, &[("host", "api.example.org")]).await;
+            assert_eq!(response.status, StatusCode::TEMPORARY_REDIRECT, "{path}");
+            assert_eq!(response.header("location"), format!("https://files.example.org{path}"));
         }
     }
     let own = server.ask(Method::GET, "/object/public/files/a.png", &[("host", "files.example.org")]).await;
@@ -277,8 +277,12 @@ async fn an_origin_of_its_own_leaves_the_apis_to_tokens() {
     let authorization = format!("Bearer {service}");
     let headers = [("host", "api.example.org"), ("authorization", &*authorization)];
     for path in ["/object/files/a.png", "/object/authenticated/files/a.png"] {
-        let answer = server.ask(Method::GET, path, &headers).await;
-        assert_eq!((answer.text().as_str(), answer.header("content-type")), ("png", "image/png"), "{path}");
-        assert!(answer.header("content-security-policy").ends_with("sandbox"), "{path}");
+        let response = server.ask(Method::GET, path, &headers).await;
+        assert_eq!(
+            (response.text().as_str(), response.header("content-type")),
+            ("png", "image/png"),
+            "{path}"
+        );
+        assert!(response.header("content-security-policy").ends_with("sandbox"), "{path}");
     }
 }

@@ -18,8 +18,8 @@ fn rule(days: u64, kept: Option<u64>) -> Value {
 }
 
 async fn set(server: &Server, rules: Value) {
-    let answer = server.json(Method::PUT, PATH, &json!({ "rules": rules })).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
+    let response = server.json(Method::PUT, PATH, &json!({ "rules": rules })).await;
+    assert_eq!(response.status, StatusCode::OK, "{}", response.text());
 }
 
 /// Writes versions of `key` that stopped being current so many days ago, the oldest first, and one that is current.

@@ -70,15 +70,15 @@ async fn pages_of_a_prefix_follow_one_another() {
         let mut seen = Vec::new();
         let mut request = body.clone();
         loop {
-            let answer = page(request.clone()).await;
+            let response = page(request.clone()).await;
             for kind in ["folders", "objects"] {
-                seen.extend(names(&answer[kind]).into_iter().map(str::to_owned));
+                seen.extend(names(&response[kind]).into_iter().map(str::to_owned));
             }
-            if answer["hasNext"] == false {
-                assert!(answer.get("nextCursor").is_none());
+            if response["hasNext"] == false {
+                assert!(response.get("nextCursor").is_none());
                 break;
             }
-            request["cursor"] = answer["nextCursor"].clone();
+            request["cursor"] = response["nextCursor"].clone();
         }
         if body.get("with_delimiter").is_some() {
             seen.sort();

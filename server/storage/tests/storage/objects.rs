@@ -21,17 +21,17 @@ async fn server() -> Server {
 async fn a_public_object_comes_with_its_headers() {
     let server = server().await;
     for path in ["/object/public/open/digits.txt", "/object/open/digits.txt?cacheNonce=1"] {
-        let answer = server.get(path).await;
-        assert_eq!(answer.status, StatusCode::OK, "{path}");
-        assert_eq!(answer.body, TEXT);
-        assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
-        assert_eq!(answer.header("content-length"), "10");
-        assert_eq!(answer.header("etag"), "\"781e5e245d69b566979b86e28d23f2c7\"");
-        assert_eq!(answer.header("cache-control"), "max-age=3600");
-        assert_eq!(answer.header("accept-ranges"), "bytes");
-        assert_eq!(answer.header("x-robots-tag"), "none");
-        assert_eq!(answer.header("x-content-type-options"), "nosniff");
-        assert!(answer.header("last-modified").ends_with(" GMT"));
+        let response = server.get(path).await;
+        assert_eq!(response.status, StatusCode::OK, "{path}");
+        assert_eq!(response.body, TEXT);
+        assert_eq!(response.header("content-type"), "text/plain; charset=utf-8");
+        assert_eq!(response.header("content-length"), "10");
+        assert_eq!(response.header("etag"), "\"781e5e245d69b566979b86e28d23f2c7\"");
+        assert_eq!(response.header("cache-control"), "max-age=3600");
+        assert_eq!(response.header("accept-ranges"), "bytes");
+        assert_eq!(response.header("x-robots-tag"), "none");
+        assert_eq!(response.header("x-content-type-options"), "nosniff");
+        assert!(response.header("last-modified").ends_with(" GMT"));
     }
     assert_eq!(server.get("/object/public/open/deep/er/logo.svg").await.body, b"<svg/>");
     assert_eq!(server.get("/object/public/open/empty.bin").await.header("content-length"), "0");
@@ -40,10 +40,11 @@ async fn a_public_object_comes_with_its_headers() {
 #[tokio::test]
 async fn head_has_the_headers_alone() {
     let server = server().await;
-    let answer = server.ask(Method::HEAD, "/object/public/open/digits.txt", &[("range", "bytes=0-1")]).await;
-    assert_eq!(answer.status, StatusCode::OK);
-    assert_eq!(answer.header("content-length"), "10");
-    assert!(answer.body.is_empty());
+    let response =
+        server.ask(Method::HEAD, "/object/public/open/digits.txt", &[("range", "bytes=0-1")]).await;
+    assert_eq!(response.status, StatusCode::OK);
+    assert_eq!(response.header("content-length"), "10");
+    assert!(response.body.is_empty());
     let missing = server.ask(Method::HEAD, "/object/public/open/missing", &[]).await;
     assert_eq!(missing.status, StatusCode::BAD_REQUEST);
     assert!(missing.body.is_empty());
@@ -59,16 +60,16 @@ async fn parts_are_served_and_impossible_ones_refused() {
         ("bytes=-2", "89", "bytes 8-9/10"),
         ("bytes=5-500", "56789", "bytes 5-9/10"),
     ] {
-        let answer = server.ask(Method::GET, path, &[("range", range)]).await;
-        assert_eq!(answer.status, StatusCode::PARTIAL_CONTENT, "{range}");
-        assert_eq!(answer.body, body.as_bytes());
-        assert_eq!(answer.header("content-range"), content_range);
+        let response = server.ask(Method::GET, path, &[("range", range)]).await;
+        assert_eq!(response.status, StatusCode::PARTIAL_CONTENT, "{range}");
+        assert_eq!(response.body, body.as_bytes());
+        assert_eq!(response.header("content-range"), content_range);
     }
     for range in ["bytes=10-", "bytes=-0"] {
-        let answer = server.ask(Method::GET, path, &[("range", range)]).await;
-        assert_eq!(answer.status, StatusCode::RANGE_NOT_SATISFIABLE, "{range}");
-        assert_eq!(answer.header("content-range"), "bytes */10");
-        assert_eq!(answer.json()["code"], "InvalidRange");
+        let response = server.ask(Method::GET, path, &[("range", range)]).await;
+        assert_eq!(response.status, StatusCode::RANGE_NOT_SATISFIABLE, "{range}");
+        assert_eq!(response.header("content-range"), "bytes */10");
+        assert_eq!(response.json()["code"], "InvalidRange");
     }
     let etag = server.get(path).await.header("etag").to_owned();
     let both = server.ask(Method::GET, path, &[("range", "bytes=0-1"), ("if-none-match", &etag)]).await;
@@ -92,9 +93,9 @@ async fn a_range_that_cannot_be_obeyed_is_ignored() {
         let whole = server.ask(Method::GET, path, &[own]).await;
         let (etag, date) = (whole.header("etag").to_owned(), whole.header("last-modified").to_owned());
         for range in ["bytes=0-1,3-4", "lines=0-1", "bytes=x", "bytes=3-1", "2-4", "bytes=2-4;q"] {
-            let answer = server.ask(Method::GET, path, &[own, ("range", range)]).await;
-            assert_eq!((answer.status, &*answer.body), (StatusCode::OK, TEXT), "{path} {range}");
-            assert_eq!(answer.header("content-range"), "");
+            let response = server.ask(Method::GET, path, &[own, ("range", range)]).await;
+            assert_eq!((response.status, &*response.body), (StatusCode::OK, TEXT), "{path} {range}");
+            assert_eq!(response.header("content-range"), "");
         }
         for (known, status) in [
             (&*etag, StatusCode::PARTIAL_CONTENT),
@@ -130,9 +131,9 @@ async fn a_copy_that_is_still_good_is_not_sent_again() {
 #[tokio::test]
 async fn a_download_is_named_as_asked() {
     let server = server().await;
-    let answer = server.get("/object/public/open/digits.txt?download=my%20digits.txt").await;
+    let response = server.get("/object/public/open/digits.txt?download=my%20digits.txt").await;
     let disposition = "attachment; filename=my%20digits.txt; filename*=UTF-8''my%20digits.txt";
-    assert_eq!(answer.header("content-disposition"), disposition);
+    assert_eq!(response.header("content-disposition"), disposition);
     assert_eq!(
         server.get("/object/public/open/digits.txt?download").await.header("content-disposition"),
         "attachment;"
@@ -162,9 +163,9 @@ async fn refusals_have_upstreams_shape() {
         ("/object/public/open/a%23b", json!(["400", "InvalidKey", "Invalid key: a#b", "InvalidKey"])),
         ("/object/public/open/%2e%2e/x", json!(["400", "InvalidKey", "Invalid key: ../x", "InvalidKey"])),
     ] {
-        let answer = server.get(path).await;
-        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}");
-        let body = answer.json();
+        let response = server.get(path).await;
+        assert_eq!(response.status, StatusCode::BAD_REQUEST, "{path}");
+        let body = response.json();
         assert_eq!(
             json!([body["statusCode"], body["error"], body["message"], body["code"]]),
             expected,
@@ -193,8 +194,8 @@ async fn row_level_security_decides_about_closed_buckets() {
     server
         .sql("create policy readable on storage.objects for select to anon using (bucket_id = 'closed')")
         .await;
-    let answer = server.ask(Method::GET, path, &[("authorization", &anon)]).await;
-    assert_eq!(answer.status, StatusCode::OK);
+    let response = server.ask(Method::GET, path, &[("authorization", &anon)]).await;
+    assert_eq!(response.status, StatusCode::OK);
 }
 
 #[tokio::test]

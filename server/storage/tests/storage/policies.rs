@@ -33,10 +33,13 @@ async fn each_right_is_asked_for_on_its_own() {
     let (anna, ben) = (server.user(ANNA), server.user(BEN));
     let path = format!("private/{ANNA}/a.txt");
     let refused = async |token: &str, headers: &[(&str, &str)]| {
-        let answer = server.upload(token, &path, headers, b"x").await;
-        assert_eq!(answer.status, StatusCode::BAD_REQUEST);
-        let answer = answer.json();
-        (answer["statusCode"].as_str().unwrap().to_owned(), answer["message"].as_str().unwrap().to_owned())
+        let response = server.upload(token, &path, headers, b"x").await;
+        assert_eq!(response.status, StatusCode::BAD_REQUEST);
+        let response = response.json();
+        (
+            response["statusCode"].as_str().unwrap().to_owned(),
+            response["message"].as_str().unwrap().to_owned(),
+        )
     };
     let policy = ("403".to_owned(), "new row violates row-level security policy".to_owned());
     assert_eq!(refused(&anna, &[]).await, policy);

@@ -31,12 +31,12 @@ async fn listening(server: &Server) {
     assert!(server.database.is_listening_to(storage::CHANNEL), "the service does not listen");
 }
 
-/// Reports whether the object is answered without its row: the table has another name meanwhile.
+/// Reports whether the object is served without its row: the table has another name meanwhile.
 pub(crate) async fn is_kept(server: &Server) -> bool {
     server.sql("alter table storage.objects rename to elsewhere").await;
-    let answer = server.get(PATH).await;
+    let response = server.get(PATH).await;
     server.sql("alter table storage.elsewhere rename to objects").await;
-    answer.status == StatusCode::OK
+    response.status == StatusCode::OK
 }
 
 #[tokio::test]
@@ -63,8 +63,8 @@ async fn nothing_is_kept_of_private_buckets() {
     let service = format!("Bearer {}", server.service_role());
     let path = "/object/authenticated/files/a.txt";
     for _ in 0..2 {
-        let answer = server.ask(Method::GET, path, &[("authorization", &service)]).await;
-        assert_eq!(answer.text(), "first");
+        let response = server.ask(Method::GET, path, &[("authorization", &service)]).await;
+        assert_eq!(response.text(), "first");
     }
     assert!(!is_kept(&server).await);
     assert_eq!(server.get(PATH).await.refusal().0, 400);

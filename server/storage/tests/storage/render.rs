@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::time::Duration;
 
-use crate::support::{Answer, Server};
+use crate::support::{Response, Server};
 use image::{DynamicImage, ImageDecoder as _, ImageFormat, Rgb, RgbImage};
 use poem::http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -51,19 +51,19 @@ pub(crate) async fn server() -> Server {
     server_with(|_| {}).await
 }
 
-pub(crate) async fn render(server: &Server, query: &str) -> Answer {
+pub(crate) async fn render(server: &Server, query: &str) -> Response {
     render_as(server, "quarters.png", query, "*/*").await
 }
 
-async fn render_as(server: &Server, name: &str, query: &str, accept: &str) -> Answer {
+async fn render_as(server: &Server, name: &str, query: &str, accept: &str) -> Response {
     let path = format!("/render/image/public/pictures/{name}?{query}");
     server.ask(Method::GET, &path, &[("accept", accept)]).await
 }
 
-pub(crate) fn picture(answer: &Answer) -> DynamicImage {
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
-    assert_eq!(answer.header("content-length"), answer.body.len().to_string());
-    image::load_from_memory(&answer.body).unwrap()
+pub(crate) fn picture(response: &Response) -> DynamicImage {
+    assert_eq!(response.status, StatusCode::OK, "{}", response.text());
+    assert_eq!(response.header("content-length"), response.body.len().to_string());
+    image::load_from_memory(&response.body).unwrap()
 }
 
 /// Returns the names of the colours in the four corners, clockwise from the upper left.
@@ -82,9 +82,9 @@ fn corners(picture: &DynamicImage) -> [&'static str; 4] {
     })
 }
 
-fn refusal(answer: &Answer) -> (u16, [String; 4]) {
-    assert_eq!(answer.header("content-type"), "application/json; charset=utf-8");
-    answer.refusal()
+fn refusal(response: &Response) -> (u16, [String; 4]) {
+    assert_eq!(response.header("content-type"), "application/json; charset=utf-8");
+    response.refusal()
 }
 
 fn refused(status: &str, message: &str) -> (u16, [String; 4]) {
@@ -106,11 +106,11 @@ async fn options_say_how_large_a_picture_becomes() {
         ("width=5000", 400, 200, "width:2000,resizing_type:fill"),
         ("", 400, 200, ""),
     ] {
-        let answer = render(&server, query).await;
-        let picture = picture(&answer);
+        let response = render(&server, query).await;
+        let picture = picture(&response);
         assert_eq!((picture.width(), picture.height()), (width, height), "{query}");
-        assert_eq!(answer.header("x-transformations"), list, "{query}");
-        assert_eq!(answer.header("content-type"), "image/png", "{query}");
+        assert_eq!(response.header("x-transformations"), list, "{query}");
+        assert_eq!(response.header("content-type"), "image/png", "{query}");
         let whole = ["red", "green", "white", "blue"];
         let is_cut = width == height && !query.ends_with("=fill");
         assert!(is_cut || corners(&picture) == whole, "{query}: {:?}", corners(&picture));
@@ -134,9 +134,9 @@ async fn gravity_says_what_stays() {
         ("&gravity=fp&x_offset=0&y_offset=1", left, "gravity:fp:0:1"),
         ("&gravity=fp&x_offset=0.75&y_offset=0.5", right, "gravity:fp:0.75:0.5"),
     ] {
-        let answer = render(&server, &format!("width=100&height=100&format=origin{query}")).await;
-        assert_eq!(corners(&picture(&answer)), expected, "{query}");
-        assert!(answer.header("x-transformations").ends_with(list), "{query}");
+        let response = render(&server, &format!("width=100&height=100&format=origin{query}")).await;
+        assert_eq!(corners(&picture(&response)), expected, "{query}");
+        assert!(response.header("x-transformations").ends_with(list), "{query}");
     }
     let smart = render(&server, "width=100&height=100&gravity=sm").await;
     assert_eq!((picture(&smart).width(), picture(&smart).height()), (100, 100));
@@ -165,9 +165,9 @@ async fn options_that_make_no_sense_are_refused_in_upstreams_words() {
             "querystring/x_offset must be <= 1, querystring must match \"then\" schema",
         ),
     ] {
-        let answer = render(&server, query).await;
+        let response = render(&server, query).await;
         let expected = ["400", "Error", message, "InvalidRequest"].map(str::to_owned);
-        assert_eq!(refusal(&answer), (400, expected), "{query}");
+        assert_eq!(refusal(&response), (400, expected), "{query}");
     }
     let body = json!({ "expiresIn": 60, "transform": { "width": -1 } });
     let signed = server.json(Method::POST, "/object/sign/pictures/quarters.png", &body).await;
@@ -195,25 +195,25 @@ async fn the_format_is_the_one_asked_for_or_the_best_that_is_accepted() {
         ("quarters.png", "width=50&format=webp", "*/*", "image/webp", ""),
         ("quarters.png", "width=50&format=avif", "*/*", "image/avif", ""),
     ] {
-        let answer = render_as(&server, name, query, accept).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
-        assert_eq!(answer.header("content-type"), kind, "{name}?{query} {accept}");
-        assert_eq!(answer.header("vary"), varies, "{name}?{query} {accept}");
-        let format = image::guess_format(&answer.body).unwrap();
+        let response = render_as(&server, name, query, accept).await;
+        assert_eq!(response.status, StatusCode::OK, "{}", response.text());
+        assert_eq!(response.header("content-type"), kind, "{name}?{query} {accept}");
+        assert_eq!(response.header("vary"), varies, "{name}?{query} {accept}");
+        let format = image::guess_format(&response.body).unwrap();
         assert_eq!(format.to_mime_type(), kind, "{name}?{query} {accept}");
         match format {
             // There is no decoder here: the size is in the box `ispe`. Source: ISO/IEC 23008-12, section 6.5.3.
             ImageFormat::Avif => {
-                let at = answer.body.windows(4).position(|name| name == b"ispe").unwrap() + 8;
-                assert_eq!(answer.body[at..at + 8], [0, 0, 0, 50, 0, 0, 0, 25]);
+                let at = response.body.windows(4).position(|name| name == b"ispe").unwrap() + 8;
+                assert_eq!(response.body[at..at + 8], [0, 0, 0, 50, 0, 0, 0, 25]);
             }
-            _ => assert_eq!(corners(&picture(&answer)), ["red", "green", "white", "blue"], "{name}"),
+            _ => assert_eq!(corners(&picture(&response)), ["red", "green", "white", "blue"], "{name}"),
         }
     }
     let large = encoded(&quarters(800, 500), ImageFormat::Jpeg);
     put(&server, "pictures/large.jpg", "image/jpeg", &large).await;
-    let answer = render_as(&server, "large.jpg", "", chrome).await;
-    assert_eq!(answer.header("content-type"), "image/webp", "AVIF would take too long");
+    let response = render_as(&server, "large.jpg", "", chrome).await;
+    assert_eq!(response.header("content-type"), "image/webp", "AVIF would take too long");
     let noise =
         RgbImage::from_fn(200, 100, |x, y| Rgb([x, y, x * y].map(|value| (value * value % 251) as u8)));
     put(&server, "pictures/noise.png", "image/png", &encoded(&noise.into(), ImageFormat::Png)).await;
@@ -267,12 +267,12 @@ async fn pictures_are_turned_as_their_camera_was_held() {
 async fn headers_are_those_of_the_object() {
     let server = server().await;
     let original = server.get("/object/public/pictures/quarters.png").await;
-    let answer = render(&server, "width=20&download=small%20one.png").await;
+    let response = render(&server, "width=20&download=small%20one.png").await;
     for name in ["etag", "cache-control", "last-modified", "x-robots-tag"] {
-        assert_eq!(answer.header(name), original.header(name), "{name}");
-        assert!(!answer.header(name).is_empty(), "{name}");
+        assert_eq!(response.header(name), original.header(name), "{name}");
+        assert!(!response.header(name).is_empty(), "{name}");
     }
-    assert!(answer.header("content-disposition").contains("filename=small%20one.png"));
+    assert!(response.header("content-disposition").contains("filename=small%20one.png"));
     let path = "/render/image/public/pictures/quarters.png?width=20";
     let etag = original.header("etag");
     let fresh = server.ask(Method::GET, path, &[("if-none-match", etag)]).await;
@@ -343,14 +343,14 @@ async fn a_signed_url_holds_the_options() {
     assert_eq!(claims.claims["transformations"], "height:100,width:100,resize:contain,format:webp");
     assert_eq!(claims.claims["format"], "webp");
     assert_eq!(claims.claims["url"], "pictures/quarters.png");
-    let answer = server.get(&format!("{url}&width=7&format=avif&resize=fill")).await;
-    assert_eq!(picture(&answer).width(), 100, "the query is not looked at");
-    assert_eq!(picture(&answer).height(), 50);
-    assert_eq!(answer.header("content-type"), "image/webp");
-    assert_eq!(answer.header("cache-control"), "");
-    assert!(answer.header("expires").ends_with(" GMT"));
+    let response = server.get(&format!("{url}&width=7&format=avif&resize=fill")).await;
+    assert_eq!(picture(&response).width(), 100, "the query is not looked at");
+    assert_eq!(picture(&response).height(), 50);
+    assert_eq!(response.header("content-type"), "image/webp");
+    assert_eq!(response.header("cache-control"), "");
+    assert!(response.header("expires").ends_with(" GMT"));
     let list = "height:100,width:100,resizing_type:fit,format:webp";
-    assert_eq!(answer.header("x-transformations"), list);
+    assert_eq!(response.header("x-transformations"), list);
     let plain = server.get(&url.replacen("render/image", "object", 1)).await;
     assert_eq!(picture(&plain).width(), 400, "the same token opens the object itself, as upstream");
 
@@ -364,8 +364,8 @@ async fn a_signed_url_holds_the_options() {
         assert!(sign(&server, nothing.clone()).await.starts_with("/object/sign/"), "{nothing}");
     }
     let origin = sign(&server, json!({ "width": 50, "format": "origin" })).await;
-    let answer = server.ask(Method::GET, &origin, &[("accept", "image/webp")]).await;
-    assert_eq!(answer.header("content-type"), "image/png");
+    let response = server.ask(Method::GET, &origin, &[("accept", "image/webp")]).await;
+    assert_eq!(response.header("content-type"), "image/png");
 }
 
 #[tokio::test]
@@ -377,9 +377,9 @@ async fn tokens_of_upstream_are_good_here() {
         "url": "pictures/quarters.png", "scope": "download", "iat": now, "exp": now + 60,
     });
     let token = server.keys().sign_with_secret(&claims).unwrap();
-    let answer = server.get(&format!("/render/image/sign/pictures/quarters.png?token={token}")).await;
-    assert_eq!(corners(&picture(&answer)), ["red", "red", "blue", "blue"]);
-    assert_eq!(picture(&answer).width(), 60);
+    let response = server.get(&format!("/render/image/sign/pictures/quarters.png?token={token}")).await;
+    assert_eq!(corners(&picture(&response)), ["red", "red", "blue", "blue"]);
+    assert_eq!(picture(&response).width(), 60);
 }
 
 /// Returns a PNG whose head declares another size than it has.
@@ -398,7 +398,7 @@ fn lying_png(width: u32, height: u32) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn bombs_are_refused_and_never_answered_with_their_bytes() {
+async fn bombs_are_refused_and_never_sent() {
     let server = server().await;
     let png = encoded(&quarters(300, 300), ImageFormat::Png);
     let mut gif = encoded(&DynamicImage::new_rgb8(4, 4), ImageFormat::Gif);
@@ -422,10 +422,10 @@ async fn bombs_are_refused_and_never_answered_with_their_bytes() {
         ("empty.png", b"", UNSUPPORTED),
     ] {
         put(&server, &format!("pictures/{name}"), "image/png", bytes).await;
-        let answer = render_as(&server, name, "width=10", "*/*").await;
-        assert_eq!(refusal(&answer), refused("400", message), "{name}");
-        assert_eq!(answer.header("cache-control"), "no-store", "{name}");
-        assert_eq!(answer.header("etag"), "", "{name}");
+        let response = render_as(&server, name, "width=10", "*/*").await;
+        assert_eq!(refusal(&response), refused("400", message), "{name}");
+        assert_eq!(response.header("cache-control"), "no-store", "{name}");
+        assert_eq!(response.header("etag"), "", "{name}");
     }
     assert_eq!(server.rendered_files().len(), 0, "refusals are not kept");
     assert_eq!(picture(&render(&server, "width=10").await).width(), 10, "the service goes on");
@@ -439,17 +439,17 @@ async fn files_are_read_up_to_a_limit() {
     let padded = [&large[..], &[0; 5000]].concat();
     put(&server, "pictures/padded.png", "image/png", &padded).await;
     let message = "The source image file is too large to process";
-    let answer = render_as(&server, "padded.png", "width=10", "*/*").await;
-    assert_eq!(refusal(&answer), refused("400", message));
+    let response = render_as(&server, "padded.png", "width=10", "*/*").await;
+    assert_eq!(refusal(&response), refused("400", message));
     server
         .sql("update storage.objects set metadata = metadata || '{\"size\":10}' where name = 'padded.png'")
         .await;
-    let answer = render_as(&server, "padded.png", "width=10", "*/*").await;
-    assert_eq!(refusal(&answer), refused("400", message), "whatever its row says");
+    let response = render_as(&server, "padded.png", "width=10", "*/*").await;
+    assert_eq!(refusal(&response), refused("400", message), "whatever its row says");
 }
 
 #[tokio::test]
-async fn many_requests_are_answered_or_refused_in_order() {
+async fn many_requests_succeed_or_are_refused_in_order() {
     let server = server_with(|settings| {
         settings.image_workers = 1;
         settings.image_queue_size = 1;
@@ -457,15 +457,15 @@ async fn many_requests_are_answered_or_refused_in_order() {
     })
     .await;
     let same = futures_util::future::join_all((0..20).map(|_| render(&server, "width=301"))).await;
-    assert!(same.iter().all(|answer| answer.status == StatusCode::OK), "they share the work");
+    assert!(same.iter().all(|response| response.status == StatusCode::OK), "they share the work");
     assert_eq!(server.rendered_files().len(), 1);
     let queries: Vec<String> = (100..120).map(|width| format!("width={width}")).collect();
     let others = futures_util::future::join_all(queries.iter().map(|query| render(&server, query))).await;
-    let (answered, rest): (Vec<_>, Vec<_>) =
-        others.iter().partition(|answer| answer.status == StatusCode::OK);
-    assert!(!answered.is_empty() && !rest.is_empty(), "{} answered", answered.len());
-    for answer in rest {
-        assert_eq!(refusal(answer), refused("429", "Too many requests"));
+    let (succeeded, rest): (Vec<_>, Vec<_>) =
+        others.iter().partition(|response| response.status == StatusCode::OK);
+    assert!(!succeeded.is_empty() && !rest.is_empty(), "{} succeeded", succeeded.len());
+    for response in rest {
+        assert_eq!(refusal(response), refused("429", "Too many requests"));
     }
 }
 
@@ -474,17 +474,17 @@ async fn time_is_limited() {
     let server = server_with(|settings| settings.image_timeout = Duration::from_millis(1)).await;
     let large = encoded(&quarters(2000, 2000), ImageFormat::Png);
     put(&server, "pictures/large.png", "image/png", &large).await;
-    let answer = render_as(&server, "large.png", "format=avif", "*/*").await;
-    assert_eq!(refusal(&answer), refused("408", "Image request timed out"));
+    let response = render_as(&server, "large.png", "format=avif", "*/*").await;
+    assert_eq!(refusal(&response), refused("408", "Image request timed out"));
 }
 
 #[tokio::test]
 async fn it_can_be_switched_off() {
     let server = server_with(|settings| settings.image_transformation = false).await;
-    let answer = render(&server, "width=10").await;
+    let response = render(&server, "width=10").await;
     let message = "Route GET:/render/image/public/pictures/quarters.png?width=10 not found";
     let expected = ["404", "Not Found", message, "InvalidRequest"].map(str::to_owned);
-    assert_eq!(answer.refusal(), (404, expected));
+    assert_eq!(response.refusal(), (404, expected));
     assert!(sign(&server, json!({ "width": 10 })).await.starts_with("/object/sign/"));
     let unknown = self::server().await.get("/render/image/secret/pictures/quarters.png").await;
     assert_eq!(unknown.status, StatusCode::NOT_FOUND);

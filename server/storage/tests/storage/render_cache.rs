@@ -12,7 +12,7 @@ async fn a_picture_is_made_once() {
     let [file] = &server.rendered_files()[..] else { panic!("one file") };
     let written = std::fs::metadata(file).unwrap().len();
     assert_eq!(written, first.body.len() as u64 + 33, "the picture, its format and its checksum");
-    // The source is gone, so that the answer can only come from the cache.
+    // The source is gone, so that the response can only come from the cache.
     server.lose_stored_files();
     assert_eq!(render(&server, "width=30").await.body, first.body);
     assert_eq!(render(&server, "width=31").await.json()["code"], "NoSuchKey");

@@ -1,6 +1,6 @@
 //! Resumable uploads, request by request.
 
-use crate::support::{Answer, Server};
+use crate::support::{Response, Server};
 use base64::Engine as _;
 use bytes::Bytes;
 use poem::Body;
@@ -32,14 +32,14 @@ pub(crate) async fn send(
     path: &str,
     headers: &[(&str, &str)],
     body: impl Into<Body>,
-) -> Answer {
+) -> Response {
     let authorization = format!("Bearer {}", server.service_role());
     let mut all = vec![("authorization", &*authorization), ("tus-resumable", "1.0.0")];
     all.extend_from_slice(headers);
     server.send(method, path, &all, body).await
 }
 
-pub(crate) async fn create(server: &Server, key: &str, length: &str, headers: &[(&str, &str)]) -> Answer {
+pub(crate) async fn create(server: &Server, key: &str, length: &str, headers: &[(&str, &str)]) -> Response {
     let metadata = named(key);
     let mut all = vec![("upload-length", length), ("upload-metadata", &*metadata)];
     all.extend_from_slice(headers);
@@ -47,13 +47,13 @@ pub(crate) async fn create(server: &Server, key: &str, length: &str, headers: &[
 }
 
 /// Returns the path of an upload that was created, as the service sees it.
-pub(crate) fn path(created: &Answer) -> String {
+pub(crate) fn path(created: &Response) -> String {
     assert_eq!(created.status, StatusCode::CREATED, "{}", created.text());
     let location = created.header("location");
     location[location.find("/upload/resumable").unwrap()..].to_owned()
 }
 
-pub(crate) async fn patch(server: &Server, path: &str, offset: &str, body: impl Into<Body>) -> Answer {
+pub(crate) async fn patch(server: &Server, path: &str, offset: &str, body: impl Into<Body>) -> Response {
     send(server, Method::PATCH, path, &[("upload-offset", offset), BYTES], body).await
 }
 
@@ -168,10 +168,10 @@ async fn of_two_senders_of_the_same_bytes_one_is_taken() {
     let path = path(&create(&server, "a", "100000", &[]).await);
     for offset in ["0", "50000"] {
         let sends = (0..4).map(|_| patch(&server, &path, offset, vec![b'x'; 50_000]));
-        let answers = futures_util::future::join_all(sends).await;
-        let taken = answers.iter().filter(|answer| answer.status == StatusCode::NO_CONTENT).count();
+        let responses = futures_util::future::join_all(sends).await;
+        let taken = responses.iter().filter(|response| response.status == StatusCode::NO_CONTENT).count();
         assert_eq!(taken, 1);
-        assert!(answers.iter().all(|answer| matches!(answer.status.as_u16(), 204 | 409)));
+        assert!(responses.iter().all(|response| matches!(response.status.as_u16(), 204 | 409)));
     }
     assert_eq!(server.get("/object/public/files/a").await.body, vec![b'x'; 100_000]);
     assert_eq!(server.stored_files(), 1);
@@ -237,7 +237,7 @@ async fn buckets_and_policies_have_their_say() {
         )
         .await
     };
-    for (answer, status, words) in [
+    for (response, status, words) in [
         (create_in("nowhere", "a", None, "1").await, 404, "Bucket not found"),
         (create_in("files", "../a", None, "1").await, 400, "Invalid key: ../a"),
         (create_in("", "a", None, "1").await, 400, "Bucket name invalid"),
@@ -253,7 +253,7 @@ async fn buckets_and_policies_have_their_say() {
             "mime type application/octet-stream is not supported",
         ),
     ] {
-        assert_eq!((answer.status.as_u16(), &*answer.text()), (status, words));
+        assert_eq!((response.status.as_u16(), &*response.text()), (status, words));
     }
     let user = format!("Bearer {}", server.user("8f9b2c1e-0000-4000-8000-00000000000a"));
     let values = named("mine");

@@ -25,8 +25,8 @@ async fn send_pieces(server: &Server, path: &str, bytes: &[u8], sizes: impl Iter
     let (mut offset, mut most) = (0, 0);
     for size in sizes {
         let piece = bytes[offset..offset + size].to_vec();
-        let answer = patch(server, path, &offset.to_string(), piece).await;
-        assert_eq!(answer.status, StatusCode::NO_CONTENT, "{}", answer.text());
+        let response = patch(server, path, &offset.to_string(), piece).await;
+        assert_eq!(response.status, StatusCode::NO_CONTENT, "{}", response.text());
         offset += size;
         most = most.max(parts(server).await);
         assert_eq!(server.stored_files(), parts(server).await, "no bytes are left besides the parts");
@@ -102,11 +102,15 @@ async fn of_requests_for_one_offset_one_is_accepted_and_the_others_leave_nothing
     let server = server().await;
     let path = path(&create(&server, "a", "9", &[]).await);
     patch(&server, &path, "0", "ab").await;
-    let answers = futures_util::future::join_all((0..8).map(|_| patch(&server, &path, "2", "cd"))).await;
-    let accepted = answers.iter().filter(|answer| answer.status == StatusCode::NO_CONTENT).count();
+    let responses = futures_util::future::join_all((0..8).map(|_| patch(&server, &path, "2", "cd"))).await;
+    let accepted = responses.iter().filter(|response| response.status == StatusCode::NO_CONTENT).count();
     assert_eq!(accepted, 1);
-    for answer in answers {
-        assert!(matches!(answer.status, StatusCode::NO_CONTENT | StatusCode::CONFLICT), "{}", answer.text());
+    for response in responses {
+        assert!(
+            matches!(response.status, StatusCode::NO_CONTENT | StatusCode::CONFLICT),
+            "{}",
+            response.text()
+        );
     }
     assert_eq!((parts(&server).await, server.stored_files()), (1, 1));
     patch(&server, &path, "4", "efghi").await;

@@ -3,7 +3,7 @@
 
 use poem::http::Method;
 
-use crate::support::{Answer, Server};
+use crate::support::{Response, Server};
 
 const NOT_FOUND: &str = "Route ";
 const NO_KEY: &str = "Invalid key: \"";
@@ -27,7 +27,7 @@ async fn server() -> Server {
 }
 
 /// Sends a JSON object as the service role, as a client of resumable uploads does.
-async fn ask(server: &Server, method: &str, path: &str) -> Answer {
+async fn ask(server: &Server, method: &str, path: &str) -> Response {
     let authorization = format!("Bearer {}", server.service_role());
     let headers = [
         ("authorization", &*authorization),
@@ -38,18 +38,18 @@ async fn ask(server: &Server, method: &str, path: &str) -> Answer {
     server.send(Method::from_bytes(method.as_bytes()).unwrap(), path, &headers, "{}").await
 }
 
-/// Checks that each request is answered with these words.
+/// Checks that each request gets these words.
 async fn check(server: &Server, rows: &[(&str, &[&str], &str)]) {
     for (method, paths, words) in rows {
         for path in *paths {
-            let answer = ask(server, method, path).await;
-            let text = answer.text();
-            assert!(text.contains(words), "{method} {path} is not answered {words}, but {text}");
+            let response = ask(server, method, path).await;
+            let text = response.text();
+            assert!(text.contains(words), "{method} {path} does not get {words}, but {text}");
             if *words == NOT_FOUND {
                 let message = format!("Route {method}:{path} not found");
                 let words = ["404", "Not Found", &message, "InvalidRequest"].map(str::to_owned);
-                assert_eq!(answer.refusal(), (404, words));
-                assert_eq!(answer.header("cache-control"), "no-store");
+                assert_eq!(response.refusal(), (404, words));
+                assert_eq!(response.header("cache-control"), "no-store");
             }
         }
     }
@@ -351,9 +351,9 @@ async fn only_open_reads_go_to_the_origin_of_objects() {
             "/render/image/public/a/b?width=2",
             "/render/image/sign/a/b?token=x",
         ] {
-            let answer = server.ask(Method::GET, path, &host).await;
+            let response = server.ask(Method::GET, path, &host).await;
             assert_eq!(
-                (answer.status.as_u16(), answer.header("location")),
+                (response.status.as_u16(), response.header("location")),
                 (307, &*format!("{origin}{path}"))
             );
         }
@@ -367,8 +367,8 @@ async fn only_open_reads_go_to_the_origin_of_objects() {
             "/render/image/public",
             "/nonsense",
         ] {
-            let answer = server.ask(Method::GET, path, &host).await;
-            assert_eq!((answer.status.as_u16() == 307, path), (false, path));
+            let response = server.ask(Method::GET, path, &host).await;
+            assert_eq!((response.status.as_u16() == 307, path), (false, path));
         }
         assert_ne!(server.ask(Method::POST, "/object/sign/a/b", &host).await.status.as_u16(), 307);
     }

@@ -4,7 +4,7 @@ use poem::http::Method;
 use serde_json::{Value, json};
 
 use crate::s3_client::Signer;
-use crate::support::{Answer, Server};
+use crate::support::{Response, Server};
 
 const IMAGES_ONLY: &str = "images";
 
@@ -29,7 +29,7 @@ async fn server() -> (Server, Signer) {
     (server, signer)
 }
 
-async fn copy_s3(on: &(Server, Signer), source: &str, kind: Option<&str>) -> Answer {
+async fn copy_s3(on: &(Server, Signer), source: &str, kind: Option<&str>) -> Response {
     let mut headers = vec![("content-length", "0"), ("x-amz-copy-source", source)];
     headers.extend(
         kind.into_iter().flat_map(|kind| [("content-type", kind), ("x-amz-metadata-directive", "REPLACE")]),

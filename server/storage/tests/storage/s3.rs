@@ -17,10 +17,12 @@ async fn server() -> (Server, Signer) {
 async fn a_request_is_signed_with_a_known_key() {
     let (server, signer) = server().await;
     let list = async |signer: &Signer| server.s3(signer, Method::GET, "/s3/", &[], "").await;
-    let answer = list(&signer).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
+    let response = list(&signer).await;
+    assert_eq!(response.status, 200, "{}", response.text());
     assert!(
-        answer.text().starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListAllMyBucketsResult xmlns=")
+        response
+            .text()
+            .starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListAllMyBucketsResult xmlns=")
     );
 
     let unsigned = server.get("/s3/files/a").await;
@@ -33,8 +35,8 @@ async fn a_request_is_signed_with_a_known_key() {
         "clients in Python find no code in an element of a namespace"
     );
     let token = format!("Bearer {}", server.service_role());
-    let answer = server.ask(Method::GET, "/s3/", &[("authorization", &token)]).await;
-    assert_eq!(answer.s3_refusal().2, "Missing signature");
+    let response = server.ask(Method::GET, "/s3/", &[("authorization", &token)]).await;
+    assert_eq!(response.s3_refusal().2, "Missing signature");
 
     let stranger = Signer { access_key: "stranger".into(), ..signer.clone() };
     assert_eq!(list(&stranger).await.s3_refusal(), (403, "AccessDenied".into(), "Invalid Access Key".into()));
@@ -58,8 +60,8 @@ async fn a_signature_by_another_algorithm_is_told_the_right_one() {
     let of_version_2 = "/s3/files/a?AWSAccessKeyId=a&Expires=9999999999&Signature=b";
     assert_eq!(server.get(of_version_2).await.s3_refusal(), refused);
     for authorization in ["AWS key:signature", "AWS4-ECDSA-P256-SHA256 Credential=a", "AWS"] {
-        let answer = server.ask(Method::GET, "/s3/", &[("authorization", authorization)]).await;
-        assert_eq!(answer.s3_refusal(), refused, "{authorization}");
+        let response = server.ask(Method::GET, "/s3/", &[("authorization", authorization)]).await;
+        assert_eq!(response.s3_refusal(), refused, "{authorization}");
     }
     let half = server.get("/s3/files/a?AWSAccessKeyId=a").await;
     assert_eq!(half.s3_code(), (403, "AccessDenied".to_owned()));
@@ -96,11 +98,11 @@ async fn a_session_token_is_the_users() {
     server.s3_put("/s3/files/kept", "a").await;
     let delete = "<Delete><Object><Key>kept</Key></Object><Object><Key>own/a</Key></Object></Delete>";
     let length = delete.len().to_string();
-    let answer =
+    let response =
         server.s3(&user, Method::POST, "/s3/files?delete=", &[("content-length", &length)], delete).await;
-    assert!(answer.text().contains("<Deleted><Key>own/a</Key></Deleted>"), "{}", answer.text());
+    assert!(response.text().contains("<Deleted><Key>own/a</Key></Deleted>"), "{}", response.text());
     assert_eq!(
-        (answer.element("Code"), answer.element("Error").contains("kept")),
+        (response.element("Code"), response.element("Error").contains("kept")),
         ("AccessDenied".into(), true)
     );
 
@@ -170,8 +172,13 @@ async fn what_is_not_supported_is_never_taken_for_something_else() {
         (Method::DELETE, "/s3/files?versions=", &[]),
         (Method::GET, "/s3/files?acl=", &[]),
     ] {
-        let answer = server.s3(&signer, method.clone(), path, headers, "").await;
-        assert_eq!(answer.s3_code(), (501, "NotImplemented".into()), "{method} {path}: {}", answer.text());
+        let response = server.s3(&signer, method.clone(), path, headers, "").await;
+        assert_eq!(
+            response.s3_code(),
+            (501, "NotImplemented".into()),
+            "{method} {path}: {}",
+            response.text()
+        );
     }
     assert_eq!(server.s3(&signer, Method::GET, "/s3/files/a", &[], "").await.text(), "kept");
     // An object is one part.
@@ -189,17 +196,17 @@ async fn numbers_and_documents_are_checked() {
         ("/s3/files?list-type=2&max-keys=-1", "Querystring, max-keys must be &gt;= 0"),
         ("/s3/files?max-uploads=0&uploads=", "Querystring, max-uploads must be &gt;= 1"),
     ] {
-        let answer = server.s3(&signer, Method::GET, path, &[], "").await;
-        assert_eq!(answer.s3_refusal(), (400, "InvalidRequest".into(), message.into()), "{path}");
+        let response = server.s3(&signer, Method::GET, path, &[], "").await;
+        assert_eq!(response.s3_refusal(), (400, "InvalidRequest".into(), message.into()), "{path}");
     }
     let body = "<Delete><Object>";
     let length = body.len().to_string();
-    let answer =
+    let response =
         server.s3(&signer, Method::POST, "/s3/files?delete=", &[("content-length", &length)], body).await;
-    assert_eq!(answer.s3_code(), (400, "MalformedXML".into()));
+    assert_eq!(response.s3_code(), (400, "MalformedXML".into()));
     for (key, status) in [("a%5Cb", 400), ("%FF", 400), ("..%2Fa", 400)] {
-        let answer = server.s3_put(&format!("/s3/files/{key}"), "a").await;
-        assert_eq!(answer.s3_code(), (status, "InvalidKey".into()), "{key}");
+        let response = server.s3_put(&format!("/s3/files/{key}"), "a").await;
+        assert_eq!(response.s3_code(), (status, "InvalidKey".into()), "{key}");
     }
     let long = server.s3_put(&format!("/s3/files/{}", "k".repeat(1025)), "a").await;
     assert_eq!(long.s3_code(), (400, "InvalidKey".into()));
@@ -226,8 +233,8 @@ async fn limits_and_types_of_buckets_apply() {
     let chunks = futures_util::stream::iter((0..9).map(|_| Ok::<_, std::io::Error>("1".to_owned())));
     let headers = [("content-type", "text/plain")];
     let body = Body::from_bytes_stream(chunks);
-    let answer = server.s3(&signer, Method::PUT, "/s3/files/b", &headers, body).await;
-    assert_eq!(answer.s3_code(), (413, "EntityTooLarge".into()));
+    let response = server.s3(&signer, Method::PUT, "/s3/files/b", &headers, body).await;
+    assert_eq!(response.s3_code(), (413, "EntityTooLarge".into()));
     assert_eq!(server.stored_files(), 1);
 }
 
@@ -251,8 +258,8 @@ async fn a_wrong_hash_leaves_nothing() {
         (&[("x-amz-checksum-sha1", "AAAA")], UNSIGNED.to_owned(), "BadDigest"),
         (&[("x-amz-checksum-sha256", "AAAA")], UNSIGNED.to_owned(), "BadDigest"),
     ] {
-        let answer = put(headers, &payload).await;
-        assert_eq!(answer.s3_code(), (400, code.into()), "{headers:?}");
+        let response = put(headers, &payload).await;
+        assert_eq!(response.s3_code(), (400, code.into()), "{headers:?}");
     }
     assert_eq!(server.stored_files(), 0);
     let count = server.row("select count(*)::text from storage.objects").await;
@@ -265,9 +272,9 @@ async fn a_wrong_hash_leaves_nothing() {
         (&[("x-amz-checksum-sha1", "qZk+NkcGgWq6PiVxeFDCbJzQ2J0=")], UNSIGNED.to_owned()),
         (&[("x-amz-checksum-sha256", "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=")], UNSIGNED.to_owned()),
     ] {
-        let answer = put(headers, &payload).await;
-        assert_eq!(answer.status, 200, "{headers:?} {}", answer.text());
-        assert_eq!(answer.header("etag"), "\"900150983cd24fb0d6963f7d28e17f72\"");
+        let response = put(headers, &payload).await;
+        assert_eq!(response.status, 200, "{headers:?} {}", response.text());
+        assert_eq!(response.header("etag"), "\"900150983cd24fb0d6963f7d28e17f72\"");
     }
 }
 
@@ -337,14 +344,14 @@ async fn pages_that_could_run_scripts_are_confined() {
     let (server, signer) = server().await;
     let headers = [("content-length", "4"), ("content-type", "text/html")];
     server.s3(&signer, Method::PUT, "/s3/files/a", &headers, "<b/>").await;
-    let answer = server.s3(&signer, Method::GET, "/s3/files/a", &[], "").await;
-    assert_eq!(answer.header("content-type"), "text/html", "S3 clients want back what they sent");
-    assert!(answer.header("content-security-policy").contains("sandbox"));
+    let response = server.s3(&signer, Method::GET, "/s3/files/a", &[], "").await;
+    assert_eq!(response.header("content-type"), "text/html", "S3 clients want back what they sent");
+    assert!(response.header("content-security-policy").contains("sandbox"));
     server.s3_put("/s3/files/b", "<b/>").await;
     let path = format!("/s3/files/b?response-content-type={}", encode("image/svg+xml"));
-    let answer = server.s3(&signer, Method::GET, &path, &[], "").await;
-    assert_eq!(answer.header("content-type"), "image/svg+xml");
-    assert!(answer.header("content-security-policy").contains("sandbox"));
+    let response = server.s3(&signer, Method::GET, &path, &[], "").await;
+    assert_eq!(response.header("content-type"), "image/svg+xml");
+    assert!(response.header("content-security-policy").contains("sandbox"));
 }
 
 #[tokio::test]

@@ -62,12 +62,12 @@ async fn an_encoded_slash_does_not_end_the_buckets_name() {
     server.s3_put("/s3/files/A", "text").await;
     for path in ["/s3/files%2FA", "/s3/files%2fA/B", "/s3//A", "/s3/%2Ffiles"] {
         for method in [Method::GET, Method::PUT, Method::DELETE] {
-            let answer = server.s3(&signer, method.clone(), path, &[("content-length", "0")], "").await;
-            assert_eq!(answer.s3_code(), (400, "InvalidBucketName".to_owned()), "{method} {path}");
+            let response = server.s3(&signer, method.clone(), path, &[("content-length", "0")], "").await;
+            assert_eq!(response.s3_code(), (400, "InvalidBucketName".to_owned()), "{method} {path}");
         }
         let query = signer.presigned(&Method::GET, "/s3/files/A", 60, &[]);
-        let answer = server.send_all(Method::GET, &format!("{path}?{query}"), &[], "").await;
-        assert_eq!(answer.s3_code(), (400, "InvalidBucketName".to_owned()), "{path}");
+        let response = server.send_all(Method::GET, &format!("{path}?{query}"), &[], "").await;
+        assert_eq!(response.s3_code(), (400, "InvalidBucketName".to_owned()), "{path}");
     }
     let kept = server.s3(&signer, Method::GET, "/s3/files/A", &[], "").await;
     assert_eq!(kept.text(), "text");
@@ -156,8 +156,8 @@ fn no_header_makes_a_signature_good_for_another_path() {
         let prefix = external_url.map_or("", |url| url.strip_prefix("https://basalt.test").unwrap());
         let send = async |signed: &str, requested: &str, headers: &[(String, String)]| {
             let query = signer.presigned(&Method::GET, signed, 60, &[]);
-            let answer = server.send_all(Method::GET, &format!("{requested}?{query}"), headers, "").await;
-            answer.s3_code()
+            let response = server.send_all(Method::GET, &format!("{requested}?{query}"), headers, "").await;
+            response.s3_code()
         };
         let mut runner =
             TestRunner::new(Config { cases: 40, failure_persistence: None, ..Config::default() });

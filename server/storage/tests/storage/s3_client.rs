@@ -5,7 +5,7 @@ use poem::Body;
 use poem::http::Method;
 use sha2::{Digest as _, Sha256};
 
-use crate::support::{Answer, Server};
+use crate::support::{Response, Server};
 
 pub(crate) const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
 pub(crate) const HOST: &str = "basalt.test";
@@ -149,13 +149,13 @@ impl Server {
         path: &str,
         headers: &[(&str, &str)],
         body: impl Into<Body>,
-    ) -> Answer {
+    ) -> Response {
         let signed = signer.headers(&method, path, headers, UNSIGNED);
         self.send_all(method, path, &signed, body).await
     }
 
     /// Stores an object as the service.
-    pub(crate) async fn s3_put(&self, path: &str, body: &str) -> Answer {
+    pub(crate) async fn s3_put(&self, path: &str, body: &str) -> Response {
         let length = body.len().to_string();
         let headers = [("content-length", &*length)];
         self.s3(&Signer::service(self), Method::PUT, path, &headers, body.to_owned()).await
@@ -167,7 +167,7 @@ impl Server {
         path: &str,
         headers: &[(String, String)],
         body: impl Into<Body>,
-    ) -> Answer {
+    ) -> Response {
         let mut headers: Vec<(&str, &str)> =
             headers.iter().map(|(name, value)| (&**name, &**value)).collect();
         if !headers.iter().any(|(name, _)| *name == "host") {
@@ -177,7 +177,7 @@ impl Server {
     }
 }
 
-impl Answer {
+impl Response {
     /// Returns the text of the first element `name` of an XML document.
     pub(crate) fn element(&self, name: &str) -> String {
         let text = self.text();
@@ -192,7 +192,7 @@ impl Answer {
         (self.status.as_u16(), self.element("Code"), self.element("Message"))
     }
 
-    /// Returns the status and the code of a refusal; the status alone of an answer that is none.
+    /// Returns the status and the code of a refusal; the status alone of a response that is none.
     pub(crate) fn s3_code(&self) -> (u16, String) {
         (self.status.as_u16(), self.element("Code"))
     }

@@ -6,7 +6,7 @@ use poem::http::Method;
 use serde_json::{Value, json};
 
 use crate::s3_client::Signer;
-use crate::support::{Answer, Server};
+use crate::support::{Response, Server};
 
 const BOUNDARY: &str = "boundary";
 
@@ -54,7 +54,7 @@ impl Form {
         }
     }
 
-    pub(crate) async fn send(&self, server: &Server, path: &str) -> Answer {
+    pub(crate) async fn send(&self, server: &Server, path: &str) -> Response {
         let mut body = String::new();
         for (name, value) in &self.fields {
             body += &format!(
@@ -117,8 +117,8 @@ async fn a_form_is_what_its_policy_allows() {
     assert_eq!(claimed.send(&server, "/s3/other").await.s3_code(), denied, "the address says which bucket");
     for (range, code) in [([5, 9], (400, "EntityTooSmall")), ([1, 3], (413, "EntityTooLarge"))] {
         let condition = json!(["content-length-range", range[0], range[1]]);
-        let answer = form(&[key], &[condition]).send(&server, "/s3/files").await;
-        assert_eq!(answer.s3_code(), (code.0, code.1.to_owned()));
+        let response = form(&[key], &[condition]).send(&server, "/s3/files").await;
+        assert_eq!(response.s3_code(), (code.0, code.1.to_owned()));
     }
     let mut forged = form(&[key], &[]);
     forged.fields.retain(|(name, _)| name != "X-Amz-Signature");
@@ -156,8 +156,8 @@ async fn a_form_that_is_signed_by_version_2_is_told_the_right_algorithm() {
     server.bucket("files", true).await;
     let fields = [("AWSAccessKeyId", "a"), ("policy", "e30="), ("signature", "b"), ("key", "u/a")];
     let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    let answer = Form { fields, file: "text".to_owned() }.send(&server, "/s3/files").await;
-    let (status, code, words) = answer.s3_refusal();
+    let response = Form { fields, file: "text".to_owned() }.send(&server, "/s3/files").await;
+    let (status, code, words) = response.s3_refusal();
     assert_eq!((status, &*code), (400, "InvalidRequest"));
     assert!(words.ends_with("Please use AWS4-HMAC-SHA256."), "{words}");
 }

@@ -4,7 +4,7 @@ use poem::http::Method;
 use storage::Sweeper;
 
 use crate::s3_client::Signer;
-use crate::support::{Answer, Server};
+use crate::support::{Response, Server};
 
 struct Fixture {
     server: Server,
@@ -19,23 +19,23 @@ impl Fixture {
         Self { server, signer }
     }
 
-    async fn send(&self, method: Method, query: &str, body: &str) -> Answer {
+    async fn send(&self, method: Method, query: &str, body: &str) -> Response {
         let length = body.len().to_string();
         let path = format!("/s3/files/a?{query}");
         self.server.s3(&self.signer, method, &path, &[("content-length", &length)], body.to_owned()).await
     }
 
     async fn begin(&self) -> String {
-        let answer = self.send(Method::POST, "uploads=", "").await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        answer.element("UploadId")
+        let response = self.send(Method::POST, "uploads=", "").await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.element("UploadId")
     }
 
-    async fn part(&self, id: &str, number: u32, body: &str) -> Answer {
+    async fn part(&self, id: &str, number: u32, body: &str) -> Response {
         self.send(Method::PUT, &format!("partNumber={number}&uploadId={id}"), body).await
     }
 
-    async fn complete(&self, id: &str, parts: &[(u32, &str)]) -> Answer {
+    async fn complete(&self, id: &str, parts: &[(u32, &str)]) -> Response {
         let parts: String = parts
             .iter()
             .map(|(number, tag)| format!("<Part><PartNumber>{number}</PartNumber><ETag>{tag}</ETag></Part>"))
@@ -94,8 +94,8 @@ async fn an_upload_is_of_one_key() {
     let on = Fixture::start().await;
     let id = on.begin().await;
     let path = format!("/s3/files/b?partNumber=1&uploadId={id}");
-    let answer = on.server.s3(&on.signer, Method::PUT, &path, &[("content-length", "1")], "b").await;
-    assert_eq!(answer.s3_code(), (404, "NoSuchUpload".into()));
+    let response = on.server.s3(&on.signer, Method::PUT, &path, &[("content-length", "1")], "b").await;
+    assert_eq!(response.s3_code(), (404, "NoSuchUpload".into()));
     assert_eq!(on.part("unknown", 1, "a").await.s3_code(), (404, "NoSuchUpload".into()));
     for number in [0, 10_001] {
         assert_eq!(on.part(&id, number, "a").await.s3_code(), (400, "InvalidRequest".into()), "{number}");
@@ -179,11 +179,11 @@ async fn two_requests_that_complete_an_upload_make_one_object() {
     for number in 1..=5 {
         on.part(&id, number, "some bytes ").await;
     }
-    let answers = futures_util::future::join_all((0..4).map(|_| on.complete(&id, &[]))).await;
-    let done = answers.iter().filter(|answer| answer.status == 200).count();
-    assert_eq!(done, 1, "{:?}", answers.iter().map(Answer::text).collect::<Vec<_>>());
-    for answer in &answers {
-        assert!(matches!(answer.status.as_u16(), 200 | 404), "{}", answer.text());
+    let responses = futures_util::future::join_all((0..4).map(|_| on.complete(&id, &[]))).await;
+    let done = responses.iter().filter(|response| response.status == 200).count();
+    assert_eq!(done, 1, "{:?}", responses.iter().map(Response::text).collect::<Vec<_>>());
+    for response in &responses {
+        assert!(matches!(response.status.as_u16(), 200 | 404), "{}", response.text());
     }
     assert_eq!(on.server.get("/object/public/files/a").await.text(), "some bytes ".repeat(5));
     assert_eq!(on.server.stored_files(), 1);

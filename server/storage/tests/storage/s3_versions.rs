@@ -3,7 +3,7 @@
 use poem::http::Method;
 
 use crate::s3_client::{Signer, encode};
-use crate::support::{Answer, Server};
+use crate::support::{Response, Server};
 
 async fn server(keys: &[&str]) -> (Server, Signer) {
     let server = Server::start().await;
@@ -16,9 +16,9 @@ async fn server(keys: &[&str]) -> (Server, Signer) {
 }
 
 /// Returns the texts of all elements `name`.
-pub(crate) fn texts(answer: &Answer, name: &str) -> Vec<String> {
+pub(crate) fn texts(response: &Response, name: &str) -> Vec<String> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-    let text = answer.text();
+    let text = response.text();
     let found = text.split(&open).skip(1).filter_map(|rest| rest.split_once(&close));
     found.map(|(inner, _)| inner.to_owned()).collect()
 }
@@ -27,9 +27,9 @@ pub(crate) fn texts(answer: &Answer, name: &str) -> Vec<String> {
 async fn each_object_has_one_version() {
     let (server, signer) = server(&["a", "b/1", "b/2", "c%20d"]).await;
     let list = async |query: &str| {
-        let answer = server.s3(&signer, Method::GET, &format!("/s3/files?{query}"), &[], "").await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        answer
+        let response = server.s3(&signer, Method::GET, &format!("/s3/files?{query}"), &[], "").await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        response
     };
     let all = list("versions=").await;
     assert!(all.text().contains("<ListVersionsResult xmlns="), "{}", all.text());
@@ -95,14 +95,14 @@ async fn versions_are_listed_to_those_who_see_the_objects() {
         ("nowhere?versions=", (404, "NoSuchBucket")),
         ("files/a?versions=", (501, "NotImplemented")),
     ] {
-        let answer = server.s3(&signer, Method::GET, &format!("/s3/{query}"), &[], "").await;
-        assert_eq!(answer.s3_code(), (expected.0, expected.1.to_owned()), "{query}");
+        let response = server.s3(&signer, Method::GET, &format!("/s3/{query}"), &[], "").await;
+        assert_eq!(response.s3_code(), (expected.0, expected.1.to_owned()), "{query}");
     }
     // What clients remove by the version that the list shows is gone.
     let delete = "<Delete><Object><Key>a</Key><VersionId>null</VersionId></Object></Delete>";
     let length = delete.len().to_string();
     let headers = [("content-length", &*length)];
-    let answer = server.s3(&signer, Method::POST, "/s3/files?delete=", &headers, delete).await;
-    assert!(answer.text().contains("<Deleted><Key>a</Key>"), "{}", answer.text());
+    let response = server.s3(&signer, Method::POST, "/s3/files?delete=", &headers, delete).await;
+    assert!(response.text().contains("<Deleted><Key>a</Key>"), "{}", response.text());
     assert_eq!(server.s3(&signer, Method::DELETE, "/s3/files", &[], "").await.status, 204);
 }

@@ -47,7 +47,7 @@ async fn a_signed_url_opens_one_object() {
 }
 
 #[tokio::test]
-async fn a_signed_url_tells_by_head_what_get_would_answer() {
+async fn a_signed_url_tells_by_head_what_get_would_return() {
     let server = server().await;
     let signed = sign(&server, "private/other", json!(60)).await;
     let url = signed["signedURL"].as_str().unwrap().to_owned();

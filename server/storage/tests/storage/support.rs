@@ -6,7 +6,7 @@ use std::sync::{Arc, RwLock};
 use gateway::Gateway;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderMap, Method, StatusCode};
-use poem::{Body, Endpoint, EndpointExt as _, Request, Response};
+use poem::{Body, Endpoint, EndpointExt as _, Request};
 use serde_json::{Value, json};
 use storage::{AccessKeys, BackendKind, BucketDefinition, Handles, SeedReport, Settings};
 use tokens::{KeyOverrides, Keys};
@@ -20,7 +20,7 @@ const BACKEND_VARIABLE: &str = "BASALT_TEST_STORAGE_BACKEND";
 pub(crate) struct Server {
     pub(crate) settings: Settings,
     pub(crate) handles: Handles,
-    service: RwLock<Arc<BoxEndpoint<'static, Response>>>,
+    service: RwLock<Arc<BoxEndpoint<'static, poem::Response>>>,
     gateway: Gateway,
     keys: Keys,
     /// The service's.
@@ -30,14 +30,14 @@ pub(crate) struct Server {
     folder: tempfile::TempDir,
 }
 
-/// What it answered.
-pub(crate) struct Answer {
+/// What it responded with.
+pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) body: Vec<u8>,
     headers: HeaderMap,
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
@@ -100,12 +100,12 @@ impl Server {
         }
     }
 
-    /// Makes the service anew with other settings. Requests that run are answered by the earlier one.
+    /// Makes the service anew with other settings. Requests that run get a response from the earlier one.
     pub(crate) fn change(&self, settings: Settings) {
         *self.service.write().unwrap() = Arc::new(storage::service(settings, &self.handles).boxed());
     }
 
-    fn service(&self) -> Arc<BoxEndpoint<'static, Response>> {
+    fn service(&self) -> Arc<BoxEndpoint<'static, poem::Response>> {
         Arc::clone(&self.service.read().unwrap())
     }
 
@@ -141,22 +141,22 @@ impl Server {
         storage::seed_bucket(&self.settings, &self.handles, definition).await.unwrap()
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Response {
         self.ask(Method::GET, path, &[]).await
     }
 
-    pub(crate) async fn ask(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn ask(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Response {
         self.send(method, path, headers, Body::empty()).await
     }
 
     /// Sends JSON as the service role.
-    pub(crate) async fn json(&self, method: Method, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn json(&self, method: Method, path: &str, body: &Value) -> Response {
         let token = self.service_role().to_owned();
         self.json_as(&token, method, path, body).await
     }
 
     /// Sends JSON with `token`.
-    pub(crate) async fn json_as(&self, token: &str, method: Method, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn json_as(&self, token: &str, method: Method, path: &str, body: &Value) -> Response {
         let authorization = format!("Bearer {token}");
         let headers = [("authorization", &*authorization), ("content-type", "application/json")];
         self.send(method, path, &headers, body.to_string()).await
@@ -169,7 +169,7 @@ impl Server {
         path: &str,
         headers: &[(&str, &str)],
         bytes: &[u8],
-    ) -> Answer {
+    ) -> Response {
         let authorization = format!("Bearer {token}");
         let mut all = vec![("authorization", &*authorization)];
         all.extend_from_slice(headers);
@@ -182,7 +182,7 @@ impl Server {
         path: &str,
         headers: &[(&str, &str)],
         body: impl Into<Body>,
-    ) -> Answer {
+    ) -> Response {
         let mut request = Request::builder().method(method).uri_str(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -190,11 +190,11 @@ impl Server {
         let face = self.gateway.open("storage", self.service());
         let response = face.get_response(request.body(body)).await;
         let (parts, body) = response.into_parts();
-        Answer { status: parts.status, headers: parts.headers, body: body.into_vec().await.unwrap() }
+        Response { status: parts.status, headers: parts.headers, body: body.into_vec().await.unwrap() }
     }
 
-    /// Asks for `path` as `client` and leaves the answer's body unread.
-    pub(crate) async fn begin_download(&self, client: &str, path: &str) -> Response {
+    /// Asks for `path` as `client` and leaves the response's body unread.
+    pub(crate) async fn begin_download(&self, client: &str, path: &str) -> poem::Response {
         let face = self.gateway.open("storage", self.service());
         let request = Request::builder().uri_str(path).header("x-forwarded-for", client);
         face.get_response(request.finish()).await

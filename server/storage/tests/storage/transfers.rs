@@ -89,7 +89,7 @@ async fn other_targets_are_refused() {
 }
 
 #[tokio::test]
-async fn a_store_that_does_not_answer_is_an_error_within_bounds() {
+async fn a_store_that_does_not_respond_is_an_error_within_bounds() {
     let folder = tempfile::tempdir().unwrap();
     let mut settings = settings(folder.path()).await;
     settings.s3.endpoint = "http://127.0.0.1:1".to_owned();

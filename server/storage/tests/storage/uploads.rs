@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::{Answer, Server};
+use crate::support::{Response, Server};
 use base64::Engine as _;
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -43,7 +43,7 @@ fn form(fields: &[(&str, Option<&str>)], file: &[u8]) -> Vec<u8> {
     body
 }
 
-async fn upload_form(server: &Server, path: &str, body: Vec<u8>) -> Answer {
+async fn upload_form(server: &Server, path: &str, body: Vec<u8>) -> Response {
     let service = server.service_role().to_owned();
     server.upload(&service, path, &[("content-type", "multipart/form-data; boundary=frame")], &body).await
 }
@@ -259,14 +259,14 @@ async fn writers_of_one_name_end_as_one_of_them_whole() {
     let service = server.service_role().to_owned();
     let bodies: Vec<Vec<u8>> = (0..8_u8).map(|byte| vec![byte; 200_000]).collect();
     let uploads = bodies.iter().map(|body| server.upload(&service, "files/a", &[("x-upsert", "true")], body));
-    for answer in futures_util::future::join_all(uploads).await {
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
+    for response in futures_util::future::join_all(uploads).await {
+        assert_eq!(response.status, StatusCode::OK, "{}", response.text());
     }
     assert!(bodies.contains(&server.get("/object/public/files/a").await.body));
     assert_eq!(server.stored_files(), 1);
     let created = bodies.iter().map(|body| server.upload(&service, "files/b", &[], body));
     let created = futures_util::future::join_all(created).await;
-    assert_eq!(created.iter().filter(|answer| answer.status == StatusCode::OK).count(), 1);
+    assert_eq!(created.iter().filter(|response| response.status == StatusCode::OK).count(), 1);
     assert_eq!(server.stored_files(), 2);
 }
 

@@ -1,6 +1,6 @@
 //! Vector buckets. What needs pgvector is skipped where `BASALT_TEST_EXTENSIONS` does not name `vector`.
 
-use crate::support::{Answer, Server};
+use crate::support::{Response, Server};
 use poem::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -9,18 +9,18 @@ pub(crate) async fn server() -> Option<Server> {
     if testkit::has_extension("vector").await { Some(Server::start().await) } else { None }
 }
 
-pub(crate) async fn call(server: &Server, operation: &str, body: Value) -> Answer {
+pub(crate) async fn call(server: &Server, operation: &str, body: Value) -> Response {
     server.json(Method::POST, &format!("/vector/{operation}"), &body).await
 }
 
-/// Returns the body of an answer that has to be a success.
+/// Returns the body of a response that has to be a success.
 pub(crate) async fn done(server: &Server, operation: &str, body: Value) -> Value {
-    let answer = call(server, operation, body).await;
-    assert_eq!(answer.status, StatusCode::OK, "{operation}: {}", answer.text());
-    if answer.body.is_empty() { Value::Null } else { answer.json() }
+    let response = call(server, operation, body).await;
+    assert_eq!(response.status, StatusCode::OK, "{operation}: {}", response.text());
+    if response.body.is_empty() { Value::Null } else { response.json() }
 }
 
-/// Returns status, code and message of an answer that has to be a refusal.
+/// Returns status, code and message of a response that has to be a refusal.
 pub(crate) async fn refused(server: &Server, operation: &str, body: Value) -> (u16, String, String) {
     let (status, [status_code, _, message, code]) = call(server, operation, body).await.refusal();
     assert_eq!(status.to_string(), status_code, "the status is the true one");
@@ -52,8 +52,8 @@ async fn put(server: &Server, vectors: &[(&str, [f64; 2], Value)]) {
     assert_eq!(done(server, "PutVectors", about(json!({ "vectors": vectors }))).await, Value::Null);
 }
 
-pub(crate) fn keys(answer: &Value) -> Vec<&str> {
-    answer["vectors"].as_array().unwrap().iter().map(|vector| vector["key"].as_str().unwrap()).collect()
+pub(crate) fn keys(response: &Value) -> Vec<&str> {
+    response["vectors"].as_array().unwrap().iter().map(|vector| vector["key"].as_str().unwrap()).collect()
 }
 
 #[tokio::test]
@@ -61,9 +61,9 @@ async fn only_the_service_role_gets_in_and_statuses_are_true() {
     let server = Server::start().await;
     let body = json!({});
     for token in [server.anon().to_owned(), server.user("8f9b2c1e-0000-4000-8000-00000000000a")] {
-        let answer = server.json_as(&token, Method::POST, "/vector/ListVectorBuckets", &body).await;
+        let response = server.json_as(&token, Method::POST, "/vector/ListVectorBuckets", &body).await;
         let expected = ["403", "AccessDenied", "Access denied: Invalid role", "AccessDenied"];
-        let (status, [code, _, message, name]) = answer.refusal();
+        let (status, [code, _, message, name]) = response.refusal();
         assert_eq!((status, [&*code, &name, &message, &name]), (403, expected));
     }
     let nobody = server.send(Method::POST, "/vector/ListVectorBuckets", &[], "{}").await;
@@ -71,17 +71,17 @@ async fn only_the_service_role_gets_in_and_statuses_are_true() {
     let forged = server.json_as("x.y.z", Method::POST, "/vector/ListVectorBuckets", &body).await;
     assert_eq!(forged.refusal().0, 403);
     for (method, path) in [(Method::GET, "/vector/ListVectorBuckets"), (Method::POST, "/vector/Nothing")] {
-        let answer = server.json(method.clone(), path, &body).await;
-        assert_eq!(answer.status, StatusCode::NOT_FOUND);
-        assert_eq!(answer.json()["message"], format!("Route {method}:{path} not found"));
+        let response = server.json(method.clone(), path, &body).await;
+        assert_eq!(response.status, StatusCode::NOT_FOUND);
+        assert_eq!(response.json()["message"], format!("Route {method}:{path} not found"));
     }
 }
 
 #[tokio::test]
 async fn what_is_switched_off_or_cannot_be_had_is_refused() {
     let off = Server::start_with(|settings| settings.vectors_enabled = false).await;
-    let answer = call(&off, "ListVectorBuckets", json!({})).await;
-    assert_eq!((answer.status.as_u16(), answer.refusal().1[3].as_str()), (404, "InvalidRequest"));
+    let response = call(&off, "ListVectorBuckets", json!({})).await;
+    assert_eq!((response.status.as_u16(), response.refusal().1[3].as_str()), (404, "InvalidRequest"));
 
     let message = "The feature Vector service not configured is not enabled for this resource".to_owned();
     let refusal = (409, "FeatureNotEnabled".to_owned(), message);
@@ -126,8 +126,8 @@ async fn tables_that_somebody_else_owns_are_written_too() {
 async fn buckets_are_made_listed_and_deleted() {
     let Some(server) = server().await else { return };
     for name in ["b1", "b2", "c_"] {
-        let answer = call(&server, "CreateVectorBucket", json!({ "vectorBucketName": name })).await;
-        assert_eq!((answer.status, answer.body.len()), (StatusCode::OK, 0));
+        let response = call(&server, "CreateVectorBucket", json!({ "vectorBucketName": name })).await;
+        assert_eq!((response.status, response.body.len()), (StatusCode::OK, 0));
     }
     let second = refused(&server, "CreateVectorBucket", json!({ "vectorBucketName": "b1" })).await;
     let message = "vector bucket \"b1\" already exists";

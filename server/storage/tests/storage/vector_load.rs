@@ -51,8 +51,11 @@ async fn requests_at_once_make_one_index_and_write_each_vector_once() {
     done(&server, "CreateVectorBucket", json!({ "vectorBucketName": "b" })).await;
     let definition = json!({ "dataType": "float32", "dimension": 2, "distanceMetric": "cosine" });
     let creations = (0..6).map(|_| call(&server, "CreateIndex", about(definition.clone())));
-    let statuses: Vec<u16> =
-        futures_util::future::join_all(creations).await.iter().map(|answer| answer.status.as_u16()).collect();
+    let statuses: Vec<u16> = futures_util::future::join_all(creations)
+        .await
+        .iter()
+        .map(|response| response.status.as_u16())
+        .collect();
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{statuses:?}");
     assert!(statuses.iter().all(|status| matches!(status, 200 | 409)), "{statuses:?}");
     let writes = (0..6).map(|n| {
@@ -63,8 +66,8 @@ async fn requests_at_once_make_one_index_and_write_each_vector_once() {
         }
         call(&server, "PutVectors", about(json!({ "vectors": vectors })))
     });
-    let answers = futures_util::future::join_all(writes).await;
-    assert!(answers.iter().all(|answer| answer.status == StatusCode::OK));
+    let responses = futures_util::future::join_all(writes).await;
+    assert!(responses.iter().all(|response| response.status == StatusCode::OK));
     let all = done(&server, "ListVectors", about(json!({ "returnData": true }))).await;
     assert_eq!(keys(&all).len(), 50);
     let first: Vec<_> =

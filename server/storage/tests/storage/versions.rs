@@ -3,7 +3,7 @@
 use poem::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Server};
+use crate::support::{Response, Server};
 
 const VERSIONING: &str = "/bucket/files";
 
@@ -17,7 +17,7 @@ pub(crate) async fn versioned() -> Server {
 
 impl Server {
     /// Sets whether bucket `files` keeps versions.
-    pub(crate) async fn keep_versions(&self, status: &str) -> Answer {
+    pub(crate) async fn keep_versions(&self, status: &str) -> Response {
         self.json(Method::PUT, VERSIONING, &json!({ "versioning_status": status })).await
     }
 
@@ -25,20 +25,20 @@ impl Server {
     pub(crate) async fn write(&self, key: &str, text: &str) -> Value {
         let token = self.service_role().to_owned();
         let headers = [("x-upsert", "true"), ("content-type", "text/plain")];
-        let answer = self.upload(&token, &format!("files/{key}"), &headers, text.as_bytes()).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
-        answer.json()["VersionId"].clone()
+        let response = self.upload(&token, &format!("files/{key}"), &headers, text.as_bytes()).await;
+        assert_eq!(response.status, StatusCode::OK, "{}", response.text());
+        response.json()["VersionId"].clone()
     }
 
     /// Returns the text of an object of `files`, or the code of the refusal.
     pub(crate) async fn read(&self, key: &str, version: &Value) -> String {
         let query = version.as_str().map_or(String::new(), |version| format!("?versionId={version}"));
-        let answer = self.get(&format!("/object/public/files/{key}{query}")).await;
-        if answer.status == StatusCode::OK { answer.text() } else { code(&answer) }
+        let response = self.get(&format!("/object/public/files/{key}{query}")).await;
+        if response.status == StatusCode::OK { response.text() } else { code(&response) }
     }
 
     /// Removes an object of `files`, or one of its versions.
-    pub(crate) async fn remove(&self, key: &str, version: &Value) -> Answer {
+    pub(crate) async fn remove(&self, key: &str, version: &Value) -> Response {
         let query = version.as_str().map_or(String::new(), |version| format!("?versionId={version}"));
         self.json(Method::DELETE, &format!("/object/files/{key}{query}"), &Value::Null).await
     }
@@ -49,9 +49,9 @@ impl Server {
         for (name, value) in options.as_object().unwrap() {
             body[name] = value.clone();
         }
-        let answer = self.json(Method::POST, "/object/list/files", &body).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
-        answer.json().as_array().unwrap().iter().map(describe).collect()
+        let response = self.json(Method::POST, "/object/list/files", &body).await;
+        assert_eq!(response.status, StatusCode::OK, "{}", response.text());
+        response.json().as_array().unwrap().iter().map(describe).collect()
     }
 }
 
@@ -67,8 +67,8 @@ fn describe(entry: &Value) -> String {
     format!("{name}{}", marks.collect::<String>())
 }
 
-fn code(answer: &Answer) -> String {
-    answer.json()["code"].as_str().unwrap_or_default().to_owned()
+fn code(response: &Response) -> String {
+    response.json()["code"].as_str().unwrap_or_default().to_owned()
 }
 
 #[tokio::test]
@@ -186,9 +186,9 @@ async fn the_last_version_that_goes_takes_its_bytes_along() {
     let versions = [server.write("a", "one").await, server.write("a", "two").await];
     let marker = server.remove("a", &Value::Null).await.json()["VersionId"].clone();
     for (version, left) in [(&versions[0], 1), (&versions[1], 0)] {
-        let answer = server.remove("a", version).await;
-        assert_eq!(answer.json()["VersionId"], *version, "{}", answer.text());
-        assert_eq!(answer.json().get("DeleteMarker"), None);
+        let response = server.remove("a", version).await;
+        assert_eq!(response.json()["VersionId"], *version, "{}", response.text());
+        assert_eq!(response.json().get("DeleteMarker"), None);
         assert_eq!(server.stored_files(), left);
         assert_eq!(code(&server.remove("a", version).await), "NoSuchKey");
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::s3_client::{Signer, encode};
 use crate::s3_versions::texts;
-use crate::support::{Answer, Server};
+use crate::support::{Response, Server};
 use crate::versions::versioned;
 
 struct Fixture {
@@ -20,19 +20,19 @@ impl Fixture {
         Self { server, signer }
     }
 
-    async fn send(&self, method: Method, path: &str, body: &str) -> Answer {
+    async fn send(&self, method: Method, path: &str, body: &str) -> Response {
         let length = body.len().to_string();
         let path = format!("/s3/files{path}");
         self.server.s3(&self.signer, method, &path, &[("content-length", &length)], body.to_owned()).await
     }
 
     async fn put(&self, key: &str, text: &str) -> String {
-        let answer = self.send(Method::PUT, &format!("/{key}"), text).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        answer.header("x-amz-version-id").to_owned()
+        let response = self.send(Method::PUT, &format!("/{key}"), text).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.header("x-amz-version-id").to_owned()
     }
 
-    async fn version(&self, method: Method, key: &str, version: &str) -> Answer {
+    async fn version(&self, method: Method, key: &str, version: &str) -> Response {
         self.send(method, &format!("/{key}?versionId={version}"), "").await
     }
 }
@@ -51,8 +51,8 @@ async fn a_bucket_is_told_to_keep_versions() {
     assert_eq!(status().await, "Suspended");
     assert_eq!(on.put("a", "zero").await, "");
     for (wanted, then) in [("Suspended", "Suspended"), ("Enabled", "Enabled"), ("Suspended", "Suspended")] {
-        let answer = on.send(Method::PUT, "?versioning=", &versioning(wanted)).await;
-        assert_eq!((answer.status.as_u16(), status().await), (200, then.to_owned()), "{}", answer.text());
+        let response = on.send(Method::PUT, "?versioning=", &versioning(wanted)).await;
+        assert_eq!((response.status.as_u16(), status().await), (200, then.to_owned()), "{}", response.text());
     }
     assert_eq!(on.put("a", "one").await, "null");
     let unknown = on.send(Method::PUT, "?versioning=", &versioning("Off")).await;

@@ -21,8 +21,8 @@ async fn relocate(server: &Server, token: &str, source: &str, version: &Value, t
     if version.is_string() {
         body["sourceVersionId"] = version.clone();
     }
-    let answer = server.json_as(token, Method::POST, "/object/move", &body).await;
-    answer.json().get("code").and_then(Value::as_str).unwrap_or("moved").to_owned()
+    let response = server.json_as(token, Method::POST, "/object/move", &body).await;
+    response.json().get("code").and_then(Value::as_str).unwrap_or("moved").to_owned()
 }
 
 /// Does `meanwhile` while `request` waits for the lock of object `a` of bucket `files`.
@@ -48,9 +48,9 @@ async fn an_older_version_replaces_nothing_but_its_own_object() {
     let [ada, bob] = [ADA, BOB].map(|id| server.user(id));
     let write = async |token: &str, key: &str, text: &str| {
         let upsert = [("x-upsert", "true"), ("content-type", "text/plain")];
-        let answer = server.upload(token, &format!("files/{key}"), &upsert, text.as_bytes()).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
-        answer.json()["VersionId"].clone()
+        let response = server.upload(token, &format!("files/{key}"), &upsert, text.as_bytes()).await;
+        assert_eq!(response.status, StatusCode::OK, "{}", response.text());
+        response.json()["VersionId"].clone()
     };
     write(&bob, "bobs", "of Bob").await;
     let older = write(&ada, "a", "older").await;

@@ -98,8 +98,8 @@ async fn what_is_moved_away_stays_as_an_older_version() {
         if version.is_string() {
             body["sourceVersionId"] = version.clone();
         }
-        let answer = server.json(Method::POST, "/object/move", &body).await;
-        answer.json().get("code").and_then(Value::as_str).unwrap_or("moved").to_owned()
+        let response = server.json(Method::POST, "/object/move", &body).await;
+        response.json().get("code").and_then(Value::as_str).unwrap_or("moved").to_owned()
     };
     assert_eq!(relocate("a", "taken", &Value::Null).await, "ResourceAlreadyExists");
     assert_eq!(relocate("a", "a", &Value::Null).await, "moved");
