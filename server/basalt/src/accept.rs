@@ -163,9 +163,9 @@ async fn serve_connection<E: Endpoint + 'static>(
         respond(request, guard, Arc::clone(&client), Arc::clone(&server))
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    // Activity::overdue limits the time of heads. hyper's own limit begins when the response to the previous request was sent, and
-    // on a new connection only once it is known not to be HTTP/2. A client that has closed its sending side may still
-    // read.
+    // Activity::overdue limits the time of heads. hyper's own limit begins when the response to the previous request
+    // was sent, and on a new connection only once it is known not to be HTTP/2. A client that has closed its sending
+    // side may still read.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None).half_close(true);
     builder
         .http2()
@@ -233,8 +233,8 @@ async fn respond<E: Endpoint + 'static>(
     Ok(response.map(|body| ResponseBody { body, _guard: guard, _held: held }))
 }
 
-/// Responds to `request` in a task of its own, which continues if the connection ends. The connection's slot stays occupied
-/// until then.
+/// Responds to `request` in a task of its own, which continues if the connection ends. The connection's slot stays
+/// occupied until then.
 async fn respond_detached<E: Endpoint + 'static>(
     request: Request,
     client: &Client,

@@ -195,8 +195,8 @@ impl Backend {
 }
 
 /// Returns `login` of the superuser with settings that keep what the project has defined from running with its rights:
-/// triggers, event triggers and functions in schemas that others may write to. Where `postgres` itself is the superuser,
-/// the login stays as it is: the project's migrations use it, too.
+/// triggers, event triggers and functions in schemas that others may write to. Where `postgres` itself is the
+/// superuser, the login stays as it is: the project's migrations use it, too.
 fn superuser_session(mut login: Conninfo) -> Conninfo {
     if login.get("user") != Some(POSTGRES) {
         login.set("options", "-c session_replication_role=replica -c search_path=pg_catalog");
@@ -324,8 +324,8 @@ pub(crate) async fn migrate(settings: &Settings, keys: &Keys, backend: &Backend)
     Ok(Logins::OwnRoles)
 }
 
-/// Brings the database of a cluster that was started only for a command up to date, as at each start: it may not have the
-/// newest migrations yet. Other databases stay as they are.
+/// Brings the database of a cluster that was started only for a command up to date, as at each start: it may not have
+/// the newest migrations yet. Other databases stay as they are.
 pub(crate) async fn migrate_if_started(settings: &Settings, backend: &Backend) -> Result<(), Error> {
     if backend.cluster.is_some() {
         migrate(settings, &keys(settings)?, backend).await?;

@@ -1,5 +1,5 @@
-//! Declared schemas: SQL files that say what the database's schema should be. They are not run on the project's database:
-//! `basalt db diff` makes migrations of their difference from the migrations, as with the Supabase CLI.
+//! Declared schemas: SQL files that say what the database's schema should be. They are not run on the project's
+//! database: `basalt db diff` makes migrations of their difference from the migrations, as with the Supabase CLI.
 
 use std::path::{Path, PathBuf};
 

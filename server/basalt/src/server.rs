@@ -45,8 +45,8 @@ pub(crate) async fn is_ready_in_time(ready: impl Future<Output = ()>) -> bool {
     tokio::time::timeout(READY_LIMIT, ready).await.is_ok()
 }
 
-/// Serves `routes` until `stop`, then lets the running requests end, within [`LIMITS`]. Requests for which `must_finish`
-/// returns true are completed even if their client disconnects.
+/// Serves `routes` until `stop`, then lets the running requests end, within [`LIMITS`]. Requests for which
+/// `must_finish` returns true are completed even if their client disconnects.
 pub(crate) async fn serve(
     acceptor: impl Acceptor,
     routes: impl Endpoint + 'static,

@@ -328,8 +328,8 @@ impl Settings {
         }
     }
 
-    /// Replaces the keys by those of the Supabase CLI, if that is wanted. Commands beside a server that has these keys use
-    /// them, too; the project's server itself has them only if a setting or a flag says so.
+    /// Replaces the keys by those of the Supabase CLI, if that is wanted. Commands beside a server that has these keys
+    /// use them, too; the project's server itself has them only if a setting or a flag says so.
     ///
     /// Errors: [`Invalid`] if others could reach the server.
     fn apply_cli_keys(&mut self, invocation: &Invocation) -> Result<(), Invalid> {

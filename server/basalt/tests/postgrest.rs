@@ -215,8 +215,8 @@ fn a_file_adds_to_the_variables(uri: &str) {
     served.stop();
 }
 
-/// Sets only libpq's environment and upstream's own variables. The first of two hosts does not respond, and the password
-/// is in a file.
+/// Sets only libpq's environment and upstream's own variables. The first of two hosts does not respond, and the
+/// password is in a file.
 fn libpqs_variables_are_enough(postgres: &Cluster) {
     let uri = postgres.tcp_login("authenticator", "secret").unwrap().to_uri();
     let port = uri.rsplit_once(':').unwrap().1.split('/').next().unwrap();

@@ -155,8 +155,8 @@ pub fn find_psql(binaries: Option<&Binaries>) -> Option<PathBuf> {
     client_folders(binaries).map(|folder| folder.join("psql")).find(|psql| psql.is_file())
 }
 
-/// Finds a client program, such as `pg_dump`, of the major version `at_least` or a newer one: in `folder`, on `PATH`, or
-/// in the system's usual folders.
+/// Finds a client program, such as `pg_dump`, of the major version `at_least` or a newer one: in `folder`, on `PATH`,
+/// or in the system's usual folders.
 pub async fn find_client(name: &str, folder: Option<&Path>, at_least: u32) -> Option<PathBuf> {
     let folders = folder.map(Path::to_owned).into_iter().chain(client_folders(None));
     for program in folders.map(|folder| folder.join(name)).filter(|program| program.is_file()) {

@@ -36,8 +36,8 @@ const SETTINGS: &[(&str, &str)] = &[
 /// The library of the extension that counts statements, as on hosted Supabase.
 const STATISTICS: &str = "pg_stat_statements";
 
-/// What it counts. Statements that are no queries are left out: each transaction has several of them, and they may contain
-/// passwords. Source: PostgreSQL documentation, section F.32.4.
+/// What it counts. Statements that are no queries are left out: each transaction has several of them, and they may
+/// contain passwords. Source: PostgreSQL documentation, section F.32.4.
 const STATISTICS_SETTINGS: &str = "pg_stat_statements.track = top\npg_stat_statements.track_utility = off\n";
 
 const INCLUDE: &str = "include_if_exists 'basalt.conf'";

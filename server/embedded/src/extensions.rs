@@ -42,8 +42,8 @@ macro_rules! embed {
 const EXTENSIONS: &[Extension] = embed!["http" "1.6", "pg_cron" "1.6", "pg_graphql" "1.5.11", "pg_jsonschema" "0.3.3", "pg_net" "0.14.0" "0.14.0--0.14.1", "pg_tle" "1.4.0", "pgjwt" "0.2.0", "supabase_vault" "0.3.1"];
 
 /// Installs the files into the package in `native` if they are missing or of another release of Basalt. An extension of
-/// the same name that is not Basalt's stays. Those that `postgres` may create on hosted Supabase become trusted, so that
-/// it may do so here, with any program. May be called repeatedly, also by two processes at once.
+/// the same name that is not Basalt's stays. Those that `postgres` may create on hosted Supabase become trusted, so
+/// that it may do so here, with any program. May be called repeatedly, also by two processes at once.
 pub(super) fn install(native: &Path) -> io::Result<()> {
     let folder = native.join(FOLDER);
     if !folder.is_dir() {

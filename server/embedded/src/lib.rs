@@ -121,8 +121,8 @@ pub struct Options {
     /// The port on 127.0.0.1 for `psql`. If it is not free, the next free one is used. 0 uses any free port; with
     /// `None` Postgres does not listen on TCP. Default: 54322, as in the Supabase CLI.
     pub port: Option<u16>,
-    /// The password of the role `postgres`, which must need no escaping in libpq's password file. Default: a random one,
-    /// kept in `pgpass`.
+    /// The password of the role `postgres`, which must need no escaping in libpq's password file. Default: a random
+    /// one, kept in `pgpass`.
     pub password: Option<&'static str>,
     /// Whether the role `postgres` is a superuser in a cluster that has another one, too. Default: no.
     pub postgres_superuser: bool,
@@ -187,9 +187,9 @@ impl Cluster {
         upgrade::run(options, old).await
     }
 
-    /// Copies the cluster of `options.data_dir`, whose superuser is `postgres`, into a new one of the same version whose
-    /// superuser is `supabase_admin`, so that `postgres` has the rights that hosted Supabase gives it. The old cluster is
-    /// kept next to the new one. Must be called inside a Tokio runtime.
+    /// Copies the cluster of `options.data_dir`, whose superuser is `postgres`, into a new one of the same version
+    /// whose superuser is `supabase_admin`, so that `postgres` has the rights that hosted Supabase gives it. The old
+    /// cluster is kept next to the new one. Must be called inside a Tokio runtime.
     ///
     /// Errors: see [`Error`]; each message says what to do. After an error, the data is unchanged.
     pub async fn harden(options: Options) -> Result<Hardening, Error> {

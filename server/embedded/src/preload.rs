@@ -60,7 +60,8 @@ impl Preload {
 pub struct MissingLibrary {
     /// Its name.
     pub library: String,
-    /// The statement, without the value, that has it preloaded: `alter role "authenticator" set session_preload_libraries`.
+    /// The statement, without the value, that has it preloaded:
+    /// `alter role "authenticator" set session_preload_libraries`.
     pub statement: String,
     /// Why it cannot be loaded.
     pub reason: String,
@@ -87,8 +88,8 @@ pub(super) async fn log_in(superuser: &Conninfo) -> Result<Client, Error> {
     Ok(client)
 }
 
-/// Takes the libraries that cannot be loaded out of the settings of roles and databases, and logs each of them. `client`
-/// is the superuser's.
+/// Takes the libraries that cannot be loaded out of the settings of roles and databases, and logs each of them.
+/// `client` is the superuser's.
 pub(super) async fn remove_missing(client: &Client) -> Result<(), Error> {
     for preload in preloads(client).await? {
         let Checked { present, missing } = preload.check(client).await?;

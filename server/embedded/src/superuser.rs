@@ -99,8 +99,8 @@ impl AdministratorLogins {
 /// Unlike there, it may not replicate: the name of a slot's plugin may be the path of any library, such as an uploaded
 /// object, and a base backup has all files of the cluster. A superuser may make other roles that replicate.
 ///
-/// It may have a part of the connections only: what functions and other programs open without end must leave the others to
-/// the services.
+/// It may have a part of the connections only: what functions and other programs open without end must leave the others
+/// to the services.
 ///
 /// With `guards_superuser`, the superuser's sessions run no event triggers and search no schema of a project.
 ///
@@ -152,8 +152,8 @@ pub(super) async fn set_up_postgres(
     client.batch_execute(&guards).await
 }
 
-/// Returns how many of `max_connections` connections the role `postgres` may have. The pools of the services that log in as
-/// other roles have about 70 together, and the login of the extension http 8.
+/// Returns how many of `max_connections` connections the role `postgres` may have. The pools of the services that log
+/// in as other roles have about 70 together, and the login of the extension http 8.
 fn connections_of_postgres(max_connections: i32) -> i32 {
     const FOR_SERVICES: i32 = 80;
     (max_connections - FOR_SERVICES).max(max_connections / 3)

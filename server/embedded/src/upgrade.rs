@@ -237,8 +237,8 @@ impl UpgradeJob<'_> {
         // Its dump creates it with its settings and its encoding.
         new.execute(TEMPLATE, "drop database postgres").await?;
         for name in &databases {
-            // These functions have other arguments in the next version, and a dump would name the old ones. The next start grants
-            // it again.
+            // These functions have other arguments in the next version, and a dump would name the old ones. The next
+            // start grants it again.
             old.execute(name, &statement_statistics::revoke()).await?;
             (self.report)(Progress::CopyingDatabase { name: name.clone() });
             self.programs.copy_database(name, old, new).await?;

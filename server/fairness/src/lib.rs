@@ -1,15 +1,16 @@
-//! Divides what callers hold at their own speed (connections to Postgres, calls of functions, sockets, uploads, memory) between
-//! their networks, so that one caller cannot take all of it.
+//! Divides what callers hold at their own speed (connections to Postgres, calls of functions, sockets, uploads, memory)
+//! between their networks, so that one caller cannot take all of it.
 //!
 //! A [`FairSemaphore`] has a number of permits and a queue. A [`Network`] gets another permit while it has fewer than
 //! three times as many as are free. Alone it gets three quarters of all, the next one three quarters of the rest. What
-//! comes back goes to those who have little: this is the scheme of dynamic thresholds, with which switches divide their buffers.
+//! comes back goes to those who have little: this is the scheme of dynamic thresholds, with which switches divide their
+//! buffers.
 //!
 //! The network for which a task works is set by [`on_behalf_of`]. The server itself and programs on its machine have no
 //! network; they get any permit that is free.
 //!
-//! Source: A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM
-//! Transactions on Networking 6 (1998).
+//! Source: A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet switches",
+//! IEEE/ACM Transactions on Networking 6 (1998).
 
 mod memory;
 mod network;

@@ -2,8 +2,8 @@
 
 use crate::{FairSemaphore, Network, Permit};
 
-/// An amount of memory that is divided between networks, as the permits of a [`FairSemaphore`] are. Cheap to clone: clones
-/// share the memory.
+/// An amount of memory that is divided between networks, as the permits of a [`FairSemaphore`] are. Cheap to clone:
+/// clones share the memory.
 #[derive(Debug, Clone)]
 pub struct Memory {
     semaphore: FairSemaphore,

@@ -105,8 +105,8 @@ impl FairSemaphore {
         Self(Arc::new(Inner { permits, queue, state: Mutex::new(state), unused: Notify::new() }))
     }
 
-    /// Leaves half of the permits to others when a network is alone, in place of a quarter: for callers that want many of
-    /// them at once.
+    /// Leaves half of the permits to others when a network is alone, in place of a quarter: for callers that want many
+    /// of them at once.
     pub fn in_halves(self) -> Self {
         self.0.state.lock().threshold = 1;
         self
@@ -135,8 +135,8 @@ impl FairSemaphore {
         self.acquire_many(holder, 1, limit).await
     }
 
-    /// Returns `number` permits for `holder` at once, as [`Self::acquire`] returns one. Nobody gets more than half of all,
-    /// so that every caller gets its permits at some time.
+    /// Returns `number` permits for `holder` at once, as [`Self::acquire`] returns one. Nobody gets more than half of
+    /// all, so that every caller gets its permits at some time.
     ///
     /// Errors: [`Refusal`].
     pub async fn acquire_many(
@@ -267,8 +267,8 @@ impl State {
         }
     }
 
-    /// Lets `holder` wait for `number` permits in a queue of this length; `None` if it is full or the holder has its share
-    /// of it.
+    /// Lets `holder` wait for `number` permits in a queue of this length; `None` if it is full or the holder has its
+    /// share of it.
     fn wait(
         &mut self,
         holder: Holder,

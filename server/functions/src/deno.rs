@@ -32,8 +32,8 @@ pub enum NoDeno {
 }
 
 /// Returns the first Deno in: the npm package of one of `projects` or of its parents, then `path` (as in `PATH`). If
-/// `named` is set, only that file is considered. The npm package's script is no Deno, but starts one, whose memory and time
-/// nobody would watch; the program that it starts is returned in its place.
+/// `named` is set, only that file is considered. The npm package's script is no Deno, but starts one, whose memory and
+/// time nobody would watch; the program that it starts is returned in its place.
 ///
 /// Errors: [`NoDeno`].
 pub(crate) fn find(named: Option<&Path>, projects: &[PathBuf], path: &str) -> Result<PathBuf, NoDeno> {

@@ -5,7 +5,8 @@
 //! platform run unchanged: what its runtime adds to Deno is in `worker/worker.js`.
 //!
 //! Limits of a call: `worker::slot` says how long it waits for its turn, `worker::connections` when its response must
-//! begin, `relay::response_body` when it must end, and `worker` how much memory and processor time its process may take.
+//! begin, `relay::response_body` when it must end, and `worker` how much memory and processor time its process may
+//! take.
 
 mod deno;
 mod error;
@@ -101,8 +102,8 @@ impl Functions {
         Ok(Self(inner))
     }
 
-    /// Changes the settings. Calls that run end as they began, and the next call of each function starts a new process. What
-    /// [`settings_that_need_a_restart`] names stays as it is.
+    /// Changes the settings. Calls that run end as they began, and the next call of each function starts a new process.
+    /// What [`settings_that_need_a_restart`] names stays as it is.
     pub fn configure(&self, settings: Settings) {
         let host = &self.0.host;
         let current = host.configuration();
@@ -150,7 +151,8 @@ impl Functions {
 
 impl Inner {
     async fn respond(&self, request: Box<Request>) -> Response {
-        // If no function can respond to the preflight, the server does, so that scripts can read the refusal that follows.
+        // If no function can respond to the preflight, the server does, so that scripts can read the refusal that
+        // follows.
         let preflight = gateway::preflight(&request);
         match self.call(request).await {
             Ok(response) => response,

@@ -92,11 +92,11 @@ impl IncomingCall {
     }
 }
 
-/// Sends `incoming` to the process of `call`, and returns the response as soon as its head has arrived. If the process ends
-/// without having begun it, the next one gets it.
+/// Sends `incoming` to the process of `call`, and returns the response as soon as its head has arrived. If the process
+/// ends without having begun it, the next one gets it.
 ///
-/// Errors: [`Error::Body`] when the caller's body breaks off; [`Error::Idle`] when no response arrives in time; [`Error::Worker`] or [`Error::Resources`] when the process
-/// ends.
+/// Errors: [`Error::Body`] when the caller's body breaks off; [`Error::Idle`] when no response arrives in time;
+/// [`Error::Worker`] or [`Error::Resources`] when the process ends.
 pub(crate) async fn relay(
     incoming: IncomingCall,
     origin: Origin<'_>,

@@ -229,8 +229,8 @@ impl Settings {
         Ok(())
     }
 
-    /// Reads the variables that `deployed` alone sees, beside those of `--env-file`: those of its table `env`, then those of `.env` in its folder, which
-    /// is not read with `--env-file`. The variables of that flag precede both.
+    /// Reads the variables that `deployed` alone sees, beside those of `--env-file`: those of its table `env`, then
+    /// those of `.env` in its folder, which is not read with `--env-file`. The variables of that flag precede both.
     ///
     /// Source: `supabase functions serve` of the Supabase CLI (`apps/cli/src/shared/functions/serve.ts`).
     ///
@@ -287,8 +287,8 @@ impl Settings {
     }
 }
 
-/// Returns the names of the settings in which `old` and `new` differ and that [`Functions::configure`] leaves as they were:
-/// they need a restart.
+/// Returns the names of the settings in which `old` and `new` differ and that [`Functions::configure`] leaves as they
+/// were: they need a restart.
 ///
 /// [`Functions::configure`]: crate::Functions::configure
 pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {

@@ -1,8 +1,9 @@
 //! WebSockets of functions (`Deno.upgradeWebSocket`): the handshake goes to the function unchanged, and so do the
 //! frames in both directions.
 //!
-//! A socket keeps its process for as long as it is open, and is counted apart from calls. It is closed when the time limit of its call is
-//! reached, as on the hosted platform. There the connection breaks; here both ends get a close frame with the reason.
+//! A socket keeps its process for as long as it is open, and is counted apart from calls. It is closed when the time
+//! limit of its call is reached, as on the hosted platform. There the connection breaks; here both ends get a close
+//! frame with the reason.
 
 mod frames;
 mod transfer;

@@ -1,5 +1,5 @@
-//! Watches the functions folder and what functions import from elsewhere, so that a changed file ends the processes that
-//! use it.
+//! Watches the functions folder and what functions import from elsewhere, so that a changed file ends the processes
+//! that use it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

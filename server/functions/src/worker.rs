@@ -43,8 +43,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 pub(crate) const END_LIMIT: Duration = Duration::from_secs(2);
 /// How long a stopping server waits for the background work of functions.
 const LAST_WORK: Duration = Duration::from_secs(3);
-/// The header by which our script responds to a call that it has not begun, because its process ends after an error that the
-/// function did not catch. Its value is the name of the process's folder, which only that process knows.
+/// The header by which our script responds to a call that it has not begun, because its process ends after an error
+/// that the function did not catch. Its value is the name of the process's folder, which only that process knows.
 const NOT_BEGUN: &str = "x-basalt-not-begun";
 
 ::settings::words! {

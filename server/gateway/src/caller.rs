@@ -120,10 +120,10 @@ pub(crate) fn address(request: &Request, trusted_proxies: usize) -> IpAddr {
     })
 }
 
-/// Returns the entry of `X-Forwarded-For` that the outermost of `trusted_proxies` proxies added. If it is missing, or is
-/// no address, the request has not passed all of the proxies, or one of them hides addresses; then the next entry
-/// counts, whose writer is nearer. So it does if the entry is an address of this machine, whose programs have no limits:
-/// only the connection itself says that. `None` without any.
+/// Returns the entry of `X-Forwarded-For` that the outermost of `trusted_proxies` proxies added. If it is missing, or
+/// is no address, the request has not passed all of the proxies, or one of them hides addresses; then the next entry
+/// counts, whose writer is nearer. So it does if the entry is an address of this machine, whose programs have no
+/// limits: only the connection itself says that. `None` without any.
 fn forwarded_address(headers: &HeaderMap, trusted_proxies: usize) -> Option<IpAddr> {
     // Entries further left existed before the first trusted proxy received the request, so any client may have written
     // them. They may have any bytes, and share a line with those of proxies.
@@ -229,7 +229,8 @@ mod tests {
             assert_eq!(seen(&[own, "203.0.113.7"], 1), "203.0.113.7", "{own}");
             assert_eq!(seen(&[own, "203.0.113.7", "10.0.0.2"], 2), "203.0.113.7", "{own}");
         }
-        // Whoever leaves out the outer of two proxies is known by the entry of the inner one, not by the peer's address.
+        // Whoever leaves out the outer of two proxies is known by the entry of the inner one, not by the peer's
+        // address.
         assert_eq!(seen(&["203.0.113.7"], 2), "203.0.113.7");
         assert_eq!(seen(&["unknown, 203.0.113.7"], 2), "203.0.113.7");
     }

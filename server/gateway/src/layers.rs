@@ -79,7 +79,8 @@ impl<E: Endpoint> Layered<E> {
         self
     }
 
-    /// Leaves cross-origin requests to the service: it responds to preflights, and sets the CORS headers of its responses.
+    /// Leaves cross-origin requests to the service: it responds to preflights, and sets the CORS headers of its
+    /// responses.
     pub fn without_cors(mut self) -> Self {
         self.cors = Cors::Service;
         self

@@ -1,8 +1,8 @@
 //! What all HTTP services of Basalt share: the caller, API keys, CORS, limits, request ids, metrics, health.
 //!
-//! A service is a poem endpoint; [`Gateway::open`] and [`Gateway::guarded`] put it behind the [`layers`](Layered), which
-//! do all of the above in one pass over the request, store a [`Caller`] in the request's extensions, and always return a
-//! response: errors and panics of the service become one.
+//! A service is a poem endpoint; [`Gateway::open`] and [`Gateway::guarded`] put it behind the [`layers`](Layered),
+//! which do all of the above in one pass over the request, store a [`Caller`] in the request's extensions, and always
+//! return a response: errors and panics of the service become one.
 
 mod caller;
 mod coding;
@@ -119,8 +119,8 @@ impl Gateway {
         Self { configuration: Arc::new(kept.into()), handles: Arc::clone(&self.handles) }
     }
 
-    /// Divides the server's `number` of connections between the networks of callers, if networks have shares. The server has
-    /// to keep the [`HeldConnection`] of each response.
+    /// Divides the server's `number` of connections between the networks of callers, if networks have shares. The
+    /// server has to keep the [`HeldConnection`] of each response.
     pub fn divide_connections(&self, number: usize) {
         if self.settings().network_shares {
             self.handles.connections.divide(number);
@@ -196,9 +196,9 @@ impl Gateway {
         self.guarded_except(service, [], endpoint)
     }
 
-    /// Gives access as [`Gateway::guarded`] does, except that `keyless` paths (relative to the service's mount point) need
-    /// no key: they are for links and redirects, which cannot contain one. A path that ends in `/*` stands for all paths
-    /// below it.
+    /// Gives access as [`Gateway::guarded`] does, except that `keyless` paths (relative to the service's mount point)
+    /// need no key: they are for links and redirects, which cannot contain one. A path that ends in `/*` stands for all
+    /// paths below it.
     pub fn guarded_except<E: Endpoint>(
         &self,
         service: &'static str,

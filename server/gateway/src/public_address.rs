@@ -30,8 +30,9 @@ impl<'r> PublicAddress<'r> {
         Self::with_host(request, host_with_port(request))
     }
 
-    /// Returns the address that `request` was sent to, whose host is the one that was received. It is for responses that
-    /// others may keep and show to other clients: they tell responses apart by `Host`, and not by what proxies note.
+    /// Returns the address that `request` was sent to, whose host is the one that was received. It is for responses
+    /// that others may keep and show to other clients: they tell responses apart by `Host`, and not by what proxies
+    /// note.
     pub fn received(request: &'r Request) -> Self {
         Self::with_host(request, received_host(request).unwrap_or_default().into())
     }

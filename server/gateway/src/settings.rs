@@ -44,8 +44,8 @@ use crate::ExternalUrl;
     }
 }
 
-/// Returns the names of the settings in which `old` and `new` differ and that [`Gateway::with_settings`] leaves as they were:
-/// they need a restart.
+/// Returns the names of the settings in which `old` and `new` differ and that [`Gateway::with_settings`] leaves as they
+/// were: they need a restart.
 ///
 /// [`Gateway::with_settings`]: crate::Gateway::with_settings
 pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {

@@ -333,8 +333,8 @@ fn closes(rest: &str, element: &str) -> bool {
     name.is_some_and(|name| name.eq_ignore_ascii_case(element))
 }
 
-/// Returns the state at the begin of a script with this value of attribute `type`. One that is neither a program nor JSON
-/// is read as HTML, as Go does, so that values in it are escaped for that.
+/// Returns the state at the begin of a script with this value of attribute `type`. One that is neither a program nor
+/// JSON is read as HTML, as Go does, so that values in it are escaped for that.
 fn script(script_type: Option<&str>) -> State {
     let kind =
         script_type.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -399,8 +399,9 @@ fn style(text: &str) -> String {
     if active || !text.chars().all(safe) { REFUSED.to_owned() } else { text.to_owned() }
 }
 
-/// Returns `text` with the characters replaced that have a meaning in HTML. The characters and their references are those
-/// of Go's `html/template` (also `+` and NUL, and `&#34;` for a quote), so that mails have the same bytes as upstream's.
+/// Returns `text` with the characters replaced that have a meaning in HTML. The characters and their references are
+/// those of Go's `html/template` (also `+` and NUL, and `&#34;` for a quote), so that mails have the same bytes as
+/// upstream's.
 pub(super) fn html(text: &str) -> String {
     replace(text, |character| match character {
         '\0' => Some("\u{fffd}"),

@@ -34,8 +34,8 @@ impl Place {
     }
 }
 
-/// Returns `value` as JSON in which nothing has a meaning in HTML. Words and numbers have blanks around them, so that they
-/// do not run into others.
+/// Returns `value` as JSON in which nothing has a meaning in HTML. Words and numbers have blanks around them, so that
+/// they do not run into others.
 pub(super) fn value(value: &Value) -> String {
     let mut json = String::new();
     write_value(&mut json, value);

@@ -15,7 +15,8 @@
 //!
 //! All functions that Go defines for every template are supported, except `call`; so are `if`, `range`, `with`,
 //! `define`, `template` and `block`. Methods and `call` are not supported, because they need Go values. Values inside
-//! scripts are refused, because no mail program runs scripts, except in JSON, which some read. Output is limited to 4 MiB.
+//! scripts are refused, because no mail program runs scripts, except in JSON, which some read. Output is limited to 4
+//! MiB.
 //!
 //! [`text/template`]: https://pkg.go.dev/text/template
 //! [`html/template`]: https://pkg.go.dev/html/template

@@ -34,8 +34,8 @@ pub async fn exposes_new_tables(client: &Client, creator: &str) -> Result<bool, 
 /// (`api.auto_expose_new_tables` of the Supabase CLI), if that was not what was set last. Tables that exist keep their
 /// rights, and so does what migrations have changed since then.
 ///
-/// As on hosted Supabase, functions remain open to everybody, since Postgres lets everybody call new ones; and what is no
-/// access to rows is not taken away.
+/// As on hosted Supabase, functions remain open to everybody, since Postgres lets everybody call new ones; and what is
+/// no access to rows is not taken away.
 ///
 /// Errors: [`Error::Busy`], [`Error::Database`].
 pub async fn expose_new_tables(client: &mut Client, creator: &str, exposed: bool) -> Result<(), Error> {

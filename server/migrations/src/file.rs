@@ -290,8 +290,8 @@ async fn is_there(client: &impl GenericClient, statement: &Statement<'_>) -> Res
     holds(client, condition, &[(&name, Type::TEXT)], "look for an extension").await
 }
 
-/// Reports whether the statement creates a trigger with a function of schema `basalt`: one that this server has on tables
-/// of the platform.
+/// Reports whether the statement creates a trigger with a function of schema `basalt`: one that this server has on
+/// tables of the platform.
 pub fn creates_own_trigger(statement: &Statement<'_>) -> bool {
     matches!(words(statement).as_slice(), ["CREATE", "TRIGGER", ..])
         && statement.text.contains("EXECUTE FUNCTION basalt.")

@@ -1,7 +1,8 @@
 //! Statements about extensions whose SQL the database itself keeps: those that Basalt's `pg_tle` has installed.
 //!
-//! Upstream's `pg_tle` has Postgres find them. Without its module, `create extension` knows only the files of the server, so
-//! that the statements of migrations and seeds are run by functions of schema `pgtle`, with the rights of the session.
+//! Upstream's `pg_tle` has Postgres find them. Without its module, `create extension` knows only the files of the
+//! server, so that the statements of migrations and seeds are run by functions of schema `pgtle`, with the rights of
+//! the session.
 
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{ToSql, Type};

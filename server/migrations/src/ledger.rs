@@ -114,8 +114,8 @@ pub(super) async fn has_other_superuser(client: &impl GenericClient) -> Result<b
     holds(client, condition, &[], "look for the rights of role postgres").await
 }
 
-/// Makes `postgres` the owner of the project's history, since the Supabase CLI, which logs in with this role, alters its
-/// tables, and renews the list of extensions that it may create.
+/// Makes `postgres` the owner of the project's history, since the Supabase CLI, which logs in with this role, alters
+/// its tables, and renews the list of extensions that it may create.
 pub(super) async fn share_with_postgres(transaction: &Transaction<'_>) -> Result<(), Error> {
     let doing = "share the records of migrations";
     let owners = "

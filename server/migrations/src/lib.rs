@@ -115,8 +115,8 @@ impl<'a> Migrator<'a> {
         ledger::has_platform_table(&*self.client).await
     }
 
-    /// Applies the files of `schema/platform`, which are part of this binary. They create what hosted Supabase has. If a
-    /// schema that they had created is missing, it is created again, empty.
+    /// Applies the files of `schema/platform`, which are part of this binary. They create what hosted Supabase has. If
+    /// a schema that they had created is missing, it is created again, empty.
     ///
     /// Errors: [`Error::OutdatedSchemas`] if there is an [`Self::obstacle`]; [`Error::PlatformChanged`] if this
     /// binary's files differ from those that were applied to the database; all errors of running a file.
@@ -243,7 +243,8 @@ impl<'a> Migrator<'a> {
         Ok(report)
     }
 
-    /// Runs a file of a declared schema, in one transaction, and does not record it. An extension that it creates may exist.
+    /// Runs a file of a declared schema, in one transaction, and does not record it. An extension that it creates may
+    /// exist.
     ///
     /// Errors: [`Error::Unreadable`], and all errors of running a file.
     pub async fn declare(&mut self, root: &Path, file: &Path) -> Result<(), Error> {

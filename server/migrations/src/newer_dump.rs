@@ -25,8 +25,8 @@ pub(super) fn target(statement: &Statement<'_>) -> Option<&'static str> {
     SCHEMAS.into_iter().find(|platform| *platform == schema)
 }
 
-/// Returns a query that fails if a `copy … from stdin` without rows into a schema of the platform would fail for lack of the
-/// table or of a column; `None` for other statements.
+/// Returns a query that fails if a `copy … from stdin` without rows into a schema of the platform would fail for lack
+/// of the table or of a column; `None` for other statements.
 pub(super) fn check_of_empty_copy(statement: &Statement<'_>) -> Option<String> {
     let is_empty = statement.data.is_some_and(str::is_empty);
     target(statement).filter(|_| is_empty)?;
@@ -37,8 +37,8 @@ pub(super) fn check_of_empty_copy(statement: &Statement<'_>) -> Option<String> {
     Some(format!("select {} from {table} limit 0", columns.trim_end_matches(')')))
 }
 
-/// Returns what to do about a statement that was refused with the SQLSTATE `code`, because it writes what this release does
-/// not have.
+/// Returns what to do about a statement that was refused with the SQLSTATE `code`, because it writes what this release
+/// does not have.
 pub(super) fn hint(statement: &Statement<'_>, code: &str) -> Option<String> {
     let schema = target(statement).filter(|_| MISSING.contains(&code))?;
     Some(format!(

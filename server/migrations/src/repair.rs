@@ -1,8 +1,8 @@
 //! Creates schemas of the platform again that somebody has dropped: a tool, or an administrator.
 //!
-//! What they held is lost; they are created empty. Of the files that the database has already had, only the statements that
-//! name such a schema are run, so that what is there keeps its rights and rows. Only a superuser, or who owns the platform,
-//! can drop these schemas: nobody else can cause a repair.
+//! What they held is lost; they are created empty. Of the files that the database has already had, only the statements
+//! that name such a schema are run, so that what is there keeps its rights and rows. Only a superuser, or who owns the
+//! platform, can drop these schemas: nobody else can cause a repair.
 
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, GenericClient, Transaction};
@@ -37,8 +37,9 @@ const HAS_WATCH: &str = "to_regproc('extensions.rights_watch') is not null";
 /// The version of the file that creates `rights_watch`. A database that has it has had all files up to this one.
 const NEWEST_KNOWN: &str = "0023";
 
-/// SQLSTATEs of a statement that creates what is there: schema, table, object, function, column, a primary key, a function
-/// with another result, and a row; and of the exception by which a file refuses tables that it has not created.
+/// SQLSTATEs of a statement that creates what is there: schema, table, object, function, column, a primary key, a
+/// function with another result, and a row; and of the exception by which a file refuses tables that it has not
+/// created.
 const EXISTS_ALREADY: [&str; 9] =
     ["42P06", "42P07", "42710", "42723", "42701", "42P16", "42P13", "23505", "P0001"];
 
@@ -51,8 +52,8 @@ pub(super) enum Repair {
     Foreign(Error),
 }
 
-/// Returns the schemas of the platform that are missing in a database that Basalt has set up. A database that has parts of
-/// hosted Supabase's platform is not known to lack anything.
+/// Returns the schemas of the platform that are missing in a database that Basalt has set up. A database that has parts
+/// of hosted Supabase's platform is not known to lack anything.
 pub(super) async fn missing(client: &impl GenericClient) -> Result<Vec<&'static str>, Error> {
     missing_beside(client, records(client).await?.as_ref()).await
 }
@@ -118,8 +119,8 @@ pub(super) async fn remove_watches(client: &impl GenericClient) -> Result<(), Er
     client.batch_execute(sql).await.map_err(Error::database("drop what Basalt had created"))
 }
 
-/// Runs the statements of `file` that concern the schemas that are `missing`, or all of a file that the database may not
-/// have had, except those that create what is there.
+/// Runs the statements of `file` that concern the schemas that are `missing`, or all of a file that the database may
+/// not have had, except those that create what is there.
 async fn apply_again(
     transaction: &Transaction<'_>,
     file: &PlatformFile,
@@ -155,8 +156,8 @@ async fn apply_again(
     Ok(())
 }
 
-/// Reports whether a statement has to be run because the schemas are `missing`: it names one of them, or is a setting of the
-/// statements after it. What it says about schema `public` is the project's matter by now.
+/// Reports whether a statement has to be run because the schemas are `missing`: it names one of them, or is a setting
+/// of the statements after it. What it says about schema `public` is the project's matter by now.
 fn concerns(statement: &Statement<'_>, missing: &[&str]) -> bool {
     let first = statement.words.first().map(String::as_str);
     if matches!(first, Some("SET" | "RESET")) {

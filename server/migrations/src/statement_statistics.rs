@@ -1,8 +1,8 @@
-//! The extension pg_stat_statements, which every hosted project has from its beginning: the Supabase CLI's `inspect`, for
-//! example, reads it.
+//! The extension pg_stat_statements, which every hosted project has from its beginning: the Supabase CLI's `inspect`,
+//! for example, reads it.
 //!
-//! It is looked for at each start: whether the server preloads its library is a matter of its settings, which change. Without
-//! the library, whatever reads the extension would fail, so that it is not created there.
+//! It is looked for at each start: whether the server preloads its library is a matter of its settings, which change.
+//! Without the library, whatever reads the extension would fail, so that it is not created there.
 
 use tokio_postgres::Client;
 
@@ -19,8 +19,8 @@ const FUNCTIONS: &str = "pg_catalog.pg_proc p
     join pg_catalog.pg_roles r on r.rolname = 'postgres' and r.oid <> p.proowner
     where e.extname = 'pg_stat_statements'";
 
-/// Returns the condition that the extension can be created here, is missing or has lost its grants in an upgrade of Postgres,
-/// and that the database is not one of hosted Supabase.
+/// Returns the condition that the extension can be created here, is missing or has lost its grants in an upgrade of
+/// Postgres, and that the database is not one of hosted Supabase.
 fn is_wanted() -> String {
     format!(
         r"(select rolsuper from pg_catalog.pg_roles where rolname = current_user)
@@ -62,7 +62,8 @@ fn change_rights(change: &str) -> String {
     )
 }
 
-/// Creates the extension, or grants what is missing of it, if the server preloads its library. That Postgres refuses is only logged.
+/// Creates the extension, or grants what is missing of it, if the server preloads its library. That Postgres refuses is
+/// only logged.
 pub(super) async fn ensure(client: &mut Client, limits: &Limits) -> Result<(), Error> {
     if !holds(&*client, &is_wanted(), &[], "look for the extension pg_stat_statements").await? {
         return Ok(());

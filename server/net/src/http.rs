@@ -27,9 +27,9 @@ const CHECK_PAUSE: Duration = Duration::from_secs(1);
 /// How often requests and responses that nobody waits for are removed.
 const EXPIRY_PAUSE: Duration = Duration::from_secs(60);
 
-/// Responds to the calls of the database of `admin`, whose login must be a superuser's, until `stop`. `settings` are those of a
-/// pool with the same login, which exists while the extension does. `api` is the URL of this server, which replaces the
-/// gateway of the Supabase CLI's containers.
+/// Responds to the calls of the database of `admin`, whose login must be a superuser's, until `stop`. `settings` are
+/// those of a pool with the same login, which exists while the extension does. `api` is the URL of this server, which
+/// replaces the gateway of the Supabase CLI's containers.
 ///
 /// Errors: a sentence when TLS cannot be set up.
 pub async fn work(
@@ -70,7 +70,8 @@ impl Failures {
     }
 }
 
-/// Responds to calls until the extension is dropped, or `stop`. Requests that are under way outlive failures of the database.
+/// Responds to calls until the extension is dropped, or `stop`. Requests that are under way outlive failures of the
+/// database.
 async fn serve(
     admin: &Database,
     settings: Settings,
@@ -94,7 +95,8 @@ async fn serve(
     Ok(())
 }
 
-/// Responds to calls until the extension is dropped, `stop`, or a statement fails. `under_way` are the requests that are sent.
+/// Responds to calls until the extension is dropped, `stop`, or a statement fails. `under_way` are the requests that
+/// are sent.
 async fn serve_calls(
     admin: &Database,
     database: &Database,

@@ -1,9 +1,9 @@
 //! Parses metrics in the text format of OpenMetrics 1.0, as this program writes them.
 //!
-//! The encoder of `prometheus_client` cannot be replaced (up to 0.26 it is a private enum), and its registry can be read
-//! in no other way. It writes this text, or Prometheus' protobuf with a feature that needs a protobuf compiler at build
-//! time (or 15 more crates), and whose messages would have to be converted as well. So the values are parsed from the
-//! text.
+//! The encoder of `prometheus_client` cannot be replaced (up to 0.26 it is a private enum), and its registry can be
+//! read in no other way. It writes this text, or Prometheus' protobuf with a feature that needs a protobuf compiler at
+//! build time (or 15 more crates), and whose messages would have to be converted as well. So the values are parsed from
+//! the text.
 
 /// Metrics of one name.
 #[derive(Debug, Default, PartialEq)]

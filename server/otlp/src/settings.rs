@@ -15,8 +15,8 @@ const PAIRS: &str = "pairs name=value, separated by commas, with other character
     /// Where spans and metrics are sent, and which.
     #[derive(Debug, Clone)]
     pub struct Settings {
-        /// The collector's address, such as `http://127.0.0.1:4318`; `/v1/traces` and `/v1/metrics` are appended. Nothing
-        /// is sent unless this or one of the next two is set.
+        /// The collector's address, such as `http://127.0.0.1:4318`; `/v1/traces` and `/v1/metrics` are appended.
+        /// Nothing is sent unless this or one of the next two is set.
         #[setting(variables = ["OTEL_EXPORTER_OTLP_ENDPOINT"], check = address)]
         pub endpoint: Option<String> = None,
         /// The complete address for spans, if it is different.

@@ -1,7 +1,7 @@
 //! A connection of the hot path: all messages of a transaction are written at once and end with one `Sync`, so that it
 //! costs one round trip. The statements that reset the session follow in the same write: the server sends the reply at
-//! the `Sync` and goes on, so that it is woken once and the reply is not later. Source: PostgreSQL documentation, sections
-//! 55.2.3 and 55.2.4.
+//! the `Sync` and goes on, so that it is woken once and the reply is not later. Source: PostgreSQL documentation,
+//! sections 55.2.3 and 55.2.4.
 
 mod encode;
 mod pending;
@@ -85,8 +85,8 @@ enum FailurePoint {
 }
 
 impl Connection {
-    /// Takes over a connection that has logged in. `cache_size` is `None` if statements get no names; `count` is kept as
-    /// long as the connection.
+    /// Takes over a connection that has logged in. `cache_size` is `None` if statements get no names; `count` is kept
+    /// as long as the connection.
     pub(crate) fn new(session: Session, cache_size: Option<usize>, count: Arc<()>) -> Self {
         let opened = session.opened;
         Self {

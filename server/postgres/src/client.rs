@@ -73,8 +73,8 @@ impl DerefMut for Client {
 }
 
 impl Drop for Client {
-    /// Rolls an open transaction back, undoes what a trigger or a hook has set for the session, and returns the client to
-    /// the pool. The caller does not wait for that; a session that cannot be reset is closed.
+    /// Rolls an open transaction back, undoes what a trigger or a hook has set for the session, and returns the client
+    /// to the pool. The caller does not wait for that; a session that cannot be reset is closed.
     fn drop(&mut self) {
         let Some(client) = self.client.take() else { return };
         let permit = self.permit.take();

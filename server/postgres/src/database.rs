@@ -69,9 +69,9 @@ impl Database {
         self.inner.clients.get().await
     }
 
-    /// Begins a transaction of several round trips on a pooled client, which it gives back at its end. `settings` (names
-    /// and values) apply to this transaction only. Isolation level and access mode do not depend on the session's
-    /// defaults.
+    /// Begins a transaction of several round trips on a pooled client, which it gives back at its end. `settings`
+    /// (names and values) apply to this transaction only. Isolation level and access mode do not depend on the
+    /// session's defaults.
     ///
     /// Errors: those of [`Self::client`]; [`Error::Postgres`] for a setting that is not accepted.
     pub async fn begin(&self, settings: &[(&str, &str)]) -> Result<Work, Error> {
@@ -119,8 +119,8 @@ impl Database {
     ///
     /// A read-only transaction is sent to one of the healthy replicas in turn, if there are any, unless it is
     /// [`Transaction::on_primary`], or has to see a write that they have not replayed ([`Transaction::sees`]). If they
-    /// cannot respond, the primary runs it. If the primary has no free connection in time, a replica runs the read that has
-    /// replayed the write in the meantime. While there is no primary, any healthy replica runs any read: no new
+    /// cannot respond, the primary runs it. If the primary has no free connection in time, a replica runs the read that
+    /// has replayed the write in the meantime. While there is no primary, any healthy replica runs any read: no new
     /// write can be missing, except those that the primary acknowledged just before its end.
     ///
     /// Errors: [`Error::Postgres`] with the complete error of the server; [`Error::Timeout`] after
@@ -151,8 +151,8 @@ impl Database {
         other.unwrap_or(reply)
     }
 
-    /// Runs a read that has failed with `error` on a replica, if the reason is that there is no primary. Then there are no
-    /// new writes that a replica could lack.
+    /// Runs a read that has failed with `error` on a replica, if the reason is that there is no primary. Then there are
+    /// no new writes that a replica could lack.
     async fn run_without_primary(
         &self,
         transaction: &Transaction<'_>,
@@ -239,10 +239,11 @@ impl Database {
     }
 
     /// Checks that reads can be run: a replica is healthy, or the primary responds to a statement within two seconds.
-    /// The statement waits behind no other work, so a pool that is full does not make it fail. Callers that check at the
-    /// same time share one statement.
+    /// The statement waits behind no other work, so a pool that is full does not make it fail. Callers that check at
+    /// the same time share one statement.
     ///
-    /// Errors: those of [`Self::run`]. If Postgres accepts no more connections, this fails only if the hot path has none.
+    /// Errors: those of [`Self::run`]. If Postgres accepts no more connections, this fails only if the hot path has
+    /// none.
     pub async fn ping(&self) -> Result<(), Error> {
         // A primary that does not respond would delay the reply.
         if self.healthy_replicas() > 0 { Ok(()) } else { self.inner.ping.ping().await }

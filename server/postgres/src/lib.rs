@@ -1,11 +1,11 @@
 //! The communication with Postgres.
 //!
-//! A [`Database`] can be used in three ways. [`Database::run`] is the hot path: a [`Transaction`] (a role, its settings,
-//! its statements) is sent in one write and gets its reply after one `Sync`, on a connection that speaks the wire protocol
-//! itself. [`Database::begin`] begins a [`Work`], a transaction of several round trips. [`Database::client`] lends a pooled
-//! `tokio-postgres` client for everything else.
-//! [`Database::run_reserved`] and [`Database::ping`] have a few connections of their own, so that what decides about the
-//! process waits behind no caller.
+//! A [`Database`] can be used in three ways. [`Database::run`] is the hot path: a [`Transaction`] (a role, its
+//! settings, its statements) is sent in one write and gets its reply after one `Sync`, on a connection that speaks the
+//! wire protocol itself. [`Database::begin`] begins a [`Work`], a transaction of several round trips.
+//! [`Database::client`] lends a pooled `tokio-postgres` client for everything else. [`Database::run_reserved`] and
+//! [`Database::ping`] have a few connections of their own, so that what decides about the process waits behind no
+//! caller.
 //!
 //! This crate knows nothing about the tables of the services: their SQL is in their crates.
 

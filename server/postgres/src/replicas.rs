@@ -63,8 +63,8 @@ pub(crate) struct ReplicaState {
 }
 
 impl Replicas {
-    /// Prepares a pool for each of `settings.replicas` and begins to probe them. `primary` are the reserved connections to
-    /// the primary.
+    /// Prepares a pool for each of `settings.replicas` and begins to probe them. `primary` are the reserved connections
+    /// to the primary.
     ///
     /// Errors: [`Error::Configuration`] for invalid parameters.
     pub(crate) fn start(primary: &Arc<Pool>, settings: &Settings) -> Result<Self, Error> {

@@ -79,8 +79,8 @@ impl Rows {
         self.rows.first()
     }
 
-    /// Returns the rows of a [`crate::transaction::Transaction::json_statement`]; the other methods return none of them. `None` if
-    /// only Postgres can write the JSON, because of a column's type or of `DateStyle`.
+    /// Returns the rows of a [`crate::transaction::Transaction::json_statement`]; the other methods return none of
+    /// them. `None` if only Postgres can write the JSON, because of a column's type or of `DateStyle`.
     pub fn json(&self) -> Option<&JsonArray> {
         self.json.as_ref()
     }

@@ -1,15 +1,16 @@
-//! What is tried when a transaction fails for a reason that is not its own. There are three rungs, each inside the next:
+//! What is tried when a transaction fails for a reason that is not its own. There are three rungs, each inside the
+//! next:
 //!
-//! 1. *Prepare again*: the connection has kept something that is outdated. It is changed, and the transaction runs on it
-//!    once more (`batch::Connection::prepares_retry`, called by `pool::Pool::run`).
-//! 2. *New connection*: the connection is dead or not what it seemed, so it is closed, and the transaction runs on another
-//!    one (`pool::Pool::run`).
+//! 1. *Prepare again*: the connection has kept something that is outdated. It is changed, and the transaction runs on
+//!    it once more (`batch::Connection::prepares_retry`, called by `pool::Pool::run`).
+//! 2. *New connection*: the connection is dead or not what it seemed, so it is closed, and the transaction runs on
+//!    another one (`pool::Pool::run`).
 //! 3. *Other server*: a replica that cannot respond leaves a read to the primary, and the primary to a replica
 //!    (`Database::run`).
 //!
-//! Nothing runs twice that may have changed something: on the first two rungs Postgres has refused the transaction before
-//! it ran, or it is read-only; the third has reads only. Opening a connection is no rung: it takes the first server of the
-//! connection string that may be used, as libpq does (`connect::Target::open`).
+//! Nothing runs twice that may have changed something: on the first two rungs Postgres has refused the transaction
+//! before it ran, or it is read-only; the third has reads only. Opening a connection is no rung: it takes the first
+//! server of the connection string that may be used, as libpq does (`connect::Target::open`).
 
 use crate::error::Error;
 

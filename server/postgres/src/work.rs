@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::identifier::push_literal;
 use crate::transaction::{Isolation, Parameter};
 
-/// A transaction of several round trips on a pooled client of its own, begun by [`Database::begin`]. Each statement sees
-/// what others have committed before it. Dropped without [`commit`](Work::commit), it leaves nothing behind.
+/// A transaction of several round trips on a pooled client of its own, begun by [`Database::begin`]. Each statement
+/// sees what others have committed before it. Dropped without [`commit`](Work::commit), it leaves nothing behind.
 ///
 /// [`Database::begin`]: crate::database::Database::begin
 pub struct Work {
@@ -38,15 +38,16 @@ impl Work {
 
     /// Commits the transaction.
     ///
-    /// Errors: those of [`Database::run`](crate::database::Database::run); nothing is stored then, unless the connection broke.
+    /// Errors: those of [`Database::run`](crate::database::Database::run); nothing is stored then, unless the
+    /// connection broke.
     pub async fn commit(mut self) -> Result<(), Error> {
         self.client.batch_execute("commit").await?;
         self.client.is_in_transaction = false;
         Ok(())
     }
 
-    /// Runs `sql` and reads the JSON document in the first column of its only row, if there is a row. `parameters` are in
-    /// text format; Postgres infers their types.
+    /// Runs `sql` and reads the JSON document in the first column of its only row, if there is a row. `parameters` are
+    /// in text format; Postgres infers their types.
     ///
     /// Errors: [`Error::Postgres`], after which the transaction accepts no more statements; [`Error::Unavailable`];
     /// [`Error::Protocol`] for several rows, and for a document that is no `T`.
@@ -62,7 +63,8 @@ impl Work {
         Ok(document.map(|Json(document)| document))
     }
 
-    /// Runs `sql` and returns how many rows it changed or returned. `parameters` are as in [`document`](Self::document).
+    /// Runs `sql` and returns how many rows it changed or returned. `parameters` are as in
+    /// [`document`](Self::document).
     ///
     /// Errors: [`Error::Postgres`], after which the transaction accepts no more statements; [`Error::Unavailable`].
     pub async fn execute(&self, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64, Error> {
@@ -94,7 +96,8 @@ fn untyped<'t>(values: &'t [Text<'t>]) -> Vec<(&'t (dyn ToSql + Sync), Type)> {
     values.iter().map(|value| (value as &(dyn ToSql + Sync), Type::UNKNOWN)).collect()
 }
 
-/// A parameter that Postgres parses itself, whatever its type is: the same text as in a [`crate::transaction::Transaction`].
+/// A parameter that Postgres parses itself, whatever its type is: the same text as in a
+/// [`crate::transaction::Transaction`].
 #[derive(Debug)]
 struct Text<'a>(&'a Parameter<'a>);
 

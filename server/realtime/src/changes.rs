@@ -1,8 +1,8 @@
 //! Row changes: subscriptions of clients, and the delivery of changes to them.
 //!
 //! The way of a change: `feed` reads it from the replication stream, `audience` has the channels that asked for such
-//! changes, `generated` computes what the stream leaves out, `evaluator` and `slow_filters` ask Postgres the `queries` that
-//! decide who gets it, `payload` writes it, and `batch` does all this for many changes at once.
+//! changes, `generated` computes what the stream leaves out, `evaluator` and `slow_filters` ask Postgres the `queries`
+//! that decide who gets it, `payload` writes it, and `batch` does all this for many changes at once.
 
 mod audience;
 mod batch;

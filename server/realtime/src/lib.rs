@@ -1,9 +1,10 @@
 //! Supabase Realtime's interface: channels over WebSocket, with broadcasts, presence and row changes.
 //!
-//! The way through it: `api` responds to HTTP requests and upgrades connections, `socket` is the task of one connection, `protocol`
-//! reads and writes its messages, `channel` is what a client joins, `hub` delivers to all channels of a topic, and
-//! `publisher` to those of other nodes, too. `changes` decides who gets which row change, `bus` has the messages for
-//! other nodes, and `nodes` carries them. All that a client is sent goes through its `outbox`, which has a bound.
+//! The way through it: `api` responds to HTTP requests and upgrades connections, `socket` is the task of one
+//! connection, `protocol` reads and writes its messages, `channel` is what a client joins, `hub` delivers to all
+//! channels of a topic, and `publisher` to those of other nodes, too. `changes` decides who gets which row change,
+//! `bus` has the messages for other nodes, and `nodes` carries them. All that a client is sent goes through its
+//! `outbox`, which has a bound.
 //!
 //! Nothing imports from this module: it makes the parts and gives each what it needs.
 
@@ -63,8 +64,8 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(3);
 
 /// Returns the service, its paths relative to where it is mounted (`/realtime/v1`): `websocket` and `api/…`.
 ///
-/// It may be made again with other settings and the same handles. Sockets that are open keep the settings of the service
-/// that accepted them. What runs in the background takes the new ones, but for those that
+/// It may be made again with other settings and the same handles. Sockets that are open keep the settings of the
+/// service that accepted them. What runs in the background takes the new ones, but for those that
 /// [`settings_that_need_a_restart`] names.
 pub fn service(settings: Settings, handles: &Handles) -> impl Endpoint<Output = Response> + use<> {
     let settings = Arc::new(settings.with_defaults());
@@ -93,8 +94,8 @@ pub fn service(settings: Settings, handles: &Handles) -> impl Endpoint<Output = 
     api::endpoint(sockets, broadcasts)
 }
 
-/// What outlives a change of settings: the sockets and their channels, the feed of row changes, the link to other nodes,
-/// and the counts. Cheap to clone.
+/// What outlives a change of settings: the sockets and their channels, the feed of row changes, the link to other
+/// nodes, and the counts. Cheap to clone.
 #[derive(Clone)]
 pub struct Handles {
     /// The settings of the newest service.

@@ -1,6 +1,7 @@
 //! Rates of events per second, as an average over up to a minute.
 //!
-//! Source: upstream's `Realtime.RateCounter`: samples of five seconds, a limit acts while the average is at or above it.
+//! Source: upstream's `Realtime.RateCounter`: samples of five seconds, a limit acts while the average is at or above
+//! it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

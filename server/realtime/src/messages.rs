@@ -39,8 +39,8 @@ pub(crate) struct StoredMessage {
 }
 
 impl StoredMessage {
-    /// Returns the message with this id, event, and JSON or bytes (in Postgres' text form); `None` if it has neither, or
-    /// both.
+    /// Returns the message with this id, event, and JSON or bytes (in Postgres' text form); `None` if it has neither,
+    /// or both.
     pub(crate) fn new(id: &str, event: &str, json: Option<&str>, bytes: Option<&str>) -> Option<Self> {
         let (encoding, payload) = match (json, bytes) {
             (Some(json), None) => (Encoding::Json, json.as_bytes().to_vec()),
@@ -71,8 +71,8 @@ impl StoredMessage {
     }
 }
 
-/// Returns the newest broadcasts of private topic `name` that `replay` asks for, as far as they fit; the oldest first. Where
-/// the table of another server has no column `expires_at`, that of `without_end` is meant.
+/// Returns the newest broadcasts of private topic `name` that `replay` asks for, as far as they fit; the oldest first.
+/// Where the table of another server has no column `expires_at`, that of `without_end` is meant.
 ///
 /// Errors: those of the database.
 pub(crate) async fn stored(
@@ -99,8 +99,8 @@ pub(crate) async fn stored(
     Ok(reply.rows().iter().filter_map(StoredMessage::of).collect())
 }
 
-/// Stores a broadcast that the channels of private topic `name` have got, so that it can be replayed for `lifetime`. Returns
-/// its id; `None` if it cannot be stored, which is logged.
+/// Stores a broadcast that the channels of private topic `name` have got, so that it can be replayed for `lifetime`.
+/// Returns its id; `None` if it cannot be stored, which is logged.
 pub(crate) async fn store(
     database: &Database,
     name: &str,

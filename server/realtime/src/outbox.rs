@@ -68,9 +68,9 @@ impl Outbox {
         &self.memory
     }
 
-    /// Returns a `frame` that was made for this client, and for others after it, as one whose bytes are counted until all
-    /// have got it: as memory of the network for which this task works, or else of the client's own. If neither has any
-    /// left, it is not counted.
+    /// Returns a `frame` that was made for this client, and for others after it, as one whose bytes are counted until
+    /// all have got it: as memory of the network for which this task works, or else of the client's own. If neither has
+    /// any left, it is not counted.
     pub(crate) fn count(&self, frame: Frame) -> Frame {
         if !self.memory.counts(frame.len()) {
             return frame;

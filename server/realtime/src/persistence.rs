@@ -1,5 +1,5 @@
-//! Broadcasts that their senders want to have stored: `persist` of realtime-js 2.119. Only those of private channels can
-//! be, where a policy admits rows with the extension `persistence`.
+//! Broadcasts that their senders want to have stored: `persist` of realtime-js 2.119. Only those of private channels
+//! can be, where a policy admits rows with the extension `persistence`.
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;

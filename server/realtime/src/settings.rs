@@ -153,8 +153,8 @@ impl Settings {
     }
 }
 
-/// Returns the names of the settings that differ between `old` and `new` and that a running service cannot change: as in
-/// `config.toml`, or the variable of one that only a variable sets.
+/// Returns the names of the settings that differ between `old` and `new` and that a running service cannot change: as
+/// in `config.toml`, or the variable of one that only a variable sets.
 pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {
     let (old, new) = (old.clone().with_defaults(), new.clone().with_defaults());
     ::settings::changed_names([
@@ -167,8 +167,8 @@ pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'sta
     ])
 }
 
-/// The settings of the newest service, for what outlives a service: tasks in the background, and subscriptions. Cheap to
-/// clone: clones share them.
+/// The settings of the newest service, for what outlives a service: tasks in the background, and subscriptions. Cheap
+/// to clone: clones share them.
 #[derive(Clone)]
 pub(crate) struct CurrentSettings(Arc<RwLock<Arc<Settings>>>);
 

@@ -232,8 +232,8 @@ impl Socket {
         self.channels.iter().find(|(_, joined)| joined.id == channel).map(|(topic, _)| topic.clone())
     }
 
-    /// Checks the timeouts, and ends channels with an expired token. Returns how to close the connection, if it has to be
-    /// closed.
+    /// Checks the timeouts, and ends channels with an expired token. Returns how to close the connection, if it has to
+    /// be closed.
     fn check_timeouts(&mut self, is_stuck: bool) -> Option<Close> {
         let now = Instant::now();
         if now >= self.heard + SILENCE_LIMIT || is_stuck {

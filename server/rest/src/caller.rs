@@ -24,8 +24,8 @@ pub(crate) struct Identity {
 impl Identity {
     /// Returns the caller whose token is `bearer`, once that is verified; without one it is the anonymous role.
     ///
-    /// Errors: `PGRST300` for a token where there is no key to verify it with, `PGRST301` and `PGRST303` for a token that
-    /// is refused, `PGRST302` when there is neither a token that names a role nor an anonymous role.
+    /// Errors: `PGRST300` for a token where there is no key to verify it with, `PGRST301` and `PGRST303` for a token
+    /// that is refused, `PGRST302` when there is neither a token that names a role nor an anonymous role.
     pub(crate) fn new(
         bearer: Option<&str>,
         verifier: Option<&Verifier>,

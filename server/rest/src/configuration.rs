@@ -78,8 +78,8 @@ impl SharedConfiguration {
         self.current.load_full()
     }
 
-    /// Reads the settings again, outside of the database and in it. If they cannot be used, this is logged and the previous
-    /// ones stay in force.
+    /// Reads the settings again, outside of the database and in it. If they cannot be used, this is logged and the
+    /// previous ones stay in force.
     ///
     /// Errors: when the database is not there.
     pub(crate) async fn reread(&self, database: &Database) -> Result<(), postgres::Error> {

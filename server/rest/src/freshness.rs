@@ -61,8 +61,8 @@ impl WritePositions {
         }
     }
 
-    /// Returns the position up to which reads of `author` have to see: that of the author's own writes, or a later one that
-    /// the request carries.
+    /// Returns the position up to which reads of `author` have to see: that of the author's own writes, or a later one
+    /// that the request carries.
     pub(crate) fn of(&self, author: u64, headers: &HeaderMap) -> Lsn {
         let noted = Lsn(self.positions[usize::from(slot(author))].load(Ordering::Relaxed));
         noted.max(carried_position(headers).unwrap_or_default())

@@ -6,8 +6,8 @@
 //! trip) → [`response`]. Every step is a function from one type to the next; only the transaction does I/O. The
 //! [`plan_cache`] spares the first three steps for a request that differs from an earlier one only in its values.
 //!
-//! After a write, `freshness` keeps the position of the caller's last write in the write-ahead log, so that the caller's
-//! reads go only to standbys that have replayed it.
+//! After a write, `freshness` keeps the position of the caller's last write in the write-ahead log, so that the
+//! caller's reads go only to standbys that have replayed it.
 //!
 //! This crate does not build the JSON of rows: Postgres does, or for long lists `postgres` while it reads them, and the
 //! bytes go to the client untouched. The description of a schema (`openapi`) is made here, from the cache.

@@ -68,7 +68,8 @@ impl Plan {
     ///
     /// Errors: `PGRST2xx` for names that the cache does not know or knows too often, `PGRST107` when nothing that
     /// the client accepts can be given, `PGRST108` and `PGRST118` for embeds that are not there, `PGRST105` for a
-    /// PUT that names no single row, `PGRST122` and `PGRST128` for preferences, `PGRST123` and `PGRST127` for aggregates.
+    /// PUT that names no single row, `PGRST122` and `PGRST128` for preferences, `PGRST123` and `PGRST127` for
+    /// aggregates.
     pub fn new(request: &Request, cache: &SchemaCache, settings: &Settings) -> Result<Self, Error> {
         let schema = cache.schema(&request.schema).ok_or(Error::NoSchemaCache)?;
         let planner = Planner { request, cache, schema, settings };

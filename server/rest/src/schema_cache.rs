@@ -80,8 +80,8 @@ pub struct Table {
     /// The code that Postgres runs when it is read or written; removed once the two flags below are known.
     #[serde(default, skip_serializing)]
     own_code: Option<OwnCode>,
-    /// Whether code that runs when it is read may see more of a request than its caller's claims, or say something about
-    /// its response.
+    /// Whether code that runs when it is read may see more of a request than its caller's claims, or say something
+    /// about its response.
     #[serde(default = "yes")]
     pub reads_see_request: bool,
     /// The same of code that runs when it is written.
@@ -174,8 +174,8 @@ impl Function {
         !self.returns.is_set && !self.returns.is_composite
     }
 
-    /// Compares two functions of one name in the order in which upstream lists them: by the number of parameters, then by
-    /// comment, then by names and types of the parameters.
+    /// Compares two functions of one name in the order in which upstream lists them: by the number of parameters, then
+    /// by comment, then by names and types of the parameters.
     fn in_listed_order(&self, other: &Self) -> std::cmp::Ordering {
         fn signature(function: &Function) -> impl Iterator<Item = (&str, &str)> {
             function

@@ -1,9 +1,9 @@
-//! The endpoint, and the way of a request: [`Request`] → [`Plan`] → [`Statements`] → [`transaction`](crate::transaction) →
-//! [`response`].
+//! The endpoint, and the way of a request: [`Request`] → [`Plan`] → [`Statements`] →
+//! [`transaction`](crate::transaction) → [`response`].
 //!
-//! [`PendingRequest::complete_in_full`] takes these steps one after the other. [`PendingRequest::complete_by_template`] takes
-//! the last two for a request that differs from an earlier one only in its values. [`PendingRequest::complete`] says when
-//! there is another attempt.
+//! [`PendingRequest::complete_in_full`] takes these steps one after the other. [`PendingRequest::complete_by_template`]
+//! takes the last two for a request that differs from an earlier one only in its values. [`PendingRequest::complete`]
+//! says when there is another attempt.
 
 mod lifecycle;
 
@@ -65,8 +65,8 @@ pub fn service(settings: Settings, database: Database, verifier: impl Into<Optio
     service_from(move || settings.clone(), database, verifier)
 }
 
-/// Makes the service as [`service`] does. `settings` is called whenever the settings are read again, so that a file that
-/// an operator has edited takes effect. It has to return at once.
+/// Makes the service as [`service`] does. `settings` is called whenever the settings are read again, so that a file
+/// that an operator has edited takes effect. It has to return at once.
 pub fn service_from(
     settings: impl Fn() -> Settings + Send + Sync + 'static,
     database: Database,
@@ -115,8 +115,8 @@ impl Endpoint for Rest {
 }
 
 impl Rest {
-    /// Responds to a request: identifies the caller, parses the request and takes its steps, again as long as a change of
-    /// the catalog may explain an error.
+    /// Responds to a request: identifies the caller, parses the request and takes its steps, again as long as a change
+    /// of the catalog may explain an error.
     async fn respond(
         &self,
         configuration: &Arc<Configuration>,
@@ -174,17 +174,17 @@ struct PendingRequest<'a> {
 enum Attempted {
     /// With its response.
     Responded(Response),
-    /// The template was not right for it, or the server could not do a part of the plan. Nothing has been changed, and all
-    /// steps are to be taken, with the task left to Postgres.
+    /// The template was not right for it, or the server could not do a part of the plan. Nothing has been changed, and
+    /// all steps are to be taken, with the task left to Postgres.
     InFull(Option<ServerTask>),
 }
 
 impl PendingRequest<'_> {
-    /// Responds to the request: by the template of its shape, if there is one; else, or if that turns out not to be possible, by
-    /// taking all steps; and from the beginning, as long as a change of the catalog may explain an error.
+    /// Responds to the request: by the template of its shape, if there is one; else, or if that turns out not to be
+    /// possible, by taking all steps; and from the beginning, as long as a change of the catalog may explain an error.
     ///
-    /// This is the uppermost of three places that try again, and each only after an attempt that has changed nothing. The
-    /// other ones are [`Database::run`], which chooses a server, and the pool of connections below it.
+    /// This is the uppermost of three places that try again, and each only after an attempt that has changed nothing.
+    /// The other ones are [`Database::run`], which chooses a server, and the pool of connections below it.
     async fn complete(mut self) -> Result<Response, Error> {
         let mut attempted = self.complete_by_template().await;
         let mut reloads = 0;
@@ -205,8 +205,8 @@ impl PendingRequest<'_> {
         }
     }
 
-    /// Takes the steps that are left where the plan and the statements of an earlier request of the same shape are known:
-    /// transaction → response.
+    /// Takes the steps that are left where the plan and the statements of an earlier request of the same shape are
+    /// known: transaction → response.
     async fn complete_by_template(&mut self) -> Result<Attempted, Error> {
         let plans = self.inner.plans.of(&self.configuration, &self.cache);
         let found = self.shape.and_then(|shape| Some((shape, plans.find(shape)?)));

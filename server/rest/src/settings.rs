@@ -163,8 +163,8 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Has the OpenAPI document say that clients reach the service below the API at `api_url`, unless a setting says where.
-    /// [`Self::read`] leaves this open, since the port of the API is known later.
+    /// Has the OpenAPI document say that clients reach the service below the API at `api_url`, unless a setting says
+    /// where. [`Self::read`] leaves this open, since the port of the API is known later.
     pub fn set_api_url(&mut self, api_url: &str) {
         if self.openapi_server_proxy_uri.is_none() {
             self.openapi_server_proxy_uri = format!("{api_url}/rest/v1").parse().ok();
@@ -187,8 +187,8 @@ impl Settings {
         ::settings::set(self, &variable(&name), value)
     }
 
-    /// Returns for how many verified tokens there is room in the cache: what was set, else upstream's default for keys of
-    /// `jwt_secret`, else `None`, which leaves it to the verifier that the service was given.
+    /// Returns for how many verified tokens there is room in the cache: what was set, else upstream's default for keys
+    /// of `jwt_secret`, else `None`, which leaves it to the verifier that the service was given.
     pub(crate) fn jwt_cache_entries(&self) -> Option<usize> {
         const UPSTREAM: usize = 1000;
         self.jwt_cache_max_entries.or(self.jwt_secret.as_ref().map(|_| UPSTREAM))

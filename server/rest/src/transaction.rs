@@ -100,8 +100,8 @@ impl Context<'_> {
         }
     }
 
-    /// Returns the position in the write-ahead log after a write that has been committed, and notes it, where reads may go
-    /// to replicas.
+    /// Returns the position in the write-ahead log after a write that has been committed, and notes it, where reads may
+    /// go to replicas.
     async fn written_to(&self, database: &Database) -> Option<Lsn> {
         if !database.has_replicas() {
             return None;

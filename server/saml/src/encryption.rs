@@ -10,8 +10,8 @@ use bergshamra::crypto::keytransport::{self, OaepParams};
 use super::xml::{Element, ns};
 
 /// AES with keys of all lengths, including modes without authentication, which most identity providers use. This is
-/// safe: the signature inside is always verified, and all failures have the same response, so an attacker learns nothing
-/// from them.
+/// safe: the signature inside is always verified, and all failures have the same response, so an attacker learns
+/// nothing from them.
 const CIPHERS: [&str; 6] = [
     algorithm::AES128_GCM,
     algorithm::AES192_GCM,

@@ -104,7 +104,8 @@ impl<'d> Element<'d> {
 }
 
 /// Escapes `text` for element content or an attribute in double quotes of an XML document. Unlike HTML, XML needs
-/// references for tabs and line breaks: parsers replace them in an attribute's value by spaces (XML 1.0, section 3.3.3).
+/// references for tabs and line breaks: parsers replace them in an attribute's value by spaces (XML 1.0, section
+/// 3.3.3).
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::environment::file_variable;
 use crate::{Environment, Invalid, KnownKeys, RawValue, Setting, Table, Value};
 
-/// How many letters of an unknown name may be wrong, missing or swapped in comparison with the known one that is suggested:
-/// one for every four letters of its last part, up to this number.
+/// How many letters of an unknown name may be wrong, missing or swapped in comparison with the known one that is
+/// suggested: one for every four letters of its last part, up to this number.
 const MAX_MISTAKES: usize = 3;
 
 /// Reads the settings of one project.

@@ -19,8 +19,8 @@ pub struct AccessKeys {
 }
 
 impl AccessKeys {
-    /// Returns the keys that `settings` name; where they name none, those that follow from the project's secret, which are
-    /// the same on every node.
+    /// Returns the keys that `settings` name; where they name none, those that follow from the project's secret, which
+    /// are the same on every node.
     pub fn of(settings: &Settings, keys: &Keys) -> Self {
         let (id, secret) = match settings.s3_access_key.is_empty() || settings.s3_secret.is_empty() {
             false => (settings.s3_access_key.clone(), settings.s3_secret.clone()),

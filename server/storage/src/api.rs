@@ -35,8 +35,8 @@ pub(crate) async fn version(_: Arc<Context>, _: Request) -> Result<Response, Err
     Ok(version.header("x-basalt-version", env!("CARGO_PKG_VERSION")).body(EQUALS))
 }
 
-/// Responds to `cdn`, `cdn/:bucket` and `cdn/:bucket/*`, which purge objects from caches. There is no cache between this
-/// service and its callers, and the service's own caches are always current.
+/// Responds to `cdn`, `cdn/:bucket` and `cdn/:bucket/*`, which purge objects from caches. There is no cache between
+/// this service and its callers, and the service's own caches are always current.
 pub(crate) async fn purge(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     body::Fields::of(&body::query(&request), "querystring")?.boolean("transformations")?;
     if !credentials::required(&context.verifier, &request)?.is_service() {

@@ -118,7 +118,8 @@ pub(crate) async fn create(
     })
 }
 
-/// Returns the refusal of a change of a bucket. A database whose schema another server made may not be ready for versions.
+/// Returns the refusal of a change of a bucket. A database whose schema another server made may not be ready for
+/// versions.
 fn versioning_refusal(caller: &Caller, error: postgres::Error) -> Error {
     // Those are upstream's constraints; users may have added others.
     const CLOSED: [&str; 2] = ["buckets_versioning_dark_check", "buckets_versioning_standard_only_check"];
@@ -138,7 +139,8 @@ const COLUMNS: &str = concat!(
 /// A further column, which older clients for Python fail on.
 const VERSIONING: &str = ", b.versioning_status";
 
-/// Returns bucket `id` as a JSON document, if `caller` may see it; with `has_versioning` also whether it keeps versions.
+/// Returns bucket `id` as a JSON document, if `caller` may see it; with `has_versioning` also whether it keeps
+/// versions.
 ///
 /// Errors: [`Error::NoSuchBucket`].
 pub(crate) async fn get(
@@ -200,8 +202,8 @@ pub(crate) async fn list(
 
 /// Changes bucket `id` as `caller`.
 ///
-/// Errors: [`Error::NoSuchBucket`] also for a bucket that the caller may not change; [`Error::InvalidValue`] for a bucket
-/// that is no longer to keep versions and never has.
+/// Errors: [`Error::NoSuchBucket`] also for a bucket that the caller may not change; [`Error::InvalidValue`] for a
+/// bucket that is no longer to keep versions and never has.
 pub(crate) async fn update(
     store: &Store,
     caller: &Caller,

@@ -9,8 +9,8 @@ use crate::settings::Settings;
 use crate::store::Store;
 use crate::vector::Vectors;
 
-/// What handlers of requests work with: the settings of their endpoint, and what the endpoints share. They give the rules
-/// only the part that these need.
+/// What handlers of requests work with: the settings of their endpoint, and what the endpoints share. They give the
+/// rules only the part that these need.
 pub(crate) struct Context {
     pub(crate) settings: Settings,
     pub(crate) keys: Keys,

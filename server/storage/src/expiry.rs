@@ -58,7 +58,8 @@ impl Expiry {
         Self { rows: handles.rows.clone(), blobs: handles.blobs.clone() }
     }
 
-    /// Removes what has expired soon after the start and every hour, until `stop` is cancelled, unless another node does.
+    /// Removes what has expired soon after the start and every hour, until `stop` is cancelled, unless another node
+    /// does.
     pub async fn run(self, stop: CancellationToken) {
         let mut pause = FIRST_PASS;
         while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
@@ -89,8 +90,8 @@ impl Expiry {
         }
     }
 
-    /// Removes what has expired in all buckets, and returns how many versions that were. What fails in one bucket, as by a
-    /// trigger of the users, is logged, and the others are looked at all the same.
+    /// Removes what has expired in all buckets, and returns how many versions that were. What fails in one bucket, as
+    /// by a trigger of the users, is logged, and the others are looked at all the same.
     ///
     /// Errors: [`Error::Database`] if there is no connection.
     pub async fn expire(&self) -> Result<usize, Error> {

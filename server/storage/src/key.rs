@@ -64,9 +64,9 @@ pub(crate) fn decode_name(bucket: &str, key: &str) -> Result<(String, String), E
     Ok((bucket, key))
 }
 
-/// Does what [`split_path`] does for the path of a URL that clients have made of a response or of a name: storage-js applies
-/// `encodeURI` to it, which encodes a percent sign once more. No name has one, so that what still has one is decoded
-/// again.
+/// Does what [`split_path`] does for the path of a URL that clients have made of a response or of a name: storage-js
+/// applies `encodeURI` to it, which encodes a percent sign once more. No name has one, so that what still has one is
+/// decoded again.
 ///
 /// Errors: as [`split_path`].
 pub(crate) fn split_url_path(raw: &str) -> Result<(String, String), Error> {
@@ -80,8 +80,8 @@ pub(crate) fn split_url_path(raw: &str) -> Result<(String, String), Error> {
     Ok((bucket, key))
 }
 
-/// Returns `object` (`bucket/key`) for the path of a URL that clients encode themselves, or not. Only what would end the
-/// path is encoded.
+/// Returns `object` (`bucket/key`) for the path of a URL that clients encode themselves, or not. Only what would end
+/// the path is encoded.
 pub(crate) fn url_path(object: &str) -> String {
     object.replace('?', "%3F")
 }

@@ -1,16 +1,16 @@
 //! Supabase Storage's interface: buckets and objects over HTTP.
 //!
 //! The way through it: `routes` is the table of paths, `api` reads requests and writes responses, `objects`,
-//! `buckets` and `upload` hold the rules and the rows (`storage.objects`, `storage.buckets`, under row-level security of
-//! the `caller`), `backend` holds the bytes, `render` makes other pictures of them. Everything about an object is in its
-//! row; the backend only stores bytes by their version.
+//! `buckets` and `upload` hold the rules and the rows (`storage.objects`, `storage.buckets`, under row-level security
+//! of the `caller`), `backend` holds the bytes, `render` makes other pictures of them. Everything about an object is in
+//! its row; the backend only stores bytes by their version.
 //!
 //! [`service`] makes an endpoint of settings and [`Handles`], and gives its handlers their `context`. Rules get no more
 //! than the part that they need: the rows, the `store` of rows and bytes, or the vectors.
 //!
-//! Other ways in: `s3` (the S3 protocol; `multipart` stores its parts), `resumable` (uploads in parts), `vector` (vector
-//! buckets). `signature` makes and reads the tokens of signed URLs. `sweeper` removes expired uploads and bytes that no
-//! row names, `expiry` removes versions of objects that have expired.
+//! Other ways in: `s3` (the S3 protocol; `multipart` stores its parts), `resumable` (uploads in parts), `vector`
+//! (vector buckets). `signature` makes and reads the tokens of signed URLs. `sweeper` removes expired uploads and bytes
+//! that no row names, `expiry` removes versions of objects that have expired.
 
 mod access_keys;
 mod api;
@@ -68,8 +68,8 @@ pub use transfer::{Transfer, transfer};
 
 use context::Context;
 
-/// Returns the service with `settings`, its paths relative to where it is mounted (`/storage/v1`). It may be called again
-/// with the same handles and other settings: what the handles hold is shared.
+/// Returns the service with `settings`, its paths relative to where it is mounted (`/storage/v1`). It may be called
+/// again with the same handles and other settings: what the handles hold is shared.
 pub fn service(
     settings: Settings,
     handles: &Handles,

@@ -1,9 +1,9 @@
 //! Multipart uploads, the S3 protocol's way of sending an object in parts: their rows and those of their parts
 //! (`storage.s3_multipart_uploads`, `storage.s3_multipart_uploads_parts`).
 //!
-//! The bytes of a part are stored under the part's version and are live as long as its row is. Completion puts the parts
-//! together under a new version; the transaction that writes the object's row deletes the upload's, so that an upload
-//! either is under way with all its parts or is an object.
+//! The bytes of a part are stored under the part's version and are live as long as its row is. Completion puts the
+//! parts together under a new version; the transaction that writes the object's row deletes the upload's, so that an
+//! upload either is under way with all its parts or is an object.
 
 use postgres::Row;
 use serde_json::{Value, json};
@@ -150,7 +150,8 @@ pub(crate) async fn received_bytes(rows: &Rows, id: &str, number: u64) -> Result
 /// Stores the row of part `number`, whose bytes are stored, in place of an earlier one of that number. All parts
 /// together may have `limit` bytes.
 ///
-/// Errors: [`Error::NoSuchUpload`] if the upload has ended meanwhile, [`Error::EntityTooLarge`]. The bytes are removed then.
+/// Errors: [`Error::NoSuchUpload`] if the upload has ended meanwhile, [`Error::EntityTooLarge`]. The bytes are removed
+/// then.
 pub(crate) async fn note(
     store: &Store,
     caller: &Caller,
@@ -211,8 +212,8 @@ pub(crate) async fn note(
 
 /// Ends `upload`: writes the row of the object whose bytes are stored, and forgets the parts.
 ///
-/// Errors: [`Error::NoSuchUpload`] if the upload has ended meanwhile, and those of uploads. The object's bytes are removed
-/// then.
+/// Errors: [`Error::NoSuchUpload`] if the upload has ended meanwhile, and those of uploads. The object's bytes are
+/// removed then.
 pub(crate) async fn complete(
     store: &Store,
     caller: &Caller,

@@ -25,7 +25,8 @@ use versions::{IS_CURRENT, IS_NAMED};
 const COLUMNS: &str = "o.version, o.metadata, o.updated_at, o.created_at, o.id, o.user_metadata, \
      o.archived_at, o.is_versioned, o.is_delete_marker";
 
-/// Whether the triggers are in place and on that notify changes of public objects: their owner may have switched them off.
+/// Whether the triggers are in place and on that notify changes of public objects: their owner may have switched them
+/// off.
 const ARE_CHANGES_NOTIFIED: &str = "(select count(*) = 4 from pg_catalog.pg_trigger \
      where tgrelid in ('storage.objects'::regclass, 'storage.buckets'::regclass) \
      and tgname like 'basalt\\_notify%' and tgenabled in ('O', 'A'))";
@@ -41,7 +42,8 @@ pub(crate) enum Access {
     Signature,
 }
 
-/// Finds object `key` of `bucket`, in its current version unless one is named. `operation` is what `storage.operation()` tells policies.
+/// Finds object `key` of `bucket`, in its current version unless one is named. `operation` is what
+/// `storage.operation()` tells policies.
 ///
 /// Whether a bucket is public is not a secret that row-level security keeps, so the service looks at it.
 ///
@@ -104,7 +106,8 @@ fn selection<'a>(
     (if version.is_some() { IS_NAMED } else { IS_CURRENT }, parameters)
 }
 
-/// Finds object `key` of `bucket` if row-level security lets `caller` see it, in its current version unless one is named.
+/// Finds object `key` of `bucket` if row-level security lets `caller` see it, in its current version unless one is
+/// named.
 ///
 /// Errors: [`Error::NoSuchKey`]; [`Error::MethodNotAllowed`] for a version that is a delete marker.
 pub(crate) async fn find_visible(
@@ -164,8 +167,8 @@ pub(crate) struct NewRow<'a> {
     pub(crate) replaces: bool,
 }
 
-/// Serializes writers of one name, also those that replace nothing. The lock is a separate statement, so that the snapshot
-/// of the next one sees what another writer has committed.
+/// Serializes writers of one name, also those that replace nothing. The lock is a separate statement, so that the
+/// snapshot of the next one sees what another writer has committed.
 const LOCK: &str = "select pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))";
 
 /// How often the trial of a write that may replace an object is repeated, because another writer has just created it.

@@ -61,8 +61,8 @@ fn is_range_current(headers: &HeaderMap, object: &Object) -> bool {
 
 /// A range of bytes, by the grammar of RFC 9110, section 14.1.2.
 ///
-/// Not the typed header of `headers` 0.4: it refuses a suffix that is longer than the object and a number beyond 64 bits,
-/// which are to be clamped, and reads `+1` as a number.
+/// Not the typed header of `headers` 0.4: it refuses a suffix that is longer than the object and a number beyond 64
+/// bits, which are to be clamped, and reads `+1` as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ByteRange {
     /// From the first of these bytes to the second.

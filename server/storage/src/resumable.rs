@@ -1,9 +1,9 @@
 //! Resumable uploads, which are sent in parts.
 //!
 //! The bytes of each request are stored as a part, joined with small parts before it, and then added to the upload's
-//! row, on the condition that its offset is the one in the request. So any node can continue an upload, also after a crash, and of two
-//! requests that send the same bytes only one is accepted. The last one puts the parts together, and its transaction
-//! writes the object's row and ends the upload in one.
+//! row, on the condition that its offset is the one in the request. So any node can continue an upload, also after a
+//! crash, and of two requests that send the same bytes only one is accepted. The last one puts the parts together, and
+//! its transaction writes the object's row and ends the upload in one.
 
 use std::collections::HashSet;
 use std::io;

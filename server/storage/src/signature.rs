@@ -20,9 +20,8 @@ pub(crate) enum Scope {
     Upload,
 }
 
-/// Returns the token that lets its holder read `object` (`bucket/key`) for `life` seconds: the version that is current then,
-/// unless one is named. `transform` is how an image is
-/// rendered, as the token of upstream's renderer has it.
+/// Returns the token that lets its holder read `object` (`bucket/key`) for `life` seconds: the version that is current
+/// then, unless one is named. `transform` is how an image is rendered, as the token of upstream's renderer has it.
 ///
 /// Errors: [`Error::InvalidParameter`] for a life that no clock can measure; [`Error::Backend`].
 pub(crate) fn sign_download(

@@ -1,7 +1,8 @@
 //! Uploads: first the caller's right to write, then the bytes, then the row.
 //!
 //! A row is written only after its bytes are on the disk, and bytes are removed only after no row names them: whenever
-//! the process ends, every row has its bytes. What it may leave behind are bytes without a row, which the sweeper removes.
+//! the process ends, every row has its bytes. What it may leave behind are bytes without a row, which the sweeper
+//! removes.
 
 use std::io;
 
@@ -90,8 +91,8 @@ impl Target<'_> {
         self.row(Uuid::nil(), &metadata, &user_metadata).rehearse(rows, caller, self.operation).await
     }
 
-    /// Stores the bytes after everything that can be known before them has been checked. `announced` is their number, if
-    /// the request says it.
+    /// Stores the bytes after everything that can be known before them has been checked. `announced` is their number,
+    /// if the request says it.
     ///
     /// Errors: those of [`Self::check`], [`Self::rehearse`] and [`store`]. Nothing is stored then.
     pub(crate) async fn receive(
@@ -116,8 +117,8 @@ impl Target<'_> {
         self::store(store, chunks, limit).await
     }
 
-    /// Writes the row of the object whose bytes are stored, as the service. Removes the bytes that it replaces, unless the
-    /// bucket keeps them; those of the object itself if the row cannot be written.
+    /// Writes the row of the object whose bytes are stored, as the service. Removes the bytes that it replaces, unless
+    /// the bucket keeps them; those of the object itself if the row cannot be written.
     ///
     /// Errors: [`Error::KeyAlreadyExists`], [`Error::RelatedResource`], what a trigger raises.
     pub(crate) async fn complete(

@@ -34,8 +34,8 @@ pub fn handling<F: Future>(request: Request, future: F) -> impl Future<Output = 
     CURRENT.scope(request, future)
 }
 
-/// Names the route of the request that this task handles, such as `/{relation}`, for its trace. The name has nothing that
-/// a client can choose freely: the number of names would be unlimited, and values may be secret. For services that
+/// Names the route of the request that this task handles, such as `/{relation}`, for its trace. The name has nothing
+/// that a client can choose freely: the number of names would be unlimited, and values may be secret. For services that
 /// have no table of routes of poem's, whose routes name themselves.
 pub fn name_route(route: &'static str) {
     current(|request| {

@@ -58,8 +58,8 @@ async fn prepare(server: &Server, client: &mut Client, template: Template) -> St
 }
 
 async fn create(client: &Client, name: &str, source: &str) {
-    // As the embedded database does, it belongs to `postgres`. To copy files is faster than to write all pages to the log,
-    // since this cluster forces nothing to the disk.
+    // As the embedded database does, it belongs to `postgres`. To copy files is faster than to write all pages to the
+    // log, since this cluster forces nothing to the disk.
     let statement = format!(
         "create database {} template {} owner postgres strategy file_copy",
         quote_identifier(name),

@@ -15,7 +15,8 @@ const SERVICE_ROLE: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJzdXB
 const SIGNING_KEY: &str = r#"{"kty":"EC","kid":"b81269f1-21d8-4f2e-b719-c2240a840d90","use":"sig","alg":"ES256","crv":"P-256","x":"M5Sjqn5zwC9Kl1zVfUUGvv9boQjCGd45G8sdopBExB4","y":"P6IXMvA2WYXSHSOMTBH2jsw_9rrzGy89FjPf6oOsIxQ"}"#;
 
 impl KeyOverrides {
-    /// Returns the settings with the CLI's secret and API keys in place of what they name. Signing keys of the project stay.
+    /// Returns the settings with the CLI's secret and API keys in place of what they name. Signing keys of the project
+    /// stay.
     #[must_use]
     pub fn with_cli_keys(self) -> Self {
         Self {

@@ -224,7 +224,8 @@ impl Keys {
         HEXLOWER.encode(&derived(&self.0.derivation, purpose))
     }
 
-    /// Returns the seal for messages of this `purpose` between nodes. Nodes with the same shared secret have the same one.
+    /// Returns the seal for messages of this `purpose` between nodes. Nodes with the same shared secret have the same
+    /// one.
     pub fn message_seal(&self, purpose: &str) -> MessageSeal {
         MessageSeal::new(derived(&self.0.derivation, purpose))
     }

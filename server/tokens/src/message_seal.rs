@@ -1,5 +1,5 @@
-//! Seals on the messages that nodes of a project send each other, so that nobody else is believed who reaches the broker
-//! between them.
+//! Seals on the messages that nodes of a project send each other, so that nobody else is believed who reaches the
+//! broker between them.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -6,8 +6,8 @@ use poem::Response;
 use poem::http::uri::Authority;
 use poem::http::{HeaderMap, Request, StatusCode, Version};
 
-/// Checks that `request` names one valid host (RFC 9112, section 3.2; RFC 9113, section 8.3.1). In HTTP/1 the host of an
-/// absolute target replaces that of the header.
+/// Checks that `request` names one valid host (RFC 9112, section 3.2; RFC 9113, section 8.3.1). In HTTP/1 the host of
+/// an absolute target replaces that of the header.
 ///
 /// Errors: the reason for a refusal with 400.
 pub(super) fn settle<B>(request: &mut Request<B>) -> Result<(), &'static str> {

@@ -45,12 +45,12 @@ impl ConnectionSlots {
         Arc::new(Self { free: FairSemaphore::new(count, 1), occupied: Mutex::default() })
     }
 
-    /// Returns a slot for the connection of `activity`, from `network`. If all are occupied, the first connection in the
-    /// order of eviction is closed; if all have running requests, this waits.
+    /// Returns a slot for the connection of `activity`, from `network`. If all are occupied, the first connection in
+    /// the order of eviction is closed; if all have running requests, this waits.
     ///
-    /// Returns `None` if the network has its share. Then the first one of its own that are kept alive is closed, for its
-    /// next attempt: to wait here would delay the connections of others. Those that send a head stay; otherwise a burst of
-    /// connections would close itself.
+    /// Returns `None` if the network has its share. Then the first one of its own that are kept alive is closed, for
+    /// its next attempt: to wait here would delay the connections of others. Those that send a head stay; otherwise a
+    /// burst of connections would close itself.
     pub(super) async fn acquire(
         self: &Arc<Self>,
         activity: &Arc<Activity>,

@@ -1,5 +1,5 @@
-//! A scratch database beside the project's, to compare with: the platform's schema, and what the project's migrations or its
-//! declared schemas make.
+//! A scratch database beside the project's, to compare with: the platform's schema, and what the project's migrations
+//! or its declared schemas make.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -27,8 +27,8 @@ pub(crate) enum Content<'a> {
 }
 
 impl Backend {
-    /// Runs `work` on a new database with `content`, and then drops it. `compared` is the database with which it is going to
-    /// be compared: new tables of the shadow have the rights that they have there.
+    /// Runs `work` on a new database with `content`, and then drops it. `compared` is the database with which it is
+    /// going to be compared: new tables of the shadow have the rights that they have there.
     ///
     /// Errors: if the server's administrator may not create databases; all errors of migrations.
     pub(crate) async fn with_shadow<T>(
@@ -49,8 +49,8 @@ impl Backend {
         result.and_then(|value| dropped.map(|()| value))
     }
 
-    /// Returns the logins to another database of the same server. The project's administrator uses TCP, as other programs
-    /// do.
+    /// Returns the logins to another database of the same server. The project's administrator uses TCP, as other
+    /// programs do.
     fn in_database(&self, name: &str) -> Self {
         let embedded = self.cluster.as_ref().and_then(embedded::Cluster::postgres_tcp_login);
         let mut admin = self.admin.clone();
@@ -137,8 +137,8 @@ async fn apply(settings: &Settings, client: &mut Client, content: Content<'_>) -
     Ok(())
 }
 
-/// Runs the files in their order. One that fails is run again after the others, as long as that helps: files may need what
-/// later ones make.
+/// Runs the files in their order. One that fails is run again after the others, as long as that helps: files may need
+/// what later ones make.
 async fn declare(migrator: &mut Migrator<'_>, settings: &Settings, files: &[PathBuf]) -> Result<(), Error> {
     let mut pending: Vec<&PathBuf> = files.iter().collect();
     while !pending.is_empty() {

@@ -29,13 +29,14 @@ use crate::settings::{Settings, display_path};
 pub(super) enum Arguments {
     /// Reset the project's database, and apply its migrations, its seed and the files of its buckets again
     ///
-    /// Deletes everything in the database, and all uploaded files; keys and settings stay. A server that runs on it keeps
-    /// running. With DATABASE_URL this works for a database that Basalt has set up, if its user may drop and create
-    /// databases.
+    /// Deletes everything in the database, and all uploaded files; keys and settings stay. A server that runs on it
+    /// keeps running. With DATABASE_URL this works for a database that Basalt has set up, if its user may drop and
+    /// create databases.
     Reset(ResetArguments),
     /// Write schema, rows or roles of a database as SQL that another project can run
     ///
-    /// With the flags of `supabase db dump`, without Docker. Needs pg_dump of the server's major version or a newer one.
+    /// With the flags of `supabase db dump`, without Docker. Needs pg_dump of the server's major version or a newer
+    /// one.
     Dump(dump::Arguments),
     /// Show what a database, or the declared schemas, have beyond the project's migrations, or write it as a migration
     ///
@@ -60,14 +61,15 @@ pub(super) enum Arguments {
     Test(test::Arguments),
     /// Upgrade the embedded Postgres' database to a newer major version
     ///
-    /// For a data folder of an older Postgres than the one that `serve` would start. Needs the programs of both versions,
-    /// and pg_dump, pg_dumpall and pg_restore. The old database is kept beside the new one. Stop the server first.
+    /// For a data folder of an older Postgres than the one that `serve` would start. Needs the programs of both
+    /// versions, and pg_dump, pg_dumpall and pg_restore. The old database is kept beside the new one. Stop the server
+    /// first.
     Upgrade(UpgradeArguments),
     /// Take the rights of a superuser from `postgres`, as on hosted Supabase
     ///
     /// For a data folder of a release in which `postgres` was the superuser. Copies the database into a new one whose
-    /// superuser is `supabase_admin`, which needs pg_dump, pg_dumpall and pg_restore. The old database is kept beside the
-    /// new one. Stop the server first.
+    /// superuser is `supabase_admin`, which needs pg_dump, pg_dumpall and pg_restore. The old database is kept beside
+    /// the new one. Stop the server first.
     Harden,
 }
 

@@ -1,5 +1,5 @@
-//! `basalt gotrue`: auth on a database of Supabase's, with the arguments, the files and the variables of Supabase Auth's
-//! binary, `auth` (formerly `gotrue`), which it replaces.
+//! `basalt gotrue`: auth on a database of Supabase's, with the arguments, the files and the variables of Supabase
+//! Auth's binary, `auth` (formerly `gotrue`), which it replaces.
 //!
 //! The service is at `/`, without API keys; nothing is written to disk, and in the database only schema `auth` is
 //! changed, so that the login role needs no right except owning that schema.

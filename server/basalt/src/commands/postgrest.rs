@@ -31,7 +31,8 @@ use reload::SettingsSource;
 const WRONG_PASSWORD: &str = "28P01";
 /// How long a connection to the API's own port may take. The admin server connects to it to check that it is open.
 const PROBE_LIMIT: Duration = Duration::from_secs(1);
-/// How often the database is checked: until it first responds, or always if the process ends when it loses the database.
+/// How often the database is checked: until it first responds, or always if the process ends when it loses the
+/// database.
 const PING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Arguments of `postgrest`.
@@ -147,7 +148,8 @@ async fn serve_ports(
     served
 }
 
-/// Waits until the schema cache has been loaded or a load has failed, so that the first client gets a definite response.
+/// Waits until the schema cache has been loaded or a load has failed, so that the first client gets a definite
+/// response.
 async fn wait_until_tried(rest: &Rest) {
     if !server::is_ready_in_time(rest.tried()).await || !rest.is_ready() {
         tracing::warn!("the schema cache is not loaded yet; every request gets 503 until it is");

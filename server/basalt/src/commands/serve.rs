@@ -82,8 +82,8 @@ pub(super) fn run(arguments: Arguments, invocation: Invocation) -> Result<(), Er
     block_on(serve(load(&invocation)?, Some(&invocation)))
 }
 
-/// Serves until SIGINT or SIGTERM. A later signal ends the process at once; the watchdog then ends Postgres. The settings
-/// can be read again if they are those of an `invocation`.
+/// Serves until SIGINT or SIGTERM. A later signal ends the process at once; the watchdog then ends Postgres. The
+/// settings can be read again if they are those of an `invocation`.
 async fn serve(settings: Settings, invocation: Option<&Invocation>) -> Result<(), Error> {
     site::check(&settings.site)?;
     let signals = server::begin()?;

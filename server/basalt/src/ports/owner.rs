@@ -17,8 +17,8 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Returns the process that listens on `port` of this machine; `None` if that is not known: elsewhere than on Linux, and
-    /// where it belongs to another user. Source: proc(5).
+    /// Returns the process that listens on `port` of this machine; `None` if that is not known: elsewhere than on
+    /// Linux, and where it belongs to another user. Source: proc(5).
     pub(crate) fn of(port: u16) -> Option<Self> {
         let sockets: Vec<String> =
             ["/proc/net/tcp", "/proc/net/tcp6"].iter().flat_map(|table| listening(table, port)).collect();

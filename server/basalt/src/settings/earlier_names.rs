@@ -10,8 +10,8 @@ const RENAMED: [(&str, &str); 4] = [
     ("inbucket", "local_smtp"),
 ];
 
-/// Returns `config` with today's names. A value under today's name takes precedence over one under an earlier name, and a
-/// table over one whose name is written as one word in quotes, such as `["db.pooler"]`.
+/// Returns `config` with today's names. A value under today's name takes precedence over one under an earlier name, and
+/// a table over one whose name is written as one word in quotes, such as `["db.pooler"]`.
 pub(super) fn replaced(mut config: Table) -> Table {
     let tables = config.iter().filter(|(name, value)| name.contains('.') && value.is_table());
     let quoted: Vec<String> = tables.map(|(name, _)| name.clone()).collect();

@@ -1,5 +1,5 @@
-//! Settings of `basalt gotrue`: the environment variables, the files and the defaults of Supabase Auth's binary (`auth`,
-//! formerly `gotrue`).
+//! Settings of `basalt gotrue`: the environment variables, the files and the defaults of Supabase Auth's binary
+//! (`auth`, formerly `gotrue`).
 //!
 //! Source: Supabase Auth, `internal/conf` and `cmd`.
 
@@ -53,8 +53,8 @@ pub(crate) struct GotrueFiles {
 
 impl GotrueFiles {
     /// Returns the process's `variables` with those of the files. The files of `--config-dir` override the file of
-    /// `--config`. Both override the process's variables, and these override `.env` in the current folder, which is read
-    /// only if no file is named.
+    /// `--config`. Both override the process's variables, and these override `.env` in the current folder, which is
+    /// read only if no file is named.
     ///
     /// Errors: [`Invalid`] for a file that cannot be read or parsed.
     fn environment(&self, variables: &Variables) -> Result<Environment, Invalid> {

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(30);
-/// The longest wait after the end of a process that had been ready. Its callers may have ended it, for example by what they
-/// send, so others wait for the next one and are not refused.
+/// The longest wait after the end of a process that had been ready. Its callers may have ended it, for example by what
+/// they send, so others wait for the next one and are not refused.
 const LONGEST_AFTER_READY: Duration = Duration::from_secs(1);
 
 /// How far a process came that has ended.

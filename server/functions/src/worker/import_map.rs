@@ -15,8 +15,8 @@ const EMPTY: &str = "data:application/javascript,";
 /// The names of Deno's configuration.
 const CONFIGURATIONS: [&str; 2] = ["deno.json", "deno.jsonc"];
 
-/// Returns the import map at `own`, which may be a configuration of Deno, with `empty` in addition: specifiers that are an
-/// empty module, by the modules that import them. `None` if `own` cannot be read: Deno then says why.
+/// Returns the import map at `own`, which may be a configuration of Deno, with `empty` in addition: specifiers that are
+/// an empty module, by the modules that import them. `None` if `own` cannot be read: Deno then says why.
 pub(super) fn with_empty(own: Option<&Path>, empty: &BTreeMap<String, BTreeSet<String>>) -> Option<Value> {
     let (imports, mut scopes) = match own {
         Some(path) => read(path)?,

@@ -150,8 +150,8 @@ fn file(url: &str) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(&path)))
 }
 
-/// Reports whether `url` is the module that only declares the types of the hosted runtime, in any version. Every function
-/// that the CLI creates imports it first.
+/// Reports whether `url` is the module that only declares the types of the hosted runtime, in any version. Every
+/// function that the CLI creates imports it first.
 fn is_runtime_types(url: &str) -> bool {
     let Some(package) = url.strip_prefix("jsr:") else { return false };
     let package = package.trim_start_matches('/').strip_prefix("@supabase/functions-js");

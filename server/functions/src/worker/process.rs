@@ -82,7 +82,8 @@ impl Launch<'_> {
         command
     }
 
-    /// Returns the command that describes the import graph as JSON. It runs nothing of the function, and needs no network.
+    /// Returns the command that describes the import graph as JSON. It runs nothing of the function, and needs no
+    /// network.
     pub(super) fn graph_command(&self) -> Command {
         let mut command = Command::new(self.deno);
         command.args(["info", "--json", "--quiet", "--no-lock", "--node-modules-dir=none"]);
@@ -111,8 +112,8 @@ impl Launch<'_> {
         self.deployed.entry_point.parent().unwrap_or(&self.settings.folder)
     }
 
-    /// Returns the paths that the function may read whatever it imports: its own folder in the functions folder, the code that functions share,
-    /// the files in its settings, and packages of npm.
+    /// Returns the paths that the function may read whatever it imports: its own folder in the functions folder, the
+    /// code that functions share, the files in its settings, and packages of npm.
     pub(super) fn readable(&self) -> Vec<PathBuf> {
         let shared = std::fs::read_dir(&self.settings.folder).into_iter().flatten().flatten();
         let shared = shared.filter(|entry| entry.file_name().as_bytes().starts_with(b"_"));

@@ -1,8 +1,8 @@
 //! The two processes of a function, for calls with short and with long bodies.
 //!
-//! V8 needs up to 22 bytes for a byte of JSON (`[{},{},…]`), so that a function which parses one long body may take all the
-//! memory of its process. Then the process ends, and all calls in it. So calls with long bodies have a process of their
-//! own, which is started when there is one; what they take ends no call with a short body.
+//! V8 needs up to 22 bytes for a byte of JSON (`[{},{},…]`), so that a function which parses one long body may take all
+//! the memory of its process. Then the process ends, and all calls in it. So calls with long bodies have a process of
+//! their own, which is started when there is one; what they take ends no call with a short body.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use super::connection::LONGEST_SHORT;
 use super::slot::{Host, Slot};
 use crate::settings::DeployedFunction;
 
-/// The part of a process's memory that may be filled with short bodies: with 22 times as much, and as much again for what is
-/// not counted of each, most of it is left to the function.
+/// The part of a process's memory that may be filled with short bodies: with 22 times as much, and as much again for
+/// what is not counted of each, most of it is left to the function.
 const SHORT_PART: u64 = 64;
 /// The same for long bodies.
 const LONG_PART: u64 = 4;

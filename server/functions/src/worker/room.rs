@@ -5,8 +5,8 @@ use std::sync::Arc;
 use fairness::Permit;
 use parking_lot::Mutex;
 
-/// The unit of the memory for bodies, in bytes. What a body has beyond whole units is not counted: the number of calls is
-/// limited, and most have less.
+/// The unit of the memory for bodies, in bytes. What a body has beyond whole units is not counted: the number of calls
+/// is limited, and most have less.
 pub(super) const UNIT: u64 = 16 << 10;
 
 /// The memory for a body whose size was not announced, which is taken as it arrives.

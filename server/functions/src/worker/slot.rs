@@ -200,14 +200,13 @@ impl Slot {
         self.sockets.held()
     }
 
-    /// Admits one call with a body of `size` bytes (`None` if that is not known), or one WebSocket, to the function's process, which is started if it
-    /// does not run. A large body waits until the process has room for it: a process that runs out of memory would end,
-    /// and all calls in it.
+    /// Admits one call with a body of `size` bytes (`None` if that is not known), or one WebSocket, to the function's
+    /// process, which is started if it does not run. A large body waits until the process has room for it: a process
+    /// that runs out of memory would end, and all calls in it.
     ///
-    /// Errors: [`Error::Busy`] when too many calls wait or too many sockets are open, in all or of the caller's network,
-    /// [`Error::Idle`] when no other call ended in time,
-    /// [`Error::Boot`] and [`Error::NoDeno`] when the process cannot be started, [`Error::Stopping`] when the server
-    /// stops.
+    /// Errors: [`Error::Busy`] when too many calls wait or too many sockets are open, in all or of the caller's
+    /// network, [`Error::Idle`] when no other call ended in time, [`Error::Boot`] and [`Error::NoDeno`] when the
+    /// process cannot be started, [`Error::Stopping`] when the server stops.
     pub(crate) async fn admit(self: &Arc<Self>, is_socket: bool, size: Option<u64>) -> Result<Call, Error> {
         let caller = fairness::caller();
         let limit = self.configuration.settings.limits.request;
@@ -241,8 +240,8 @@ impl Slot {
         self.enter_any(Permits { _call: call, _body: body, room }).await
     }
 
-    /// Lets a call that its process has not begun into the next process, after the end of the first. The next one starts
-    /// at once, without that end, if the first `is_failing` and had responded to a call.
+    /// Lets a call that its process has not begun into the next process, after the end of the first. The next one
+    /// starts at once, without that end, if the first `is_failing` and had responded to a call.
     ///
     /// Errors: [`Error::Worker`] if the process does not end, else as of [`Self::admit`].
     pub(crate) async fn pass_on(self: &Arc<Self>, mut call: Call, is_failing: bool) -> Result<Call, Error> {

@@ -175,7 +175,8 @@ async fn large_bodies_of_one_network_do_not_end_the_process_of_all() {
     project.functions.stop().await;
 }
 
-/// Returns a call of a path of the function `parse`, with so many objects in an array: three bytes, of which V8 makes 64.
+/// Returns a call of a path of the function `parse`, with so many objects in an array: three bytes, of which V8
+/// makes 64.
 fn objects(path: &str, client: &str, number: usize) -> String {
     let body = format!("[{}0]", "{},".repeat(number - 1));
     let path = format!("parse{path}");

@@ -12,8 +12,8 @@ use tokio::time::timeout;
 
 use crate::harness::{Listener, PATIENCE, Project, Response};
 
-/// Says before it blocks its process, which fails when there is the file that the call names. Other calls get a response
-/// with the process and their body.
+/// Says before it blocks its process, which fails when there is the file that the call names. Other calls get a
+/// response with the process and their body.
 const FAILING: &str = r"
 const sleep = new Int32Array(new SharedArrayBuffer(4))
 const exists = (path) => { try { return Deno.statSync(path).isFile } catch { return false } }

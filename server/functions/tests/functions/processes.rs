@@ -53,7 +53,8 @@ async fn without_deno_the_response_says_why() {
 
 #[tokio::test]
 async fn changes_apply_to_the_next_call_and_running_calls_are_finished() {
-    // A call in this function ends when the file that it waits for has its text: a file that is just being written is empty.
+    // A call in this function ends when the file that it waits for has its text: a file that is just being written is
+    // empty.
     let held = r"
 Deno.serve(async (request) => {
   if (!request.url.endsWith('/held')) return new Response('old')

@@ -38,8 +38,8 @@ impl RequiredKey {
         self.secret = Some(path);
     }
 
-    /// Checks the API key of `request`, and removes it from the query string. Without `credentials`, nothing is checked or
-    /// changed.
+    /// Checks the API key of `request`, and removes it from the query string. Without `credentials`, nothing is checked
+    /// or changed.
     ///
     /// Errors: the refusal.
     pub(super) fn check(
@@ -157,7 +157,8 @@ impl Credentials {
         Some(unauthorized(message, hint))
     }
 
-    /// Reports whether the API key is a token with the role of the service key, such as one that another program has signed.
+    /// Reports whether the API key is a token with the role of the service key, such as one that another program has
+    /// signed.
     fn is_token_of_service(&self, request: &Request) -> bool {
         let token = api_key(request).and_then(|key| self.verifier.verify(&key).ok());
         token.is_some_and(|token| token.role() == Some("service_role"))

@@ -22,8 +22,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// Bytes per second that a body must have, not counting one pause: less than the slowest connection in use today, but
 /// enough to stop a client that holds a connection open by sending a byte from time to time.
 const MIN_RATE: u32 = 512;
-/// The unit of the memory for bodies, in bytes. A body of up to this size is not counted: the number of requests is limited,
-/// and most have less.
+/// The unit of the memory for bodies, in bytes. A body of up to this size is not counted: the number of requests is
+/// limited, and most have less.
 const UNIT: u64 = 16 << 10;
 
 /// Nothing is wrong with the body so far.
@@ -73,9 +73,9 @@ impl BodyWatch {
     /// That of a request without a body.
     const NOTHING: Self = Self { outcome: None, limit: 0 };
 
-    /// Returns the response to a request whose body was cut off for the service: a refusal, if it was larger than the limit
-    /// or arrived too slowly. If it broke off, that is not the server's failure, so a refusal replaces the service's
-    /// `response` if that is an error of the server. Otherwise `response` itself is returned.
+    /// Returns the response to a request whose body was cut off for the service: a refusal, if it was larger than the
+    /// limit or arrived too slowly. If it broke off, that is not the server's failure, so a refusal replaces the
+    /// service's `response` if that is an error of the server. Otherwise `response` itself is returned.
     pub(super) fn judge(&self, response: Response) -> Response {
         match self.outcome.as_ref().map_or(FINE, |outcome| outcome.verdict.load(Ordering::Relaxed)) {
             TOO_LARGE => too_large(self.limit),
@@ -106,8 +106,8 @@ impl BodyLimit {
         Self { size: u64::MAX, streams: true }
     }
 
-    /// Checks the announced length of the body, if there is one, and watches it while the service reads. What it takes of
-    /// `memory` for `network` is held until the [`BodyWatch`] is dropped. A service that streams bodies gets the
+    /// Checks the announced length of the body, if there is one, and watches it while the service reads. What it takes
+    /// of `memory` for `network` is held until the [`BodyWatch`] is dropped. A service that streams bodies gets the
     /// [`BodyMemory`] instead, for the few that it keeps.
     ///
     /// Errors: the response if the announced length is too large.
@@ -169,8 +169,8 @@ struct WatchedBody {
     chunks: BoxStream<'static, io::Result<Bytes>>,
     limit: u64,
     received: u64,
-    /// How long the sender may be waited for. Each wait takes from it and each byte adds to it, up to [`MAX_PAUSE`]. Time in
-    /// which the service does not read is not the sender's fault.
+    /// How long the sender may be waited for. Each wait takes from it and each byte adds to it, up to [`MAX_PAUSE`].
+    /// Time in which the service does not read is not the sender's fault.
     patience: Duration,
     memory: Option<BodyMemory>,
     outcome: Arc<Outcome>,

@@ -14,8 +14,8 @@ const ANY: HeaderValue = HeaderValue::from_static("*");
 /// Seconds that a browser may cache the response: the same number as PostgREST's.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("86400");
 
-/// Returns the response to a preflight (Fetch standard, section 3.3.4), which allows everything that it requests; `None`
-/// for every other request.
+/// Returns the response to a preflight (Fetch standard, section 3.3.4), which allows everything that it requests;
+/// `None` for every other request.
 pub fn preflight(request: &Request) -> Option<Response> {
     if request.method() != Method::OPTIONS {
         return None;

@@ -179,8 +179,8 @@ async fn dumps_of_data_can_be_seeds() {
     assert!(error.context.as_deref().is_some_and(|context| context.contains("line 1")), "{error}");
 }
 
-/// What a dump of a hosted project's data has in the tables that Supabase Auth has added since its release 2.197. Columns
-/// that are generated are in none.
+/// What a dump of a hosted project's data has in the tables that Supabase Auth has added since its release 2.197.
+/// Columns that are generated are in none.
 const AUTH_DATA: &str = "SET session_replication_role = replica;
 SELECT pg_catalog.set_config('search_path', '', false);
 COPY auth.mfa_factors (id, user_id, friendly_name, factor_type, status, created_at, updated_at, secret, phone, \

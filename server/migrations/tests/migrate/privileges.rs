@@ -178,7 +178,8 @@ async fn a_role_preloads_libraries_that_are_there() {
     client.batch_execute("drop role preloading, bare").await.unwrap();
 }
 
-/// Otherwise the default privileges of "public" would give the roles of the API what extensions give to superuser alone.
+/// Otherwise the default privileges of "public" would give the roles of the API what extensions give to superuser
+/// alone.
 #[tokio::test]
 async fn what_an_extension_withholds_is_not_for_the_roles_of_the_api() {
     let Some((_database, mut client)) = as_postgres().await else { return };

@@ -16,14 +16,15 @@ async fn platform() -> (Database, Client) {
     (database, client)
 }
 
-/// Returns the objects of the platform with their owners, rights, columns, constraints, indexes, policies and functions' text.
+/// Returns the objects of the platform with their owners, rights, columns, constraints, indexes, policies and
+/// functions' text.
 async fn description(client: &Client) -> Vec<String> {
     let rows = client.query_typed(include_str!("description.sql"), &[]).await.unwrap();
     rows.iter().map(|row| row.get(0)).collect()
 }
 
-/// Drops schemas of the platform of a new database with `sql`, and checks that the next start creates them again, and that the
-/// one after it has nothing to do.
+/// Drops schemas of the platform of a new database with `sql`, and checks that the next start creates them again, and
+/// that the one after it has nothing to do.
 async fn check_repair(sql: &str) {
     let (_database, mut client) = platform().await;
     let complete = description(&client).await;

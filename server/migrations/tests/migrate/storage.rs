@@ -50,10 +50,10 @@ const FACTS: &str = "select string_agg(line, E'\\n' order by line collate \"C\")
 
 /// The file was compared with a database that Supabase Storage 1.11.2 alone had set up (see
 /// `tests/differential/storage.md`). The differences: triggers that notify Basalt's nodes are left out, functions
-/// `list_level` and `prefix_successor` are Basalt's own, `list_multipart_uploads_with_delimiter` is declared stable. What
-/// versions of objects need is that of later releases: the columns of lifecycles, the indexes of current versions and of
-/// those without an id, no constraint against versions. `refuse_versioned`, `require_version`, `allow_versions` and the
-/// index of versions that are no longer current are Basalt's own.
+/// `list_level` and `prefix_successor` are Basalt's own, `list_multipart_uploads_with_delimiter` is declared stable.
+/// What versions of objects need is that of later releases: the columns of lifecycles, the indexes of current versions
+/// and of those without an id, no constraint against versions. `refuse_versioned`, `require_version`, `allow_versions`
+/// and the index of versions that are no longer current are Basalt's own.
 #[tokio::test]
 async fn the_schema_is_that_of_supabase_storage() {
     let database = Database::create().await;
@@ -107,8 +107,8 @@ async fn listings_name_folders_as_supabase_storage_expects() {
     }
 }
 
-/// A bucket that keeps versions ends the index that allows each name only once; until then it is there for statements of
-/// users.
+/// A bucket that keeps versions ends the index that allows each name only once; until then it is there for statements
+/// of users.
 #[tokio::test]
 async fn names_are_unique_until_a_bucket_keeps_versions() {
     let database = Database::create().await;

@@ -33,7 +33,8 @@ async fn working(api: &str) -> Option<(testkit::Database, Client, DropGuard)> {
     Some((database, client, stop.drop_guard()))
 }
 
-/// Calls `call`, an expression, and returns the status, the content and the header "x-made", or the SQLSTATE and message.
+/// Calls `call`, an expression, and returns the status, the content and the header "x-made", or the SQLSTATE and
+/// message.
 async fn call(client: &Client, call: &str) -> Result<(i32, String, String), (String, String)> {
     let sql = format!(
         "select r.status, coalesce(r.content, ''),

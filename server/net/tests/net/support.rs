@@ -14,7 +14,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const UNREACHABLE: &str = "http://127.0.0.1:1";
 
 /// Starts a server that returns the requests that it has received, and responds to each with 201 and a header; `/slow`
-/// gets no response, `/later` after two seconds, `/elsewhere` leads to `/get`, `/latin` is in Latin-1, and `/picture` is no text.
+/// gets no response, `/later` after two seconds, `/elsewhere` leads to `/get`, `/latin` is in Latin-1, and `/picture`
+/// is no text.
 pub(crate) async fn listen() -> (String, mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());

@@ -1,7 +1,8 @@
 //! The audience of each table: the channels that want its changes, by filter.
 //!
-//! Each filter is stored once, however many channels have it. Filters that compare a column with a value, by far the most
-//! common ones, are found by that value: a change costs the same whether ten or ten thousand other values are wanted.
+//! Each filter is stored once, however many channels have it. Filters that compare a column with a value, by far the
+//! most common ones, are found by that value: a change costs the same whether ten or ten thousand other values are
+//! wanted.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

@@ -30,8 +30,8 @@ pub(crate) struct DeliveryPlan<'a> {
     tables: Vec<(TableBatch, Evaluation)>,
 }
 
-/// Decides who gets which of `rows`. Queries that take too long are given up at the last attempt. `budget` is the batch's,
-/// for all attempts.
+/// Decides who gets which of `rows`. Queries that take too long are given up at the last attempt. `budget` is the
+/// batch's, for all attempts.
 ///
 /// Errors: the database is not available.
 pub(crate) async fn plan<'a>(
@@ -179,7 +179,8 @@ impl TableBatch {
         })
     }
 
-    /// Reports whether policies decide which members of a role get a change: they can be asked about a row that is there.
+    /// Reports whether policies decide which members of a role get a change: they can be asked about a row that is
+    /// there.
     pub(super) fn needs_policies(kind: Kind, rights: &RoleRights) -> bool {
         kind != Kind::Delete && rights.has_row_security
     }

@@ -16,8 +16,8 @@ use crate::bus::{Head, Message};
 use crate::ids::NodeId;
 use crate::row::RowChange;
 
-/// Bytes that a leader keeps for followers, and a follower for itself. Beyond it, the leader waits, and the follower asks
-/// again later.
+/// Bytes that a leader keeps for followers, and a follower for itself. Beyond it, the leader waits, and the follower
+/// asks again later.
 const MAX_BYTES: usize = 64 << 20;
 /// How long a follower may lag so far behind that the leader has to wait.
 const LAG_LIMIT: Duration = Duration::from_secs(20);

@@ -1,5 +1,5 @@
-//! Stored generated columns. Before Postgres 18 the stream leaves them out; their values are computed from those that it
-//! has, by the same expressions.
+//! Stored generated columns. Before Postgres 18 the stream leaves them out; their values are computed from those that
+//! it has, by the same expressions.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -26,8 +26,8 @@ pub(crate) struct Generated {
     /// The relation of the stream with these columns after its own.
     pub(super) relation: Arc<Relation>,
     columns: Vec<Computed>,
-    /// The columns that the expressions refer to, by their indexes in the relation (twice, since they are not those of a
-    /// table).
+    /// The columns that the expressions refer to, by their indexes in the relation (twice, since they are not those of
+    /// a table).
     sources: Vec<SharedColumn>,
     /// The statement that computes them from rows of [`queries::rows_as_json`].
     sql: String,
@@ -65,8 +65,8 @@ struct Source {
 /// Texts of computed values by row, one for each computed column; `None` for NULL.
 type Texts = HashMap<usize, Vec<Option<Box<str>>>>;
 
-/// Returns the stored generated columns of `table` that `relation` lacks; `None` if there are none. Those of a table that
-/// is published with a list of columns stay out: the list cannot name them.
+/// Returns the stored generated columns of `table` that `relation` lacks; `None` if there are none. Those of a table
+/// that is published with a list of columns stay out: the list cannot name them.
 ///
 /// Errors: those of the database.
 pub(super) async fn load(
@@ -123,7 +123,8 @@ fn definition(row: &Row) -> Option<Definition> {
 }
 
 impl Generated {
-    /// Returns the columns of `definitions` whose expressions refer to columns of `relation` only; `None` if there are none.
+    /// Returns the columns of `definitions` whose expressions refer to columns of `relation` only; `None` if there are
+    /// none.
     fn new(table: &Table, relation: &Relation, definitions: &[Definition]) -> Option<Self> {
         let mut extended = relation.clone();
         let (mut columns, mut sources, mut casts) = (Vec::new(), Vec::new(), String::new());
@@ -177,8 +178,8 @@ impl Generated {
         Some(Self { relation: Arc::new(extended), columns, sources, sql })
     }
 
-    /// Returns the changes `numbers` of `rows` with the values of the columns. One that depends on a value that the stream
-    /// left out, or cannot be computed, is left out, too.
+    /// Returns the changes `numbers` of `rows` with the values of the columns. One that depends on a value that the
+    /// stream left out, or cannot be computed, is left out, too.
     ///
     /// Errors: the database is not available.
     pub(super) async fn complete(

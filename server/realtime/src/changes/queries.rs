@@ -129,8 +129,8 @@ impl<'a> NumberedRow<'a> {
 /// left out.
 pub(super) type Values = HashMap<usize, Vec<Option<Box<str>>>>;
 
-/// Returns the values of `rows` as JSON. `rows` are in the order of their numbers. Values of the columns `unreadable` (by
-/// their indexes in the table) are texts.
+/// Returns the values of `rows` as JSON. `rows` are in the order of their numbers. Values of the columns `unreadable`
+/// (by their indexes in the table) are texts.
 ///
 /// Errors: those of the database.
 pub(super) async fn values(
@@ -180,8 +180,8 @@ fn to_json(column: &Column, text: &str) -> String {
     }
 }
 
-/// Returns the columns of `table` whose values in `row` their types do not accept any more, such as the name of a dropped
-/// table in a column of type `regclass`.
+/// Returns the columns of `table` whose values in `row` their types do not accept any more, such as the name of a
+/// dropped table in a column of type `regclass`.
 ///
 /// Errors: temporary ones of the database.
 pub(super) async fn unreadable(
@@ -283,7 +283,8 @@ fn array(values: &[String]) -> String {
     format!("{{{}}}", quoted.join(","))
 }
 
-/// Appends the SQL of `condition` on `value`, an expression of `sql_type`, compared with the text expression `compared`.
+/// Appends the SQL of `condition` on `value`, an expression of `sql_type`, compared with the text expression
+/// `compared`.
 fn push_condition(sql: &mut String, value: &str, sql_type: &str, compared: &str, condition: &Condition) {
     if condition.is_negated {
         sql.push_str("not ");

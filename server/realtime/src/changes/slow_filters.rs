@@ -1,10 +1,11 @@
-//! The evaluation of filters by Postgres, with a bound on what slow ones cost, and with what subscribers are told of those
-//! that fail.
+//! The evaluation of filters by Postgres, with a bound on what slow ones cost, and with what subscribers are told of
+//! those that fail.
 //!
-//! All filters of one shape are evaluated in one statement, on all rows. If it fails, halving finds the filters that fail.
-//! These are evaluated again, each alone and only on the rows that its subscribers may know of, so that a failure tells
-//! nothing of rows that policies hide. A filter that was slow is remembered, and evaluated in this way only. So are regular
-//! expressions of subscribers under policies: the time that they take of a hidden row would tell what is in it.
+//! All filters of one shape are evaluated in one statement, on all rows. If it fails, halving finds the filters that
+//! fail. These are evaluated again, each alone and only on the rows that its subscribers may know of, so that a failure
+//! tells nothing of rows that policies hide. A filter that was slow is remembered, and evaluated in this way only. So
+//! are regular expressions of subscribers under policies: the time that they take of a hidden row would tell what is in
+//! it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -25,8 +26,8 @@ use crate::ids::ChannelId;
 /// The message to a subscription whose filter cannot be evaluated on the table's rows.
 const INVALID_FILTER: &str = "Unable to subscribe to changes: the filter cannot be evaluated";
 
-/// How long slow filters may take of one batch on all rows, and on the rows that subscribers see. These are apart, since
-/// the first depends on rows that are hidden from some. Their sum is what others wait for slow filters.
+/// How long slow filters may take of one batch on all rows, and on the rows that subscribers see. These are apart,
+/// since the first depends on rows that are hidden from some. Their sum is what others wait for slow filters.
 const TIME_ON_ALL_ROWS: Duration = Duration::from_millis(1500);
 const TIME_ON_SEEN_ROWS: Duration = Duration::from_millis(500);
 /// How long a statement may take when slow filters have used up their time: others are hardly ever this slow.
@@ -56,8 +57,8 @@ impl TimeLeft {
         Self(Mutex::new(time))
     }
 
-    /// Returns how long the next statement may take: no more than half of what is left, so that there is always some left
-    /// for another one; `None` if it is used up.
+    /// Returns how long the next statement may take: no more than half of what is left, so that there is always some
+    /// left for another one; `None` if it is used up.
     fn limit(&self) -> Option<Duration> {
         let half = *self.0.lock() / 2;
         (half >= LEAST_TIME).then(|| half.min(PATTERN_LIMIT))
@@ -124,8 +125,8 @@ impl Evaluator<'_> {
             })
     }
 
-    /// Evaluates filters on all rows, those of one shape together. Adds the results to `passed`, and to `failed` the filters
-    /// that cannot be evaluated.
+    /// Evaluates filters on all rows, those of one shape together. Adds the results to `passed`, and to `failed` the
+    /// filters that cannot be evaluated.
     async fn together(
         &self,
         by_shape: &[Vec<usize>],

@@ -28,8 +28,8 @@ use crate::token::Access;
 const SHORT_PAUSE: Duration = Duration::from_millis(100);
 /// The range of the random pause, in milliseconds, before a subscription is tried again.
 const RETRY_PAUSE: std::ops::Range<u64> = 5_000..10_000;
-/// Subscriptions that are resolved at the same time. One network gets all but one of these places, since the trial of its
-/// filters may take long.
+/// Subscriptions that are resolved at the same time. One network gets all but one of these places, since the trial of
+/// its filters may take long.
 const MAX_RESOLVING: usize = 4;
 /// The maximum number of subscriptions that wait to be resolved; all begin again when the tables change.
 const MAX_WAITING: usize = 1 << 20;
@@ -89,8 +89,8 @@ impl Changes {
         }
     }
 
-    /// Begins a subscription. The client is told when it is established, which it is at once if it was `prepared`, or why
-    /// it is not.
+    /// Begins a subscription. The client is told when it is established, which it is at once if it was `prepared`, or
+    /// why it is not.
     pub(crate) fn subscribe(
         self: &Arc<Self>,
         channel: ChannelId,
@@ -130,7 +130,8 @@ impl Changes {
         self.state.subscribe()
     }
 
-    /// Begins the subscription of `channel` again with the subscriber that `change` returns, unless the channel has left.
+    /// Begins the subscription of `channel` again with the subscriber that `change` returns, unless the channel has
+    /// left.
     fn restart(
         self: &Arc<Self>,
         channel: ChannelId,

@@ -35,8 +35,9 @@ pub(crate) struct Column {
     pub(crate) is_key: bool,
     /// Whether two values are equal if, and only if, their texts are.
     pub(crate) is_equal_by_text: bool,
-    /// Whether changes tell its values: they are in the stream, or are computed (`generated.rs`). It is not so for virtual
-    /// generated columns, and for stored ones before Postgres 18 of a table that is published with a list of columns.
+    /// Whether changes tell its values: they are in the stream, or are computed (`generated.rs`). It is not so for
+    /// virtual generated columns, and for stored ones before Postgres 18 of a table that is published with a list of
+    /// columns.
     pub(crate) is_told: bool,
 }
 

@@ -34,8 +34,8 @@ pub(crate) struct InvalidReplay;
 /// Bytes that a payload may have: a token and a hundred bindings fit.
 const MAX_SIZE: usize = 128 << 10;
 
-/// Milliseconds that a join waits for its row changes, by default and at most: the server closes the connection of a client
-/// that is silent for long. Source: upstream's defaults.
+/// Milliseconds that a join waits for its row changes, by default and at most: the server closes the connection of a
+/// client that is silent for long. Source: upstream's defaults.
 const CHANGE_WAIT: u64 = 15_000;
 const MAX_CHANGE_WAIT: u64 = 20_000;
 

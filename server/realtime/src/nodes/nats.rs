@@ -70,8 +70,8 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Connects to the NATS server at `url` with `options` and the login that `url` names, which the client itself leaves out: user
-/// and password, or a token in the user's place.
+/// Connects to the NATS server at `url` with `options` and the login that `url` names, which the client itself leaves
+/// out: user and password, or a token in the user's place.
 ///
 /// Errors: `url` is not valid, or the server cannot be used.
 ///

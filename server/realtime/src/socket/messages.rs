@@ -149,8 +149,8 @@ impl Socket {
         }
     }
 
-    /// Returns how long the sender of a broadcast to a private channel wants to have it stored; `Some(None)` if not at all,
-    /// and `None` if that is malformed: then the broadcast has been refused.
+    /// Returns how long the sender of a broadcast to a private channel wants to have it stored; `Some(None)` if not at
+    /// all, and `None` if that is malformed: then the broadcast has been refused.
     fn lifetime(&self, message: &Message<'_>) -> Option<Option<Lifetime>> {
         let channel = self.channels.get(&*message.topic)?;
         let Inbound::Broadcast { metadata, .. } = message.payload else { return Some(None) };

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::Error;
 use super::table::{self, Entry};
 
-/// What the guard of a statement puts before the number of rows in the text that it fails to cast (see `guarded_rows` in
-/// [`crate::statement`]).
+/// What the guard of a statement puts before the number of rows in the text that it fails to cast (see `guarded_rows`
+/// in [`crate::statement`]).
 const GUARDS: [(&str, Refusal); 3] = [
     (crate::statement::NOT_SINGULAR, Error::NotSingular),
     (crate::statement::MAX_AFFECTED, Error::MaxAffectedExceeded),

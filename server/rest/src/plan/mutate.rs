@@ -164,8 +164,8 @@ pub struct TypedColumn {
     pub default: Option<String>,
     /// The function that makes it of the payload's JSON, as SQL, if Postgres' own conversion does not.
     pub parse: Option<String>,
-    /// The type, without its modifier, that the text of a value is read as; `None` if the value can only be read from the
-    /// JSON.
+    /// The type, without its modifier, that the text of a value is read as; `None` if the value can only be read from
+    /// the JSON.
     pub scalar_type: Option<String>,
 }
 
@@ -252,8 +252,8 @@ impl Planner<'_> {
 
     /// Refuses changes of all rows, if the settings say so.
     ///
-    /// Errors: `21000` where `db-safe-update` refuses what would touch every row. Filters on embeds alone pick no rows of
-    /// the relation itself, and an update of nothing touches none.
+    /// Errors: `21000` where `db-safe-update` refuses what would touch every row. Filters on embeds alone pick no rows
+    /// of the relation itself, and an update of nothing touches none.
     fn check_filtered(&self, change: &Change) -> Result<(), Error> {
         match change {
             _ if !self.settings.db_safe_update => Ok(()),

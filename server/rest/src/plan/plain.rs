@@ -106,8 +106,8 @@ pub(super) enum RowSource<'a> {
     Change {
         /// The relation.
         table: &'a Table,
-        /// Whether the response needs more than the rows, or the change is undone if they are too many or too few: then the
-        /// statement that shows them counts them.
+        /// Whether the response needs more than the rows, or the change is undone if they are too many or too few: then
+        /// the statement that shows them counts them.
         is_guarded: bool,
     },
     /// A call of this function.

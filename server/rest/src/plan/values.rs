@@ -1,9 +1,9 @@
 //! A payload's values as texts, each of which Postgres reads by the type of its column alone: half of what it costs
 //! to have Postgres take the JSON apart.
 //!
-//! Only where that makes the same values as `json_to_record` and `json_to_recordset`, which read everything else. Source:
-//! `populate_scalar` in PostgreSQL's `src/backend/utils/adt/jsonfuncs.c`: a string's characters or the text of any other
-//! value go through the input function of the column's type; JSON's null is SQL's.
+//! Only where that makes the same values as `json_to_record` and `json_to_recordset`, which read everything else.
+//! Source: `populate_scalar` in PostgreSQL's `src/backend/utils/adt/jsonfuncs.c`: a string's characters or the text of
+//! any other value go through the input function of the column's type; JSON's null is SQL's.
 
 use std::borrow::Cow;
 use std::fmt;

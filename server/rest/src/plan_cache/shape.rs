@@ -35,8 +35,8 @@ pub struct RequestShape<'r> {
 }
 
 impl<'r> RequestShape<'r> {
-    /// Finds the shape of a request without parsing it. `None` for a request that is not worth a template or that cannot
-    /// be right.
+    /// Finds the shape of a request without parsing it. `None` for a request that is not worth a template or that
+    /// cannot be right.
     pub fn of(incoming: &Incoming<'r>) -> Option<Self> {
         let payload = payload(incoming)?;
         let mut key = Vec::with_capacity(256);

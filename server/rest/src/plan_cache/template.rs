@@ -65,8 +65,8 @@ pub struct Values<'v> {
 }
 
 impl Template {
-    /// Makes the template for requests like `incoming`, of this shape, of which `request` was made. `None` where a value
-    /// is used for more than to be sent to Postgres as it is.
+    /// Makes the template for requests like `incoming`, of this shape, of which `request` was made. `None` where a
+    /// value is used for more than to be sent to Postgres as it is.
     pub fn new(
         incoming: &Incoming<'_>,
         shape: &RequestShape<'_>,

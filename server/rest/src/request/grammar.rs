@@ -45,8 +45,8 @@ pub(super) fn parse_all<'i, T>(
     parse_behind(0, parser, what, text)
 }
 
-/// Does what [`parse_all`] does for a text that upstream parses together with `width` characters before it: columns count
-/// from there.
+/// Does what [`parse_all`] does for a text that upstream parses together with `width` characters before it: columns
+/// count from there.
 ///
 /// Errors: as [`parse_all`].
 pub(super) fn parse_behind<'i, T>(

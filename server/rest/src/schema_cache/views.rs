@@ -10,8 +10,8 @@ use super::{Catalog, ForeignKey, QualifiedName, Relation};
 /// How many views on views are followed. Postgres allows no cycle, but one in the catalog must not loop for ever.
 const MAX_DEPTH: usize = 32;
 
-/// A view that shows the columns of a key more than once holds the key in as many ways as they can be combined, of which
-/// these are enough.
+/// A view that shows the columns of a key more than once holds the key in as many ways as they can be combined, of
+/// which these are enough.
 const MAX_COMBINATIONS: usize = 64;
 
 /// A column of a query and the relation's column that it is.

@@ -14,9 +14,9 @@ use crate::schema_cache::reload::SharedCache;
 use crate::settings::Settings;
 
 impl Rest {
-    /// Loads the database's settings and the schema cache and keeps them fresh until `stop` is cancelled: on notices from
-    /// the database, and after its connection was lost. While Postgres is down it retries with a growing pause of at most
-    /// 32 s.
+    /// Loads the database's settings and the schema cache and keeps them fresh until `stop` is cancelled: on notices
+    /// from the database, and after its connection was lost. While Postgres is down it retries with a growing pause of
+    /// at most 32 s.
     pub async fn keep_fresh(&self, stop: CancellationToken) {
         let inner = &self.inner;
         let reloading = inner.cache.keep_fresh(&inner.database, &inner.configuration);

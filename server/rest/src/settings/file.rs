@@ -1,4 +1,5 @@
-//! PostgREST's configuration file: lines `name = value` with a quoted text, a number or a boolean, and comments after `#`.
+//! PostgREST's configuration file: lines `name = value` with a quoted text, a number or a boolean, and comments after
+//! `#`.
 //!
 //! Source: PostgREST's documentation, "Config File", "app.settings.*" and "jwt-role-claim-key". What it shows is TOML,
 //! too; in texts `$$` is a dollar sign, and `$(NAME)` another setting of the file or a variable of the environment.
@@ -9,8 +10,8 @@ use ::settings::{Invalid, Variables};
 
 /// Returns the settings of the file at `path`, under the names of their variables.
 ///
-/// Errors: [`Invalid`] for a file that cannot be read, for one of another form, and for a dollar sign that means nothing.
-/// Its lines may hold secrets: they are not repeated.
+/// Errors: [`Invalid`] for a file that cannot be read, for one of another form, and for a dollar sign that means
+/// nothing. Its lines may hold secrets: they are not repeated.
 pub(super) fn read(path: &Path, variables: &Variables) -> Result<Vec<(String, String)>, Invalid> {
     let refused = |expected: &str, found: &dyn std::fmt::Display| {
         Invalid::new(&path.display().to_string(), expected, found)

@@ -49,8 +49,8 @@ const LOG_LEVELS: [&str; 5] = ["crit", "error", "warn", "info", "debug"];
 }
 
 impl Server {
-    /// Returns names and values as a configuration file has them, with the database's password, if it is in the URI. Not
-    /// for logs.
+    /// Returns names and values as a configuration file has them, with the database's password, if it is in the URI.
+    /// Not for logs.
     pub fn dumped(&self) -> Vec<(String, String)> {
         let mut dumped = super::text::named(self);
         for (name, value) in &mut dumped {

@@ -151,8 +151,8 @@ impl League {
         self.get_with(url, &[]).await
     }
 
-    /// Sends a GET with headers, until the response comes from the template of its shape, which must not change it. Refusals
-    /// have no template, and how long a statement ran is never the same.
+    /// Sends a GET with headers, until the response comes from the template of its shape, which must not change it.
+    /// Refusals have no template, and how long a statement ran is never the same.
     pub(crate) async fn get_with(&self, url: &str, headers: &[(&str, &str)]) -> Response {
         let ask = || send(with_headers(self.request("GET", url), headers));
         let first = ask().await;

@@ -68,7 +68,8 @@ pub(crate) async fn list(context: Arc<Context>, request: Request) -> Result<Resp
     Ok(json_response(buckets::list(&context.store.rows, &caller, &listing, "storage.bucket.list").await?))
 }
 
-/// Reports whether a request is from Supabase's client for Python, or from the one for storage alone, before these versions.
+/// Reports whether a request is from Supabase's client for Python, or from the one for storage alone, before these
+/// versions.
 fn is_python_before(request: &Request, supabase: [u32; 3], storage3: [u32; 3]) -> bool {
     let is_before =
         |header, name, version| request.header(header).is_some_and(|value| is_older(value, name, version));

@@ -1,5 +1,5 @@
-//! Objects from an origin of their own (setting `storage_origin`, decision 67): which requests it responds to, and which
-//! ones the API's origin sends there.
+//! Objects from an origin of their own (setting `storage_origin`, decision 67): which requests it responds to, and
+//! which ones the API's origin sends there.
 
 use poem::http::header::{AUTHORIZATION, CACHE_CONTROL, HOST, LOCATION};
 use poem::http::{HeaderValue, Method, StatusCode};
@@ -36,8 +36,8 @@ pub(crate) fn is_elsewhere(settings: &Settings, request: &Request) -> bool {
     settings.origin.as_deref().is_some_and(|origin| !is_addressed(request, origin))
 }
 
-/// Returns the redirect to the origin of objects for a request that anybody could open as a page: one that needs nothing
-/// besides its URL.
+/// Returns the redirect to the origin of objects for a request that anybody could open as a page: one that needs
+/// nothing besides its URL.
 pub(crate) fn redirect(settings: &Settings, request: &Request) -> Option<Response> {
     let origin = settings.origin.as_deref().filter(|origin| !is_addressed(request, origin))?;
     let target = request.uri().path_and_query()?;

@@ -57,7 +57,8 @@ async fn by_name(
     deliver(context, renderer, request, &lookup, options).await
 }
 
-/// Responds to `render/image/sign/:bucket/*?token=`. Only the options in the token count; those of the query are ignored.
+/// Responds to `render/image/sign/:bucket/*?token=`. Only the options in the token count; those of the query are
+/// ignored.
 pub(crate) async fn signed(context: Arc<Context>, request: Request) -> Result<Response, Error> {
     let renderer = renderer(&context, &request)?;
     let query = body::query(&request);
@@ -184,8 +185,8 @@ pub(super) fn options(fields: &Fields<'_>) -> Result<Options, Error> {
     Ok(Options { width, height, resize, quality, format, gravity })
 }
 
-/// Returns the claims `transformations` and `format` of a token for what a request to sign a URL asks for; `None` if that
-/// changes nothing, or if pictures are not rendered.
+/// Returns the claims `transformations` and `format` of a token for what a request to sign a URL asks for; `None` if
+/// that changes nothing, or if pictures are not rendered.
 ///
 /// Errors: [`Error::InvalidRequest`].
 pub(super) fn token_claims(

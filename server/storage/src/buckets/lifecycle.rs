@@ -55,8 +55,8 @@ fn invalid(words: impl Into<String>) -> Refused {
 }
 
 impl Configuration {
-    /// Reads rules as the clients of the REST interface send them. A rule without an id gets one that depends on what it
-    /// says.
+    /// Reads rules as the clients of the REST interface send them. A rule without an id gets one that depends on what
+    /// it says.
     ///
     /// Errors: [`Refused`] for what is wrong, and for everything that would not be carried out.
     pub(crate) fn of_json(json: &Value) -> Result<Self, Refused> {

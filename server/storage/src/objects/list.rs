@@ -177,7 +177,8 @@ fn delimited_list(columns: &str) -> String {
     )
 }
 
-/// Returns the query of a list without folders, and its order: a range of the index over names, or all of the prefix by time.
+/// Returns the query of a list without folders, and its order: a range of the index over names, or all of the prefix by
+/// time.
 fn plain_list(listing: &PrefixListing<'_>, columns: &str) -> (String, String) {
     let (direction, beyond) = if listing.descending { ("desc", "<") } else { ("asc", ">") };
     let range = "bucket_id = $2 and archived_at is null and not is_delete_marker \
@@ -220,8 +221,8 @@ pub(super) fn cursor_at(entry: &Value, listing: &PrefixListing<'_>) -> Cursor {
     Cursor { after: text("name").unwrap_or_default(), after_time, after_version: None }
 }
 
-/// Returns the name and the time after which the database's functions are to go on with a list with folders. They take a
-/// name that is also a folder's for the folder, in ascending order without its slash; no name has control characters.
+/// Returns the name and the time after which the database's functions are to go on with a list with folders. They take
+/// a name that is also a folder's for the folder, in ascending order without its slash; no name has control characters.
 fn start_of(listing: &PrefixListing<'_>) -> (String, Option<String>) {
     let (after, time) = (&*listing.start.after, listing.start.after_time.clone());
     let folder = after.strip_suffix('/').filter(|_| after != listing.prefix);
@@ -256,8 +257,8 @@ pub(super) const fn order(descending: bool) -> &'static str {
     if descending { "desc" } else { "asc" }
 }
 
-/// Returns the opaque text by which a client asks for the page behind `cursor`. Its form is upstream's: lines `l:` (last
-/// name), `o:` (order), `c:` (column), `a:` (time) and `v:` (version), as base64.
+/// Returns the opaque text by which a client asks for the page behind `cursor`. Its form is upstream's: lines `l:`
+/// (last name), `o:` (order), `c:` (column), `a:` (time) and `v:` (version), as base64.
 pub(crate) fn encode_cursor(cursor: &Cursor, column: Column, descending: bool) -> String {
     let mut lines = format!("l:{}\no:{}\nc:{}", cursor.after, order(descending), column.name());
     if let Some(time) = &cursor.after_time {

@@ -188,9 +188,9 @@ fn page_statement(listing: &PrefixListing<'_>, has_folders: bool) -> String {
     )
 }
 
-/// Returns a page of the versions that `caller` may see, those of one object one after the other from the current one on,
-/// unless the list is ordered by time. They are ordered by their creation, which stays as it is when others are removed:
-/// clients that remove what a page shows find the rest on the next.
+/// Returns a page of the versions that `caller` may see, those of one object one after the other from the current one
+/// on, unless the list is ordered by time. They are ordered by their creation, which stays as it is when others are
+/// removed: clients that remove what a page shows find the rest on the next.
 pub(crate) async fn page(
     rows: &Rows,
     caller: &Caller,

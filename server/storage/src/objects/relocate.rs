@@ -31,9 +31,9 @@ const MOVE: &str = "storage.object.move";
 /// Moves an object as `caller`, who becomes its owner (unless it is the service, which has no subject), and returns its
 /// id. It gets a new version, under which its bytes are stored before its row is changed.
 ///
-/// Errors: [`Error::NoSuchKey`] when row-level security shows the caller no such object; [`Error::ResourceAlreadyExists`];
-/// [`Error::RelatedResource`]; the refusal of a policy; [`Error::InvalidMimeType`] and [`Error::EntityTooLarge`] by the
-/// rules of another bucket.
+/// Errors: [`Error::NoSuchKey`] when row-level security shows the caller no such object;
+/// [`Error::ResourceAlreadyExists`]; [`Error::RelatedResource`]; the refusal of a policy; [`Error::InvalidMimeType`]
+/// and [`Error::EntityTooLarge`] by the rules of another bucket.
 pub(crate) async fn move_object(store: &Store, caller: &Caller, route: Route<'_>) -> Result<Uuid, Error> {
     key::check_key(route.target.1)?;
     for _ in 0..ATTEMPTS {
@@ -99,11 +99,12 @@ impl Route<'_> {
     }
 }
 
-/// Moves a version of an object where a bucket keeps versions, as `caller`, and returns the id of the object that it becomes
-/// the current version of. The current version leaves a delete marker behind; another one is removed, and becomes current
-/// again if it is moved to where it is.
+/// Moves a version of an object where a bucket keeps versions, as `caller`, and returns the id of the object that it
+/// becomes the current version of. The current version leaves a delete marker behind; another one is removed, and
+/// becomes current again if it is moved to where it is.
 ///
-/// Errors: as [`move_object`]; [`Error::AccessDenied`] for an older version of an object that the caller may not change.
+/// Errors: as [`move_object`]; [`Error::AccessDenied`] for an older version of an object that the caller may not
+/// change.
 pub(crate) async fn move_version(
     store: &Store,
     caller: &Caller,
@@ -196,9 +197,9 @@ async fn check_change(rows: &Rows, caller: &Caller, (bucket, key): (&str, &str))
 }
 
 impl Route<'_> {
-    /// Returns the transaction that finds out whether `caller` may move the version with this `id`, the current one if it
-    /// is `None`, and returns its id, its version, its metadata, and whether it is the current one. The row that is tried
-    /// collides with no other.
+    /// Returns the transaction that finds out whether `caller` may move the version with this `id`, the current one if
+    /// it is `None`, and returns its id, its version, its metadata, and whether it is the current one. The row that is
+    /// tried collides with no other.
     fn trial<'a>(&'a self, caller: &'a Caller, version: Uuid, id: Option<VersionId>) -> Transaction<'a> {
         let owner = caller.subject();
         let named = id.map_or(IS_CURRENT, |_| IS_NAMED);

@@ -1,5 +1,5 @@
-//! Removing objects: the rows as the caller, then the bytes that no row names any more. A bucket that keeps versions gets
-//! delete markers in place of that.
+//! Removing objects: the rows as the caller, then the bytes that no row names any more. A bucket that keeps versions
+//! gets delete markers in place of that.
 
 use std::collections::HashSet;
 
@@ -60,8 +60,8 @@ pub(crate) struct Entry {
     pub(crate) version: Option<VersionId>,
 }
 
-/// Removes what `entries` name of `bucket`, as far as `caller` may, and returns the rows as JSON documents: those that were
-/// removed, and those of the delete markers of a bucket that keeps versions.
+/// Removes what `entries` name of `bucket`, as far as `caller` may, and returns the rows as JSON documents: those that
+/// were removed, and those of the delete markers of a bucket that keeps versions.
 pub(crate) async fn entries(
     store: &Store,
     caller: &Caller,
@@ -84,8 +84,8 @@ pub(crate) async fn entries(
     Ok(rows)
 }
 
-/// Removes the objects of `bucket` that `keys` name, as far as `caller` may. Returns the rows as JSON documents, with the
-/// delete markers of a bucket that keeps versions.
+/// Removes the objects of `bucket` that `keys` name, as far as `caller` may. Returns the rows as JSON documents, with
+/// the delete markers of a bucket that keeps versions.
 pub(crate) async fn many(
     store: &Store,
     caller: &Caller,

@@ -59,8 +59,8 @@ pub(super) fn is_replaced(error: &Error) -> bool {
 /// [`REPLACE`] may follow, and [`WRITTEN`] has to.
 ///
 /// The current version is archived if it is to be kept; what is not to be kept is removed, or replaced in place, and
-/// returned. A clause reads those whose effects it needs, so that they come before it. Times are those of the statement,
-/// which has waited for the lock of the name, not of the transaction's start: they order the versions.
+/// returned. A clause reads those whose effects it needs, so that they come before it. Times are those of the
+/// statement, which has waited for the lock of the name, not of the transaction's start: they order the versions.
 pub(super) const WRITE: &str = "with bucket as (select versioning_status as status from storage.buckets where id = $1), \
      moment as (select clock_timestamp() as at), \
      current as (select o.* from storage.objects o \
@@ -103,8 +103,9 @@ pub(super) const WRITTEN: &str = " returning id, is_versioned) \
 pub(crate) const LOCK_MANY: &str = "select pg_advisory_xact_lock(hashtextextended($1 || '/' || name, 0)) \
      from (select distinct name collate \"C\" as name from jsonb_array_elements_text($2::jsonb) n (name) order by name) names";
 
-/// Puts delete markers over the current versions of the objects that parameter 2 names, if they have version parameter 5 or
-/// it is null, and returns their rows, and the versions whose bytes nothing needs. Does nothing in a bucket without versions.
+/// Puts delete markers over the current versions of the objects that parameter 2 names, if they have version parameter
+/// 5 or it is null, and returns their rows, and the versions whose bytes nothing needs. Does nothing in a bucket
+/// without versions.
 const MARK: &str = concat!(
     "with bucket as (select versioning_status as status from storage.buckets \
        where id = $1 and versioning_status <> 'DISABLED'), \
@@ -241,15 +242,15 @@ async fn removable(
     Ok(removable)
 }
 
-/// Reports whether a trial to remove rows failed because another table refers to one: the caller may remove it then, and
-/// what is done in the place of the trial leaves a row with that id.
+/// Reports whether a trial to remove rows failed because another table refers to one: the caller may remove it then,
+/// and what is done in the place of the trial leaves a row with that id.
 fn is_reference(error: &postgres::Error) -> bool {
     error.server().is_some_and(|server| server.code == "23503")
 }
 
-/// Lets `transaction`, one of the service that moves a version away, take it from where it was: the object gets a delete
-/// marker if the version is the current one of a bucket that keeps versions. The transaction fails if the version is not
-/// what it was any more ([`is_replaced`]).
+/// Lets `transaction`, one of the service that moves a version away, take it from where it was: the object gets a
+/// delete marker if the version is the current one of a bucket that keeps versions. The transaction fails if the
+/// version is not what it was any more ([`is_replaced`]).
 pub(super) fn leave<'a>(
     transaction: Transaction<'a>,
     caller: &'a Caller,
@@ -288,8 +289,8 @@ fn mark_parameters<'a>(
     vec![text(bucket), keys, optional(owner_uuid(owner)), optional(owner), version]
 }
 
-/// Returns where version `id` of object `key` of `bucket` is in a list, if `caller` may see it: when it was made, and its
-/// version.
+/// Returns where version `id` of object `key` of `bucket` is in a list, if `caller` may see it: when it was made, and
+/// its version.
 pub(crate) async fn place(
     rows: &Rows,
     caller: &Caller,

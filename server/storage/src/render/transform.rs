@@ -12,8 +12,8 @@ use super::geometry::{Plan, upright};
 use super::options::Options;
 use crate::refusal::Refusal;
 
-/// Returns `picture` as `options` ask for it, upright and with the colours of sRGB. `profile` is the ICC profile that it has
-/// now.
+/// Returns `picture` as `options` ask for it, upright and with the colours of sRGB. `profile` is the ICC profile that
+/// it has now.
 ///
 /// Only the result is turned and gets other colours: it is smaller.
 ///

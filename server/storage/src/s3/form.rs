@@ -1,5 +1,5 @@
-//! Uploads of a browser's form, which carries a signed policy in place of a signed request. Source: Amazon S3 API Reference,
-//! "Browser-Based Uploads Using POST (AWS Signature Version 4)".
+//! Uploads of a browser's form, which carries a signed policy in place of a signed request. Source: Amazon S3 API
+//! Reference, "Browser-Based Uploads Using POST (AWS Signature Version 4)".
 //!
 //! `s3s` is not used here, since it holds the file in memory.
 
@@ -249,8 +249,8 @@ impl Policy {
         if expiration < OffsetDateTime::now_utc() { Err(expired()) } else { Ok(()) }
     }
 
-    /// Checks that every condition holds and that every field is subject to one, and returns how many bytes the file may
-    /// have.
+    /// Checks that every condition holds and that every field is subject to one, and returns how many bytes the file
+    /// may have.
     fn check_fields(&self, fields: &Fields) -> Result<Option<(u64, u64)>, S3Error> {
         let conditions = self.conditions.as_ref().ok_or_else(|| malformed("Invalid policy conditions"))?;
         let (mut covered, mut lengths) = (Vec::new(), None);

@@ -59,8 +59,8 @@ pub(super) struct Payload {
 }
 
 impl Payload {
-    /// Returns the payload of a document: what is read of it takes part of `memory` until its end. If there is too little,
-    /// the request is refused with `SlowDown`.
+    /// Returns the payload of a document: what is read of it takes part of `memory` until its end. If there is too
+    /// little, the request is refused with `SlowDown`.
     pub(super) fn kept_in(self, memory: BodyMemory) -> Self {
         let Self { chunks, length, verdict } = self;
         let (refusing, mut held, mut size) = (verdict.clone(), HeldMemory::default(), 0);

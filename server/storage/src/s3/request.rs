@@ -18,8 +18,8 @@ use crate::caller::Caller;
 use crate::error::Error;
 use crate::key;
 
-/// Sub-resources of buckets and objects. A request for one that is not supported must not be taken for one that concerns
-/// the bucket or the object itself. Source: Amazon S3 API Reference, "Actions".
+/// Sub-resources of buckets and objects. A request for one that is not supported must not be taken for one that
+/// concerns the bucket or the object itself. Source: Amazon S3 API Reference, "Actions".
 const SUB_RESOURCES: [&str; 43] = [
     "abac",
     "accelerate",
@@ -211,8 +211,8 @@ pub(super) fn check(
     }
 }
 
-/// Reports whether the body of a request that passed [`check`] is a document, which is read as a whole: all others are bytes
-/// of an object.
+/// Reports whether the body of a request that passed [`check`] is a document, which is read as a whole: all others are
+/// bytes of an object.
 pub(super) fn has_document(request: &Request, target: &Target) -> bool {
     *request.method() == Method::POST || target.key.is_empty()
 }

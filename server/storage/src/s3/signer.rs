@@ -25,8 +25,8 @@ pub(super) fn authenticate(
     let token = claim.session_token.as_deref();
     let key = signing_key(context, &claim.credential, token)?;
     let signed = SignedRequest { method: request.method(), headers: request.headers(), query };
-    // Exactly one address, and nothing that the caller adds is a part of its path: otherwise a presigned URL would be good
-    // for every object to whose path a caller can add what the signature is over.
+    // Exactly one address, and nothing that the caller adds is a part of its path: otherwise a presigned URL would be
+    // good for every object to whose path a caller can add what the signature is over.
     let address = PublicAddress::of(request);
     if !claim.holds(&key, &signed, &address.host, &format!("{}{}", address.prefix, path(request))) {
         return Err(mismatch(token.is_some()));
@@ -34,8 +34,8 @@ pub(super) fn authenticate(
     Ok((caller(context, request, token)?, key))
 }
 
-/// Returns the key that belongs to `credential`. With a session token it is the project's reference with the anon key as
-/// its secret, which is no secret: the token decides.
+/// Returns the key that belongs to `credential`. With a session token it is the project's reference with the anon key
+/// as its secret, which is no secret: the token decides.
 ///
 /// Errors: `AccessDenied`, `SignatureDoesNotMatch` for a region that is not served.
 pub(super) fn signing_key(

@@ -76,8 +76,8 @@ pub(super) fn post_response(location: &str, bucket: &str, key: &str, tag: &str) 
     )
 }
 
-/// Returns the document of a refusal. Its root is in no namespace, as Amazon's is: clients in Python look for an element
-/// `Error` without one, and read neither code nor message of any other.
+/// Returns the document of a refusal. Its root is in no namespace, as Amazon's is: clients in Python look for an
+/// element `Error` without one, and read neither code nor message of any other.
 fn document(resource: &str, code: &str, message: &str) -> String {
     format!(
         "{DECLARATION}<Error><Resource>{resource}</Resource><Code>{code}</Code><Message>{message}</Message></Error>"
@@ -114,8 +114,8 @@ fn in_namespace(document: &str) -> String {
     format!("{declaration}{} xmlns=\"{NAMESPACE}\"{}", &root[..end], &root[end..])
 }
 
-/// Escapes `text` for element content of an XML document. Unlike HTML and attributes, such content keeps its tabs and line
-/// breaks, but control characters make the document invalid: keys of objects may have them.
+/// Escapes `text` for element content of an XML document. Unlike HTML and attributes, such content keeps its tabs and
+/// line breaks, but control characters make the document invalid: keys of objects may have them.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

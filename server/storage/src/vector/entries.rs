@@ -99,7 +99,8 @@ fn record(index: &Index, vector: &NewVector<'_>) -> Result<Value, Error> {
     if metadata.len() > MAX_METADATA_KEYS {
         return invalid(format!("Metadata must have at most {MAX_METADATA_KEYS} keys"));
     }
-    // A pair is two quotes, a colon and a comma more than its parts; the braces take the last comma's place and one more.
+    // A pair is two quotes, a colon and a comma more than its parts; the braces take the last comma's place and one
+    // more.
     let length_of =
         |(key, value): (&String, &Value)| Value::from(&**key).to_string().len() + value.to_string().len() + 2;
     let total = 2 + metadata.iter().map(length_of).sum::<usize>().saturating_sub(1);

@@ -1,8 +1,8 @@
 //! Filters of metadata, from JSON to SQL. Source: the documentation of Amazon S3 Vectors ("Metadata filtering").
 //!
-//! A field that is a list satisfies `$eq` and `$in` if one of its entries does, `$ne` and `$nin` if none has such a value.
-//! Values are compared with their types: the number 1 is not the text "1". A vector without the field satisfies only
-//! `$exists: false`.
+//! A field that is a list satisfies `$eq` and `$in` if one of its entries does, `$ne` and `$nin` if none has such a
+//! value. Values are compared with their types: the number 1 is not the text "1". A vector without the field satisfies
+//! only `$exists: false`.
 
 use serde_json::{Map, Value};
 
@@ -166,8 +166,8 @@ impl Filter {
     }
 }
 
-/// Returns the SQL of a comparison of `field` with `value`, which are parameters. `jsonb @>` is true of equal values and of
-/// a list and one of its entries; of a field that is not there it is null, which counts as false.
+/// Returns the SQL of a comparison of `field` with `value`, which are parameters. `jsonb @>` is true of equal values
+/// and of a list and one of its entries; of a field that is not there it is null, which counts as false.
 fn comparison_sql(operator: Operator, field: &str, value: &str) -> String {
     let any_of =
         format!("exists (select from jsonb_array_elements({value}::jsonb) v where metadata -> {field} @> v)");

@@ -68,8 +68,8 @@ pub(crate) async fn create_index(vectors: &Vectors, new: &NewIndex<'_>) -> Resul
 
 /// Returns the statements that make the table of the index `new`, with the id that its row has got.
 ///
-/// A graph is made only where pgvector goes on searching in it until enough has been found, which it can since version 0.8:
-/// older ones leave out what follows many deleted vectors.
+/// A graph is made only where pgvector goes on searching in it until enough has been found, which it can since version
+/// 0.8: older ones leave out what follows many deleted vectors.
 fn definition(new: &NewIndex<'_>, id: &str, schema: &str, has_iterative_scans: bool) -> String {
     let table = table(id);
     let schema = postgres::quote_identifier(schema);

@@ -27,8 +27,8 @@ pub(crate) struct Query<'a> {
 
 /// Returns the vectors of an index that are nearest to the one of `query`, the nearest first.
 ///
-/// Without a filter it is approximate where the index has a graph. With one, all vectors that satisfy it are compared: a
-/// graph would find the nearest first and might find none of these among them.
+/// Without a filter it is approximate where the index has a graph. With one, all vectors that satisfy it are compared:
+/// a graph would find the nearest first and might find none of these among them.
 ///
 /// Errors: [`Error::VectorResourceNotFound`], [`Error::InvalidValue`].
 pub(crate) async fn query(

@@ -186,8 +186,8 @@ pub(crate) async fn check_available(vectors: &Vectors) -> Result<(), Error> {
     Ok(())
 }
 
-/// Ends a page of `limit` entries of which `entries` has one more if others follow, and returns the token of the next one:
-/// the name of the last entry.
+/// Ends a page of `limit` entries of which `entries` has one more if others follow, and returns the token of the next
+/// one: the name of the last entry.
 pub(super) fn page<T>(entries: &mut Vec<T>, limit: usize, name: impl Fn(&T) -> String) -> Option<String> {
     let has_more = entries.len() > limit;
     entries.truncate(limit);

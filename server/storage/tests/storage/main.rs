@@ -1,4 +1,5 @@
-//! The service over HTTP, on a real Postgres and a folder of files; with `BASALT_TEST_STORAGE_BACKEND=s3` on an S3 store.
+//! The service over HTTP, on a real Postgres and a folder of files; with `BASALT_TEST_STORAGE_BACKEND=s3` on an S3
+//! store.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on can only fail")]
 

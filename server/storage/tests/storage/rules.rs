@@ -8,8 +8,8 @@ use crate::support::{Response, Server};
 
 const IMAGES_ONLY: &str = "images";
 
-/// Returns a server with an object of ten bytes in bucket `files`, and a bucket for pictures of at most eight bytes that
-/// has one, too.
+/// Returns a server with an object of ten bytes in bucket `files`, and a bucket for pictures of at most eight bytes
+/// that has one, too.
 async fn server() -> (Server, Signer) {
     let server = Server::start().await;
     server.bucket("files", true).await;

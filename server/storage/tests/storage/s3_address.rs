@@ -44,7 +44,8 @@ async fn the_address_that_the_client_calls_is_signed() {
         assert_eq!(ask(&server, &signer, ("/prefix/s3/", "/s3/"), HOST, &prefix).await, 403);
         assert_eq!(ask(&server, &signer, ("/s3/", "/s3/"), "inner:5000", &[]).await, 403);
 
-        // By the external URL for its host, which has a prefix that the proxy removes, and by what is received for others.
+        // By the external URL for its host, which has a prefix that the proxy removes, and by what is received for
+        // others.
         server.behind(gateway(trusted_proxies, Some("https://basalt.test/prefix")));
         assert_eq!(ask(&server, &signer, ("/prefix/s3/", "/s3/"), HOST, &[]).await, 200);
         assert_eq!(ask(&server, &signer, ("/prefix/s3/", "/s3/"), HOST, &prefix).await, 200);

@@ -89,7 +89,8 @@ impl Signer {
         self.sign(&format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", sha256(canonical.as_bytes())))
     }
 
-    /// Returns the headers of a signed request; `path` is the one that is signed, with its query, whose parameters are in order.
+    /// Returns the headers of a signed request; `path` is the one that is signed, with its query, whose parameters are
+    /// in order.
     pub(crate) fn headers(
         &self,
         method: &Method,
@@ -118,7 +119,8 @@ impl Signer {
         all
     }
 
-    /// Returns the query of a presigned request for `path`, good for `life` seconds; `more` are further parameters of it.
+    /// Returns the query of a presigned request for `path`, good for `life` seconds; `more` are further parameters of
+    /// it.
     pub(crate) fn presigned(&self, method: &Method, path: &str, life: u64, more: &[(&str, &str)]) -> String {
         let (date, life, credential) = (self.date(), life.to_string(), self.credential());
         let mut pairs = vec![

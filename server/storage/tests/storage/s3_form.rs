@@ -17,7 +17,8 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// Returns a form that `signer` has signed for key prefix `u/`, with `conditions` beside those that are always needed.
+    /// Returns a form that `signer` has signed for key prefix `u/`, with `conditions` beside those that are always
+    /// needed.
     pub(crate) fn signed(signer: &Signer, fields: &[(&str, &str)], conditions: &[Value]) -> Self {
         let (date, credential) = (signer.date(), signer.credential());
         let mut all = vec![

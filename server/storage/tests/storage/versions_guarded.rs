@@ -78,8 +78,8 @@ async fn an_older_version_replaces_nothing_but_its_own_object() {
 async fn versions_are_in_the_order_in_which_they_were_written() {
     let server = versioned().await;
     server.write("a", "first").await;
-    // The write begins before the other, and is done after it: its first attempt finds that the bucket keeps versions, and
-    // its second one waits, too.
+    // The write begins before the other, and is done after it: its first attempt finds that the bucket keeps versions,
+    // and its second one waits, too.
     between(&server, async { drop(server.write("a", "third").await) }, async {
         server.sql(&format!("select pg_advisory_unlock({LOCK}); select pg_advisory_lock({LOCK})")).await;
         tokio::time::sleep(Duration::from_millis(500)).await;

@@ -1,5 +1,5 @@
-//! `basalt db diff`, with the flags and texts of `supabase db diff`: what a database has beyond the project's migrations; or,
-//! for a project with declared schemas, what these have.
+//! `basalt db diff`, with the flags and texts of `supabase db diff`: what a database has beyond the project's
+//! migrations; or, for a project with declared schemas, what these have.
 //!
 //! Source: the Supabase CLI, `internal/db/diff`; `db diff --help` of version 3.1.
 

@@ -22,8 +22,8 @@ pub(super) struct Written {
     pub(super) version: String,
 }
 
-/// Writes `sql` as migrations of the project named `name`: one, unless there is a statement that a later one can use only
-/// after a commit, such as a new value of an enumeration.
+/// Writes `sql` as migrations of the project named `name`: one, unless there is a statement that a later one can use
+/// only after a commit, such as a new value of an enumeration.
 pub(super) fn write(settings: &Settings, name: &str, sql: &str) -> Result<Vec<Written>, Error> {
     let folder = &settings.migrations.path;
     std::fs::create_dir_all(folder).map_err(Error::io(format!("create {}", display_path(folder))))?;
@@ -45,7 +45,8 @@ pub(super) fn write(settings: &Settings, name: &str, sql: &str) -> Result<Vec<Wr
     Ok(written)
 }
 
-/// Divides `sql` into the parts that are run in transactions of their own: the engine writes two empty lines between them.
+/// Divides `sql` into the parts that are run in transactions of their own: the engine writes two empty lines between
+/// them.
 fn parts(sql: &str) -> Vec<&str> {
     let mut borders = vec![0];
     let mut end = 0;
@@ -67,9 +68,9 @@ fn end_of(sql: &str, statement: &Statement<'_>) -> usize {
 
 /// Returns the statements of `sql` that are about the project; empty if there are none.
 ///
-/// The databases that are compared may be on two servers. A role that the project's own server has and the other one lacks
-/// is no reason to drop it, and what Basalt itself has in a database is none to make it in another one, or to drop it
-/// there.
+/// The databases that are compared may be on two servers. A role that the project's own server has and the other one
+/// lacks is no reason to drop it, and what Basalt itself has in a database is none to make it in another one, or to
+/// drop it there.
 pub(super) fn of_project(sql: &str) -> String {
     let statements = split(sql).unwrap_or_default();
     let drops = statements.iter().filter(|statement| drops_role(statement));

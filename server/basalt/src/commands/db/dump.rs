@@ -1,5 +1,5 @@
-//! `basalt db dump`, with the flags of `supabase db dump`: writes schema, rows or roles of a database as SQL that another
-//! project can run, by `pg_dump` and `pg_dumpall`.
+//! `basalt db dump`, with the flags of `supabase db dump`: writes schema, rows or roles of a database as SQL that
+//! another project can run, by `pg_dump` and `pg_dumpall`.
 //!
 //! Source: the Supabase CLI, `internal/db/dump`, `pkg/migration/dump.go`; `db dump --help` of version 3.1.
 

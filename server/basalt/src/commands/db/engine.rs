@@ -1,5 +1,5 @@
-//! The engine that compares databases: pg-delta, which is part of the Supabase CLI from version 3 and needs no Docker if
-//! both databases are named by URLs. The CLI is run as a program of its own.
+//! The engine that compares databases: pg-delta, which is part of the Supabase CLI from version 3 and needs no Docker
+//! if both databases are named by URLs. The CLI is run as a program of its own.
 //!
 //! Source: `supabase db diff --help`, `supabase db pull --help` of version 3.1. See
 //! `docs/decisions/0083-the-clis-engine-compares-databases.md`.
@@ -28,8 +28,8 @@ const VERSION_LIMIT: Duration = Duration::from_secs(30);
 /// How many of the last lines of the CLI's messages an error shows.
 const LINES: usize = 20;
 
-/// The settings of the folder that the CLI runs in. It takes a database on its own stack's port for its own, and looks for a
-/// container; nothing else listens on this port.
+/// The settings of the folder that the CLI runs in. It takes a database on its own stack's port for its own, and looks
+/// for a container; nothing else listens on this port.
 const CONFIG: &str = "project_id = \"basalt\"\n[db]\nport = 9\n";
 
 /// The Supabase CLI of the project or of this machine.

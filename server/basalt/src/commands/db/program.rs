@@ -11,8 +11,8 @@ use crate::uri;
 pub(in super::super) const CLIENT_PACKAGES: &str = "It is in the packages postgresql-client (Debian, Ubuntu), postgresql (Fedora), libpq (Homebrew: `brew install \
      libpq`, then add its bin folder to PATH)";
 
-/// Returns the command of a program of Postgres for the database at `server`. The password is passed in the environment,
-/// since every user can read arguments in a list of processes.
+/// Returns the command of a program of Postgres for the database at `server`. The password is passed in the
+/// environment, since every user can read arguments in a list of processes.
 pub(super) fn client(program: &Path, server: &Conninfo) -> Command {
     let mut command = Command::new(program);
     let (server, password) = uri::without_password(server);

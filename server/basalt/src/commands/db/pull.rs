@@ -169,7 +169,8 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns the text of an exported file without the statements that create a trigger with a function of schema `basalt`.
+/// Returns the text of an exported file without the statements that create a trigger with a function of schema
+/// `basalt`.
 fn without_own_triggers(sql: &str) -> String {
     let mut kept = sql.to_owned();
     for statement in split(sql).unwrap_or_default() {

@@ -1,4 +1,5 @@
-//! `basalt db push`, with the flags and texts of `supabase db push`: applies the project's pending migrations to a database.
+//! `basalt db push`, with the flags and texts of `supabase db push`: applies the project's pending migrations to a
+//! database.
 //!
 //! Source: the Supabase CLI, `internal/db/push`, `pkg/migration/apply.go`; `db push --help` of version 3.1.
 
@@ -124,8 +125,8 @@ async fn plan(settings: &Settings, client: &mut Client, arguments: &Arguments) -
 
 /// Returns the files that the database does not have.
 ///
-/// Errors: if the database has migrations without a file here; if files are older than its newest migration, unless `all`
-/// are wanted.
+/// Errors: if the database has migrations without a file here; if files are older than its newest migration, unless
+/// `all` are wanted.
 fn pending(entries: &[Entry], all: bool) -> Result<Vec<String>, Error> {
     let of = |state: State| entries.iter().filter(move |entry| entry.state == state);
     let unknown: Vec<&str> = of(State::Unknown).map(|entry| &*entry.version).collect();

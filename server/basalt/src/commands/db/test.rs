@@ -1,7 +1,7 @@
 //! `basalt db test` and `basalt test db`: runs the tests of `supabase/tests`, which are written with pgTAP.
 //!
-//! Each file is run by psql, as by `pg_prove` in the Supabase CLI, so that all of psql's commands work in it; what it prints is
-//! read here. Source: the Supabase CLI, `internal/db/test`; the Test Anything Protocol, version 12.
+//! Each file is run by psql, as by `pg_prove` in the Supabase CLI, so that all of psql's commands work in it; what it
+//! prints is read here. Source: the Supabase CLI, `internal/db/test`; the Test Anything Protocol, version 12.
 
 mod tap;
 

@@ -194,8 +194,8 @@ async fn extensions(chosen: &Result<Binaries, embedded::Error>, copies: &Path) -
     Verdict::Fine(lines.join("\n"))
 }
 
-/// Checks that the database responds and is up to date. The embedded one is only checked if it runs, since `doctor` does
-/// not start anything.
+/// Checks that the database responds and is up to date. The embedded one is only checked if it runs, since `doctor`
+/// does not start anything.
 async fn database(settings: &Settings, running: Option<&RunningPostgres>, is_served: bool) -> Verdict {
     let Some(backend) = Backend::existing(settings, running) else {
         if is_served {

@@ -1,4 +1,5 @@
-//! What a running server reads again: its settings and the schema cache, on signals and on notifications of the database.
+//! What a running server reads again: its settings and the schema cache, on signals and on notifications of the
+//! database.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! The worker behind the extension http, which only the embedded Postgres has. It runs from before the migrations, whose SQL
-//! may call the extension, until the end.
+//! The worker behind the extension http, which only the embedded Postgres has. It runs from before the migrations,
+//! whose SQL may call the extension, until the end.
 
 use std::net::SocketAddr;
 use std::time::Duration;

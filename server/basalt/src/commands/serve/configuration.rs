@@ -1,8 +1,8 @@
 //! The settings of a running server, and what is made anew of them when they have changed.
 //!
-//! New settings make new endpoints of auth, storage, realtime and the site, with the handles that the running ones have:
-//! pools, sockets, counters, workers, caches. REST and functions, which keep what they know of the database and of their
-//! processes, get the new settings. Then all routes are exchanged at once, so that no request is lost.
+//! New settings make new endpoints of auth, storage, realtime and the site, with the handles that the running ones
+//! have: pools, sockets, counters, workers, caches. REST and functions, which keep what they know of the database and
+//! of their processes, get the new settings. Then all routes are exchanged at once, so that no request is lost.
 
 mod changes;
 
@@ -59,8 +59,8 @@ impl<'s> Configuration<'s> {
         self.parts.running.rest.as_ref().inspect(|rest| rest.reload());
     }
 
-    /// Reads all settings again, uses those that can be changed while the server runs, and says which ones. If they cannot be
-    /// used, that is said and nothing changes.
+    /// Reads all settings again, uses those that can be changed while the server runs, and says which ones. If they
+    /// cannot be used, that is said and nothing changes.
     pub(super) async fn read_again(&mut self) {
         let Some(invocation) = self.invocation else { return };
         let settings = match load(invocation) {
@@ -79,8 +79,8 @@ impl<'s> Configuration<'s> {
         changes::report(&changed, &restart);
     }
 
-    /// Returns `settings` with those of the current ones that cannot be changed while the server runs: which services it has,
-    /// and where it listens.
+    /// Returns `settings` with those of the current ones that cannot be changed while the server runs: which services
+    /// it has, and where it listens.
     fn with_fixed(&self, mut settings: Settings) -> Settings {
         let (old, new) = (&self.settings.services, &mut settings.services);
         keep_presence(&old.rest, &mut new.rest);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use poem::{Endpoint, Request};
 
-/// The current routes of a port, an endpoint `E`. A request that has begun ends in the routes in which it began. Cheap to
-/// clone.
+/// The current routes of a port, an endpoint `E`. A request that has begun ends in the routes in which it began. Cheap
+/// to clone.
 pub(super) struct CurrentRoutes<E>(Arc<RwLock<Arc<E>>>);
 
 impl<E> CurrentRoutes<E> {

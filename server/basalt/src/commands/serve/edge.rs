@@ -32,7 +32,8 @@ pub(super) fn start(
     Ok(Some(functions))
 }
 
-/// Returns the settings of the service of functions, if it is enabled, with the variables by which functions send mails.
+/// Returns the settings of the service of functions, if it is enabled, with the variables by which functions send
+/// mails.
 pub(super) fn settings(
     settings: &Settings,
     keys: &tokens::Keys,

@@ -114,8 +114,8 @@ struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Looks at the file if it has changed. Tells once that its settings differ from those of the running server, which are
-    /// those of `project`, and each time that it cannot be read.
+    /// Looks at the file if it has changed. Tells once that its settings differ from those of the running server, which
+    /// are those of `project`, and each time that it cannot be read.
     fn check(&mut self, project: &Project) {
         let Some(path) = &project.config_path else { return };
         let changed = std::fs::metadata(path).and_then(|file| file.modified()).ok();

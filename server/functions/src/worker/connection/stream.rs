@@ -12,8 +12,8 @@ use tokio::net::UnixStream;
 /// A socket on which a write that fails stays pending forever.
 ///
 /// A worker may respond without reading the whole call, and close its end. If hyper cannot write the body of a call, it
-/// abandons the call together with the response. If the write stays pending instead, hyper continues to read: either the
-/// response and then the end of the connection, or only the end, which it reports.
+/// abandons the call together with the response. If the write stays pending instead, hyper continues to read: either
+/// the response and then the end of the connection, or only the end, which it reports.
 pub(super) struct Stream(TokioIo<UnixStream>);
 
 impl Stream {

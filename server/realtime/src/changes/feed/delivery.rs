@@ -87,8 +87,8 @@ impl Feed {
     }
 }
 
-/// Returns the topic and the message of a row of `realtime.messages`; `None` if the row is not a broadcast, or one that was
-/// stored after the topic's channels had got it.
+/// Returns the topic and the message of a row of `realtime.messages`; `None` if the row is not a broadcast, or one that
+/// was stored after the topic's channels had got it.
 fn message(relation: &Relation, row: &Tuple) -> Option<(TopicName, StoredMessage)> {
     let value = |name: &str| {
         let index = relation.columns.iter().position(|column| column.name == name)?;

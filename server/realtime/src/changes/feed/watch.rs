@@ -39,8 +39,8 @@ impl Watch {
 }
 
 impl Feed {
-    /// Clears the cache of the catalog, and checks the publication and the slot. Breaks if the slot keeps too much of the
-    /// write-ahead log.
+    /// Clears the cache of the catalog, and checks the publication and the slot. Breaks if the slot keeps too much of
+    /// the write-ahead log.
     pub(super) async fn watch(&mut self) -> ControlFlow<()> {
         self.context.changes.catalog.forget();
         let checked = match self.check_publications().await {

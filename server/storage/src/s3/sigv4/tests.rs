@@ -1,4 +1,5 @@
-//! The examples of Amazon's documentation: Amazon S3 API Reference, "Authenticating Requests (AWS Signature Version 4)".
+//! The examples of Amazon's documentation: Amazon S3 API Reference, "Authenticating Requests (AWS Signature Version
+//! 4)".
 
 use poem::http::HeaderValue;
 

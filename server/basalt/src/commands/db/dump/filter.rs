@@ -1,4 +1,5 @@
-//! Makes of a dump what another project can run: nothing of the platform, and nothing that fails where an object exists.
+//! Makes of a dump what another project can run: nothing of the platform, and nothing that fails where an object
+//! exists.
 //!
 //! The rules are those of the scripts of `supabase db dump`, which are regular expressions on lines. Here they apply to
 //! whole statements, so that lines inside of functions and texts stay as they are.
@@ -57,8 +58,8 @@ const RESERVED_ROLES: &[&str] = &[
 const ROLE_SETTINGS: &[&str] =
     &["pgaudit*", "pgrst*", "session_replication_role", "statement_timeout", "track_io_timing"];
 
-/// Returns the dump of a schema without what belongs to the platform. `internal` are patterns of the platform's schemas.
-/// Comments, and what is left out, stay as comments if `keep_comments` is set.
+/// Returns the dump of a schema without what belongs to the platform. `internal` are patterns of the platform's
+/// schemas. Comments, and what is left out, stay as comments if `keep_comments` is set.
 ///
 /// Errors: if the text is not a dump.
 pub(super) fn schema(sql: &str, internal: &[&str], keep_comments: bool) -> Result<String, SplitError> {
@@ -141,8 +142,8 @@ fn quoted(text: &str) -> Option<&str> {
     text.strip_prefix('"')?.split_once('"').map(|(name, _)| name)
 }
 
-/// Returns `sql` with each statement as `change` returns it, without the semicolon. Those for which it returns `None` are
-/// left out, or become comments as all other comments if these are kept.
+/// Returns `sql` with each statement as `change` returns it, without the semicolon. Those for which it returns `None`
+/// are left out, or become comments as all other comments if these are kept.
 fn rewrite(
     sql: &str,
     keep_comments: bool,
@@ -166,8 +167,8 @@ fn rewrite(
     Ok(written)
 }
 
-/// Returns the text of a statement from its first token, and where it ends in `sql`, behind its semicolon and the end of
-/// the line.
+/// Returns the text of a statement from its first token, and where it ends in `sql`, behind its semicolon and the end
+/// of the line.
 fn text_of<'a>(sql: &'a str, statement: &Statement<'_>) -> (&'a str, usize) {
     let end = statement.offset + statement.text.len();
     let semicolon = sql[end..].find(';').map_or(sql.len(), |at| end + at + 1);

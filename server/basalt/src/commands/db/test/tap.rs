@@ -74,7 +74,8 @@ fn plan(line: &str) -> Option<usize> {
     count.split_whitespace().next()?.parse().ok()
 }
 
-/// Reports whether the test of this line passed; `None` for other lines. A failure that is expected (`# TODO`) has passed.
+/// Reports whether the test of this line passed; `None` for other lines. A failure that is expected (`# TODO`) has
+/// passed.
 fn outcome(line: &str) -> Option<bool> {
     let (passed, rest) = match line.strip_prefix("not ok") {
         Some(rest) => (false, rest),

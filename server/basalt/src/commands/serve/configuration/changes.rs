@@ -10,8 +10,8 @@ use crate::settings::Settings;
 /// The beginnings of keys of services that have several tables of settings, or tables with names of the project's own.
 const OF_SERVICES: [&str; 4] = ["auth.", "basalt.functions.", "edge_runtime.secrets.", "functions."];
 
-/// Those among the services' keys that are fixed at the start, whatever the services themselves say: which services there
-/// are, and the keys of the project.
+/// Those among the services' keys that are fixed at the start, whatever the services themselves say: which services
+/// there are, and the keys of the project.
 const FIXED: [&str; 7] = [
     "auth.enabled",
     "auth.jwt_secret",
@@ -46,8 +46,8 @@ pub(super) fn needing_restart(old: &Settings, new: &Settings) -> Vec<&'static st
     .concat()
 }
 
-/// Says which of the `changed` keys are in force, and what needs a restart: the other keys, and the settings that `restart`
-/// names, by their variables where they have no key.
+/// Says which of the `changed` keys are in force, and what needs a restart: the other keys, and the settings that
+/// `restart` names, by their variables where they have no key.
 pub(super) fn report(changed: &BTreeSet<String>, restart: &[&'static str]) {
     let (mut later, now): (BTreeSet<&str>, BTreeSet<&str>) =
         changed.iter().map(String::as_str).partition(|key| restart.contains(key) || !is_changeable(key));
