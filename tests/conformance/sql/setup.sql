@@ -475,7 +475,7 @@ create function public.conformance_setting(name text) returns text
   language sql stable as $$ select current_setting(name, true) $$;
 create function public.conformance_with_setting() returns text
   language sql stable set timezone to 'Asia/Tokyo' as $$ select current_setting('timezone') $$;
--- What an answer is told.
+-- What a response is told.
 create function public.conformance_respond(status text, header_name text default null, header_value text default null) returns text
   language plpgsql volatile as $$
 begin

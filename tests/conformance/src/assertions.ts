@@ -5,7 +5,7 @@ import { arraysOf, leavesOf, parseJson, type ExchangeMutation, type Mutation } f
 
 type WithoutOrdinal<T> = T extends unknown ? Omit<T, 'ordinal'> : never
 
-/** Checks what a case has been answered, and keeps that: for the report, and for the mutations that the case has to notice. */
+/** Checks what a case has received, and keeps that for the report and for the mutations that the case has to notice. */
 export class Assertions {
   readonly checks: Check[] = []
   readonly #mutations = new Map<string, Mutation>()
@@ -17,15 +17,15 @@ export class Assertions {
     return [...this.#mutations.values()]
   }
 
-  /** Checks the status of an answer; several where each of them is as good. */
+  /** Checks the status of a response; several where each of them is as good. */
   status(exchange: Exchange, expected: number | readonly number[]): void {
     const several = [expected].flat()
     this.#add(exchange, { kind: 'status', exact: several.length === 1 })
     const fits = several.includes(exchange.status)
-    this.#check(exchange, fits, `status ${several.join(' or ')}`, answerText(exchange))
+    this.#check(exchange, fits, `status ${several.join(' or ')}`, responseText(exchange))
   }
 
-  /** Checks a header of an answer; null means that there is none. */
+  /** Checks a header of a response; null means that there is none. */
   header(exchange: Exchange, name: string, expected: string | RegExp | null): void {
     this.#add(exchange, { kind: 'header', name, exact: !(expected instanceof RegExp) })
     const got = exchange.headers.get(name)
@@ -47,7 +47,7 @@ export class Assertions {
     this.#check(exchange, error === null || error === undefined, 'a success', display(error))
   }
 
-  /** Checks the body of an answer as JSON. */
+  /** Checks the body of a response as JSON. */
   json(exchange: Exchange, expected: unknown): void {
     const document = parseJson(exchange.body)
     const found = compare(expected, document)
@@ -60,7 +60,7 @@ export class Assertions {
     this.#compared(requestText(exchange), expected, document ?? bodyText(exchange), found)
   }
 
-  /** Checks the body of an answer as text. */
+  /** Checks the body of a response as text. */
   text(exchange: Exchange, expected: string | RegExp): void {
     this.#add(exchange, { kind: 'body' })
     const got = new TextDecoder().decode(exchange.body)
@@ -68,7 +68,7 @@ export class Assertions {
     this.#check(exchange, fits, display(expected), got === '' ? 'an empty body' : display(got))
   }
 
-  /** Checks the body of an answer byte for byte. */
+  /** Checks the body of a response byte for byte. */
   bytes(exchange: Exchange, expected: Uint8Array): void {
     this.#add(exchange, { kind: 'body' })
     const fits = Buffer.compare(expected, exchange.body) === 0
@@ -204,7 +204,7 @@ export function requestText({ method, url, requestHeaders, requestBody }: Exchan
   return [`${method} ${pathname}${search}`, ...headers, ...body].join('\n')
 }
 
-function answerText(exchange: Exchange): string {
+function responseText(exchange: Exchange): string {
   return `status ${exchange.status} ${bodyText(exchange)}`.trimEnd()
 }
 

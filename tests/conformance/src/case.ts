@@ -10,7 +10,7 @@ interface Traits {
   needs: readonly Need[]
   /** Whether no other case may run at the same time. */
   alone: boolean
-  /** Seconds until the case counts as unanswered; by default the run's time limit. */
+  /** Seconds until the case counts as without a response; by default the run's time limit. */
   timeout: number | null
 }
 

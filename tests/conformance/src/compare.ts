@@ -10,7 +10,7 @@ export interface Contrast {
 }
 
 /**
- * Returns the cases in which two servers differ: in the state, or in what they answer where both differ from the
+ * Returns the cases in which two servers differ: in the state, or in their responses where both differ from the
  * promise.
  */
 export function contrasts(here: readonly Outcome[], there: readonly Outcome[]): Contrast[] {
@@ -23,7 +23,7 @@ export function contrasts(here: readonly Outcome[], there: readonly Outcome[]): 
   })
 }
 
-/** Returns the text of an answer, without the names that differ in each run. */
+/** Returns the text of a response, without the names that differ in each run. */
 function gist({ difference }: Outcome): string {
   return (difference?.got ?? '')
     .replaceAll(/conformance[_-][0-9a-f]{8}[_-]\d+/g, 'conformance')

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 
-import { Answer, PendingAnswer } from './answer.ts'
+import { RawResponse, PendingResponse } from './raw-response.ts'
 import { Absent, SetUpError, display, setUpFailed } from './difference.ts'
 import { readBody } from './body.ts'
 import { Assertions } from './assertions.ts'
@@ -141,31 +141,31 @@ export class Context {
   // Raw requests. Paths are below the interface's own, /rest/v1 in cases of REST; from a slash on they are whole.
 
   /** Sends a request; redirects are not followed. */
-  http(method: string, path: string, options: RequestOptions = {}): PendingAnswer {
-    return PendingAnswer.of(this.#send(this.recorder.fetch, method, path, options))
+  http(method: string, path: string, options: RequestOptions = {}): PendingResponse {
+    return PendingResponse.of(this.#send(this.recorder.fetch, method, path, options))
   }
 
-  get(path: string, options?: RequestOptions): PendingAnswer {
+  get(path: string, options?: RequestOptions): PendingResponse {
     return this.http('GET', path, options)
   }
 
-  head(path: string, options?: RequestOptions): PendingAnswer {
+  head(path: string, options?: RequestOptions): PendingResponse {
     return this.http('HEAD', path, options)
   }
 
-  post(path: string, body?: unknown, options?: RequestOptions): PendingAnswer {
+  post(path: string, body?: unknown, options?: RequestOptions): PendingResponse {
     return this.http('POST', path, { ...options, body })
   }
 
-  put(path: string, body?: unknown, options?: RequestOptions): PendingAnswer {
+  put(path: string, body?: unknown, options?: RequestOptions): PendingResponse {
     return this.http('PUT', path, { ...options, body })
   }
 
-  patch(path: string, body?: unknown, options?: RequestOptions): PendingAnswer {
+  patch(path: string, body?: unknown, options?: RequestOptions): PendingResponse {
     return this.http('PATCH', path, { ...options, body })
   }
 
-  delete(path: string, options?: RequestOptions): PendingAnswer {
+  delete(path: string, options?: RequestOptions): PendingResponse {
     return this.http('DELETE', path, options)
   }
 
@@ -177,9 +177,9 @@ export class Context {
   }
 
   /** Asks for a WebSocket where a refusal is expected; a socket that opens has the status 101. */
-  handshake(path: string, headers: Record<string, string> = {}): PendingAnswer {
+  handshake(path: string, headers: Record<string, string> = {}): PendingResponse {
     const exchange = handshake(this.#socketUrl(path), headers, this.recorder)
-    return PendingAnswer.of(exchange.then((done) => new Answer(done, this.assertions)))
+    return PendingResponse.of(exchange.then((done) => new RawResponse(done, this.assertions)))
   }
 
   /** Opens a socket of Realtime that speaks in frames, by default as `anon` in version 2 of the protocol. */
@@ -191,7 +191,7 @@ export class Context {
     return new Phoenix(await this.socket(`/realtime/v1/websocket?${query.toString()}`), vsn)
   }
 
-  // What a case needs beside the server's answers.
+  // What a case needs beside the server's responses.
 
   /** Returns a name that is used once: `conformance_`, the run, a number, and `name`. */
   unique(name: string): string {
@@ -248,7 +248,9 @@ export class Context {
     )
     if (exchange.status < 400) return (json ?? {}) as Record<string, unknown>
     const text = new TextDecoder().decode(exchange.body)
-    throw new SetUpError(`${setUpFailed}: ${method} ${path} answered ${exchange.status} ${text}`)
+    throw new SetUpError(
+      `${setUpFailed}: ${method} ${path} responded with ${exchange.status} ${text}`,
+    )
   }
 
   /** Deletes what the set-up has made; what is gone already is no matter. */
@@ -279,18 +281,18 @@ export class Context {
 
   /** Checks that a client's result is a success, whatever its data. */
   ok(result: { error: unknown }): void {
-    this.assertions.success(this.answer().exchange, result.error)
+    this.assertions.success(this.response().exchange, result.error)
   }
 
   /** Checks that a client's result counts so many rows: the header `Content-Range`. */
   count(result: { count: number | null }, expected: number): void {
-    this.assertions.count(this.answer().exchange, result.count, expected)
+    this.assertions.count(this.response().exchange, result.count, expected)
   }
 
-  /** Returns the newest exchange as a raw answer: to check a header that the client library does not tell. */
-  answer(): Answer {
+  /** Returns the newest exchange as a raw response: to check a header that the client library does not tell. */
+  response(): RawResponse {
     if (!this.recorder.last) throw new Error('nothing has been asked yet')
-    return new Answer(this.recorder.last, this.assertions)
+    return new RawResponse(this.recorder.last, this.assertions)
   }
 
   /** Waits until what a client's sockets have delivered is as promised. */
@@ -307,11 +309,11 @@ export class Context {
     throw new Absent(reason)
   }
 
-  /** Ends the case or the probe where a server's answer says that it does not have the feature. */
-  present({ exchange }: Answer): void {
+  /** Ends the case or the probe where a server's response says that it does not have the feature. */
+  present({ exchange }: RawResponse): void {
     const { method, url, status } = exchange
     if (absentStatuses.includes(status)) {
-      this.absent(`${method} ${new URL(url).pathname} answered ${status}`)
+      this.absent(`${method} ${new URL(url).pathname} responded with ${status}`)
     }
   }
 
@@ -346,7 +348,7 @@ export class Context {
     method: string,
     path: string,
     options: RequestOptions,
-  ): Promise<Answer> {
+  ): Promise<RawResponse> {
     const { as = 'anon', prefer, accept, body } = options
     const json = body !== undefined && !isRaw(body)
     const headers = {
@@ -359,14 +361,14 @@ export class Context {
     const init: RequestInit = { method, headers, redirect: 'manual' }
     if (body !== undefined) init.body = isRaw(body) ? body : JSON.stringify(body)
     const count = this.recorder.exchanges.length
-    const answer = await send(this.#url(path), init)
-    const bytes = await readBody(answer)
+    const response = await send(this.#url(path), init)
+    const bytes = await readBody(response)
     const recorded = send === this.recorder.fetch ? this.recorder.exchanges[count] : undefined
     const exchange = recorded ?? {
       ...{ ordinal: -1, method, url: this.#url(path), requestHeaders: {}, requestBody: '' },
-      ...{ status: answer.status, headers: answer.headers, body: bytes, pieces: [] },
+      ...{ status: response.status, headers: response.headers, body: bytes, pieces: [] },
     }
-    return new Answer(exchange, this.assertions)
+    return new RawResponse(exchange, this.assertions)
   }
 
   #keys(as: Caller): Record<string, string> {

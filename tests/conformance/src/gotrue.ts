@@ -1,7 +1,7 @@
 /** What cases of auth share: where upstream says it, refusals, tokens, codes of authenticators, links and redirects. */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 
-import type { Answer } from './answer.ts'
+import type { RawResponse } from './raw-response.ts'
 import type { Context } from './context.ts'
 import { partly, some } from './match.ts'
 
@@ -93,24 +93,24 @@ export function removesUser(t: Context, id: unknown): void {
   t.after(() => t.discard(`/auth/v1/admin/users/${String(id)}`))
 }
 
-/** Removes the user that an answer is about after the case: a user, or the session of one. */
-export function removesUserOf(t: Context, answer: Answer): void {
-  removesUser(t, userOf(answer).id)
+/** Removes the user that a response is about after the case: a user, or the session of one. */
+export function removesUserOf(t: Context, response: RawResponse): void {
+  removesUser(t, userOf(response).id)
 }
 
-/** Removes the user of an address after the case, where no answer of the case names the user. */
+/** Removes the user of an address after the case, where no response of the case names the user. */
 export function removesUserAt(t: Context, email: string): void {
   t.after(async () => {
-    // The answer names the user of the address; where there is none yet, the link makes one.
+    // The response names the user of the address; where there is none yet, the link makes one.
     const body = { type: 'magiclink', email }
     const { id } = await t.prepare('POST', '/auth/v1/admin/generate_link', body)
     await t.discard(`/auth/v1/admin/users/${String(id)}`)
   })
 }
 
-/** Returns the user that an answer to a sign-up holds: itself, or in a session where addresses need no confirmation. */
-export function userOf(answer: Answer): Record<string, unknown> {
-  const body = (answer.json ?? {}) as Record<string, unknown>
+/** Returns the user in a response to a sign-up: itself, or in a session where addresses need no confirmation. */
+export function userOf(response: RawResponse): Record<string, unknown> {
+  const body = (response.json ?? {}) as Record<string, unknown>
   return (body.user ?? body) as Record<string, unknown>
 }
 
@@ -145,7 +145,7 @@ export async function signIn(
   return (await t.prepare('POST', path, { email, password })) as unknown as Session
 }
 
-/** What the service answers to a request for a link. */
+/** The response of the service to a request for a link. */
 interface Link {
   id: string
   action_link: string
@@ -182,15 +182,15 @@ export function target(location: string): {
   }
 }
 
-/** Checks that the answer is a redirect with this status to at least these parts of `target`. */
+/** Checks that the response is a redirect with this status to at least these parts of `target`. */
 export function redirects(
   t: Context,
-  answer: Answer,
+  response: RawResponse,
   status: number,
   expected: Partial<ReturnType<typeof target>> | Record<string, unknown>,
 ): ReturnType<typeof target> {
-  answer.is(status).header('location', /./)
-  const got = target(answer.headerValue('location'))
+  response.is(status).header('location', /./)
+  const got = target(response.headerValue('location'))
   t.equal(got, partly(expected), null)
   return got
 }
@@ -207,7 +207,7 @@ export async function providerThatIsOn(t: Context): Promise<string> {
 /** Ends the case or the probe where factors of a kind are off. */
 export async function enrolls(t: Context, body: Record<string, unknown>): Promise<void> {
   const user = await t.user()
-  const answer = await t.post('factors', body, { as: user })
-  if (answer.field('error_code').endsWith('_enroll_not_enabled')) t.absent('the factor is off')
-  t.present(answer)
+  const response = await t.post('factors', body, { as: user })
+  if (response.field('error_code').endsWith('_enroll_not_enabled')) t.absent('the factor is off')
+  t.present(response)
 }

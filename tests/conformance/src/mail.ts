@@ -64,11 +64,12 @@ export class Mailbox {
   }
 
   async #get(path: string): Promise<unknown> {
-    const answer = await fetch(`${this.url}/api/v1/${path}`, {
+    const response = await fetch(`${this.url}/api/v1/${path}`, {
       redirect: 'error',
       signal: AbortSignal.timeout(20_000),
     })
-    if (!answer.ok) throw new Error(`the mails answered ${answer.status} to ${path}`)
-    return readJson(answer)
+    if (!response.ok)
+      throw new Error(`the mail server responded with ${response.status} to ${path}`)
+    return readJson(response)
   }
 }

@@ -1,4 +1,4 @@
-/** Comparing an answer with what is promised, and remembering which parts of it were looked at. */
+/** Comparing a response with what is promised, and remembering which parts of it were looked at. */
 
 /** Where a value lies in a JSON document; the step `*` stands for each element of an array. */
 export type Path = readonly (string | number)[]

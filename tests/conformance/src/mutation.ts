@@ -1,7 +1,7 @@
-/** Mutating answers on purpose, to see whether a case notices. */
+/** Mutating responses on purpose, to see whether a case notices. */
 import type { ComparedValue, Path } from './match.ts'
 
-/** What is changed about one HTTP answer, the `ordinal`th of its case. */
+/** What is changed about one HTTP response, the `ordinal`th of its case. */
 export type ExchangeMutation = { ordinal: number } & (
   | {
       kind: 'status'
@@ -33,7 +33,7 @@ export function isMessageMutation(mutation: Mutation): mutation is MessageMutati
 /** Returns a line that says what a mutation changes. */
 export function describe(mutation: Mutation): string {
   if (isMessageMutation(mutation)) return `${mutation.kind} ${mutation.key}`
-  const where = `of answer ${mutation.ordinal + 1}`
+  const where = `of response ${mutation.ordinal + 1}`
   switch (mutation.kind) {
     case 'header':
       return `header ${mutation.name} ${where}`
@@ -47,13 +47,13 @@ export function describe(mutation: Mutation): string {
   }
 }
 
-/** Returns the mutated form of an answer; null where there is nothing to mutate. */
+/** Returns the mutated form of a response; null where there is nothing to mutate. */
 export function mutateResponse(
   mutation: ExchangeMutation,
-  answer: { status: number; headers: Headers; body: Uint8Array },
-): typeof answer | null {
-  const { status, body } = answer
-  const headers = new Headers(answer.headers)
+  response: { status: number; headers: Headers; body: Uint8Array },
+): typeof response | null {
+  const { status, body } = response
+  const headers = new Headers(response.headers)
   switch (mutation.kind) {
     case 'status':
       return { status: otherStatus(status, mutation.exact), headers, body }

@@ -28,8 +28,8 @@ export async function missingNeeds(target: Target): Promise<Map<Need, string>> {
   const [sql, db, mail, functions] = await Promise.all([
     sqlIsThere(target),
     reaches(target.databaseUrl),
-    answers(target.mailUrl && `${target.mailUrl}/api/v1/messages?limit=1`, {}),
-    answers(`${target.url}/functions/v1/conformance-echo/ready`, {
+    responds(target.mailUrl && `${target.mailUrl}/api/v1/messages?limit=1`, {}),
+    responds(`${target.url}/functions/v1/conformance-echo/ready`, {
       apikey: target.anonKey,
       authorization: `Bearer ${target.anonKey}`,
     }),
@@ -41,7 +41,7 @@ export async function missingNeeds(target: Target): Promise<Map<Need, string>> {
   return missing
 }
 
-async function answers(url: string, headers: Record<string, string>): Promise<boolean> {
+async function responds(url: string, headers: Record<string, string>): Promise<boolean> {
   if (url === '') return false
   try {
     // The first call of a function may have to start it.

@@ -19,9 +19,9 @@ export interface Client {
 export async function registers(t: Context, more: Record<string, unknown> = {}) {
   const client_name = t.unique('client')
   const body = { client_name, redirect_uris: [redirect_uri], ...more }
-  const answer = await t.post('admin/oauth/clients', body, service)
-  if (answer.status === 201) {
-    t.after(() => t.discard(`/auth/v1/admin/oauth/clients/${answer.field('client_id')}`))
+  const response = await t.post('admin/oauth/clients', body, service)
+  if (response.status === 201) {
+    t.after(() => t.discard(`/auth/v1/admin/oauth/clients/${response.field('client_id')}`))
   }
-  return { client_name, answer, client: answer.json as Client }
+  return { client_name, response, client: response.json as Client }
 }

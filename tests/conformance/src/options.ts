@@ -47,7 +47,7 @@ What to do
   --require PREFIX,…       what has to hold, but for what -PREFIX names; without it, nothing may differ
   --jobs N                 cases at the same time, by default 8
   --timeout S              seconds that a case may take, by default 30
-  --self-check             spoils each answer that was judged, and lists the cases that do not notice
+  --self-check             spoils each response that was judged, and lists the cases that do not notice
   --compare URL            asks this server, too, and prints where the two differ; its keys and the like are
                            --compare-anon-key, --compare-service-key, --compare-db-url, --compare-mail-url,
                            --compare-jwt-secret [COMPARE_SUPABASE_ANON_KEY, …]

@@ -1,7 +1,7 @@
 import { readBody, sizeLimit } from './body.ts'
 import { isMessageMutation, mutateResponse, type Mutation } from './mutation.ts'
 
-/** One request of a case and its answer. */
+/** One request of a case and its response. */
 export interface Exchange {
   /** Its number among the case's exchanges, from 0. */
   ordinal: number
@@ -9,7 +9,7 @@ export interface Exchange {
   url: string
   requestHeaders: Record<string, string>
   requestBody: string
-  /** 0 while there is no answer. */
+  /** 0 while there is no response. */
   status: number
   headers: Headers
   body: Uint8Array
@@ -31,13 +31,13 @@ export interface Message {
 const messageLimit = 500
 
 /**
- * Everything that one run of a case sends and receives. It is the kit's proxy: clients see the answers that it hands on,
- * and where it has a mutation, one of them is not what the server sent.
+ * Everything that one run of a case sends and receives. It is the kit's proxy: clients see the responses that it hands
+ * on, and where it has a mutation, one of them is not what the server sent.
  */
 export class Recorder {
   readonly exchanges: Exchange[] = []
   readonly messages: Message[] = []
-  /** Whether the answer or message to be mutated has been received. */
+  /** Whether the response or message to be mutated has been received. */
   isMutated = false
   readonly #keys = new Map<string, number>()
   #sockets = 0
@@ -50,7 +50,7 @@ export class Recorder {
     this.#end.abort(new Error('the case is over'))
   }
 
-  /** Records a request and its answer; clients call it as `fetch`. */
+  /** Records a request and its response; clients call it as `fetch`. */
   readonly fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
     const exchange = this.begin(request, typeof init?.body === 'string' ? init.body : '')
@@ -59,18 +59,18 @@ export class Recorder {
     const begin = performance.now()
     // No interface redirects its clients, and a server must not send requests elsewhere from this machine.
     const redirect = init?.redirect === 'manual' ? 'manual' : 'error'
-    const answer = await fetch(input, { ...init, redirect, signal: AbortSignal.any(signals) })
-    exchange.status = answer.status
-    exchange.headers = answer.headers
-    if (answer.headers.get('content-type')?.startsWith('text/event-stream') && answer.body) {
-      return this.#stream(exchange, answer.body)
+    const response = await fetch(input, { ...init, redirect, signal: AbortSignal.any(signals) })
+    exchange.status = response.status
+    exchange.headers = response.headers
+    if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body) {
+      return this.#stream(exchange, response.body)
     }
-    exchange.body = await readBody(answer, () => exchange.pieces.push(performance.now() - begin))
+    exchange.body = await readBody(response, () => exchange.pieces.push(performance.now() - begin))
     this.receive(exchange)
     return toResponse(exchange, exchange.body)
   }
 
-  /** Returns the newest exchange that has an answer. */
+  /** Returns the newest exchange that has a response. */
   get last(): Exchange | null {
     return this.exchanges.findLast(({ status }) => status !== 0) ?? null
   }
@@ -110,15 +110,15 @@ export class Recorder {
     return exchange
   }
 
-  /** Changes what was received, where this is the answer to mutate. */
+  /** Changes what was received, where this is the response to mutate. */
   receive(exchange: Exchange): void {
     const { mutation } = this
     if (mutation === null || isMessageMutation(mutation) || mutation.ordinal !== exchange.ordinal)
       return
-    const answer = mutateResponse(mutation, exchange)
-    if (answer === null) return
+    const response = mutateResponse(mutation, exchange)
+    if (response === null) return
     this.isMutated = true
-    Object.assign(exchange, answer)
+    Object.assign(exchange, response)
   }
 
   /** Hands on a stream of events as it comes; its status and headers can be mutated, and each piece of its body. */
@@ -135,7 +135,7 @@ export class Recorder {
           : piece
         if (isBody) this.isMutated = true
         if (exchange.body.length + handed.length > sizeLimit) {
-          controller.error(new Error(`the answer has more than ${sizeLimit} bytes`))
+          controller.error(new Error(`the response has more than ${sizeLimit} bytes`))
           return
         }
         exchange.body = new Uint8Array(Buffer.concat([exchange.body, handed]))
@@ -150,7 +150,7 @@ export class Recorder {
   }
 }
 
-/** Returns the answer as clients are given it. */
+/** Returns the response as clients are given it. */
 function toResponse({ status, headers }: Exchange, body: Uint8Array): Response {
   const handed = new Headers(headers)
   // The body is here in full and decoded.

@@ -10,7 +10,7 @@ import { Schema } from './schema.ts'
 import { selfCheck, type SelfCheck } from './selfcheck.ts'
 import type { Target } from './target.ts'
 
-/** Thrown where a server does not answer at all. */
+/** Thrown where a server does not respond at all. */
 export class Unreachable extends Error {
   override name = 'Unreachable'
 }
@@ -89,15 +89,15 @@ async function check(
 
 async function reach({ url }: Target): Promise<void> {
   try {
-    // Any answer will do: what it says is for the cases to check.
-    const answer = await fetch(`${url}/rest/v1/`, {
+    // Any response will do: what it says is for the cases to check.
+    const response = await fetch(`${url}/rest/v1/`, {
       redirect: 'manual',
       signal: AbortSignal.timeout(20_000),
     })
-    await answer.body?.cancel()
+    await response.body?.cancel()
   } catch (error) {
     const { cause } = error as Error
-    throw new Unreachable(`${url} does not answer: ${display(cause ?? error)}`)
+    throw new Unreachable(`${url} does not respond: ${display(cause ?? error)}`)
   }
 }
 

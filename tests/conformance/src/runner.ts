@@ -12,10 +12,10 @@ import type { Interface, Target } from './target.ts'
 /** `differs`: the server does otherwise than promised. `absent`: it does not have the whole feature. */
 export type State = 'holds' | 'differs' | 'absent' | 'not tried'
 
-/** An answer or message that a case has seen, for the report. */
+/** A response or message that a case has seen, for the report. */
 interface TranscriptEntry {
   request: string
-  answer: string
+  response: string
 }
 
 /** The outcome of a case. */
@@ -107,7 +107,7 @@ export class Runner {
     return cases.flatMap(({ name }) => outcomes.get(name) ?? [])
   }
 
-  /** Runs one case. With a mutation, one answer is not what the server sent, and waiting takes `patience` at most. */
+  /** Runs one case. With a mutation, one response is not what the server sent, and waiting takes `patience` at most. */
   async one(one: Case, options: { mutation?: Mutation; patience?: number } = {}): Promise<Outcome> {
     if (this.options.signal.aborted) return outcomeOf(one, 'not tried', 'the run was ended')
     const lack = one.needs.map((need) => this.missing.get(need)).find((reason) => reason)
@@ -144,7 +144,7 @@ export class Runner {
       })
       const late = new Promise<never>((_, reject) => {
         setTimeout(() => {
-          reject(new Difference(unanswered(context.recorder, seconds)))
+          reject(new Difference(withoutResponse(context.recorder, seconds)))
         }, seconds * 1000).unref()
       })
       // Where the case itself throws at once, nobody waits for these.
@@ -183,7 +183,7 @@ export class Runner {
   async #probed(name: Interface, run: (t: Context) => unknown): Promise<string> {
     const context = new Context(this.target, name)
     try {
-      // One that is not answered decides nothing, either.
+      // One that gets no response decides nothing, either.
       await within(Promise.resolve(run(context)), this.options.timeout * 1000)
       return ''
     } catch (error) {
@@ -240,17 +240,17 @@ function outcomeOf(one: Case, state: State, reason: string): Outcome {
   }
 }
 
-function unanswered(recorder: Recorder, seconds: number): Check {
+function withoutResponse(recorder: Recorder, seconds: number): Check {
   const open = recorder.exchanges.find(({ status }) => status === 0) ?? recorder.exchanges.at(-1)
   const request = open ? requestText(open) : 'no request was sent'
   return { request, expected: `an end within ${seconds} s`, got: 'still waiting' }
 }
 
 function transcriptOf({ exchanges, messages }: Recorder): TranscriptEntry[] {
-  const answers = exchanges.map((exchange) => ({
+  const responses = exchanges.map((exchange) => ({
     request: requestText(exchange),
-    answer: [
-      exchange.status === 0 ? 'no answer' : String(exchange.status),
+    response: [
+      exchange.status === 0 ? 'no response' : String(exchange.status),
       ...[...exchange.headers].map(([name, value]) => `${name}: ${value}`),
       '',
       display(bodyOf(exchange.body)),
@@ -258,10 +258,10 @@ function transcriptOf({ exchanges, messages }: Recorder): TranscriptEntry[] {
   }))
   const frames = messages.map(({ direction, text }) =>
     direction === 'sent'
-      ? { request: `WebSocket: ${display(text)}`, answer: '' }
-      : { request: '', answer: `WebSocket: ${display(text)}` },
+      ? { request: `WebSocket: ${display(text)}`, response: '' }
+      : { request: '', response: `WebSocket: ${display(text)}` },
   )
-  return [...answers, ...frames].slice(0, transcriptLimit)
+  return [...responses, ...frames].slice(0, transcriptLimit)
 }
 
 function bodyOf(body: Uint8Array): string {

@@ -36,7 +36,7 @@ export async function sqlIsThere(target: Target): Promise<boolean> {
     const setup = await ask(target, 'conformance_setup?select=version')
     const rows = setup.ok ? ((await setup.json()) as { version: string }[]) : []
     if (rows[0]?.version !== version) return false
-    // Tables may answer before REST has read the schema; relations and functions do not.
+    // Tables may respond before REST has read the schema; relations and functions do not.
     const books = await ask(
       target,
       'conformance_books?select=id,conformance_publishers(id)&limit=1',

@@ -2,7 +2,7 @@ import type { Case } from './case.ts'
 import { pool, type Outcome, type Runner } from './runner.ts'
 import { describe } from './mutation.ts'
 
-/** A case that did not notice a mutated answer. */
+/** A case that did not notice a mutated response. */
 interface MissedMutation {
   name: string
   /** What was mutated; or that the case checks nothing. */
@@ -13,7 +13,7 @@ interface MissedMutation {
 export interface SelfCheck {
   /** How many cases were tried. */
   cases: number
-  /** How many answers and messages were mutated. */
+  /** How many responses and messages were mutated. */
   runs: number
   unnoticed: MissedMutation[]
 }
@@ -37,7 +37,7 @@ export async function selfCheck(
     const outcome = holding.get(one.name)
     if (!outcome) return []
     if (outcome.mutations.length === 0)
-      unnoticed.push({ name: one.name, spoil: 'the case judges no answer' })
+      unnoticed.push({ name: one.name, spoil: 'the case judges no response' })
     return outcome.mutations.map((mutation) => ({ one, mutation, duration: outcome.duration }))
   })
   let done = 0

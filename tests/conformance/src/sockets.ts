@@ -212,7 +212,7 @@ function wirePaths({ data }: PendingMessage, path: Path): Path[] {
   return [isArray ? [order.indexOf(first), ...rest] : path]
 }
 
-/** Asks for a WebSocket where a refusal is expected; the exchange has the answer, status 101 for a socket that opens. */
+/** Asks for a WebSocket where a refusal is expected; the exchange has its response, status 101 if one opens. */
 export function handshake(
   url: string,
   headers: Record<string, string>,
@@ -225,8 +225,8 @@ export function handshake(
   )
   const socket = new WebSocket(url, { headers, handshakeTimeout: handshakeLimit })
   return new Promise((resolve, reject) => {
-    const done = (status: number, answer: Headers, body: Uint8Array) => {
-      Object.assign(exchange, { status, headers: answer, body })
+    const done = (status: number, response: Headers, body: Uint8Array) => {
+      Object.assign(exchange, { status, headers: response, body })
       recorder.receive(exchange)
       socket.terminate()
       resolve(exchange)
@@ -235,14 +235,17 @@ export function handshake(
     socket.on('open', () => {
       done(101, new Headers(), new Uint8Array())
     })
-    socket.on('unexpected-response', (_request, answer: IncomingMessage) => {
+    socket.on('unexpected-response', (_request, response: IncomingMessage) => {
       const pieces: Buffer[] = []
-      answer.on('data', (piece: Buffer) => pieces.push(piece))
-      answer.on('end', () => {
-        const fields = Object.entries(answer.headers).map(([name, value]) => [name, String(value)])
+      response.on('data', (piece: Buffer) => pieces.push(piece))
+      response.on('end', () => {
+        const fields = Object.entries(response.headers).map(([name, value]) => [
+          name,
+          String(value),
+        ])
         socket.off('error', reject).on('error', () => undefined)
         done(
-          answer.statusCode ?? 0,
+          response.statusCode ?? 0,
           new Headers(fields as [string, string][]),
           new Uint8Array(Buffer.concat(pieces)),
         )

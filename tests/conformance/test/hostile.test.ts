@@ -1,4 +1,4 @@
-/** Servers that mean harm: what they answer harms neither the machine of who runs the kit nor the terminal. */
+/** Servers that mean harm: their responses harm neither the machine of who runs the kit nor the terminal. */
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -11,11 +11,11 @@ import { Runner, type Outcome } from '../src/runner.ts'
 import type { Target } from '../src/target.ts'
 
 const some = group('rest.hostile', { title: 'Hostile', source: 'https://docs.example/' })
-some.case('raw', 'rows are answered', { timeout: 20 }, (t) => t.get('rows').is(200, []))
+some.case('raw', 'rows come', { timeout: 20 }, (t) => t.get('rows').is(200, []))
 some.case('client', 'a client gets rows', { timeout: 20 }, async (t) => {
   t.data(await t.anon.from('rows').select(), [])
 })
-some.case('short', 'rows are answered soon', { timeout: 1 }, (t) => t.get('rows').is(200, []))
+some.case('short', 'rows come soon', { timeout: 1 }, (t) => t.get('rows').is(200, []))
 
 describe('a server that', () => {
   const servers: Server[] = []
@@ -26,8 +26,8 @@ describe('a server that', () => {
     }
   })
 
-  async function listen(answer: RequestListener): Promise<string> {
-    const server = createServer(answer)
+  async function listen(respond: RequestListener): Promise<string> {
+    const server = createServer(respond)
     servers.push(server)
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -46,7 +46,7 @@ describe('a server that', () => {
   }
 
   it.each(['raw', 'client'])(
-    'never ends its answer fills no memory: %s',
+    'never ends its response fills no memory: %s',
     async (name) => {
       const piece = Buffer.alloc(1 << 20, '[')
       let sent = 0
@@ -67,7 +67,7 @@ describe('a server that', () => {
     30_000,
   )
 
-  it('never answers is left after the time of the case', async () => {
+  it('never responds is left after the time of the case', async () => {
     const url = await listen(() => undefined)
     expect((await run(url, 'short', 1)).state).toBe('differs')
   })
@@ -93,7 +93,7 @@ describe('a server that', () => {
     expect((await run(url, 'raw')).state).toBe('differs')
   })
 
-  it('answers with control characters does not control the terminal', async () => {
+  it('responds with control characters does not control the terminal', async () => {
     const harm = '\u001b]0;title\u0007\u001b[2J\u009b31m\r\u202eevil'
     const url = await listen((_, response) =>
       response.writeHead(500, { 'content-type': 'text/plain; charset=utf-8' }).end(harm),

@@ -55,23 +55,23 @@ describe('matching', () => {
 
 describe('spoiling', () => {
   const body = new TextEncoder().encode('[{"n":1},{"n":2}]')
-  const answer = { status: 200, headers: new Headers({ 'content-range': '0-1/2' }), body }
+  const response = { status: 200, headers: new Headers({ 'content-range': '0-1/2' }), body }
   const text = (mutated: ReturnType<typeof mutateResponse>) =>
     new TextDecoder().decode(mutated?.body)
 
   it('changes what it is told to', () => {
     const field = { ordinal: 0, kind: 'field', paths: [[1, 'n']], exact: true } as const
-    expect(text(mutateResponse(field, answer))).toBe('[{"n":1},{"n":3}]')
-    expect(text(mutateResponse({ ordinal: 0, kind: 'row', path: [0] }, answer))).toBe('[{"n":2}]')
+    expect(text(mutateResponse(field, response))).toBe('[{"n":1},{"n":3}]')
+    expect(text(mutateResponse({ ordinal: 0, kind: 'row', path: [0] }, response))).toBe('[{"n":2}]')
     const header = { ordinal: 0, kind: 'header', name: 'content-range', exact: true } as const
-    expect(mutateResponse(header, answer)?.headers.get('content-range')).toBe('1-2/3')
+    expect(mutateResponse(header, response)?.headers.get('content-range')).toBe('1-2/3')
     expect(mutateText([['a']], '{"a":true}')).toBe('{"a":false}')
   })
 
   it('tells where there is nothing to change', () => {
     const field = { ordinal: 0, kind: 'field', paths: [[7, 'n']], exact: true } as const
-    expect(mutateResponse(field, answer)).toBeNull()
-    expect(mutateResponse({ ordinal: 0, kind: 'row', path: [0, 'x', 0] }, answer)).toBeNull()
+    expect(mutateResponse(field, response)).toBeNull()
+    expect(mutateResponse({ ordinal: 0, kind: 'row', path: [0, 'x', 0] }, response)).toBeNull()
   })
 
   it('never leaves a status or a value as it was', () => {

@@ -32,7 +32,7 @@ some.case('lazy', 'the length alone is compared', async (t) => {
   const { data } = await t.anon.from('rows').select()
   t.equal((data ?? []).length > 0, true)
 })
-some.case('blind', 'the answer is read and not compared', async (t) => {
+some.case('blind', 'the response is read and not compared', async (t) => {
   const result = await t.anon.from('rows').select()
   if (result.data?.length === 0) t.data(result, [])
 })
@@ -53,15 +53,15 @@ some.case('differs', 'another row is promised', (t) => t.get('rows').is(200, [{ 
 some.case('throws', 'a mistake of a library is a difference', () => {
   throw new TypeError('no such thing')
 })
-some.case('slow', 'an answer comes in time', { timeout: 1 }, (t) => t.get('never').is(200))
+some.case('slow', 'a response comes in time', { timeout: 1 }, (t) => t.get('never').is(200))
 some.case('unset', 'the set-up works', async (t) => {
   await t.prepare('POST', '/rest/v1/missing')
 })
 some.case('needy', 'a database is there', { needs: ['db'] }, () => undefined)
 missing.case('one', 'the feature works', (t) => t.get('missing').is(200))
 
-/** Returns what a Mailpit answers: a mail to `coded@example.com` has a code, others have a link with digits alone. */
-function mailAnswer(pathname: string, query: URLSearchParams): unknown {
+/** Returns the response of a Mailpit: a mail to `coded@example.com` has a code, others a link with digits alone. */
+function mailResponse(pathname: string, query: URLSearchParams): unknown {
   const link = 'http://server.example/auth/v1/verify?token=654321'
   if (pathname.endsWith('/search')) {
     return { messages: [{ ID: query.get('query')?.includes('codeless') ? 'codeless' : 'coded' }] }
@@ -84,7 +84,7 @@ describe('a run', () => {
       if (pathname.includes('missing')) response.statusCode = 404
       response.setHeader('content-type', 'application/json').setHeader('x-kind', 'rows')
       response.setHeader('x-code', searchParams.get('code') ?? '')
-      response.end(JSON.stringify(mailAnswer(pathname, searchParams) ?? [{ n: 1 }, { n: 2 }]))
+      response.end(JSON.stringify(mailResponse(pathname, searchParams) ?? [{ n: 1 }, { n: 2 }]))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
@@ -141,7 +141,7 @@ describe('a run', () => {
     ])
   })
 
-  it('shows what was asked, promised and answered', async () => {
+  it('shows what was requested, promised and returned', async () => {
     const [outcome] = await runner.all(cases.filter(({ name }) => name.endsWith('.differs')))
     expect(outcome?.difference?.request).toContain('GET /rest/v1/rows')
     expect(outcome?.difference?.expected).toBe('[{"n":3}]')
@@ -162,7 +162,7 @@ describe('a run', () => {
     expect(undone).toEqual(['last', 'first'])
   })
 
-  it('lists the cases that do not notice a spoilt answer', async () => {
+  it('lists the cases that do not notice a spoilt response', async () => {
     const pending = cases.filter(({ name }) => !name.endsWith('.slow'))
     const outcomes = await runner.all(pending)
     const { unnoticed } = await selfCheck(runner, pending, outcomes, 4, () => undefined)

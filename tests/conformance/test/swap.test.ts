@@ -253,8 +253,8 @@ describe('a check', () => {
     expect(JSON.parse(found.json)).toMatchObject({ passed: null, url: '' })
   })
 
-  it('says where no server answers', async () => {
-    await expect(checked('', 'http://127.0.0.1:9')).rejects.toThrow('does not answer')
+  it('says where no server responds', async () => {
+    await expect(checked('', 'http://127.0.0.1:9')).rejects.toThrow('does not respond')
   })
 })
 

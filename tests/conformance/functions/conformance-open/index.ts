@@ -1,4 +1,4 @@
-// To be deployed without verification of tokens: whoever calls it is answered. A WebSocket gets back what it sends.
+// To be deployed without verification of tokens: whoever calls it gets a response. A WebSocket gets back what it sends.
 export default {
   fetch(request: Request): Response {
     if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') {

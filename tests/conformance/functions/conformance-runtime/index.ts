@@ -21,7 +21,7 @@ function rest(path: string, authorization: string, key: string, init: RequestIni
 
 const encoder = new TextEncoder()
 
-/** Returns an answer whose parts come one after the other. */
+/** Returns a response whose parts come one after the other. */
 function parts(type: string, texts: string[]): Response {
   const body = new ReadableStream({
     async start(controller) {
@@ -56,22 +56,22 @@ const pages: Record<string, (request: Request, url: URL) => Response | Promise<R
     const key = keys[url.searchParams.get('as') ?? '']
     const caller = request.headers.get('authorization') ?? ''
     const path = 'conformance_roles?select=body&order=id'
-    const answer = await rest(
+    const response = await rest(
       path,
       key ? `Bearer ${key}` : caller,
       key ?? variable('SUPABASE_ANON_KEY'),
     )
-    return Response.json(await answer.json(), { status: answer.status })
+    return Response.json(await response.json(), { status: response.status })
   },
-  // Goes on after its answer: a note is written.
+  // Goes on after its response: a note is written.
   background: (request, url) => {
     const caller = request.headers.get('authorization') ?? ''
     const note = async () => {
       await pause(300)
       const body = JSON.stringify({ key: url.searchParams.get('key'), body: 'written later' })
       const init = { method: 'POST', body }
-      const answer = await rest('conformance_notes', caller, variable('SUPABASE_ANON_KEY'), init)
-      await answer.body?.cancel()
+      const response = await rest('conformance_notes', caller, variable('SUPABASE_ANON_KEY'), init)
+      await response.body?.cancel()
     }
     EdgeRuntime.waitUntil(note())
     return new Response('accepted', { status: 202 })

@@ -94,8 +94,8 @@ function check({ request, expected, got }: Check): string {
 
 function traffic({ sights }: Outcome): string {
   const pairs = sights.map(
-    ({ request, answer }) =>
-      `<pre>${escape([request, answer].filter(Boolean).join('\n\n→ '))}</pre><p></p>`,
+    ({ request, response }) =>
+      `<pre>${escape([request, response].filter(Boolean).join('\n\n→ '))}</pre><p></p>`,
   )
   return `<details><summary>All ${sights.length} requests and messages</summary><div class="body">${pairs.join('')}</div></details>`
 }

@@ -6,7 +6,7 @@ import { display } from '../difference.ts'
 import { Unreachable } from '../run.ts'
 import type { Target } from '../target.ts'
 
-/** The answer of `/auth/v1/settings`. */
+/** The response of `/auth/v1/settings`. */
 export interface AuthSettings {
   external: Readonly<Record<string, boolean>>
   disable_signup: boolean
@@ -36,7 +36,7 @@ export interface Facts {
   database: Database | null
 }
 
-/** Asks the target. Throws `Unreachable` where its database does not answer. */
+/** Asks the target. Throws `Unreachable` where its database does not respond. */
 export async function askTarget(target: Target): Promise<Facts> {
   const [auth, database] = await Promise.all([askAuth(target), askDatabase(target.databaseUrl)])
   return { auth, database }
@@ -44,15 +44,15 @@ export async function askTarget(target: Target): Promise<Facts> {
 
 async function askAuth({ url, anonKey }: Target): Promise<AuthSettings | null> {
   try {
-    const answer = await fetch(`${url}/auth/v1/settings`, {
+    const response = await fetch(`${url}/auth/v1/settings`, {
       headers: { apikey: anonKey },
       redirect: 'error',
       signal: AbortSignal.timeout(20_000),
     })
-    const settings = answer.ok ? ((await readJson(answer)) as Partial<AuthSettings>) : {}
+    const settings = response.ok ? ((await readJson(response)) as Partial<AuthSettings>) : {}
     return typeof settings.external === 'object' ? (settings as AuthSettings) : null
   } catch {
-    // Whether there is an answer at all is what the run of the cases finds out.
+    // Whether there is a response at all is what the run of the cases finds out.
     return null
   }
 }

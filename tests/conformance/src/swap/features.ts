@@ -185,10 +185,10 @@ export const features: Readonly<Record<string, Feature>> = {
   'realtime.private': { title: 'Private channels', cases: ['realtime.private'] },
   'functions.served': {
     title: 'Functions',
-    cases: ['functions.invoke', 'functions.answer', 'functions.auth', 'functions.runtime'],
+    cases: ['functions.invoke', 'functions.response', 'functions.auth', 'functions.runtime'],
   },
   'functions.without-token': { title: 'Functions without a token', cases: ['functions.open'] },
-  'functions.background': { title: 'Work after the answer' },
+  'functions.background': { title: 'Work after the response' },
   'functions.websocket': { title: 'WebSockets of functions', cases: ['functions.socket'] },
   'functions.websocket-client': { title: 'WebSockets that functions open' },
   'functions.tcp': { title: 'Other connections of functions' },

@@ -44,20 +44,20 @@ create.case('user', 'a user has what an administrator says', async (t) => {
 
 /** Makes a user by a raw request, and removes it after the case. */
 async function makes(t: Context, body: Record<string, unknown>) {
-  const answer = await t.post('admin/users', body, service)
-  if (answer.status < 300) removesUserOf(t, answer)
-  return answer
+  const response = await t.post('admin/users', body, service)
+  if (response.status < 300) removesUserOf(t, response)
+  return response
 }
 
 create.case('unconfirmed', 'without a word an address is not confirmed', async (t) => {
-  const answer = await makes(t, { email: freshEmail(t) })
-  answer.has(200, { email_confirmed_at: undefined, confirmed_at: undefined })
+  const response = await makes(t, { email: freshEmail(t) })
+  response.has(200, { email_confirmed_at: undefined, confirmed_at: undefined })
 })
 
 create.case('phone', 'a user may have a number alone', async (t) => {
   const phone = freshPhone()
-  const answer = await makes(t, { phone: `+${phone}`, phone_confirm: true })
-  answer.has(200, {
+  const response = await makes(t, { phone: `+${phone}`, phone_confirm: true })
+  response.has(200, {
     ...{ phone, email: '', phone_confirmed_at: some.time },
     identities: [partly({ provider: 'phone' })],
     app_metadata: partly({ provider: 'phone', providers: ['phone'] }),
@@ -66,18 +66,18 @@ create.case('phone', 'a user may have a number alone', async (t) => {
 
 create.case('id', 'an administrator may choose the id', async (t) => {
   const id = randomUUID()
-  const answer = await makes(t, { id, email: freshEmail(t) })
-  answer.has(200, { id })
+  const response = await makes(t, { id, email: freshEmail(t) })
+  response.has(200, { id })
 })
 
 create.case('ban', 'a user may be banned from the beginning', async (t) => {
-  const answer = await makes(t, { email: freshEmail(t), ban_duration: '24h' })
-  answer.has(200, { banned_until: some.time })
+  const response = await makes(t, { email: freshEmail(t), ban_duration: '24h' })
+  response.has(200, { banned_until: some.time })
 })
 
 create.case('role', 'a user may have another role', async (t) => {
-  const answer = await makes(t, { email: freshEmail(t), role: 'conformance_referee' })
-  answer.has(200, { role: 'conformance_referee' })
+  const response = await makes(t, { email: freshEmail(t), role: 'conformance_referee' })
+  response.has(200, { role: 'conformance_referee' })
 })
 
 create.case(
@@ -133,8 +133,8 @@ const refusals: [string, string, Body, number][] = [
 ]
 for (const [name, promise, body, line] of refusals) {
   create.case(name, promise, { source: gotrue('admin.go', line) }, async (t) => {
-    const answer = await makes(t, body(t))
-    answer.is(...refusal(400, 'validation_failed'))
+    const response = await makes(t, body(t))
+    response.is(...refusal(400, 'validation_failed'))
   })
 }
 
@@ -144,8 +144,8 @@ create.case(
   { source: gotrue('admin.go', 417) },
   async (t) => {
     const { email } = await account(t)
-    const answer = await makes(t, { email })
-    answer.is(...refusal(422, 'email_exists'))
+    const response = await makes(t, { email })
+    response.is(...refusal(422, 'email_exists'))
   },
 )
 
@@ -156,8 +156,8 @@ create.case(
   async (t) => {
     const phone = freshPhone()
     await account(t, { phone })
-    const answer = await makes(t, { phone })
-    answer.is(...refusal(422, 'phone_exists'))
+    const response = await makes(t, { phone })
+    response.is(...refusal(422, 'phone_exists'))
   },
 )
 
@@ -213,8 +213,8 @@ list.case(
   { source: gotrue('admin.go', 118) },
   async (t) => {
     const { name, ids } = await three(t)
-    const answer = await t.get(`admin/users?filter=${name.toUpperCase()}`, service)
-    answer.has(200, {
+    const response = await t.get(`admin/users?filter=${name.toUpperCase()}`, service)
+    response.has(200, {
       users: ids.toReversed().map((id) => partly({ id })),
       aud: 'authenticated',
     })
@@ -412,8 +412,8 @@ remove.case('user', 'a deleted user is gone', async (t) => {
 remove.case('again', 'an address is free again', { source: openapi(1624) }, async (t) => {
   const { id, email } = await account(t)
   await t.delete(`admin/users/${id}`, service).is(200, {})
-  const answer = await makes(t, { email })
-  answer.has(200, { email })
+  const response = await makes(t, { email })
+  response.has(200, { email })
 })
 
 remove.case(
@@ -433,10 +433,10 @@ remove.case(
 remove.case('soft', 'a user that is deleted softly stays without its data', async (t) => {
   const { id, email } = await account(t, { user_metadata: { nick: 'Ace' } })
   t.ok(await t.service.auth.admin.deleteUser(id, true))
-  const answer = await t
+  const response = await t
     .get(`admin/users/${id}`, service)
     .has(200, { id, deleted_at: some.time, user_metadata: partly({ nick: undefined }) })
-  t.equal(answer.field('email') === email, false, null)
+  t.equal(response.field('email') === email, false, null)
 })
 
 remove.case('soft.sign-in', 'a user that is deleted softly does not sign in', async (t) => {

@@ -86,9 +86,9 @@ links.case(
   async (t) => {
     const email = freshEmail(t)
     const body = { type: 'magiclink', email }
-    const answer = await t.post('admin/generate_link', body, service)
-    removesUserOf(t, answer)
-    answer.has(200, { email, ...parts('signup') })
+    const response = await t.post('admin/generate_link', body, service)
+    removesUserOf(t, response)
+    response.has(200, { email, ...parts('signup') })
   },
 )
 
@@ -197,9 +197,9 @@ export const factors = group('auth.admin-factor', {
 async function withFactor(t: Context) {
   const user = await t.user()
   const body = { factor_type: 'totp', friendly_name: 'app' }
-  const answer = await t.post('factors', body, { as: user })
-  if (answer.field('error_code') === 'mfa_totp_enroll_not_enabled') t.absent('the factor is off')
-  const id = answer.field('id')
+  const response = await t.post('factors', body, { as: user })
+  if (response.field('error_code') === 'mfa_totp_enroll_not_enabled') t.absent('the factor is off')
+  const id = response.field('id')
   return { user, id, path: `admin/users/${user.id}/factors` }
 }
 
@@ -268,8 +268,8 @@ export const audit = group('auth.audit', {
   source: 'https://supabase.com/docs/guides/auth/audit-logs',
   needs: ['service'],
   probe: async (t) => {
-    const answer = await t.get('admin/audit?per_page=1', service)
-    t.present(answer)
+    const response = await t.get('admin/audit?per_page=1', service)
+    t.present(response)
     // A journal that is kept elsewhere is empty here.
     const { email, password } = await account(t)
     await t.post('token?grant_type=password', { email, password })
@@ -337,9 +337,9 @@ audit.case(
   { source: gotrue('audit.go', 11) },
   async (t) => {
     await signIn(t, await account(t))
-    const answer = await journal(t, 'action:login')
-    answer.is(200, including(partly({ payload: partly({ action: 'login' }) })))
-    const { json } = answer
+    const response = await journal(t, 'action:login')
+    response.is(200, including(partly({ payload: partly({ action: 'login' }) })))
+    const { json } = response
     const actions = (json as { payload: { action: string } }[]).map(({ payload }) => payload.action)
     t.equal([...new Set(actions)], ['login'], null)
   },

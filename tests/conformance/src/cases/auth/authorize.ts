@@ -129,8 +129,8 @@ const methods: [string, string, string, number][] = [
 ]
 for (const [name, promise, query, line] of methods) {
   authorize.case(name, promise, { source: gotrue('external.go', line) }, async (t) => {
-    const answer = await leads(t, query)
-    answer.is(...refusal(400, 'validation_failed'))
+    const response = await leads(t, query)
+    response.is(...refusal(400, 'validation_failed'))
   })
 }
 
@@ -139,8 +139,8 @@ authorize.case(
   'an unknown invitation is refused',
   { source: gotrue('external.go', 58) },
   async (t) => {
-    const answer = await leads(t, '&invite_token=no-such-token')
-    answer.is(...refusal(404, 'user_not_found'))
+    const response = await leads(t, '&invite_token=no-such-token')
+    response.is(...refusal(404, 'user_not_found'))
   },
 )
 
@@ -174,9 +174,9 @@ for (const [name, promise, query, code, line] of states) {
 async function stateOf(t: Context, query = '') {
   const { redirect_to: site } = await link(t, 'magiclink', freshEmail(t))
   const to = `${new URL(site).origin}/signed-in`
-  const answer = await leads(t, `&redirect_to=${encodeURIComponent(`${to}?team=east`)}${query}`)
-  answer.is(302)
-  return { to, state: target(answer.headerValue('location')).query.state ?? '' }
+  const response = await leads(t, `&redirect_to=${encodeURIComponent(`${to}?team=east`)}${query}`)
+  response.is(302)
+  return { to, state: target(response.headerValue('location')).query.state ?? '' }
 }
 
 callback.case(
@@ -215,8 +215,8 @@ callback.case(
   async (t) => {
     const { to, state } = await stateOf(t)
     const form = new URLSearchParams({ state, error: 'access_denied' })
-    const answer = await t.post('callback', form, { as: 'nobody' })
-    redirects(t, answer, 302, { to, query: partly({ error: 'access_denied' }) })
+    const response = await t.post('callback', form, { as: 'nobody' })
+    redirects(t, response, 302, { to, query: partly({ error: 'access_denied' }) })
   },
 )
 

@@ -21,14 +21,14 @@ export const claims = group('auth.claims', {
 
 const metadata = { app_metadata: { team: 'east' }, user_metadata: { nick: 'Ace' } }
 
-/** Signs in, and gives what the answer says beside what its token says. */
+/** Signs in, and gives what the response says beside what its token says. */
 async function signsIn(t: Context) {
   const phone = freshPhone()
   const { id, email, password } = await account(t, { phone, phone_confirm: true, ...metadata })
-  const answer = await t.post('token?grant_type=password', { email, password })
-  answer.has(200, { access_token: some.token })
-  const { expires_in, expires_at } = answer.json as Record<string, number>
-  const token = claimsOf(answer.field('access_token'))
+  const response = await t.post('token?grant_type=password', { email, password })
+  response.has(200, { access_token: some.token })
+  const { expires_in, expires_at } = response.json as Record<string, number>
+  const token = claimsOf(response.field('access_token'))
   return { id, email, phone, expires_in, expires_at, token }
 }
 
@@ -74,18 +74,18 @@ claims.case(
   { source: gotrue('token.go', 291) },
   async (t) => {
     const { email, password } = await account(t)
-    const answer = await t.post('token?grant_type=password', { email, password })
-    answer.has(200, { access_token: some.token })
-    t.equal(claimsOf(answer.field('access_token')), partly({ phone: '', email }), null)
+    const response = await t.post('token?grant_type=password', { email, password })
+    response.has(200, { access_token: some.token })
+    t.equal(claimsOf(response.field('access_token')), partly({ phone: '', email }), null)
   },
 )
 
 claims.case('header', 'the header names the algorithm and the type', async (t) => {
   const { email, password } = await account(t)
-  const answer = await t.post('token?grant_type=password', { email, password })
-  answer.has(200, { access_token: some.token })
+  const response = await t.post('token?grant_type=password', { email, password })
+  response.has(200, { access_token: some.token })
   t.equal(
-    headerOf(answer.field('access_token')),
+    headerOf(response.field('access_token')),
     partly({ alg: /^(HS256|RS256|ES256|EdDSA)$/, typ: 'JWT' }),
     null,
   )
@@ -97,9 +97,9 @@ claims.case(
   { source: 'https://supabase.com/docs/reference/javascript/auth-admin-updateuserbyid' },
   async (t) => {
     const { email, password } = await account(t, { role: 'conformance_referee' })
-    const answer = await t.post('token?grant_type=password', { email, password })
-    answer.has(200, { user: partly({ role: 'conformance_referee' }) })
-    t.equal(claimsOf(answer.field('access_token')), partly({ role: 'conformance_referee' }), null)
+    const response = await t.post('token?grant_type=password', { email, password })
+    response.has(200, { user: partly({ role: 'conformance_referee' }) })
+    t.equal(claimsOf(response.field('access_token')), partly({ role: 'conformance_referee' }), null)
   },
 )
 
@@ -108,16 +108,16 @@ claims.case(
   'the token of an anonymous user says so, and how it was got',
   { source: 'https://supabase.com/docs/guides/auth/auth-anonymous' },
   async (t) => {
-    const answer = await t.post('signup', {})
-    if (answer.field('error_code') === 'anonymous_provider_disabled') {
+    const response = await t.post('signup', {})
+    if (response.field('error_code') === 'anonymous_provider_disabled') {
       t.absent('anonymous sign-ins are off')
     }
-    removesUserOf(t, answer)
-    answer.has(200, { access_token: some.token })
+    removesUserOf(t, response)
+    response.has(200, { access_token: some.token })
     t.equal(
-      claimsOf(answer.field('access_token')),
+      claimsOf(response.field('access_token')),
       partly({
-        sub: userOf(answer).id,
+        sub: userOf(response).id,
         is_anonymous: true,
         email: '',
         amr: [partly({ method: 'anonymous' })],

@@ -28,9 +28,9 @@ const attributes = (t: Context) => ({
 /** Makes a provider, and removes it after the case. */
 async function makes(t: Context, changes: Record<string, unknown> = {}) {
   const body = { ...attributes(t), ...changes }
-  const answer = await t.post(path, body, service)
-  if (answer.status === 201) t.after(() => t.discard(`/auth/v1/${path}/${body.identifier}`))
-  return { answer, identifier: body.identifier }
+  const response = await t.post(path, body, service)
+  if (response.status === 201) t.after(() => t.discard(`/auth/v1/${path}/${body.identifier}`))
+  return { response, identifier: body.identifier }
 }
 
 providers.case(
@@ -38,8 +38,8 @@ providers.case(
   'a provider is made, and its secret is told to nobody',
   { source: openapi(2273) },
   async (t) => {
-    const { answer, identifier } = await makes(t)
-    answer.has(201, {
+    const { response, identifier } = await makes(t)
+    response.has(201, {
       ...{ id: some.uuid, identifier, name: 'The club', client_id: 'terrace' },
       ...{ client_secret: undefined, provider_type: 'oauth2', enabled: true, pkce_enabled: true },
       ...{ authorization_url: 'https://1.1.1.1/authorize', created_at: some.time },
@@ -108,8 +108,8 @@ providers.case(
   { source: gotrue('custom_oauth_admin.go', 187) },
   async (t) => {
     const { identifier } = await makes(t)
-    const { answer } = await makes(t, { identifier })
-    answer.is(...refusal(400, 'conflict'))
+    const { response } = await makes(t, { identifier })
+    response.is(...refusal(400, 'conflict'))
   },
 )
 
@@ -136,8 +136,8 @@ for (const [name, promise, changes, line] of refusals) {
     promise,
     { source: gotrue('custom_oauth_admin.go', line) },
     async (t) => {
-      const { answer } = await makes(t, changes)
-      answer.is(...refusal(400, 'validation_failed'))
+      const { response } = await makes(t, changes)
+      response.is(...refusal(400, 'validation_failed'))
     },
   )
 }

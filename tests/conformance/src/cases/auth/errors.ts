@@ -127,20 +127,20 @@ const origin = 'https://app.example.com'
 
 for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
   cors.case(`preflight.${method.toLowerCase()}`, `pages may send ${method}`, async (t) => {
-    const answer = await t.http('OPTIONS', 'user', {
+    const response = await t.http('OPTIONS', 'user', {
       as: 'nobody',
       headers: { origin, 'access-control-request-method': method },
     })
     // The status is 200 or 204; both are a success to a browser.
-    t.equal(answer.exchange.status < 300, true)
-    answer.header('access-control-allow-methods', new RegExp(method))
+    t.equal(response.exchange.status < 300, true)
+    response.header('access-control-allow-methods', new RegExp(method))
   })
 }
 
 const headers = ['authorization', 'apikey', 'content-type', 'x-client-info', version]
 for (const name of headers) {
   cors.case(`header.${name}`, `pages may send the header ${name}`, async (t) => {
-    const answer = await t.http('OPTIONS', 'user', {
+    const response = await t.http('OPTIONS', 'user', {
       as: 'nobody',
       headers: {
         origin,
@@ -148,7 +148,7 @@ for (const name of headers) {
         'access-control-request-headers': name,
       },
     })
-    answer
+    response
       .header('access-control-allow-origin', /^(\*|https:\/\/app\.example\.com)$/)
       .header('access-control-allow-headers', new RegExp(name, 'i'))
   })
@@ -177,7 +177,7 @@ const keyed = (key: string, authorization?: string) => ({
   headers: { apikey: key, ...(authorization === undefined ? {} : { authorization }) },
 })
 
-bearer.case('none', 'without a token the answer is 401', (t) =>
+bearer.case('none', 'without a token the response is 401', (t) =>
   t.get('user', keyed(t.target.anonKey)).is(...refusal(401, 'no_authorization')),
 )
 

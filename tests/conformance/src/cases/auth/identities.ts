@@ -35,8 +35,8 @@ identities.case(
 async function twofold(t: Context) {
   const phone = freshPhone()
   const one = await t.user({ phone, phone_confirm: true })
-  const answer = await t.get('user', { as: one })
-  const { identities: own } = answer.json as {
+  const response = await t.get('user', { as: one })
+  const { identities: own } = response.json as {
     identities: { identity_id: string; provider: string }[]
   }
   const of = (provider: string) => own.find((it) => it.provider === provider)?.identity_id ?? ''
@@ -45,8 +45,8 @@ async function twofold(t: Context) {
 
 /** Ends the case where users do not link identities themselves. */
 async function linksByHand(t: Context, as: { token: string }): Promise<void> {
-  const answer = await t.get('user/identities/authorize?provider=no-such-provider', { as })
-  if (answer.field('error_code') === 'manual_linking_disabled') t.absent('manual linking is off')
+  const response = await t.get('user/identities/authorize?provider=no-such-provider', { as })
+  if (response.field('error_code') === 'manual_linking_disabled') t.absent('manual linking is off')
 }
 
 identities.case('unlink', 'an identity of several is removed', async (t) => {
@@ -108,7 +108,7 @@ identities.case('link', 'a stock client is led to the provider that is to be lin
 
 identities.case(
   'link.redirect',
-  'without a page of its own the answer is a redirect to the provider',
+  'without a page of its own the response is a redirect to the provider',
   { source: openapi(694) },
   async (t) => {
     const one = await t.user()
@@ -142,8 +142,8 @@ identities.case(
     const { one, phone, of } = await twofold(t)
     await linksByHand(t, one)
     await t.delete(`user/identities/${of('phone')}`, { as: one }).is(200)
-    const answer = await t.post('token?grant_type=password', { phone, password: one.password })
-    if (answer.field('error_code') === 'phone_provider_disabled') t.absent('phones are off')
-    answer.is(...refusal(400, 'invalid_credentials'))
+    const response = await t.post('token?grant_type=password', { phone, password: one.password })
+    if (response.field('error_code') === 'phone_provider_disabled') t.absent('phones are off')
+    response.is(...refusal(400, 'invalid_credentials'))
   },
 )

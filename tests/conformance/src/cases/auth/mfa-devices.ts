@@ -94,7 +94,7 @@ for (const [name, body, line] of [
   webauthn.case(
     `verify.${name}`,
     {
-      none: "the key's answer has to be told",
+      none: "the key's response has to be told",
       type: 'a key is made or asked',
       response: 'what the key said has to be told',
     }[name],

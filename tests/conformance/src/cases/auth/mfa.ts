@@ -37,11 +37,11 @@ const enroll = (t: Context, as: { token: string }, more: Record<string, unknown>
 
 /** Makes a factor that waits to be verified. */
 async function enrolled(t: Context, as: { token: string }, name = 'app'): Promise<TotpFactor> {
-  const answer = await enroll(t, as, { friendly_name: name }).is(200)
-  return answer.json as TotpFactor
+  const response = await enroll(t, as, { friendly_name: name }).is(200)
+  return response.json as TotpFactor
 }
 
-/** Verifies a factor with a challenge of its own, and gives the answer. */
+/** Verifies a factor with a challenge of its own, and gives the response. */
 async function verifies(t: Context, as: { token: string }, factor: TotpFactor) {
   const challenge = await t.post(`factors/${factor.id}/challenge`, {}, { as }).is(200)
   const body = { challenge_id: challenge.field('id'), code: totp(factor.totp.secret) }
@@ -54,11 +54,11 @@ async function verifies(t: Context, as: { token: string }, factor: TotpFactor) {
 async function doubled(t: Context) {
   const user = await t.user()
   const factor = await enrolled(t, user)
-  const answer = await verifies(t, user, factor)
-  answer.is(200)
+  const response = await verifies(t, user, factor)
+  response.is(200)
   return {
-    ...{ user, factor, answer, strong: { token: answer.field('access_token') } },
-    refreshToken: answer.field('refresh_token'),
+    ...{ user, factor, response, strong: { token: response.field('access_token') } },
+    refreshToken: response.field('refresh_token'),
   }
 }
 
@@ -212,14 +212,14 @@ mfa.case(
   'verify',
   'the code of the authenticator gives a session of the second level',
   async (t) => {
-    const { user, answer } = await doubled(t)
-    answer.has(200, {
+    const { user, response } = await doubled(t)
+    response.has(200, {
       access_token: some.token,
       refresh_token: some.string,
       token_type: 'bearer',
       user: partly({ id: user.id }),
     })
-    t.equal(claimsOf(answer.field('access_token')), partly({ aal: 'aal2', sub: user.id }), null)
+    t.equal(claimsOf(response.field('access_token')), partly({ aal: 'aal2', sub: user.id }), null)
   },
 )
 
@@ -228,11 +228,11 @@ mfa.case(
   'the token says both ways in which somebody signed in',
   { source: 'https://supabase.com/docs/guides/auth/jwt-fields' },
   async (t) => {
-    const { answer, user } = await doubled(t)
-    answer.has(200, { access_token: some.token })
+    const { response, user } = await doubled(t)
+    response.has(200, { access_token: some.token })
     const method = (name: string) => ({ method: name, timestamp: some.number })
     t.equal(
-      claimsOf(answer.field('access_token')),
+      claimsOf(response.field('access_token')),
       partly({
         amr: unordered(method('totp'), method('password')),
         session_id: claimsOf(user.token).session_id,
@@ -311,7 +311,7 @@ mfa.case('verify.none', 'a code has to be told', { source: gotrue('mfa.go', 999)
 
 mfa.case(
   'verify.challenge.unknown',
-  'a code answers a challenge of the factor',
+  'a code is for a challenge of the factor',
   { source: gotrue('mfa.go', 547) },
   async (t) => {
     const user = await t.user()
@@ -325,7 +325,7 @@ mfa.case(
 
 mfa.case(
   'verify.challenge.used',
-  'a challenge is answered one time',
+  'a challenge is accepted one time',
   { source: gotrue('mfa.go', 553) },
   async (t) => {
     const user = await t.user()
@@ -346,11 +346,11 @@ mfa.case(
   async (t) => {
     const user = await t.user()
     const weak = await weakly(t, user)
-    const answer = await verifies(t, user, await enrolled(t, user))
-    answer.is(200)
+    const response = await verifies(t, user, await enrolled(t, user))
+    response.is(200)
     await t.get('user', { as: weak }).is(...refusal(403, 'session_not_found'))
     await t
-      .get('user', { as: { token: answer.field('access_token') } })
+      .get('user', { as: { token: response.field('access_token') } })
       .has(200, { factors: [partly({ status: 'verified' })] })
   },
 )
@@ -363,9 +363,9 @@ mfa.case(
     const user = await t.user()
     await enrolled(t, user, 'one')
     const factor = await enrolled(t, user, 'two')
-    const answer = await verifies(t, user, factor)
+    const response = await verifies(t, user, factor)
     await t
-      .get('user', { as: { token: answer.field('access_token') } })
+      .get('user', { as: { token: response.field('access_token') } })
       .has(200, { factors: [partly({ id: factor.id, friendly_name: 'two' })] })
   },
 )
@@ -376,10 +376,10 @@ mfa.case(
   { source: 'https://supabase.com/docs/guides/auth/sessions' },
   async (t) => {
     const { refreshToken: refresh_token } = await doubled(t)
-    const answer = await t
+    const response = await t
       .post('token?grant_type=refresh_token', { refresh_token })
       .has(200, { access_token: some.token })
-    t.equal(claimsOf(answer.field('access_token')), partly({ aal: 'aal2' }), null)
+    t.equal(claimsOf(response.field('access_token')), partly({ aal: 'aal2' }), null)
   },
 )
 
@@ -447,11 +447,11 @@ mfa.case(
   async (t) => {
     const { factor, strong, refreshToken: refresh_token } = await doubled(t)
     await t.delete(`factors/${factor.id}`, { as: strong }).is(200)
-    const answer = await t
+    const response = await t
       .post('token?grant_type=refresh_token', { refresh_token })
       .has(200, { access_token: some.token })
     t.equal(
-      claimsOf(answer.field('access_token')),
+      claimsOf(response.field('access_token')),
       partly({ aal: 'aal1', amr: [partly({ method: 'password' })] }),
       null,
     )

@@ -20,8 +20,8 @@ clients.case(
   'a client is registered, and told its secret',
   { source: openapi(1960) },
   async (t) => {
-    const { client_name, answer } = await registers(t)
-    answer.has(201, {
+    const { client_name, response } = await registers(t)
+    response.has(201, {
       ...{ client_id: some.uuid, client_secret: some.string, client_type: 'confidential' },
       ...{ client_name, redirect_uris: [redirect_uri], registration_type: 'manual' },
       token_endpoint_auth_method: 'client_secret_basic',
@@ -36,8 +36,8 @@ clients.case(
   'a public client has no secret',
   { source: openapi(1960) },
   async (t) => {
-    const { answer } = await registers(t, { token_endpoint_auth_method: 'none' })
-    answer.has(201, {
+    const { response } = await registers(t, { token_endpoint_auth_method: 'none' })
+    response.has(201, {
       ...{ client_type: 'public', client_secret: undefined, token_endpoint_auth_method: 'none' },
     })
   },
@@ -106,10 +106,10 @@ clients.case('delete', 'a deleted client is gone', { source: openapi(2156) }, as
 clients.case('secret', 'a client gets another secret', { source: openapi(2187) }, async (t) => {
   const { client } = await registers(t)
   const path = `admin/oauth/clients/${client.client_id}/regenerate_secret`
-  const answer = await t
+  const response = await t
     .post(path, undefined, service)
     .has(200, { client_id: client.client_id, client_secret: some.string })
-  t.equal(answer.field('client_secret') === client.client_secret, false, null)
+  t.equal(response.field('client_secret') === client.client_secret, false, null)
 })
 
 clients.case(
@@ -168,8 +168,8 @@ const refused: [string, string, Record<string, unknown>, number][] = [
 ]
 for (const [name, promise, body, line] of refused) {
   clients.case(name, promise, { source: gotrue('oauthserver/service.go', line) }, async (t) => {
-    const { answer } = await registers(t, body)
-    answer.is(...refusal(400, 'validation_failed'))
+    const { response } = await registers(t, body)
+    response.is(...refusal(400, 'validation_failed'))
   })
 }
 
@@ -179,12 +179,12 @@ clients.case(
   { source: `${guide}/mcp-authentication` },
   async (t) => {
     const body = { client_name: t.unique('client'), redirect_uris: [redirect_uri] }
-    const answer = await t.post('oauth/clients/register', body)
-    if (answer.status === 403) {
-      answer.is(...refusal(403, 'oauth_dynamic_client_registration_disabled'))
+    const response = await t.post('oauth/clients/register', body)
+    if (response.status === 403) {
+      response.is(...refusal(403, 'oauth_dynamic_client_registration_disabled'))
       return
     }
-    t.after(() => t.discard(`/auth/v1/admin/oauth/clients/${answer.field('client_id')}`))
-    answer.has(201, { client_id: some.uuid, registration_type: 'dynamic' })
+    t.after(() => t.discard(`/auth/v1/admin/oauth/clients/${response.field('client_id')}`))
+    response.has(201, { client_id: some.uuid, registration_type: 'dynamic' })
   },
 )

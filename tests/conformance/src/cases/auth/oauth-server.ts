@@ -33,8 +33,8 @@ function asks(t: Context, more: Record<string, string | undefined>) {
 
 /** Returns the consent page to which a client's request redirects: its path is a setting, and may be missing. */
 async function authorization(t: Context, client: Client, scope = 'email') {
-  const answer = await asks(t, { client_id: client.client_id, scope })
-  const { query } = target(answer.headerValue('location'))
+  const response = await asks(t, { client_id: client.client_id, scope })
+  const { query } = target(response.headerValue('location'))
   if (query.error === 'server_error') t.absent('there is no page for consent')
   return query.authorization_id ?? ''
 }
@@ -43,8 +43,8 @@ async function authorization(t: Context, client: Client, scope = 'email') {
 async function consented(t: Context, client: Client, user: User, scope?: string) {
   const path = `oauth/authorizations/${await authorization(t, client, scope)}`
   await t.get(path, { as: user }).is(200)
-  const answer = await t.post(`${path}/consent`, { action: 'approve' }, { as: user }).is(200)
-  return target(answer.field('redirect_url')).query.code ?? ''
+  const response = await t.post(`${path}/consent`, { action: 'approve' }, { as: user }).is(200)
+  return target(response.field('redirect_url')).query.code ?? ''
 }
 
 const basic = ({ client_id, client_secret }: Client) => ({
@@ -61,20 +61,20 @@ const grant = (code: string, more: Record<string, string> = {}) => ({
   ...{ grant_type: 'authorization_code', code, redirect_uri, code_verifier: verifier, ...more },
 })
 
-/** Does a whole sign-in, and returns it: client, user, and the answer with the tokens. */
+/** Does a whole sign-in, and returns it: client, user, and the response with the tokens. */
 async function signedIn(t: Context, scope?: string) {
   const { client } = await registers(t)
   const user = await t.user()
   const code = await consented(t, client, user, scope)
-  return { client, user, code, answer: await token(t, client, grant(code)) }
+  return { client, user, code, response: await token(t, client, grant(code)) }
 }
 
 server.case('authorize', 'a client is led to the page for consent', async (t) => {
   const { client } = await registers(t)
-  const answer = await asks(t, { client_id: client.client_id })
-  const { query } = target(answer.headerValue('location'))
+  const response = await asks(t, { client_id: client.client_id })
+  const { query } = target(response.headerValue('location'))
   if (query.error === 'server_error') t.absent('there is no page for consent')
-  redirects(t, answer, 302, { query: { authorization_id: some.string } })
+  redirects(t, response, 302, { query: { authorization_id: some.string } })
 })
 
 const direct: [string, string, Record<string, string | undefined>, string, number][] = [
@@ -252,8 +252,8 @@ server.case(
 )
 
 server.case('token', 'the code is exchanged for tokens', { source: openapi(2792) }, async (t) => {
-  const { answer } = await signedIn(t)
-  answer.has(200, {
+  const { response } = await signedIn(t)
+  response.has(200, {
     ...{ access_token: some.token, token_type: 'bearer' },
     ...{ expires_in: some.number, refresh_token: some.string },
   })
@@ -264,10 +264,10 @@ server.case(
   'the token says for which client it is',
   { source: `${guide}/token-security` },
   async (t) => {
-    const { answer, client, user } = await signedIn(t)
-    answer.has(200, { access_token: some.token })
+    const { response, client, user } = await signedIn(t)
+    response.has(200, { access_token: some.token })
     t.equal(
-      claimsOf(answer.field('access_token')),
+      claimsOf(response.field('access_token')),
       partly({
         ...{ client_id: client.client_id, sub: user.id, role: 'authenticated' },
         amr: including(partly({ method: 'oauth_provider/authorization_code' })),
@@ -363,9 +363,9 @@ server.case(
   'a client refreshes its session',
   { source: `${guide}/oauth-flows` },
   async (t) => {
-    const { client, user, answer } = await signedIn(t)
+    const { client, user, response } = await signedIn(t)
     const second = await token(t, client, {
-      ...{ grant_type: 'refresh_token', refresh_token: answer.field('refresh_token') },
+      ...{ grant_type: 'refresh_token', refresh_token: response.field('refresh_token') },
     }).has(200, { access_token: some.token, refresh_token: some.string })
     t.equal(
       claimsOf(second.field('access_token')),
@@ -383,9 +383,9 @@ server.case(
       'https://github.com/supabase/auth/blob/bc32168e13fdc928c98b449fc76bc3fdb9a293c5/internal/tokens/service.go#L296',
   },
   async (t) => {
-    const { answer } = await signedIn(t)
+    const { response } = await signedIn(t)
     await t
-      .post('token?grant_type=refresh_token', { refresh_token: answer.field('refresh_token') })
+      .post('token?grant_type=refresh_token', { refresh_token: response.field('refresh_token') })
       .is(400, partly({ error: 'invalid_client' }))
   },
 )
@@ -395,9 +395,9 @@ server.case(
   'the token tells the client about the user, as far as was asked for',
   { source: gotrue('oauthserver/handlers.go', 649) },
   async (t) => {
-    const { user, answer } = await signedIn(t, 'email')
+    const { user, response } = await signedIn(t, 'email')
     await t
-      .get('oauth/userinfo', { as: { token: answer.field('access_token') } })
+      .get('oauth/userinfo', { as: { token: response.field('access_token') } })
       .is(200, { sub: user.id, email: user.email, email_verified: true })
   },
 )
@@ -407,9 +407,9 @@ server.case(
   'the profile is told where it was asked for',
   { source: gotrue('oauthserver/handlers.go', 649) },
   async (t) => {
-    const { user, answer } = await signedIn(t, 'profile')
+    const { user, response } = await signedIn(t, 'profile')
     await t
-      .get('oauth/userinfo', { as: { token: answer.field('access_token') } })
+      .get('oauth/userinfo', { as: { token: response.field('access_token') } })
       .has(200, { sub: user.id, user_metadata: some.object, email: undefined })
   },
 )
@@ -428,11 +428,11 @@ server.case(
   "a client's sessions end when the user takes the consent back",
   { source: openapi(876) },
   async (t) => {
-    const { client, user, answer } = await signedIn(t)
+    const { client, user, response } = await signedIn(t)
     await t.delete(`user/oauth/grants?client_id=${client.client_id}`, { as: user }).empty(204)
     await t.get('user/oauth/grants', { as: user }).is(200, [])
     await token(t, client, {
-      ...{ grant_type: 'refresh_token', refresh_token: answer.field('refresh_token') },
+      ...{ grant_type: 'refresh_token', refresh_token: response.field('refresh_token') },
     }).is(400)
   },
 )

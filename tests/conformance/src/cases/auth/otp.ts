@@ -59,10 +59,15 @@ otp.case('unknown', 'without sign-up an unknown address is refused', async (t) =
   )
 })
 
-otp.case('answer', 'the answer tells nothing', { ...sending, source: openapi(576) }, async (t) => {
-  const { email } = await account(t)
-  await t.post('otp', { email }).is(200, {})
-})
+otp.case(
+  'response',
+  'the response tells nothing',
+  { ...sending, source: openapi(576) },
+  async (t) => {
+    const { email } = await account(t)
+    await t.post('otp', { email }).is(200, {})
+  },
+)
 
 otp.case('sign-up', 'the code for an unknown address makes a user', sending, async (t) => {
   const email = freshEmail(t)
@@ -111,11 +116,11 @@ otp.case(
     const { email } = await account(t)
     await t.post('otp', { email }).is(200)
     const code = await t.mails(email).code()
-    const answer = await t
+    const response = await t
       .post('verify', { type: 'magiclink', email, token: code })
       .has(200, { access_token: some.token })
     t.equal(
-      claimsOf(answer.field('access_token')),
+      claimsOf(response.field('access_token')),
       partly({ amr: [partly({ method: 'otp' })], aal: 'aal1' }),
       null,
     )
@@ -206,10 +211,10 @@ recovery.case('code', 'with the code the password is set anew', sending, async (
   const { id, email } = await account(t)
   t.ok(await t.anon.auth.resetPasswordForEmail(email))
   const code = await t.mails(email).code()
-  const answer = await t.post('verify', { type: 'recovery', email, token: code }).is(200)
+  const response = await t.post('verify', { type: 'recovery', email, token: code }).is(200)
   const password = 'another Secret 42!'
   await t
-    .put('user', { password }, { as: { token: answer.field('access_token') } })
+    .put('user', { password }, { as: { token: response.field('access_token') } })
     .has(200, { id })
   await t.post('token?grant_type=password', { email, password }).is(200)
 })

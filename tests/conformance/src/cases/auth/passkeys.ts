@@ -59,11 +59,18 @@ passkeys.case(
 )
 
 const credential = { id: 'x', rawId: 'x', type: 'public-key', response: {} }
-const answers: [string, string, Record<string, unknown>, string, number, number][] = [
-  ['challenge.none', 'an answer names its challenge', { credential }, 'validation_failed', 137, 84],
+const responses: [string, string, Record<string, unknown>, string, number, number][] = [
+  [
+    'challenge.none',
+    'a response names its challenge',
+    { credential },
+    'validation_failed',
+    137,
+    84,
+  ],
   [
     'credential.none',
-    'an answer has what the device said',
+    'a response has what the device said',
     { challenge_id: randomUUID() },
     'validation_failed',
     140,
@@ -86,7 +93,7 @@ const answers: [string, string, Record<string, unknown>, string, number, number]
     98,
   ],
 ]
-for (const [name, promise, body, code, registration, authentication] of answers) {
+for (const [name, promise, body, code, registration, authentication] of responses) {
   passkeys.case(
     `register.${name}`,
     `to register, ${promise}`,

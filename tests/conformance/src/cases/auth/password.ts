@@ -67,9 +67,9 @@ password.case(
   async (t) => {
     const phone = freshPhone()
     const { id, password: secret } = await account(t, { phone, phone_confirm: true })
-    const answer = await t.post(grant, { phone: `+${phone}`, password: secret })
-    if (answer.field('error_code') === 'phone_provider_disabled') t.absent('phones are off')
-    answer.has(200, { user: partly({ id, phone }) })
+    const response = await t.post(grant, { phone: `+${phone}`, password: secret })
+    if (response.field('error_code') === 'phone_provider_disabled') t.absent('phones are off')
+    response.has(200, { user: partly({ id, phone }) })
   },
 )
 
@@ -157,9 +157,9 @@ password.case(
   async (t) => {
     const phone = freshPhone()
     const { password: secret } = await account(t, { phone, phone_confirm: false })
-    const answer = await t.post(grant, { phone, password: secret })
-    if (answer.field('error_code') === 'phone_provider_disabled') t.absent('phones are off')
-    answer.is(...refusal(400, 'phone_not_confirmed'))
+    const response = await t.post(grant, { phone, password: secret })
+    if (response.field('error_code') === 'phone_provider_disabled') t.absent('phones are off')
+    response.is(...refusal(400, 'phone_not_confirmed'))
   },
 )
 

@@ -107,8 +107,8 @@ for (const [endpoint, method] of [
       const { email } = await account(t)
       const { verifier, challenge } = pkce()
       const code = await codeFor(t, email, endpoint, challenge, 's256')
-      const answer = await exchanges(t, code, verifier).has(200, { access_token: some.token })
-      t.equal(claimsOf(answer.field('access_token')), partly({ amr: [partly({ method })] }), null)
+      const response = await exchanges(t, code, verifier).has(200, { access_token: some.token })
+      t.equal(claimsOf(response.field('access_token')), partly({ amr: [partly({ method })] }), null)
     },
   )
 }

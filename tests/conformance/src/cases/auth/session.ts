@@ -21,8 +21,8 @@ async function session(t: Context): Promise<Session> {
 
 /** Uses a refresh token a second time. If the reuse interval still allows that, uses it once more after the interval. */
 async function reuse(t: Context, token: string) {
-  const answer = await refreshes(t, token)
-  if (answer.status !== 200) return answer
+  const response = await refreshes(t, token)
+  if (response.status !== 200) return response
   await t.pause(11_000)
   return refreshes(t, token)
 }
@@ -33,7 +33,7 @@ refresh.case(
   { source: openapi(63) },
   async (t) => {
     const before = await session(t)
-    const answer = await refreshes(t, before.refresh_token).is(200, {
+    const response = await refreshes(t, before.refresh_token).is(200, {
       access_token: some.token,
       token_type: 'bearer',
       expires_in: some.number,
@@ -41,7 +41,7 @@ refresh.case(
       refresh_token: some.string,
       user: partly({ id: before.user.id }),
     })
-    t.equal(answer.field('refresh_token') === before.refresh_token, false, null)
+    t.equal(response.field('refresh_token') === before.refresh_token, false, null)
   },
 )
 
@@ -53,16 +53,16 @@ refresh.case(
     const user = await t.user()
     const { data, error } = await user.client.auth.refreshSession()
     t.data({ data: data.user, error }, partly({ id: user.id, email: user.email }))
-    // The client asks again where a server fails, so the first answer has to be the only one.
+    // The client asks again where a server fails, so the first response has to be the only one.
     t.equal(t.recorder.exchanges.length, 1, null)
   },
 )
 
 refresh.case('session', 'the session stays the same, and how it began', async (t) => {
   const before = await session(t)
-  const answer = await refreshes(t, before.refresh_token).has(200, { access_token: some.token })
+  const response = await refreshes(t, before.refresh_token).has(200, { access_token: some.token })
   const { session_id, amr } = claimsOf(before.access_token)
-  t.equal(claimsOf(answer.field('access_token')), partly({ session_id, amr, aal: 'aal1' }), null)
+  t.equal(claimsOf(response.field('access_token')), partly({ session_id, amr, aal: 'aal1' }), null)
 })
 
 refresh.case(
@@ -73,9 +73,9 @@ refresh.case(
     const before = await session(t)
     const path = `/auth/v1/admin/users/${before.user.id}`
     await t.prepare('PUT', path, { app_metadata: { team: 'west' } })
-    const answer = await refreshes(t, before.refresh_token).has(200, { access_token: some.token })
+    const response = await refreshes(t, before.refresh_token).has(200, { access_token: some.token })
     t.equal(
-      claimsOf(answer.field('access_token')),
+      claimsOf(response.field('access_token')),
       partly({ app_metadata: partly({ team: 'west' }) }),
       null,
     )
@@ -90,11 +90,11 @@ refresh.case('parent', 'the token before the newest gives the newest again', asy
 
 refresh.case('parallel', 'all who refresh at the same time get the same new token', async (t) => {
   const { refresh_token, user } = await session(t)
-  const answers = await Promise.all([1, 2, 3].map(() => refreshes(t, refresh_token)))
-  for (const answer of answers) answer.has(200, { user: partly({ id: user.id }) })
-  const [newest] = answers.map((answer) => answer.field('refresh_token'))
+  const responses = await Promise.all([1, 2, 3].map(() => refreshes(t, refresh_token)))
+  for (const response of responses) response.has(200, { user: partly({ id: user.id }) })
+  const [newest] = responses.map((response) => response.field('refresh_token'))
   t.equal(
-    answers.map((answer) => answer.field('refresh_token')),
+    responses.map((response) => response.field('refresh_token')),
     [newest, newest, newest],
     null,
   )
@@ -108,8 +108,10 @@ refresh.case(
     const { refresh_token } = await session(t)
     const second = await refreshes(t, refresh_token).is(200)
     await refreshes(t, second.field('refresh_token')).is(200)
-    const answer = await reuse(t, refresh_token)
-    answer.is(...refusal(400, 'refresh_token_already_used', 'Invalid Refresh Token: Already Used'))
+    const response = await reuse(t, refresh_token)
+    response.is(
+      ...refusal(400, 'refresh_token_already_used', 'Invalid Refresh Token: Already Used'),
+    )
   },
 )
 
@@ -122,8 +124,8 @@ refresh.case(
     const second = await refreshes(t, refresh_token).is(200)
     const third = await refreshes(t, second.field('refresh_token')).is(200)
     await reuse(t, refresh_token)
-    const answer = await reuse(t, third.field('refresh_token'))
-    answer.is(...refusal(400, /^(refresh_token_(already_used|not_found)|session_not_found)$/))
+    const response = await reuse(t, third.field('refresh_token'))
+    response.is(...refusal(400, /^(refresh_token_(already_used|not_found)|session_not_found)$/))
   },
 )
 

@@ -44,9 +44,9 @@ wellKnown.case(
   'jwks',
   'the public keys of tokens are listed, to be cached for ten minutes',
   async (t) => {
-    const answer = await t.get('.well-known/jwks.json')
-    t.present(answer)
-    answer.is(200, { keys: some.array }).header('cache-control', 'public, max-age=600')
+    const response = await t.get('.well-known/jwks.json')
+    t.present(response)
+    response.is(200, { keys: some.array }).header('cache-control', 'public, max-age=600')
   },
 )
 
@@ -55,10 +55,10 @@ wellKnown.case(
   'no key in the list has a private or symmetric part',
   { source: gotrue('jwks.go', 15) },
   async (t) => {
-    const answer = await t.get('.well-known/jwks.json')
-    t.present(answer)
-    answer.is(200, { keys: some.array })
-    const { keys } = answer.json as { keys: Record<string, unknown>[] }
+    const response = await t.get('.well-known/jwks.json')
+    t.present(response)
+    response.is(200, { keys: some.array })
+    const { keys } = response.json as { keys: Record<string, unknown>[] }
     const secret = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']
     const leaks = keys.flatMap((key) => Object.keys(key).filter((name) => secret.includes(name)))
     t.equal(leaks, [], null)
@@ -84,9 +84,9 @@ wellKnown.case(
   'clients of OpenID Connect find the endpoints and what they can do',
   { source: oidc },
   async (t) => {
-    const answer = await t.get('.well-known/openid-configuration')
-    t.present(answer)
-    answer.has(200, {
+    const response = await t.get('.well-known/openid-configuration')
+    t.present(response)
+    response.has(200, {
       issuer: some.string,
       authorization_endpoint: /\/oauth\/authorize$/,
       token_endpoint: /\/oauth\/token$/,
@@ -104,15 +104,15 @@ wellKnown.case(
   'the document lists scopes, methods of clients and of code challenges',
   { source: gotrue('jwks.go', 66) },
   async (t) => {
-    const answer = await t.get('.well-known/openid-configuration')
-    t.present(answer)
-    answer.has(200, {
+    const response = await t.get('.well-known/openid-configuration')
+    t.present(response)
+    response.has(200, {
       scopes_supported: ['openid', 'profile', 'email', 'phone', 'offline_access'],
       response_modes_supported: ['query'],
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
       code_challenge_methods_supported: ['S256', 'plain'],
     })
-    answer.header('cache-control', 'public, max-age=600')
+    response.header('cache-control', 'public, max-age=600')
   },
 )
 
@@ -121,9 +121,9 @@ wellKnown.case(
   'the document for OAuth 2.1 names the same endpoints',
   { source: oidc },
   async (t) => {
-    const answer = await t.get('.well-known/oauth-authorization-server')
-    t.present(answer)
-    answer.has(200, {
+    const response = await t.get('.well-known/oauth-authorization-server')
+    t.present(response)
+    response.has(200, {
       issuer: some.string,
       authorization_endpoint: /\/oauth\/authorize$/,
       token_endpoint: /\/oauth\/token$/,

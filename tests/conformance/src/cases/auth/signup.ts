@@ -22,12 +22,12 @@ export const signup = group('auth.signup', {
 
 /** Signs up at a server that may send a mail for it. */
 async function signsUp(t: Context, body: Record<string, unknown>) {
-  const answer = await t.post('signup', body)
-  removesUserOf(t, answer)
-  return answer
+  const response = await t.post('signup', body)
+  removesUserOf(t, response)
+  return response
 }
 
-/** Returns whether sign-ups are confirmed by themselves: the answer is a session then. */
+/** Returns whether sign-ups are confirmed by themselves: the response is a session then. */
 async function confirmsItself(t: Context): Promise<boolean> {
   const { json } = await t.get('settings')
   return (json as { mailer_autoconfirm?: boolean }).mailer_autoconfirm === true
@@ -51,14 +51,14 @@ signup.case(
 
 signup.case(
   'email.unconfirmed',
-  'a new user is at the top of the answer and has one identity, of the address',
+  'a new user is at the top of the response and has one identity, of the address',
   { ...sending, source: openapi(357) },
   async (t) => {
     if (await confirmsItself(t)) t.absent('addresses need no confirmation')
     const email = freshEmail(t)
-    const answer = await signsUp(t, { email, password: freshPassword() })
-    const { id } = userOf(answer)
-    answer.has(200, {
+    const response = await signsUp(t, { email, password: freshPassword() })
+    const { id } = userOf(response)
+    response.has(200, {
       id: some.uuid,
       email,
       phone: '',
@@ -84,17 +84,17 @@ signup.case(
   { ...sending, source: gotrue('mail.go', 709) },
   async (t) => {
     const email = freshEmail(t)
-    const answer = await signsUp(t, { email: email.toUpperCase(), password: freshPassword() })
-    answer.is(200)
-    t.equal(userOf(answer).email, email)
+    const response = await signsUp(t, { email: email.toUpperCase(), password: freshPassword() })
+    response.is(200)
+    t.equal(userOf(response).email, email)
   },
 )
 
 signup.case('data', 'what is told about a new user is kept as its metadata', sending, async (t) => {
   const data = { nick: 'Ace', shirt: { number: 7 } }
-  const answer = await signsUp(t, { email: freshEmail(t), password: freshPassword(), data })
-  t.equal(userOf(answer).user_metadata, partly(data))
-  answer.is(200)
+  const response = await signsUp(t, { email: freshEmail(t), password: freshPassword(), data })
+  t.equal(userOf(response).user_metadata, partly(data))
+  response.is(200)
 })
 
 signup.case(
@@ -104,9 +104,9 @@ signup.case(
   async (t) => {
     const email = freshEmail(t)
     const data = { sub: 'someone', email: 'other@example.com', phone_verified: true }
-    const answer = await signsUp(t, { email, password: freshPassword(), data })
-    answer.is(200)
-    const { id, user_metadata } = userOf(answer)
+    const response = await signsUp(t, { email, password: freshPassword(), data })
+    response.is(200)
+    const { id, user_metadata } = userOf(response)
     t.equal(user_metadata, partly({ sub: id, email, phone_verified: false }))
   },
 )
@@ -116,9 +116,9 @@ signup.case(
   'the way somebody signed up is among the data of the application',
   { ...sending, source: gotrue('signup.go', 99) },
   async (t) => {
-    const answer = await signsUp(t, { email: freshEmail(t), password: freshPassword() })
-    answer.is(200)
-    t.equal(userOf(answer).app_metadata, partly({ provider: 'email', providers: ['email'] }))
+    const response = await signsUp(t, { email: freshEmail(t), password: freshPassword() })
+    response.is(200)
+    t.equal(userOf(response).app_metadata, partly({ provider: 'email', providers: ['email'] }))
   },
 )
 
@@ -132,12 +132,12 @@ signup.case(
   async (t) => {
     if (await confirmsItself(t)) t.absent('addresses need no confirmation')
     const email = freshEmail(t)
-    const answer = await signsUp(t, { email, password: freshPassword() })
+    const response = await signsUp(t, { email, password: freshPassword() })
     const code = await t.mails(email).code()
     const { data, error } = await t.anon.auth.verifyOtp({ email, token: code, type: 'email' })
     t.data(
       { data: data.user, error },
-      partly({ id: userOf(answer).id, email_confirmed_at: some.time }),
+      partly({ id: userOf(response).id, email_confirmed_at: some.time }),
     )
   },
 )
@@ -169,12 +169,12 @@ signup.case(
     const { id, email } = await account(t)
     const { json } = await t.get('settings')
     const { mailer_autoconfirm, phone_autoconfirm } = json as Record<string, boolean>
-    const answer = await t.post('signup', { email, password: freshPassword() })
+    const response = await t.post('signup', { email, password: freshPassword() })
     if (mailer_autoconfirm || phone_autoconfirm) {
-      answer.is(...refusal(422, 'user_already_exists', 'User already registered'))
+      response.is(...refusal(422, 'user_already_exists', 'User already registered'))
       return
     }
-    answer.has(200, {
+    response.has(200, {
       id: some.uuid,
       email,
       role: '',
@@ -182,7 +182,7 @@ signup.case(
       confirmation_sent_at: some.time,
       email_confirmed_at: undefined,
     })
-    t.equal(userOf(answer).id === id, false, null)
+    t.equal(userOf(response).id === id, false, null)
   },
 )
 
@@ -297,11 +297,11 @@ signup.case(
     if (!rules.external.phone) t.absent('sign-up by phone is off')
     const phone = freshPhone()
     await account(t, { phone, phone_confirm: true })
-    const answer = await t.post('signup', { phone, password: freshPassword() })
+    const response = await t.post('signup', { phone, password: freshPassword() })
     if (rules.mailer_autoconfirm || rules.phone_autoconfirm) {
-      answer.is(...refusal(422, 'user_already_exists', 'User already registered'))
+      response.is(...refusal(422, 'user_already_exists', 'User already registered'))
     } else {
-      answer.has(200, { id: some.uuid, phone, email: '', role: '', identities: [] })
+      response.has(200, { id: some.uuid, phone, email: '', role: '', identities: [] })
     }
   },
 )
@@ -311,20 +311,20 @@ export const anonymous = group('auth.anonymous', {
   source: 'https://supabase.com/docs/guides/auth/auth-anonymous',
   needs: ['service'],
   probe: async (t) => {
-    const answer = await t.post('signup', {})
-    if (answer.field('error_code') === 'anonymous_provider_disabled') {
+    const response = await t.post('signup', {})
+    if (response.field('error_code') === 'anonymous_provider_disabled') {
       t.absent('anonymous sign-ins are off')
     }
-    removesUserOf(t, answer)
+    removesUserOf(t, response)
   },
 })
 
 /** Makes an anonymous user with a session. */
 async function stranger(t: Context, data: Record<string, unknown> = {}) {
-  const answer = await t.post('signup', { data })
-  const { id } = userOf(answer)
+  const response = await t.post('signup', { data })
+  const { id } = userOf(response)
   removesUser(t, id)
-  return { id: String(id), token: answer.field('access_token'), answer }
+  return { id: String(id), token: response.field('access_token'), response }
 }
 
 anonymous.case('sign-in', 'nobody in particular gets a session of an anonymous user', async (t) => {
@@ -352,8 +352,8 @@ anonymous.case(
   'role',
   'an anonymous user has the role of signed-in users, and no identity',
   async (t) => {
-    const { answer } = await stranger(t)
-    answer.has(200, { user: partly({ role: 'authenticated', identities: [] }) })
+    const { response } = await stranger(t)
+    response.has(200, { user: partly({ role: 'authenticated', identities: [] }) })
   },
 )
 

@@ -36,11 +36,11 @@ function names(t: Context) {
 async function provider(t: Context, more: Record<string, unknown> = {}) {
   const { entityId, domain } = names(t)
   const body = { type: 'saml', metadata_xml: metadata(entityId), domains: [domain], ...more }
-  const answer = await t.post('admin/sso/providers', body, service)
-  if (answer.status === 201) {
-    t.after(() => t.discard(`/auth/v1/admin/sso/providers/${answer.field('id')}`))
+  const response = await t.post('admin/sso/providers', body, service)
+  if (response.status === 201) {
+    t.after(() => t.discard(`/auth/v1/admin/sso/providers/${response.field('id')}`))
   }
-  return { entityId, domain, answer, id: answer.field('id') }
+  return { entityId, domain, response, id: response.field('id') }
 }
 
 export const providers = group('auth.admin-sso', {
@@ -51,8 +51,8 @@ export const providers = group('auth.admin-sso', {
 })
 
 providers.case('create', 'a provider is made of its metadata and its domains', async (t) => {
-  const { entityId, domain, answer } = await provider(t)
-  answer.has(201, {
+  const { entityId, domain, response } = await provider(t)
+  response.has(201, {
     id: some.uuid,
     saml: partly({ entity_id: entityId, metadata_xml: some.string }),
     domains: [partly({ domain })],
@@ -119,7 +119,7 @@ providers.case(
   async (t) => {
     const { entityId } = await provider(t)
     const second = await provider(t, { metadata_xml: metadata(entityId) })
-    second.answer.is(...refusal(422, 'saml_idp_already_exists'))
+    second.response.is(...refusal(422, 'saml_idp_already_exists'))
   },
 )
 
@@ -130,7 +130,7 @@ providers.case(
   async (t) => {
     const { domain } = await provider(t)
     const second = await provider(t, { domains: [domain] })
-    second.answer.is(...refusal(400, 'sso_domain_already_exists'))
+    second.response.is(...refusal(400, 'sso_domain_already_exists'))
   },
 )
 
@@ -202,7 +202,7 @@ sso.case(
 
 sso.case(
   'redirect',
-  'without a page of its own the answer is a redirect',
+  'without a page of its own the response is a redirect',
   { source: openapi(1169) },
   async (t) => {
     const { domain } = await provider(t)

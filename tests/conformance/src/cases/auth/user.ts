@@ -249,15 +249,15 @@ emailChange.case(
     const email = freshEmail(t)
     await t.put('user', { email }, { as: one }).is(200)
     const code = await t.mails(email).code()
-    const answer = await t.post('verify', { type: 'email_change', email, token: code }).is(200)
-    if ((answer.json as { user?: unknown }).user === undefined) {
+    const response = await t.post('verify', { type: 'email_change', email, token: code }).is(200)
+    if ((response.json as { user?: unknown }).user === undefined) {
       // Both addresses have to confirm.
       const old = await t.mails(one.email).code()
       await t
         .post('verify', { type: 'email_change', email: one.email, token: old })
         .has(200, { user: partly({ id: one.id, email }) })
     } else {
-      answer.has(200, { user: partly({ id: one.id, email }) })
+      response.has(200, { user: partly({ id: one.id, email }) })
     }
   },
 )

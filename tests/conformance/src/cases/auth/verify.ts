@@ -220,8 +220,8 @@ links.case(
   { source: 'https://supabase.com/docs/guides/auth/sessions/implicit-flow' },
   async (t) => {
     const { id, hashed_token } = await linkOf(t, 'magiclink')
-    const answer = await opens(t, `verify?type=magiclink&token=${hashed_token}`)
-    const { fragment } = redirects(t, answer, 303, {
+    const response = await opens(t, `verify?type=magiclink&token=${hashed_token}`)
+    const { fragment } = redirects(t, response, 303, {
       fragment: partly({
         access_token: some.token,
         refresh_token: some.string,
@@ -266,8 +266,8 @@ links.case(
   'codes of telephones have no links',
   { source: gotrue('verify.go', 167) },
   async (t) => {
-    const answer = await opens(t, 'verify?type=sms&token=abc')
-    redirects(t, answer, 303, {
+    const response = await opens(t, 'verify?type=sms&token=abc')
+    redirects(t, response, 303, {
       fragment: partly({ error: 'invalid_request', error_code: 'validation_failed' }),
     })
   },
@@ -302,8 +302,8 @@ const origin = (site: string) => site.replace(/^(\w+:\/\/[^/]+).*$/, '$1')
 
 redirect.case('path', 'a page of the site is allowed', async (t) => {
   const to = `${origin(await siteOf(t))}/welcome`
-  const answer = await opens(t, `${unknown}&redirect_to=${encodeURIComponent(to)}`)
-  redirects(t, answer, 303, { to })
+  const response = await opens(t, `${unknown}&redirect_to=${encodeURIComponent(to)}`)
+  redirects(t, response, 303, { to })
 })
 
 redirect.case(
@@ -375,8 +375,8 @@ for (const [name, promise, of] of foreign) {
   redirect.case(`foreign.${name}`, promise, async (t) => {
     const site = await siteOf(t)
     const to = encodeURIComponent(of(new URL(site)))
-    const answer = await opens(t, `${unknown}&redirect_to=${to}`)
-    redirects(t, answer, 303, { to: site })
+    const response = await opens(t, `${unknown}&redirect_to=${to}`)
+    redirects(t, response, 303, { to: site })
   })
 }
 

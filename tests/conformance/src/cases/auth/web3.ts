@@ -18,8 +18,8 @@ const grant = 'token?grant_type=web3'
 
 /** Ends the probe where wallets of a chain are off. */
 async function takes(t: Context, chain: string): Promise<void> {
-  const answer = await t.post(grant, { chain, message: 'x', signature: 'x' })
-  const code = answer.field('error_code')
+  const response = await t.post(grant, { chain, message: 'x', signature: 'x' })
+  const code = response.field('error_code')
   // Older services do not know the grant.
   const known = code !== 'web3_provider_disabled' && code !== 'invalid_credentials'
   if (!known) t.absent('wallets are off')
@@ -80,9 +80,13 @@ export const solana = group('auth.web3-solana', {
 solana.case('sign-in', 'who signs the message is signed in', async (t) => {
   const { address, key } = wallet()
   const message = text(address, await pageOf(t))
-  const answer = await t.post(grant, { chain: 'solana', message, signature: signed(message, key) })
-  removesUserOf(t, answer)
-  answer.has(200, {
+  const response = await t.post(grant, {
+    chain: 'solana',
+    message,
+    signature: signed(message, key),
+  })
+  removesUserOf(t, response)
+  response.has(200, {
     access_token: some.token,
     user: partly({
       email: '',
@@ -97,7 +101,7 @@ solana.case('sign-in', 'who signs the message is signed in', async (t) => {
     }),
   })
   t.equal(
-    claimsOf(answer.field('access_token')),
+    claimsOf(response.field('access_token')),
     partly({ amr: [partly({ method: 'web3' })], is_anonymous: false }),
     null,
   )
@@ -117,7 +121,7 @@ solana.case('client', 'a stock client signs in with the message that it makes', 
   })
   removesUser(t, data.user?.id)
   t.ok({ error })
-  t.answer().has(200, {
+  t.response().has(200, {
     access_token: some.token,
     user: partly({ identities: [partly({ id: `web3:solana:${address}` })] }),
   })

@@ -12,7 +12,7 @@ export const invoke = group('functions.invoke', {
   needs: ['functions'],
 })
 
-invoke.case('json', 'an object is sent as JSON, and a JSON answer is an object', async (t) => {
+invoke.case('json', 'an object is sent as JSON, and a JSON response is an object', async (t) => {
   const result = await t.anon.functions.invoke<unknown>('conformance-echo', {
     body: { word: 'hello' },
   })
@@ -25,9 +25,9 @@ invoke.case('method', 'a function is called with the method of the request', (t)
     .has(200, { method: 'DELETE', path: '/conformance-echo/things/1', query: '?a=b' }),
 )
 
-invoke.case('status', 'the status and the headers of a function are the answer’s', (t) =>
+invoke.case('status', 'the status and the headers of a function are the response’s', (t) =>
   t
-    .post('conformance-answer', {
+    .post('conformance-response', {
       status: 418,
       headers: { 'x-tea': 'yes' },
       body: 'short and stout',
@@ -174,21 +174,21 @@ invoke.case(
 
 invoke.case(
   'at-once',
-  'calls at the same time get their own answers',
+  'calls at the same time get their own responses',
   { source: `${guides}/architecture` },
   async (t) => {
     const words = Array.from({ length: 12 }, (_, n) => `call ${n}`)
     const calls = words.map((body) => t.http('POST', 'conformance-runtime/slow', { body }))
-    for (const [n, answer] of (await Promise.all(calls)).entries()) {
-      answer.text(200, words[n] ?? '')
+    for (const [n, response] of (await Promise.all(calls)).entries()) {
+      response.text(200, words[n] ?? '')
     }
   },
 )
 
-// What a stock client makes of answers.
+// What a stock client makes of responses.
 
-/** An answer, and what the client hands on of it. */
-const answers: Record<string, [object, unknown]> = {
+/** A response, and what the client hands on of it. */
+const responses: Record<string, [object, unknown]> = {
   'json-upper-case': [
     { headers: { 'content-type': 'Application/JSON; charset=utf-8' }, body: '{"a":[1]}' },
     { a: [1] },
@@ -196,13 +196,15 @@ const answers: Record<string, [object, unknown]> = {
   text: [{ headers: { 'content-type': 'text/plain' }, body: 'Größe' }, 'Größe'],
   html: [{ headers: { 'content-type': 'text/css' }, body: 'a { b: c }' }, 'a { b: c }'],
 }
-for (const [name, [answer, data]] of Object.entries(answers)) {
+for (const [name, [response, data]] of Object.entries(responses)) {
   invoke.case(
-    `answer.${name === 'html' ? 'other' : name}`,
-    'an answer is handed on by its content type',
+    `response.${name === 'html' ? 'other' : name}`,
+    'a response is handed on by its content type',
     { source: client },
     async (t) => {
-      const result = await t.anon.functions.invoke<unknown>('conformance-answer', { body: answer })
+      const result = await t.anon.functions.invoke<unknown>('conformance-response', {
+        body: response,
+      })
       t.data(result, data)
     },
   )
@@ -210,14 +212,14 @@ for (const [name, [answer, data]] of Object.entries(answers)) {
 
 for (const type of ['application/octet-stream', 'application/pdf']) {
   invoke.case(
-    `answer.${type.split('/')[1] ?? ''}`,
-    'an answer of bytes is a blob',
+    `response.${type.split('/')[1] ?? ''}`,
+    'a response of bytes is a blob',
     { source: client },
     async (t) => {
       const body = { headers: { 'content-type': type }, hex: '00ff80' }
-      const result = await t.anon.functions.invoke<Blob>('conformance-answer', { body })
+      const result = await t.anon.functions.invoke<Blob>('conformance-response', { body })
       t.ok(result)
-      t.answer().bytes(200, new Uint8Array([0, 255, 128]))
+      t.response().bytes(200, new Uint8Array([0, 255, 128]))
       const { data } = result
       const got = data ? Buffer.from(await data.arrayBuffer()).toString('hex') : ''
       t.equal(got, '00ff80')
@@ -225,7 +227,7 @@ for (const type of ['application/octet-stream', 'application/pdf']) {
   )
 }
 
-invoke.case('answer.form', 'an answer that is a form is one', { source: client }, async (t) => {
+invoke.case('response.form', 'a response that is a form is one', { source: client }, async (t) => {
   const result = await t.anon.functions.invoke<FormData>('conformance-runtime/form')
   t.ok(result)
   const file = result.data?.get('file')
@@ -234,8 +236,8 @@ invoke.case('answer.form', 'an answer that is a form is one', { source: client }
 })
 
 invoke.case(
-  'answer.events',
-  'an answer of server-sent events is handed on as it comes',
+  'response.events',
+  'a response of server-sent events is handed on as it comes',
   { source: client },
   async (t) => {
     const result = await t.anon.functions.invoke<Response>('conformance-runtime/events')
@@ -247,14 +249,14 @@ invoke.case(
 
 invoke.case(
   'error.http',
-  'an answer that is no success is a FunctionsHttpError with the answer',
+  'a response that is no success is a FunctionsHttpError with the response',
   { source: `${guides}/error-handling#client-side-error-handling` },
   async (t) => {
     const body = {
       ...{ status: 422, body: '{"error":"no such thing"}' },
       headers: { 'content-type': 'application/json' },
     }
-    const result = await t.anon.functions.invoke<unknown>('conformance-answer', { body })
+    const result = await t.anon.functions.invoke<unknown>('conformance-response', { body })
     const { name, context } = result.error as { name: string; context: Response }
     t.equal([result.data, name, context.status], [null, 'FunctionsHttpError', 422])
     t.equal(await context.json(), { error: 'no such thing' })
@@ -269,6 +271,6 @@ invoke.case(
     const result = await t.anon.functions.invoke<unknown>('conformance-not-there')
     const { name, context } = result.error as { name: string; context: Response }
     t.equal([name, context.status], [/^Functions(Http|Relay)Error$/, 404], null)
-    t.answer().is(404)
+    t.response().is(404)
   },
 )

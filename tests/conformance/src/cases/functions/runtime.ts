@@ -51,7 +51,7 @@ runtime.case(
 
 runtime.case(
   'background',
-  'work that is given to EdgeRuntime.waitUntil goes on after the answer',
+  'work that is given to EdgeRuntime.waitUntil goes on after the response',
   { source: `${guides}/background-tasks`, needs: ['sql', 'service'] },
   async (t) => {
     const key = t.unique('note')
@@ -99,7 +99,7 @@ export const socket = group('functions.socket', {
 
 const frame = { topic: 'any', event: 'shout', ref: '1', payload: { word: 'Größe' } }
 
-socket.case('text', 'a function opens a WebSocket and answers on it', async (t) => {
+socket.case('text', 'a function opens a WebSocket and sends messages on it', async (t) => {
   const opened = await t.socket('conformance-open')
   opened.send(frame)
   await opened.receives(frame)

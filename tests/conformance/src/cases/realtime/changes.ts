@@ -175,7 +175,7 @@ changes.case(
 
 changes.case(
   'reply',
-  'the answer to a join repeats the subscriptions in their order, each with its id',
+  'the reply to a join repeats the subscriptions in their order, each with its id',
   { source: `${protocol}#phx_reply` },
   async (t) => {
     const phoenix = await t.phoenix()

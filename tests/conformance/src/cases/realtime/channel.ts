@@ -15,7 +15,7 @@ const joined = { status: 'ok', response: { postgres_changes: [] } }
 
 channel.case(
   'join',
-  'a join is answered with its reference and the list of subscriptions',
+  'the reply to a join has its reference and the list of subscriptions',
   { source: `${protocol}#phx_join` },
   async (t) => {
     const phoenix = await t.phoenix({ vsn: '1.0.0' })
@@ -27,7 +27,7 @@ channel.case(
 
 channel.case(
   'leave',
-  'a leave is answered, and the channel is closed with the reference of its join',
+  'a leave gets a reply, and the channel is closed with the reference of its join',
   { source: `${protocol}#phx_leave` },
   async (t) => {
     const phoenix = await t.phoenix()
@@ -145,7 +145,7 @@ channel.case('many', 'channels of one connection do not hear each other', async 
 
 channel.case(
   'unknown-event',
-  'an event that the server does not know is not answered, and the channel goes on',
+  'an event that the server does not know gets no reply, and the channel goes on',
   { source: `${source}/realtime_channel.ex` },
   async (t) => {
     const phoenix = await t.phoenix()
@@ -178,7 +178,7 @@ channel.case(
 
 channel.case(
   'no-config',
-  'a join without options is answered',
+  'a join without options gets a reply',
   { source: `${source}/realtime_channel.ex` },
   async (t) => {
     const phoenix = await t.phoenix()

@@ -138,7 +138,7 @@ http.case(
 
 http.case(
   'limits',
-  'an answer says how many messages a second there may be',
+  'a response says how many messages a second there may be',
   { source: `${source}/realtime_web/plugs/rate_limiter.ex` },
   (t) =>
     t
@@ -161,9 +161,9 @@ http.case(
       ...{ origin, 'access-control-request-method': 'POST' },
       'access-control-request-headers': 'authorization,apikey,content-type',
     }
-    const answer = await t.http('OPTIONS', 'api/broadcast', { as: 'nobody', headers })
-    t.equal(answer.status < 300, true)
-    answer.header('access-control-allow-origin', /^(\*|https:\/\/page\.example)$/)
+    const response = await t.http('OPTIONS', 'api/broadcast', { as: 'nobody', headers })
+    t.equal(response.status < 300, true)
+    response.header('access-control-allow-origin', /^(\*|https:\/\/page\.example)$/)
   },
 )
 
@@ -291,7 +291,7 @@ http.case(
     const payload = { word: 'hello' }
     const sent = await t.anon.channel(name).send({ type: 'broadcast', event: 'shout', payload })
     t.equal(sent, 'ok')
-    t.answer().empty(202)
+    t.response().empty(202)
     await phoenix.receives({ event: 'broadcast', payload: partly({ event: 'shout', payload }) })
   },
 )
@@ -308,7 +308,7 @@ http.case(
     await phoenix.join(`realtime:${name}`)
     const sent = await t.anon.channel(name).httpSend('shout', { word: 'hello' })
     t.equal(sent, { success: true })
-    t.answer().empty(202)
+    t.response().empty(202)
     await phoenix.receives({ event: 'shout', payload: { word: 'hello' } })
   },
 )

@@ -11,7 +11,7 @@ export const privateChannel = group('realtime.private', {
   needs: ['sql', 'service'],
 })
 
-/** Returns what a join is answered that no policy allows. */
+/** Returns the reply to a join that no policy allows. */
 const refusal = (name: string) => ({
   status: 'error',
   response: {

@@ -10,7 +10,7 @@ export const socket = group('realtime.socket', {
   source: protocol,
 })
 
-socket.case('heartbeat', 'a heartbeat is answered', async (t) => {
+socket.case('heartbeat', 'a heartbeat gets a reply', async (t) => {
   const phoenix = await t.phoenix()
   const ref = phoenix.push('phoenix', 'heartbeat')
   await phoenix.receives({
@@ -60,10 +60,10 @@ socket.case(
   'a version that is not there is refused',
   { source: `${protocol}#websocket-connection-setup` },
   async (t) => {
-    const answer = await t.handshake(`${path}?apikey=${t.target.anonKey}&vsn=9.0.0`)
+    const response = await t.handshake(`${path}?apikey=${t.target.anonKey}&vsn=9.0.0`)
     // Which status a refusal has is not said.
-    const isRefused = answer.status >= 400 && answer.status < 500
-    t.ok({ error: isRefused ? null : answer.status })
+    const isRefused = response.status >= 400 && response.status < 500
+    t.ok({ error: isRefused ? null : response.status })
   },
 )
 

@@ -127,7 +127,7 @@ for (const [name, value] of Object.entries(ignored)) {
 
 token.case(
   'refresh.silent',
-  'a new token that is valid is not answered, and the channel goes on',
+  'a new token that is valid gets no reply, and the channel goes on',
   { source: `${protocol}#access-token-refresh`, needs: ['jwt'] },
   async (t) => {
     const phoenix = await t.phoenix()

@@ -11,7 +11,7 @@ export const catalog = group('rest.catalog', {
   needs: ['sql', 'db'],
 })
 
-/** Changes the database, tells so, and waits until `path` is answered with `status`. */
+/** Changes the database, tells so, and waits until `path` gets `status`. */
 async function change(t: Context, sql: string, path: string, status: number): Promise<void> {
   const { url, anonKey, databaseUrl } = t.target
   const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 })

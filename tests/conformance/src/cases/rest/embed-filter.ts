@@ -152,12 +152,13 @@ embedFilter.case(
 
 embedFilter.case(
   'alias.table-name',
-  'a filter by the name of a table that has an alias is refused, or answered with a warning',
+  'a filter by the name of a table that has an alias is refused, or gets a response with a warning',
   { source: 'https://github.com/PostgREST/postgrest/blob/main/CHANGELOG.md' },
   async (t) => {
     const query = 'conformance_publishers?select=books:conformance_books(id)&id=eq.1'
-    const answer = await t.get(`${query}&conformance_books.genre=eq.poetry`)
-    if (answer.status === 200) answer.is(200, [{ books: [{ id: 2 }] }]).header('warning', /^299 /)
-    else answer.has(400, { code: 'PGRST108' })
+    const response = await t.get(`${query}&conformance_books.genre=eq.poetry`)
+    if (response.status === 200)
+      response.is(200, [{ books: [{ id: 2 }] }]).header('warning', /^299 /)
+    else response.has(400, { code: 'PGRST108' })
   },
 )

@@ -270,8 +270,9 @@ error.case(
   'aggregates are refused unless they are enabled',
   { source: `${docs}#pgrst123` },
   async (t) => {
-    const answer = await t.get('conformance_numbers?select=count()')
-    if (answer.status === 200) answer.is(200, [{ count: 200 }])
-    else answer.has(400, { code: 'PGRST123', message: 'Use of aggregate functions is not allowed' })
+    const response = await t.get('conformance_numbers?select=count()')
+    if (response.status === 200) response.is(200, [{ count: 200 }])
+    else
+      response.has(400, { code: 'PGRST123', message: 'Use of aggregate functions is not allowed' })
   },
 )

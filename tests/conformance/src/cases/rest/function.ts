@@ -9,7 +9,7 @@ export const functions = group('rest.function', {
   needs: ['sql'],
 })
 
-functions.case('scalar', 'a function of a scalar answers with the value', (t) =>
+functions.case('scalar', 'a function of a scalar responds with the value', (t) =>
   t.post('rpc/conformance_add', { a: 1, b: 2 }).is(200, 3),
 )
 
@@ -19,12 +19,12 @@ functions.case('default', 'an argument with a default may be left out', async (t
 
 functions.case(
   'get',
-  'a function that changes nothing answers to GET',
+  'a function that changes nothing responds to GET',
   { source: `${docs}#calling-with-get` },
   (t) => t.get('rpc/conformance_greet?name=Ada').is(200, 'Hello, Ada'),
 )
 
-functions.case('void', 'a function of nothing answers 204', (t) =>
+functions.case('void', 'a function of nothing responds with 204', (t) =>
   t.post('rpc/conformance_nothing', {}).empty(204),
 )
 
@@ -244,7 +244,7 @@ functions.case(
 
 functions.case(
   'row',
-  'a function of one row answers with an object',
+  'a function of one row responds with an object',
   { source: `${docs}#table-valued-functions` },
   async (t) => {
     const row = await t.anon.rpc('conformance_writer', { of_id: 2 }).select('id,name')

@@ -8,7 +8,7 @@ const preferences = 'https://docs.postgrest.org/en/stable/references/api/prefere
 const representation = 'return=representation'
 
 export const insert = group('rest.insert', {
-  title: 'Bodies and answers of inserts',
+  title: 'Bodies and responses of inserts',
   source: `${docs}#insert`,
   needs: ['sql', 'service'],
 })
@@ -27,7 +27,7 @@ insert.case(
 
 insert.case(
   'length',
-  'an empty answer says that it has no length',
+  'an empty response says that it has no length',
   { source: 'https://github.com/PostgREST/postgrest/blob/main/CHANGELOG.md' },
   async (t) => {
     const key = t.unique('length')

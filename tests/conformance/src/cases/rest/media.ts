@@ -12,7 +12,7 @@ export const media = group('rest.media', {
 
 media.case(
   'function',
-  'a function whose type is named as a media type answers with it',
+  'a function whose type is named as a media type responds with it',
   { source: `${docs}#handler-function` },
   (t) =>
     t
@@ -23,7 +23,7 @@ media.case(
 
 media.case(
   'function.text',
-  'a function of plain text answers with the text itself',
+  'a function of plain text responds with the text itself',
   { source: `${docs}#handler-function` },
   (t) =>
     t
@@ -34,7 +34,7 @@ media.case(
 
 media.case(
   'function.bytes',
-  'a function of bytes answers with the bytes themselves',
+  'a function of bytes responds with the bytes themselves',
   { source: `${docs}#handler-function` },
   (t) =>
     t
@@ -45,7 +45,7 @@ media.case(
 
 media.case(
   'table',
-  'an aggregate of the rows of a table answers for the table',
+  'an aggregate of the rows of a table is used for the table',
   { source: `${docs}#handlers-for-tables-views` },
   (t) =>
     t
@@ -56,7 +56,7 @@ media.case(
 
 media.case(
   'table.function',
-  'an aggregate of the rows of a table answers for functions that return such rows',
+  'an aggregate of the rows of a table is used for functions that return such rows',
   { source: `${docs}#handlers-for-tables-views` },
   (t) =>
     t
@@ -67,14 +67,14 @@ media.case(
 
 media.case(
   'table.other',
-  'an aggregate of the rows of one table does not answer for another',
+  'an aggregate of the rows of one table is not used for another',
   { source: 'https://docs.postgrest.org/en/stable/references/errors.html#pgrst107' },
   (t) => t.get('conformance_countries', { accept: lines }).has(406, { code: 'PGRST107' }),
 )
 
 media.case(
   'any-table',
-  'an aggregate of any element answers for every table and any columns',
+  'an aggregate of any element is used for every table and any columns',
   {
     source: 'https://github.com/PostgREST/postgrest/blob/main/src/library/PostgREST/SchemaCache.hs',
   },
@@ -86,7 +86,7 @@ media.case(
 
 media.case(
   'any',
-  'a handler of any media type answers to all, with bytes unless it says otherwise',
+  'a handler of any media type responds to all, with bytes unless it says otherwise',
   { source: `${docs}#the-any-handler` },
   (t) =>
     t

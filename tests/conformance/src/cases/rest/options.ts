@@ -95,14 +95,14 @@ options.case(
   'a browser need not ask again for a day',
   { source: cors },
   async (t) => {
-    const answer = await t.http('OPTIONS', 'conformance_notes', preflight).is(200)
-    // Gateways that answer in the place of REST may leave it to the browser.
-    if (answer.headerValue('access-control-max-age') === '') t.absent('no age is told')
-    answer.header('access-control-max-age', '86400')
+    const response = await t.http('OPTIONS', 'conformance_notes', preflight).is(200)
+    // Gateways that respond in the place of REST may leave it to the browser.
+    if (response.headerValue('access-control-max-age') === '') t.absent('no age is told')
+    response.header('access-control-max-age', '86400')
   },
 )
 
-options.case('origin', 'an answer may be read from any origin', { source: cors }, (t) =>
+options.case('origin', 'a response may be read from any origin', { source: cors }, (t) =>
   t
     .get('conformance_branches?id=eq.1', { headers: { origin } })
     .is(200, [{ id: 1, name: 'Harbour' }])

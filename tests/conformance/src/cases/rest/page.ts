@@ -21,7 +21,7 @@ page.case(
 
 page.case(
   'count.exact',
-  'count=exact counts all rows of the filter, and answers 206',
+  'count=exact counts all rows of the filter, and responds with 206',
   { source: `${docs}#exact-count` },
   (t) =>
     t
@@ -141,7 +141,7 @@ page.case(
 
 page.case(
   'count.all',
-  'counted rows that are all there are answered with 200',
+  'counted rows that are all there get 200',
   { source: `${docs}#exact-count` },
   (t) =>
     t

@@ -21,15 +21,18 @@ for (const [name, promise, anchor] of returns) {
   prefer.case(`return.${name}`, promise, { source: `${docs}#${anchor}` }, async (t) => {
     const key = t.unique('return')
     t.removesRows('conformance_notes', 'key', key)
-    const answer = await t.post(
+    const response = await t.post(
       'conformance_notes?select=key',
       { key },
       { prefer: `return=${name}` },
     )
-    answer.header('preference-applied', `return=${name}`)
-    if (name === 'representation') answer.is(201, [{ key }])
-    else answer.empty(201)
-    answer.header('location', name === 'headers-only' ? /^\/conformance_notes\?id=eq\.\d+$/ : null)
+    response.header('preference-applied', `return=${name}`)
+    if (name === 'representation') response.is(201, [{ key }])
+    else response.empty(201)
+    response.header(
+      'location',
+      name === 'headers-only' ? /^\/conformance_notes\?id=eq\.\d+$/ : null,
+    )
   })
 }
 

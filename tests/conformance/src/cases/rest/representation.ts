@@ -7,7 +7,7 @@ const errors = 'https://docs.postgrest.org/en/stable/references/errors.html'
 const object = 'application/vnd.pgrst.object+json'
 
 export const representation = group('rest.representation', {
-  title: 'Formats of answers',
+  title: 'Formats of responses',
   source: `${docs}#response-format`,
   needs: ['sql'],
 })
@@ -32,7 +32,7 @@ representation.case(
 
 representation.case(
   'head',
-  'HEAD answers as GET does, without a body',
+  'HEAD responds as GET does, without a body',
   { source: 'https://docs.postgrest.org/en/stable/references/api/tables_views.html#get-and-head' },
   (t) =>
     t
@@ -182,7 +182,7 @@ representation.case(
 
 representation.case(
   'vary',
-  'an answer says which headers it depends on',
+  'a response says which headers it depends on',
   { source: 'https://docs.postgrest.org/en/stable/references/api/vary_header.html' },
   (t) =>
     t
@@ -198,20 +198,20 @@ representation.case(
   'the plan of a query is JSON with the suffix +json',
   { source: plan },
   async (t) => {
-    const answer = await t.get('conformance_numbers?select=n', {
+    const response = await t.get('conformance_numbers?select=n', {
       accept: 'application/vnd.pgrst.plan+json',
     })
-    if (answer.status === 406) t.absent('plans are not enabled')
-    answer
+    if (response.status === 406) t.absent('plans are not enabled')
+    response
       .is(200, [partly({ Plan: partly({ 'Node Type': /^[A-Z]/ }) })])
       .header('content-type', /^application\/vnd\.pgrst\.plan\+json/)
   },
 )
 
 representation.case('plan.text', 'the plan of a query is text', { source: plan }, async (t) => {
-  const answer = await t.get('conformance_numbers?select=n', {
+  const response = await t.get('conformance_numbers?select=n', {
     accept: 'application/vnd.pgrst.plan',
   })
-  if (answer.status === 406) t.absent('plans are not enabled')
-  answer.text(200, /^[A-Z].*\(cost=[\d.]+ rows=\d+ width=\d+\)/)
+  if (response.status === 406) t.absent('plans are not enabled')
+  response.text(200, /^[A-Z].*\(cost=[\d.]+ rows=\d+ width=\d+\)/)
 })

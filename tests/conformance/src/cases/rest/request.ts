@@ -6,7 +6,7 @@ const errors = 'https://docs.postgrest.org/en/stable/references/errors.html'
 const settings = `${docs}#request-headers-cookies-and-jwt-claims`
 
 export const request = group('rest.request', {
-  title: 'What the database knows of a request, and says of the answer',
+  title: 'What the database knows of a request, and says of the response',
   source: `${docs}#transaction-scoped-settings`,
   needs: ['sql'],
 })

@@ -78,14 +78,14 @@ spread.case(
   { source: `${docs}#order-in-spread-to-many` },
   async (t) => {
     const query = 'conformance_publishers?select=...conformance_books(ids:id,titles:title)&id=eq.1'
-    const answer = await t.get(query)
-    const rows = Array.isArray(answer.json) ? (answer.json as { ids: number[] }[]) : []
+    const response = await t.get(query)
+    const rows = Array.isArray(response.json) ? (response.json as { ids: number[] }[]) : []
     const titles = new Map([
       [1, 'Notes on the Engine'],
       [2, 'Poems of Numbers'],
     ])
     const ids = rows[0]?.ids[0] === 2 ? [2, 1] : [1, 2]
-    answer.is(200, [{ ids, titles: ids.map((id) => titles.get(id)) }])
+    response.is(200, [{ ids, titles: ids.map((id) => titles.get(id)) }])
   },
 )
 

@@ -25,7 +25,7 @@ upsert.case('merge', 'rows that are there are updated, others are inserted', asy
   )
 })
 
-upsert.case('merge.inserted', 'an upsert that inserts answers 201', async (t) => {
+upsert.case('merge.inserted', 'an upsert that inserts responds with 201', async (t) => {
   const key = t.unique('fresh')
   t.removesRows('conformance_strict', 'key', key)
   await t

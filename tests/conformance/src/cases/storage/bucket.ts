@@ -362,7 +362,7 @@ bucket.case(
     await store(t, id, 'a.txt')
     await t.get(`object/public/${id}/a.txt`, { as: 'nobody' }).bytes(200, bytes('conformance'))
     t.ok(await t.service.storage.updateBucket(id, { public: false }))
-    // Another query, since a cache may keep the first answer for a while.
+    // Another query, since a cache may keep the first response for a while.
     await t.get(`object/public/${id}/a.txt?v=2`, { as: 'nobody' }).is(400, noSuchBucket)
   },
 )
@@ -377,7 +377,7 @@ bucket.case(
     await store(t, id, 'b/c.txt')
     const message = 'Empty bucket has been queued. Completion may take up to an hour.'
     t.data(await t.service.storage.emptyBucket(id), { message })
-    // The work may go on after the answer.
+    // The work may go on after the response.
     const list = `/storage/v1/object/list-v2/${id}`
     const end = performance.now() + t.patience
     const left = async () => ((await t.prepare('POST', list, {})).objects as unknown[]).length

@@ -22,8 +22,8 @@ copy.case('client', 'a copy has the content, and the original stays', async (t) 
 })
 
 copy.case(
-  'answer',
-  'the answer to a copy is the new object',
+  'response',
+  'the response to a copy is the new object',
   { source: `${service}/http/routes/object/copyObject.ts` },
   async (t) => {
     const bucket = await bucketOf(t, ['a.txt'])

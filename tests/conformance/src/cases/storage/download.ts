@@ -25,7 +25,7 @@ download.case(
     const { data, error } = await t.service.storage.from(bucket).download('a b.csv')
     const text = await data?.text()
     t.data({ data: text, error }, 'a,b')
-    t.answer().header('content-type', /^text\/csv/)
+    t.response().header('content-type', /^text\/csv/)
   },
 )
 

@@ -14,14 +14,14 @@ error.case(
   'what needs a token is refused without one',
   { source: `${service}/http/schemas/auth.ts` },
   async (t) => {
-    const answer = await t.get('bucket', { as: 'nobody' })
-    if (answer.status === 401) {
+    const response = await t.get('bucket', { as: 'nobody' })
+    if (response.status === 401) {
       // A gateway in front of the service asks for a key first.
-      answer.is(401)
+      response.is(401)
       return
     }
     const message = "headers must have required property 'authorization'"
-    answer.is(400, problem(400, 'Error', message, 'InvalidRequest'))
+    response.is(400, problem(400, 'Error', message, 'InvalidRequest'))
   },
 )
 

@@ -25,16 +25,16 @@ for (const [name, promise, path, method, header] of preflights) {
       ...{ origin, 'access-control-request-method': method },
       'access-control-request-headers': `authorization,apikey,${header}`,
     }
-    const answer = await t.http('OPTIONS', path, { as: 'nobody', headers })
-    answer
+    const response = await t.http('OPTIONS', path, { as: 'nobody', headers })
+    response
       .header('access-control-allow-origin', anyOrigin)
       .header('access-control-allow-methods', new RegExp(`\\*|\\b${method}\\b`))
       .header('access-control-allow-headers', new RegExp(`\\*|\\b${header}\\b`, 'i'))
-    t.equal(answer.status < 300, true, answer.exchange)
+    t.equal(response.status < 300, true, response.exchange)
   })
 }
 
-cors.case('answer', 'a script of another origin reads the answer', async (t) => {
+cors.case('response', 'a script of another origin reads the response', async (t) => {
   await t
     .get('object/public/conformance-none/a.txt', { as: 'nobody', headers: { origin } })
     .is(400)
@@ -55,11 +55,11 @@ cdn.case(
   { source: `${purging}#purge-a-single-object` },
   async (t) => {
     const bucket = await bucketOf(t, ['a/b.txt'])
-    const answer = await t.delete(`cdn/${bucket}/a/b.txt`, { as: 'service' })
+    const response = await t.delete(`cdn/${bucket}/a/b.txt`, { as: 'service' })
     // A server without a CDN has nothing to purge.
-    if (answer.field('code') === 'MissingParameter') t.absent('no CDN is set up')
-    t.present(answer)
-    answer.has(200, { message: 'success' })
+    if (response.field('code') === 'MissingParameter') t.absent('no CDN is set up')
+    t.present(response)
+    response.has(200, { message: 'success' })
   },
 )
 
@@ -68,10 +68,10 @@ cdn.case(
   'the cache of a bucket is purged',
   { source: `${purging}#purge-an-entire-bucket` },
   async (t) => {
-    const answer = await t.delete(`cdn/${await t.bucket()}`, { as: 'service' })
-    if (answer.field('code') === 'MissingParameter') t.absent('no CDN is set up')
-    t.present(answer)
-    answer.has(200, { message: 'success' })
+    const response = await t.delete(`cdn/${await t.bucket()}`, { as: 'service' })
+    if (response.field('code') === 'MissingParameter') t.absent('no CDN is set up')
+    t.present(response)
+    response.has(200, { message: 'success' })
   },
 )
 
@@ -80,8 +80,8 @@ cdn.case(
   'only the service role purges a cache',
   { source: `${service}/http/routes/cdn/index.ts` },
   async (t) => {
-    const answer = await t.delete(`cdn/${await t.bucket()}/a.txt`, { as: await t.user() })
-    t.present(answer)
-    answer.is(403, problem(403, 'Unauthorized', 'Access denied: Invalid role', 'AccessDenied'))
+    const response = await t.delete(`cdn/${await t.bucket()}/a.txt`, { as: await t.user() })
+    t.present(response)
+    response.is(403, problem(403, 'Unauthorized', 'Access denied: Invalid role', 'AccessDenied'))
   },
 )

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib'
 
-import type { Answer } from '../../answer.ts'
+import type { RawResponse } from '../../raw-response.ts'
 import { group } from '../../case.ts'
 import type { Context } from '../../context.ts'
 
@@ -42,13 +42,13 @@ async function gallery(t: Context, attributes: Record<string, unknown> = {}): Pr
   return bucket
 }
 
-/** Checks that the answer is a PNG of this size. */
-function isPicture(t: Context, answer: Answer, width: number, height: number): void {
-  answer.is(200).header('content-type', 'image/png')
-  const bytes = Buffer.from(answer.exchange.body)
+/** Checks that the response is a PNG of this size. */
+function isPicture(t: Context, response: RawResponse, width: number, height: number): void {
+  response.is(200).header('content-type', 'image/png')
+  const bytes = Buffer.from(response.exchange.body)
   const isPng = bytes.subarray(1, 4).toString('latin1') === 'PNG' && bytes.length > 24 && bytes[0]
   const size = isPng === 0x89 ? [bytes.readUInt32BE(16), bytes.readUInt32BE(20)] : null
-  t.equal(size, [width, height], answer.exchange)
+  t.equal(size, [width, height], response.exchange)
 }
 
 /** A query, the size of the picture that it leads to, and what is told to have been done. */
@@ -89,11 +89,11 @@ const sizes: [
 for (const [name, promise, anchor, query, [width, height], done] of sizes) {
   image.case(`size.${name}`, promise, { source: `${guide}#${anchor}` }, async (t) => {
     const bucket = await gallery(t)
-    const answer = await t.get(`render/image/public/${bucket}/a.png?${query}&format=origin`, {
+    const response = await t.get(`render/image/public/${bucket}/a.png?${query}&format=origin`, {
       as: 'nobody',
     })
-    answer.header('x-transformations', done)
-    isPicture(t, answer, width, height)
+    response.header('x-transformations', done)
+    isPicture(t, response, width, height)
   })
 }
 
@@ -118,7 +118,7 @@ image.case(
     const transform = { width: 20, format: 'origin' } as const
     const { error } = await t.service.storage.from(bucket).download('a.png', { transform })
     t.ok({ error })
-    isPicture(t, t.answer(), 20, 10)
+    isPicture(t, t.response(), 20, 10)
   },
 )
 
@@ -146,8 +146,8 @@ image.case(
   async (t) => {
     const bucket = await gallery(t, { public: false })
     const path = `/storage/v1/object/sign/${bucket}/a.png`
-    const answer = await t.prepare('POST', path, { expiresIn: 60, transform: { width: 4 } })
-    const token = new URL(String(answer.signedURL), 'http://x').searchParams.get('token') ?? ''
+    const response = await t.prepare('POST', path, { expiresIn: 60, transform: { width: 4 } })
+    const token = new URL(String(response.signedURL), 'http://x').searchParams.get('token') ?? ''
     await t
       .get(`render/image/sign/${bucket}/b.png?token=${token}`, { as: 'nobody' })
       .is(400, problem(400, 'InvalidSignature', 'Invalid signature'))
@@ -160,12 +160,12 @@ image.case(
   { source: `${guide}#automatic-image-optimization-webp` },
   async (t) => {
     const bucket = await gallery(t)
-    const answer = await t.get(`render/image/public/${bucket}/a.png?width=20`, {
+    const response = await t.get(`render/image/public/${bucket}/a.png?width=20`, {
       ...{ as: 'nobody', accept: 'image/webp,*/*;q=0.8' },
     })
-    answer.is(200).header('content-type', 'image/webp')
-    const mark = Buffer.from(answer.exchange.body.subarray(0, 4)).toString('latin1')
-    t.equal(mark, 'RIFF', answer.exchange)
+    response.is(200).header('content-type', 'image/webp')
+    const mark = Buffer.from(response.exchange.body.subarray(0, 4)).toString('latin1')
+    t.equal(mark, 'RIFF', response.exchange)
   },
 )
 

@@ -106,7 +106,7 @@ s3Multipart.case('list', 'the parts of an upload are listed, and so are uploads'
 s3Multipart.case('abort', 'an upload is given up', async (t) => {
   const path = `/${await t.bucket()}/a`
   await multipart(t, path, async (uploadId) => {
-    // Amazon answers 204; upstream 200, with a document that says nothing.
+    // Amazon responds with 204; upstream 200, with a document that says nothing.
     await s3(t, 'DELETE', path, { query: { uploadId } }).is([200, 204])
     await s3(t, 'PUT', path, { query: { partNumber: '1', uploadId }, body: text }).text(
       404,

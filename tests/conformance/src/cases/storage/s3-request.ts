@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 
-import type { PendingAnswer } from '../../answer.ts'
+import type { PendingResponse } from '../../raw-response.ts'
 import type { Context } from '../../context.ts'
 import type { Target } from '../../target.ts'
 
@@ -36,7 +36,7 @@ export function s3(
   method: string,
   path: string,
   request: S3Request = {},
-): PendingAnswer {
+): PendingResponse {
   const { query = {}, headers = {}, body, payload, keys, pieces } = request
   const signer = signerOf(t.target, new Date(), keys)
   const own: Record<string, string> = {

@@ -131,8 +131,8 @@ s3Signature.case(
     }
     const refusal = await post(signer.seal('something else'))
     refusal.text(403, s3Problem('SignatureDoesNotMatch'))
-    const answer = await post(signer.seal(policy))
-    t.equal(answer.status >= 200 && answer.status < 300, true, answer.exchange)
+    const response = await post(signer.seal(policy))
+    t.equal(response.status >= 200 && response.status < 300, true, response.exchange)
     await t.get(`object/${bucket}/folder/a.txt`, { as: 'service' }).bytes(200, text)
   },
 )

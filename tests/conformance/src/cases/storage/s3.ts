@@ -162,7 +162,7 @@ s3Object.case('get.condition', 'what is known already is not sent again', async 
 
 s3Object.case(
   'get.response',
-  'the query says what headers an answer has',
+  'the query says what headers a response has',
   { source: handler },
   async (t) => {
     const bucket = await bucketOf(t, ['a'])

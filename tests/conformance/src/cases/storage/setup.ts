@@ -57,10 +57,10 @@ export function problem(
   return { statusCode: String(statusCode), error, message, code }
 }
 
-/** What an object that is not there, or that the caller may not see, is answered with. */
+/** What an object that is not there, or that the caller may not see, gets. */
 export const noSuchKey = problem(404, 'not_found', 'Object not found', 'NoSuchKey')
 
-/** What a bucket that is not there, or that the caller may not see, is answered with. */
+/** What a bucket that is not there, or that the caller may not see, gets. */
 export const noSuchBucket = problem(404, 'Bucket not found', 'Bucket not found', 'NoSuchBucket')
 
 /** What a policy refuses a new object or bucket with. */

@@ -16,8 +16,8 @@ export const sign = group('storage.sign', {
 
 /** Signs a path, and returns the URL and its token. */
 async function signed(t: Context, path: string): Promise<{ url: string; token: string }> {
-  const answer = await t.prepare('POST', `/storage/v1/object/sign/${path}`, { expiresIn: 60 })
-  const url = String(answer.signedURL)
+  const response = await t.prepare('POST', `/storage/v1/object/sign/${path}`, { expiresIn: 60 })
+  const url = String(response.signedURL)
   return {
     url: `/storage/v1${url}`,
     token: new URL(url, 'http://x').searchParams.get('token') ?? '',
@@ -31,16 +31,16 @@ function forged(token: string): string {
 }
 
 sign.case(
-  'answer',
+  'response',
   'a signed URL is relative to the interface, and has a token',
   { source: `${routes}/getSignedURL.ts` },
   async (t) => {
     const bucket = await bucketOf(t, ['a.txt'])
-    const answer = await t
+    const response = await t
       .post(`object/sign/${bucket}/a.txt`, { expiresIn: 60 }, { as: 'service' })
       .is(200, { signedURL: /^\/object\/sign\/[^/]+\/a\.txt\?token=[^.]+\.[^.]+\.[^.]+$/ })
     await t
-      .get(answer.field('signedURL').slice(1), { as: 'nobody' })
+      .get(response.field('signedURL').slice(1), { as: 'nobody' })
       .text(200, 'conformance')
       .header('expires', /GMT$/)
       .header('cache-control', null)
@@ -254,13 +254,13 @@ async function uploadToken(t: Context, path: string): Promise<string> {
   return String(token)
 }
 
-signUpload.case('answer', 'a signed upload has a URL and its token', async (t) => {
+signUpload.case('response', 'a signed upload has a URL and its token', async (t) => {
   const bucket = await t.bucket()
-  const answer = await t
+  const response = await t
     .post(`object/upload/sign/${bucket}/a.txt`, {}, { as: 'service' })
     .is(200, { url: /^\/object\/upload\/sign\/[^/]+\/a\.txt\?token=.+/, token: some.token })
   await t
-    .put(answer.field('url').slice(1), 'signed', { as: 'nobody' })
+    .put(response.field('url').slice(1), 'signed', { as: 'nobody' })
     .is(200, { Key: `${bucket}/a.txt` })
   await t.get(`object/${bucket}/a.txt`, { as: 'service' }).text(200, 'signed')
 })

@@ -1,5 +1,5 @@
 import { group } from '../../case.ts'
-import type { Answer, PendingAnswer } from '../../answer.ts'
+import type { RawResponse, PendingResponse } from '../../raw-response.ts'
 import type { Caller, Context } from '../../context.ts'
 
 import { bucketOf, bytes, noSuchKey, problem, service } from './setup.ts'
@@ -35,7 +35,7 @@ function begin(
   bucket: string,
   name: string,
   beginning: UploadOptions = {},
-): PendingAnswer {
+): PendingResponse {
   const { as = 'service', length = 11, metadata = {}, headers = {}, body } = beginning
   const fields = Object.entries({ bucketName: bucket, objectName: name, ...metadata })
   const encoded = fields.map(([key, text]) => `${key} ${Buffer.from(text).toString('base64')}`)
@@ -55,11 +55,11 @@ function begin(
 /** Sends a part of an upload. */
 function send(
   t: Context,
-  creation: Answer,
+  creation: RawResponse,
   offset: number,
   part: string,
   { as = 'service', headers = {} }: { as?: Caller; headers?: Record<string, string> } = {},
-): PendingAnswer {
+): PendingResponse {
   const type = 'application/offset+octet-stream'
   return t.patch(creation.headerValue('location'), bytes(part), {
     as,
@@ -293,7 +293,7 @@ tus.case(
 const wrong: [
   name: string,
   promise: string,
-  ask: (t: Context, bucket: string) => PendingAnswer,
+  ask: (t: Context, bucket: string) => PendingResponse,
   status: number,
   text: RegExp,
 ][] = [

@@ -19,7 +19,7 @@ export const upload = group('storage.upload', {
 
 upload.case(
   'raw',
-  'the answer to an upload names the object and its id',
+  'the response to an upload names the object and its id',
   { source: `${service}/http/routes/object/createObject.ts` },
   async (t) => {
     const bucket = await t.bucket()
@@ -359,11 +359,11 @@ for (const [name, promise, allowed, type, taken] of types) {
   upload.case(`type.allowed.${name}`, promise, { source: restricted }, async (t) => {
     const bucket = await t.bucket({ allowed_mime_types: allowed })
     const options = { as: 'service', headers: { 'content-type': type } } as const
-    const answer = await t.post(`object/${bucket}/a`, text, options)
-    if (taken) answer.is(200, { Key: `${bucket}/a`, Id: some.uuid })
+    const response = await t.post(`object/${bucket}/a`, text, options)
+    if (taken) response.is(200, { Key: `${bucket}/a`, Id: some.uuid })
     else {
       const message = `mime type ${type} is not supported`
-      answer.is(400, problem(415, 'invalid_mime_type', message, 'InvalidMimeType'))
+      response.is(400, problem(415, 'invalid_mime_type', message, 'InvalidMimeType'))
     }
   })
 }

@@ -128,7 +128,7 @@ vector.case(
       const body = { ...index, vectorBucketName, distanceMetric: 'cosine' }
       return t.post('vector/CreateIndex', body, { as: 'service' })
     })
-    for (const answer of await Promise.all(creations)) answer.is(200)
+    for (const response of await Promise.all(creations)) response.is(200)
   },
 )
 

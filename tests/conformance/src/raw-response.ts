@@ -3,8 +3,8 @@ import { partly } from './match.ts'
 import type { Exchange } from './recorder.ts'
 import { parseJson } from './mutation.ts'
 
-/** The answer to a raw request. Its assertions throw a Difference where the answer is not as promised. */
-export class Answer {
+/** The response to a raw request. Its assertions throw a Difference where the response is not as promised. */
+export class RawResponse {
   constructor(
     readonly exchange: Exchange,
     private readonly assertions: Assertions,
@@ -70,50 +70,50 @@ export class Answer {
   }
 }
 
-/** An answer under way, with the assertions of `Answer`, so that a case can be one sentence. */
-export class PendingAnswer extends Promise<Answer> {
+/** A response under way, with the assertions of `RawResponse`, so that a case can be one sentence. */
+export class PendingResponse extends Promise<RawResponse> {
   static override get [Symbol.species](): PromiseConstructor {
     return Promise
   }
 
-  /** Makes one of the promise of an answer. */
-  static of(answer: Promise<Answer>): PendingAnswer {
-    return new PendingAnswer((resolve, reject) => {
-      answer.then(resolve, reject)
+  /** Makes one of the promise of a response. */
+  static of(response: Promise<RawResponse>): PendingResponse {
+    return new PendingResponse((resolve, reject) => {
+      response.then(resolve, reject)
     })
   }
 
-  /** Does what `Answer.is` does. */
-  is(status: number | readonly number[], body?: unknown): PendingAnswer {
-    return this.#then((answer) => answer.is(status, body))
+  /** Does what `RawResponse.is` does. */
+  is(status: number | readonly number[], body?: unknown): PendingResponse {
+    return this.#then((response) => response.is(status, body))
   }
 
-  /** Does what `Answer.has` does. */
-  has(status: number, members: Readonly<Record<string, unknown>>): PendingAnswer {
-    return this.#then((answer) => answer.has(status, members))
+  /** Does what `RawResponse.has` does. */
+  has(status: number, members: Readonly<Record<string, unknown>>): PendingResponse {
+    return this.#then((response) => response.has(status, members))
   }
 
-  /** Does what `Answer.text` does. */
-  text(status: number, expected: string | RegExp): PendingAnswer {
-    return this.#then((answer) => answer.text(status, expected))
+  /** Does what `RawResponse.text` does. */
+  text(status: number, expected: string | RegExp): PendingResponse {
+    return this.#then((response) => response.text(status, expected))
   }
 
-  /** Does what `Answer.bytes` does. */
-  bytes(status: number, expected: Uint8Array): PendingAnswer {
-    return this.#then((answer) => answer.bytes(status, expected))
+  /** Does what `RawResponse.bytes` does. */
+  bytes(status: number, expected: Uint8Array): PendingResponse {
+    return this.#then((response) => response.bytes(status, expected))
   }
 
-  /** Does what `Answer.empty` does. */
-  empty(status: number): PendingAnswer {
-    return this.#then((answer) => answer.empty(status))
+  /** Does what `RawResponse.empty` does. */
+  empty(status: number): PendingResponse {
+    return this.#then((response) => response.empty(status))
   }
 
-  /** Does what `Answer.header` does. */
-  header(name: string, expected: string | RegExp | null): PendingAnswer {
-    return this.#then((answer) => answer.header(name, expected))
+  /** Does what `RawResponse.header` does. */
+  header(name: string, expected: string | RegExp | null): PendingResponse {
+    return this.#then((response) => response.header(name, expected))
   }
 
-  #then(check: (answer: Answer) => Answer): PendingAnswer {
-    return PendingAnswer.of(this.then(check))
+  #then(check: (response: RawResponse) => RawResponse): PendingResponse {
+    return PendingResponse.of(this.then(check))
   }
 }

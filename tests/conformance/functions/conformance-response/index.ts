@@ -1,5 +1,6 @@
-// Answers what it is told to: { status, headers, body }, the body as text, or as bytes in `hex`, or of `size` bytes.
-// `headers` may be a list, so that one of them can be there twice. A preflight is answered as Supabase's guide shows it.
+// Responds with what it is told to: { status, headers, body }, the body as text, or as bytes in `hex`, or of `size`
+// bytes. `headers` may be a list, so that one of them can be there twice. A preflight gets what it asks for, as
+// Supabase's guide shows it.
 const cors = {
   'access-control-allow-origin': '*',
   'access-control-allow-headers': 'authorization, x-client-info, apikey, content-type, x-own',

@@ -3,23 +3,23 @@ import { group } from '../../case.ts'
 const guides = 'https://supabase.com/docs/guides/functions'
 const codes = `${guides}/error-codes`
 
-export const answer = group('functions.answer', {
-  title: 'Answers of functions',
+export const response = group('functions.response', {
+  title: 'Responses of functions',
   source: `${guides}/status-codes`,
   needs: ['functions'],
 })
 
 for (const status of [201, 204, 400, 403, 404, 409, 429]) {
-  answer.case(`status.${status}`, 'the status of a function is the answer’s', (t) => {
+  response.case(`status.${status}`, 'the status of a function is the response’s', (t) => {
     const body = status === 204 ? null : `status ${status}`
-    const call = t.post('conformance-answer', { status, body })
+    const call = t.post('conformance-response', { status, body })
     return status === 204 ? call.empty(204) : call.text(status, body ?? '')
   })
 }
 
-answer.case(
+response.case(
   'redirect',
-  'a redirect of a function is the answer, and is not followed',
+  'a redirect of a function is the response, and is not followed',
   { source: `${guides}/status-codes#3xx-redirect` },
   async (t) => {
     const to = 'https://elsewhere.example/path?a=b'
@@ -30,9 +30,9 @@ answer.case(
   },
 )
 
-answer.case('bytes', 'an answer of bytes is handed on as it is', (t) =>
+response.case('bytes', 'a response of bytes is handed on as it is', (t) =>
   t
-    .post('conformance-answer', {
+    .post('conformance-response', {
       headers: { 'content-type': 'image/png' },
       hex: '89504e470d0a1a0a',
     })
@@ -40,18 +40,18 @@ answer.case('bytes', 'an answer of bytes is handed on as it is', (t) =>
     .header('content-type', 'image/png'),
 )
 
-answer.case('large', 'an answer of megabytes is handed on in full', (t) =>
-  t.post('conformance-answer', { size: 3_000_000 }).text(200, /^x{3000000}$/),
+response.case('large', 'a response of megabytes is handed on in full', (t) =>
+  t.post('conformance-response', { size: 3_000_000 }).text(200, /^x{3000000}$/),
 )
 
-answer.case(
+response.case(
   'stream',
-  'an answer that comes in parts is handed on in full',
+  'a response that comes in parts is handed on in full',
   { source: `${guides}/examples/elevenlabs-generate-speech-stream` },
   (t) => t.get('conformance-runtime/stream').text(200, 'one two three'),
 )
 
-answer.case(
+response.case(
   'events',
   'server-sent events have their content type',
   { source: `${guides}/examples/elevenlabs-generate-speech-stream` },
@@ -62,20 +62,20 @@ answer.case(
       .header('content-type', /^text\/event-stream/),
 )
 
-answer.case('cookies', 'a header that is there twice is handed on twice', (t) =>
+response.case('cookies', 'a header that is there twice is handed on twice', (t) =>
   t
     .get('conformance-runtime/cookies')
     .text(200, 'cookies')
     .header('set-cookie', 'one=1; Path=/, two=2; Path=/'),
 )
 
-answer.case(
+response.case(
   'preflight',
-  'a function answers preflights itself, for which no token is needed',
+  'a function responds to preflights itself, for which no token is needed',
   { source: `${guides}/cors` },
   (t) =>
     t
-      .http('OPTIONS', 'conformance-answer', {
+      .http('OPTIONS', 'conformance-response', {
         as: 'nobody',
         headers: {
           ...{ origin: 'https://page.example', 'access-control-request-method': 'POST' },
@@ -87,14 +87,14 @@ answer.case(
       .header('access-control-allow-headers', /\bx-own\b/),
 )
 
-answer.case(
+response.case(
   'cors',
   'headers for pages of other origins are the function’s',
   { source: `${guides}/cors` },
   (t) =>
     t
       .post(
-        'conformance-answer',
+        'conformance-response',
         { headers: { 'access-control-allow-origin': 'https://page.example' }, body: 'ok' },
         { headers: { origin: 'https://page.example' } },
       )
@@ -104,9 +104,9 @@ answer.case(
 
 // Errors.
 
-answer.case(
+response.case(
   'missing',
-  'a function that is not there is answered with the code NOT_FOUND',
+  'a function that is not there gets the code NOT_FOUND',
   { source: `${codes}#not_found` },
   (t) => t.get('conformance-not-there').is(404).header('sb-error-code', 'NOT_FOUND'),
 )
@@ -115,29 +115,29 @@ for (const [name, path] of [
   ['throws', 'throws'],
   ['rejects', 'rejects'],
 ] as const) {
-  answer.case(
+  response.case(
     `error.${name}`,
-    'an error that a function does not catch is answered with 500',
+    'an error that a function does not catch gets 500',
     { source: `${codes}#edge_function_error` },
     (t) =>
       t.get(`conformance-runtime/${path}`).is(500).header('sb-error-code', 'EDGE_FUNCTION_ERROR'),
   )
 }
 
-answer.case(
+response.case(
   'error.own',
-  'an error of the server that a function answers with is marked as its own',
+  'an error of the server that a function responds with is marked as its own',
   { source: `${codes}#edge_function_error` },
   (t) =>
     t
-      .post('conformance-answer', { status: 503, body: 'later' })
+      .post('conformance-response', { status: 503, body: 'later' })
       .text(503, 'later')
       .header('sb-error-code', 'EDGE_FUNCTION_ERROR'),
 )
 
-answer.case(
+response.case(
   'error.after',
-  'after an error a function goes on to answer',
+  'after an error a function goes on to respond',
   { source: `${codes}#edge_function_error` },
   async (t) => {
     await t.get('conformance-runtime/throws').is(500)
