@@ -1,4 +1,4 @@
-// Measures the pages as Lighthouse's mobile preset does, and how fast they answer to taps on a slow processor:
+// Measures the pages as Lighthouse's mobile preset does, and how fast they respond to taps on a slow processor:
 //   npm run lighthouse -w @basalt/tests [-- --url http://127.0.0.1:54321] [--runs 3] [--report DIR]
 // Without --url it starts a server of its own; that has to be a release build (BASALT_BINARY), since debug builds send
 // files uncompressed. Prints the medians, and ends with status 1 where one misses its goal. Needs a quiet machine.

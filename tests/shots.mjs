@@ -34,14 +34,14 @@ const PAGES = {
  * @property {(page: Page) => Promise<unknown>} [prepare] before the page is opened
  * @property {(page: Page) => Promise<unknown>} [reach] leads to the state
  * @property {boolean} [isFloating] whether it floats over the page, so that the screen is taken alone
- * @property {boolean} [isHeld] whether requests are left without an answer
+ * @property {boolean} [isHeld] whether requests are left without a response
  * @property {boolean} [isFirstVisit] whether consent has not been asked for yet
  */
 
-/** @param {Page} page @param {string} target @param {object} answer */
-const answered = (page, target, answer) =>
+/** @param {Page} page @param {string} target @param {object} response */
+const mocked = (page, target, response) =>
   page.route(`**/${target}*`, (route) =>
-    route.request().method() === 'OPTIONS' ? route.fallback() : route.fulfill(answer),
+    route.request().method() === 'OPTIONS' ? route.fallback() : route.fulfill(response),
   )
 
 /** @param {Page} page @param {string} id */
@@ -57,7 +57,7 @@ const STATES = {
   gate: {
     route: '/password',
     prepare: (page) =>
-      answered(page, 'rest/v1/settings?select=value&key=eq.password_protection', {
+      mocked(page, 'rest/v1/settings?select=value&key=eq.password_protection', {
         json: { value: '1' },
       }),
     reach: (page) => page.getByRole('button', { name: 'Access Site' }).waitFor(),
@@ -103,7 +103,7 @@ const STATES = {
   conversation: {
     route: '/imprint',
     isFloating: true,
-    prepare: (page) => answered(page, 'functions/v1/chat-ai', { status: 500, json: {} }),
+    prepare: (page) => mocked(page, 'functions/v1/chat-ai', { status: 500, json: {} }),
     reach: async (page) => {
       await page.getByRole('button', { name: /^Open chat/ }).click()
       await page
@@ -126,7 +126,7 @@ const STATES = {
   },
   empty: {
     route: '/about',
-    prepare: (page) => answered(page, 'rest/v1/t', { json: [] }),
+    prepare: (page) => mocked(page, 'rest/v1/t', { json: [] }),
   },
   errors: {
     route: '/careers',

@@ -83,6 +83,6 @@ test('refreshes are limited for both nodes together', async () => {
     })
   const count = await granted(address, 120, refresh)
   expect(count).toBeGreaterThanOrEqual(30)
-  // Each node sends its counts to the other and does not wait for an answer, so some calls more may get through.
+  // Each node sends its counts to the other and does not wait for a response, so some calls more may get through.
   expect(count).toBeLessThan(45)
 })

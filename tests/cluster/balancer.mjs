@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
 import { freePort } from '../../bench/lib/ports.mjs'
-import { answers, Service } from '../support/service.mjs'
+import { responds, Service } from '../support/service.mjs'
 
 const deployed = path.resolve(import.meta.dirname, '../../deploy/haproxy.cfg')
 const plain = path.join(import.meta.dirname, 'balancer.cfg')
@@ -41,7 +41,7 @@ export class Balancer extends Service {
         BASALT_1: local(nodes[0]),
         BASALT_2: local(nodes[1]),
       },
-      isReady: () => answers(`http://${local(port)}/health/ready`),
+      isReady: () => responds(`http://${local(port)}/health/ready`),
     })
     balancer.ports = { http, https }
     return balancer.start()

@@ -37,7 +37,7 @@ const recovery = 1000
 const wasCut = (/** @type {Outcome} */ { begun, ended }, /** @type {Times} */ { from, gone }) =>
   begun <= gone && ended >= from
 
-/** Returns whether the answer says that the service is away, and when to try again. */
+/** Returns whether the response says that the service is away, and when to try again. */
 const isAway = (/** @type {Outcome} */ { status, retryAfter }) =>
   status === 503 && retryAfter !== ''
 

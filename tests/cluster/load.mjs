@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** How long an answer may take, in milliseconds. */
-const answerLimit = 20_000
+/** How long a response may take, in milliseconds. */
+const responseLimit = 20_000
 /** Connections that requests of one kind may have at the same time. */
 const connections = 400
 /** Bytes of an object. */
@@ -75,7 +75,7 @@ export class Load {
     }
   }
 
-  /** Ends, and waits for the answers that are still to come. */
+  /** Ends, and waits for the responses that are still to come. */
   async stop() {
     this.#ended.abort()
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
@@ -117,9 +117,9 @@ export class Load {
     const url = `${this.access.url}/storage/v1/object/private/${id}`
     for (let attempt = 0; attempt < 20; attempt += 1) {
       const headers = { authorization: `Bearer ${this.access.serviceKey}` }
-      const answer = await fetch(url, { headers, signal: AbortSignal.timeout(answerLimit) })
-      const body = Buffer.from(await answer.arrayBuffer())
-      if (answer.status < 500) return answer.ok && body.equals(bytesOf(id))
+      const response = await fetch(url, { headers, signal: AbortSignal.timeout(responseLimit) })
+      const body = Buffer.from(await response.arrayBuffer())
+      if (response.status < 500) return response.ok && body.equals(bytesOf(id))
       await pause(250)
     }
     return false
@@ -155,8 +155,8 @@ export class Load {
           : undefined
     const begun = performance.now()
     this.#track(
-      this.#send(kind, paths[kind], body).then((answer) => {
-        this.outcomes.push({ kind, id, begun, ended: performance.now(), ...answer })
+      this.#send(kind, paths[kind], body).then((response) => {
+        this.outcomes.push({ kind, id, begun, ended: performance.now(), ...response })
       }),
     )
   }
@@ -178,7 +178,7 @@ export class Load {
     const sent = request(`${url}${path}`, {
       method: body ? 'POST' : 'GET',
       agent: this.#agents[kind],
-      signal: AbortSignal.timeout(answerLimit),
+      signal: AbortSignal.timeout(responseLimit),
       headers: {
         apikey: anonKey,
         authorization: `Bearer ${key}`,
@@ -189,11 +189,11 @@ export class Load {
     })
     try {
       sent.end(body)
-      const [answer] = /** @type {[import('node:http').IncomingMessage]} */ (
+      const [response] = /** @type {[import('node:http').IncomingMessage]} */ (
         await once(sent, 'response')
       )
-      const parts = await answer.toArray()
-      const { statusCode: status = 0, headers } = answer
+      const parts = await response.toArray()
+      const { statusCode: status = 0, headers } = response
       const text = status < 400 ? '' : Buffer.concat(parts).toString().slice(0, 200)
       return { status, retryAfter: headers['retry-after'] ?? '', text }
     } catch (error) {
@@ -204,14 +204,14 @@ export class Load {
   /** @returns {Promise<string>} the access token */
   async #signUp() {
     const { url, anonKey } = this.access
-    const answer = await fetch(`${url}/auth/v1/signup`, {
+    const response = await fetch(`${url}/auth/v1/signup`, {
       method: 'POST',
       headers: { apikey: anonKey, 'content-type': 'application/json' },
       body: JSON.stringify({ email: `${randomUUID()}@example.com`, password: randomUUID() }),
-      signal: AbortSignal.timeout(answerLimit),
+      signal: AbortSignal.timeout(responseLimit),
     })
-    const { access_token: token } = await answer.json()
-    if (typeof token !== 'string') throw new Error(`expected a session, found ${answer.status}`)
+    const { access_token: token } = await response.json()
+    if (typeof token !== 'string') throw new Error(`expected a session, found ${response.status}`)
     return token
   }
 
@@ -222,7 +222,7 @@ export class Load {
   }
 }
 
-/** Returns whether a request was answered with success. */
+/** Returns whether a request succeeded. */
 export function isSuccess(/** @type {Outcome} */ { status }) {
   return status >= 200 && status < 300
 }

@@ -18,9 +18,9 @@ function carrier(): typeof fetch {
   return async (input, init) => {
     const headers = new Headers(init?.headers)
     if (position) headers.set('basalt-wal-position', position)
-    const answer = await fetch(input, { ...init, headers })
-    position = answer.headers.get('basalt-wal-position') ?? position
-    return answer
+    const response = await fetch(input, { ...init, headers })
+    position = response.headers.get('basalt-wal-position') ?? position
+    return response
   }
 }
 

@@ -35,8 +35,8 @@ describe('a public object', () => {
   const staleness = 1000
 
   async function read({ url }: Access, name: string) {
-    const answer = await fetch(`${url}/storage/v1/object/public/public/${name}`)
-    return answer.ok ? await answer.text() : answer.status
+    const response = await fetch(`${url}/storage/v1/object/public/public/${name}`)
+    return response.ok ? await response.text() : response.status
   }
 
   test.for([

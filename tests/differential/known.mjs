@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 /**
  * What may differ: what PostgREST changed between the version at hand, 12.0.2, and 16, whose interface Basalt has, and
  * what Basalt does otherwise on purpose (docs/decisions/0020-postgrests-malformed-responses-are-not-copied.md).
- * @typedef {{ status: number, body: any } & Record<string, any>} Answer
+ * @typedef {{ status: number, body: any } & Record<string, any>} Response
  * @typedef {import('./requests.mjs').Request} Request
  */
 
@@ -28,8 +28,8 @@ const reworded = new Set([
 ])
 
 /**
- * Rules by which two answers to one request may differ; the first that holds explains all that differs.
- * @type {[string, (request: Request, ours: Answer, theirs: Answer) => boolean][]}
+ * Rules by which two responses to one request may differ; the first that holds explains all that differs.
+ * @type {[string, (request: Request, ours: Response, theirs: Response) => boolean][]}
  */
 const rules = [
   [
@@ -170,11 +170,11 @@ function both(ours, theirs, code, our = ours.status, their = theirs.status) {
 }
 
 /**
- * Returns whether it is known why `part` of two answers differs.
+ * Returns whether it is known why `part` of two responses differs.
  * @param {string} part
  * @param {Request} request
- * @param {Answer} ours
- * @param {Answer} theirs
+ * @param {Response} ours
+ * @param {Response} theirs
  */
 export function isKnown(part, request, ours, theirs) {
   if (rules.some(([, holds]) => holds(request, ours, theirs))) return true

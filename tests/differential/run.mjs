@@ -1,6 +1,6 @@
 /**
  * Sends the requests of requests.mjs to Basalt and to PostgREST, both on the same database, and shows where the
- * answers differ in more than what changed in PostgREST after the version at hand. See README.md beside it.
+ * responses differ in more than what changed in PostgREST after the version at hand. See README.md beside it.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ import { requests } from './requests.mjs'
 
 const here = import.meta.dirname
 const secret = 'what both servers verify tokens with, in this comparison'
-/** The longest that a start or an answer may take, in milliseconds. */
+/** The longest that a start or a response may take, in milliseconds. */
 const limit = 30_000
 
 /** What is compared beside status and body. */
@@ -105,20 +105,20 @@ async function database(running, binary) {
   return own.uri
 }
 
-/** Returns the answer in the form in which answers are compared. */
+/** Returns the response in the form in which responses are compared. */
 async function ask(url, { method, path, headers: sent, body, role }) {
   const bearer = role === undefined ? {} : { authorization: `Bearer ${token({ role }, secret)}` }
-  const answer = await fetch(url + path, {
+  const response = await fetch(url + path, {
     method,
     headers: { 'accept-encoding': 'identity', ...bearer, ...sent },
     body,
     signal: AbortSignal.timeout(limit),
   })
-  const text = Buffer.from(await answer.arrayBuffer()).toString('utf8')
-  const comparable = { status: answer.status, body: asJson(text) }
+  const text = Buffer.from(await response.arrayBuffer()).toString('utf8')
+  const comparable = { status: response.status, body: asJson(text) }
   for (const name of headers) {
     // A space before a parameter makes no difference.
-    const value = answer.headers.get(name)?.replaceAll('; ', ';')
+    const value = response.headers.get(name)?.replaceAll('; ', ';')
     if (value !== undefined) comparable[name] = value
   }
   return comparable
@@ -132,7 +132,7 @@ function asJson(text) {
   }
 }
 
-/** Returns the parts of two answers that are not the same. */
+/** Returns the parts of two responses that are not the same. */
 function differing(ours, theirs) {
   const names = new Set([...Object.keys(ours), ...Object.keys(theirs)])
   return [...names].filter((name) => !isDeepStrictEqual(ours[name], theirs[name]))
@@ -168,7 +168,7 @@ async function compare(basalt, postgrest, only) {
     else same += 1
   }
   process.stdout.write(
-    `\n${same} answers are the same, ${known} differ by what changed after the peer's version, ` +
+    `\n${same} responses are the same, ${known} differ by what changed after the peer's version, ` +
       `${different} otherwise\n`,
   )
   return different === 0

@@ -79,7 +79,7 @@ describe.skipIf(own === null)('the chat', () => {
 
   test('streams to callers that ask for events', async () => {
     const { url, anonKey } = inject('access')
-    const answer = await fetch(`${url}/functions/v1/chat-model`, {
+    const response = await fetch(`${url}/functions/v1/chat-model`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${anonKey}`,
@@ -88,8 +88,8 @@ describe.skipIf(own === null)('the chat', () => {
       },
       body: JSON.stringify({ message: 'Is there a licence fee?' }),
     })
-    expect(answer.headers.get('content-type')).toBe('text/event-stream')
-    const events = (await answer.text()).trim().split('\n\n')
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    const events = (await response.text()).trim().split('\n\n')
     expect(events.slice(0, 3)).toEqual(
       ['You pay ', '**nothing**', '.'].map(
         (text) => `event: delta\ndata: ${JSON.stringify({ text })}`,

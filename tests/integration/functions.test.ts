@@ -64,7 +64,7 @@ describe.skipIf(inject('own') === null)('the stock functions client', () => {
 
   test('can read in a browser that there is no such function', async () => {
     const { url } = inject('access')
-    const answer = await fetch(`${url}/functions/v1/nobody-has-this`, {
+    const response = await fetch(`${url}/functions/v1/nobody-has-this`, {
       method: 'OPTIONS',
       headers: {
         Origin: 'https://site.example',
@@ -72,9 +72,9 @@ describe.skipIf(inject('own') === null)('the stock functions client', () => {
         'Access-Control-Request-Headers': 'authorization,x-header-of-tomorrow',
       },
     })
-    expect(answer.status).toBe(200)
-    expect(answer.headers.get('access-control-allow-origin')).toBe('*')
-    expect(answer.headers.get('access-control-allow-headers')).toContain('x-header-of-tomorrow')
+    expect(response.status).toBe(200)
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    expect(response.headers.get('access-control-allow-headers')).toContain('x-header-of-tomorrow')
   })
 
   test('meets a function that imports from the registry of JSR', async () => {

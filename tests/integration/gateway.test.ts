@@ -42,10 +42,10 @@ describe.skipIf(inject('own') === null)('as on hosted Supabase', () => {
   test('GraphQL says that its extension is not there', async () => {
     const { url, anonKey: apikey } = inject('access')
     const body = JSON.stringify({ query: '{ __typename }' })
-    const answer = await fetch(`${url}/graphql/v1`, { method: 'POST', headers: { apikey }, body })
-    expect(answer.status).toBe(200)
+    const response = await fetch(`${url}/graphql/v1`, { method: 'POST', headers: { apikey }, body })
+    expect(response.status).toBe(200)
     const message = 'pg_graphql extension is not enabled.'
-    expect(await answer.json()).toEqual({ errors: [{ message }] })
+    expect(await response.json()).toEqual({ errors: [{ message }] })
     expect((await fetch(`${url}/graphql/v1`, { method: 'POST', body })).status).toBe(401)
   })
 })
@@ -53,7 +53,7 @@ describe.skipIf(inject('own') === null)('as on hosted Supabase', () => {
 describe('browsers of other origins', () => {
   test('a preflight allows every header that the clients send', async () => {
     const { url } = inject('access')
-    const answer = await fetch(`${url}/rest/v1/faqs`, {
+    const response = await fetch(`${url}/rest/v1/faqs`, {
       method: 'OPTIONS',
       headers: {
         Origin: 'https://site.example',
@@ -62,19 +62,19 @@ describe('browsers of other origins', () => {
           'apikey,authorization,x-client-info,x-retry-count,x-new-header',
       },
     })
-    expect(answer.ok).toBe(true)
-    expect(answer.headers.get('access-control-allow-origin')).toMatch(
+    expect(response.ok).toBe(true)
+    expect(response.headers.get('access-control-allow-origin')).toMatch(
       /^(\*|https:\/\/site\.example)$/,
     )
-    expect(answer.headers.get('access-control-allow-methods')).toContain('PATCH')
-    expect(answer.headers.get('access-control-allow-headers')).toContain('x-new-header')
+    expect(response.headers.get('access-control-allow-methods')).toContain('PATCH')
+    expect(response.headers.get('access-control-allow-headers')).toContain('x-new-header')
   })
 
   test('an error can be read', async () => {
     const { url, anonKey } = inject('access')
     const headers = { apikey: anonKey, Origin: 'https://site.example' }
-    const answer = await fetch(`${url}/rest/v1/no_such_table`, { headers })
-    expect(answer.status).toBe(404)
-    expect(answer.headers.get('access-control-allow-origin')).not.toBeNull()
+    const response = await fetch(`${url}/rest/v1/no_such_table`, { headers })
+    expect(response.status).toBe(404)
+    expect(response.headers.get('access-control-allow-origin')).not.toBeNull()
   })
 })

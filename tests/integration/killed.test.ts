@@ -14,7 +14,7 @@ import { beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { Server } from '../support/server.mjs'
 
-/** Milliseconds between the request for completion and the kill: from before its first write to after its answer. */
+/** Milliseconds between the request for completion and the kill: from before its first write to after its response. */
 const MOMENTS = [0, 15, 40, 80, 160, 400]
 /** The least that a part may have. */
 const PART = 5 * 1024 * 1024

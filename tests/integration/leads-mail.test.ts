@@ -16,8 +16,8 @@ describe.skipIf(inject('own') === null)('a mail to the team that its server does
 
   async function call(key: string, body: object) {
     const headers = { authorization: `Bearer ${key}` }
-    const answer = await callFunction(server, 'contact-notification', body, headers)
-    expect(await answer.json()).toMatchObject({ success: true })
+    const response = await callFunction(server, 'contact-notification', body, headers)
+    expect(await response.json()).toMatchObject({ success: true })
   }
 
   /** Does what the server does itself every so often. */

@@ -43,9 +43,9 @@ describe.skipIf(own === null)('what visitors send to the team', () => {
     ['a throw-away address', contact({ email: 'a@mailinator.com' }), 400, /business email/],
     ['a long message', contact({ message: 'x'.repeat(2001) }), 400, /Message is too long/],
   ])('is refused: %s', async (_, body, status, words) => {
-    const answer = await send(body)
-    expect(answer.status).toBe(status)
-    expect(answer.error).toMatch(words)
+    const response = await send(body)
+    expect(response.status).toBe(status)
+    expect(response.error).toMatch(words)
   })
 
   test('is kept once, mailed once with everything escaped, and limited by address', async () => {

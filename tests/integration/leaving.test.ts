@@ -37,7 +37,7 @@ describe.skipIf(own === null)('a client that leaves', () => {
     'content-type': 'application/json',
   }
 
-  /** Sends a request and closes the connection without reading the answer. */
+  /** Sends a request and closes the connection without reading the response. */
   async function leave(path: string, body: string, announced = body.length) {
     const socket = await dial(url)
     const length = { ...headers, 'content-length': String(announced) }
@@ -84,7 +84,7 @@ describe.skipIf(own === null)('a client that leaves', () => {
     await expect.poll(remembered).toEqual({ left: true })
   })
 
-  test('gets its answer if it closes only its writing side', async () => {
+  test('gets its response if it closes only its writing side', async () => {
     const read = head('GET', `${url}/rest/v1/left_behind?limit=0`, headers)
     expect(await exchange(url, [read])).toMatch(/^HTTP\/1.1 200 [^]*\[\]$/)
     const body = '{"said":"all"}'

@@ -42,8 +42,8 @@ describe.skipIf(inject('own') === null)('limits of the functions that the site c
 
   /** Calls a function as the proxy does for a caller at `address`. */
   async function call(server: Server, name: string, address: string, body: object) {
-    const answer = await callFunction(server, name, body, { 'x-forwarded-for': address })
-    return { status: answer.status, ...((await answer.json()) as { error?: string }) }
+    const response = await callFunction(server, name, body, { 'x-forwarded-for': address })
+    return { status: response.status, ...((await response.json()) as { error?: string }) }
   }
 
   const contact = (server: Server, address: string) =>

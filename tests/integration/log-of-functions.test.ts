@@ -34,8 +34,10 @@ describe.skipIf(inject('own') === null)('the log of the site’s functions', () 
     ['in the middle', 'half', 'openai_quota_exceeded', 'You exceeded the quota of …'],
   ])('says why a model refuses %s, without the key that it quotes', async (_, mode, error, why) => {
     model.mode = mode
-    const answer = await callFunction(server, 'chat-model', { message: 'Is there a licence fee?' })
-    expect(await answer.json()).toMatchObject({ error })
+    const response = await callFunction(server, 'chat-model', {
+      message: 'Is there a licence fee?',
+    })
+    expect(await response.json()).toMatchObject({ error })
     await logged(why)
     expect(log).not.toContain('test-key')
   })

@@ -43,9 +43,9 @@ async function startProxy(
     const path = url.slice(prefix.length)
     const passed = request(
       { hostname, port: target.port, method, path, headers: all },
-      (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
-        answer.pipe(outgoing)
+      (response) => {
+        outgoing.writeHead(response.statusCode ?? 502, response.headers)
+        response.pipe(outgoing)
       },
     )
     passed.on('error', () => outgoing.destroy())
@@ -155,8 +155,8 @@ describe.skipIf(inject('own') === null).each([
         for (const name of ['x-forwarded-prefix', 'x-forwarded-uri', 'x-original-url', 'forwarded'])
           for (const method of ['GET', 'PUT', 'DELETE']) {
             const headers = { [name]: value, 'x-forwarded-host': host, 'x-forwarded-path': value }
-            const answer = await fetch(`${base}${end}${search}`, { method, headers })
-            expect(answer.status, `${method} ${base} ${name}: ${value}`).toBe(403)
+            const response = await fetch(`${base}${end}${search}`, { method, headers })
+            expect(response.status, `${method} ${base} ${name}: ${value}`).toBe(403)
           }
     const read = await s3.send(new GetObjectCommand({ Bucket, Key: 'secret.txt' }))
     expect(await there(read.Body).transformToString()).toBe('secret')

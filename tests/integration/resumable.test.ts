@@ -50,10 +50,10 @@ async function upload(
 
 async function expectStored(objectName: string) {
   const { data } = visitor().storage.from(name).getPublicUrl(objectName)
-  const answer = await fetch(data.publicUrl)
-  expect(answer.headers.get('content-type')).toBe('image/png')
-  expect(answer.headers.get('cache-control')).toBe('max-age=60')
-  expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true)
+  const response = await fetch(data.publicUrl)
+  expect(response.headers.get('content-type')).toBe('image/png')
+  expect(response.headers.get('cache-control')).toBe('max-age=60')
+  expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true)
 }
 
 test('an interrupted upload is continued', async () => {

@@ -115,8 +115,8 @@ describe.skipIf(keys === null)('the S3 protocol', () => {
       [there(ETag), 206],
       ['"other"', 200],
     ] as const) {
-      const answer = await fetch(url, { headers: { Range: 'bytes=2-4', 'If-Range': known } })
-      expect(answer.status).toBe(status)
+      const response = await fetch(url, { headers: { Range: 'bytes=2-4', 'If-Range': known } })
+      expect(response.status).toBe(status)
     }
   })
 

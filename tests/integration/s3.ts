@@ -75,9 +75,9 @@ export function useBucket() {
 
 /** Returns the name and the status of the error that the client throws. */
 export async function refusal(
-  answer: Promise<unknown>,
+  response: Promise<unknown>,
 ): Promise<{ name: string; status: number | undefined }> {
-  const error = await answer.then(
+  const error = await response.then(
     () => null,
     (error: unknown) => error,
   )

@@ -66,23 +66,23 @@ class Provider {
   async register(): Promise<this> {
     const metadata = this.library().getMetadata()
     const body = { type: 'saml', metadata_xml: metadata, domains: [this.domain] }
-    const answer = await fetch(`${base}/admin/sso/providers`, {
+    const response = await fetch(`${base}/admin/sso/providers`, {
       method: 'POST',
       headers,
       body: JSON.stringify(body),
     })
-    expect(answer.status, await answer.clone().text()).toBe(201)
+    expect(response.status, await response.clone().text()).toBe(201)
     return this
   }
 
   /** Begins a sign-in as the client does; returns the id of the request and the relay state. */
   async begin(): Promise<{ id: string; relayState: string }> {
-    const answer = await fetch(`${base}/sso`, {
+    const response = await fetch(`${base}/sso`, {
       method: 'POST',
       headers,
       body: JSON.stringify({ domain: this.domain, skip_http_redirect: true }),
     })
-    const target = new URL(((await answer.json()) as { url: string }).url).searchParams
+    const target = new URL(((await response.json()) as { url: string }).url).searchParams
     const request = inflateRawSync(Buffer.from(target.get('SAMLRequest') ?? '', 'base64'))
     return {
       id: /ID="([^"]+)"/.exec(request.toString())?.[1] ?? '',
@@ -148,20 +148,20 @@ class Provider {
 async function post(xml: string, relayState = ''): Promise<URLSearchParams> {
   const form = new URLSearchParams({ SAMLResponse: Buffer.from(xml).toString('base64') })
   if (relayState !== '') form.set('RelayState', relayState)
-  const answer = await fetch(`${base}/sso/saml/acs`, {
+  const response = await fetch(`${base}/sso/saml/acs`, {
     method: 'POST',
     body: form,
     redirect: 'manual',
   })
-  const location = answer.headers.get('location')
-  if (location === null) return new URLSearchParams({ error: String(answer.status) })
+  const location = response.headers.get('location')
+  if (location === null) return new URLSearchParams({ error: String(response.status) })
   const { hash, search } = new URL(location)
   return new URLSearchParams(hash.length > 1 ? hash.slice(1) : search)
 }
 
 /** Returns who a session belongs to. */
-async function whoIs(answer: URLSearchParams): Promise<string | undefined> {
-  const token = answer.get('access_token')
+async function whoIs(response: URLSearchParams): Promise<string | undefined> {
+  const token = response.get('access_token')
   if (token === null) return undefined
   const user = await fetch(`${base}/user`, {
     headers: { ...headers, Authorization: `Bearer ${token}` },
@@ -177,8 +177,8 @@ describe.skipIf(lacks('saml'))('a response of an identity provider’s library',
 
   test.for([false, true])('signs in, message signed: %s', async (message) => {
     const { id, relayState } = await provider.begin()
-    const answer = await post(await provider.respond(id, {}, { message }), relayState)
-    expect(await whoIs(answer), answer.toString()).toBe(`ada@${provider.domain}`)
+    const response = await post(await provider.respond(id, {}, { message }), relayState)
+    expect(await whoIs(response), response.toString()).toBe(`ada@${provider.domain}`)
   })
 
   /** Sends a response that must not sign anybody in. */
@@ -187,9 +187,9 @@ describe.skipIf(lacks('saml'))('a response of an identity provider’s library',
     state: (given: string) => string = (given) => given,
   ) {
     const { id, relayState } = await provider.begin()
-    const answer = await post(await make(id), state(relayState))
-    expect(answer.get('access_token'), answer.toString()).toBeNull()
-    expect(answer.get('error'), answer.toString()).not.toBeNull()
+    const response = await post(await make(id), state(relayState))
+    expect(response.get('access_token'), response.toString()).toBeNull()
+    expect(response.get('error'), response.toString()).not.toBeNull()
   }
 
   const hour = 3_600_000
@@ -247,8 +247,8 @@ describe.skipIf(lacks('saml'))('a response of an identity provider’s library',
       .replace('>root.evil<', '>root<!-- x -->.evil<')
       .replace('>root.evil@', '>root<!-- x -->.evil@')
     expect(commented).not.toBe(response)
-    const answer = await post(commented, relayState)
-    expect([undefined, `root.evil@${provider.domain}`]).toContain(await whoIs(answer))
+    const result = await post(commented, relayState)
+    expect([undefined, `root.evil@${provider.domain}`]).toContain(await whoIs(result))
   })
 
   test('with a document type or entities signs nobody in', async () => {

@@ -47,7 +47,7 @@ describe.skipIf(inject('own') === null)('a server', () => {
     for (const status of await Promise.all(naps)) expect([200, 504]).toContain(status)
   })
 
-  test('answers while a function or another program holds all connections that it can get', async () => {
+  test('responds while a function or another program holds all connections that it can get', async () => {
     const held: Client[] = []
     const { DB_URL: connectionString = '' } = await server.status()
     const hold = async () => {
@@ -162,7 +162,7 @@ describe.skipIf(!isThere)('a server that several networks reach', () => {
     await ip('netns', 'delete', network)
   })
 
-  test('answers another network while one holds its share of connections', async () => {
+  test('responds to another network while one holds its share of connections', async () => {
     const { port } = new URL(server.access.url)
     const url = `http://${here}:${port}/rest/v1/faqs?limit=1`
     const half = `${head('POST', url, { apikey: server.access.anonKey, 'content-length': '9' })}{`
@@ -175,10 +175,10 @@ describe.skipIf(!isThere)('a server that several networks reach', () => {
       const asked = ip('netns', 'exec', network, 'curl', ...flags, ...from, url)
       return asked.then(
         ({ stdout }) => stdout,
-        () => 'no answer',
+        () => 'no response',
       )
     }
     for (let times = 0; times < 10; times++) expect(await ask(other)).toBe('200')
-    expect(await ask(greedy)).toBe('no answer')
+    expect(await ask(greedy)).toBe('no response')
   })
 })

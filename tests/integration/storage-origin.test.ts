@@ -25,7 +25,7 @@ describe.skipIf(inject('own') === null)('an origin for objects', () => {
     expect(error).toBeNull()
   })
 
-  test('answers reads of objects and nothing else', async () => {
+  test('responds to reads of objects and nothing else', async () => {
     const headers = { apikey: server.access.anonKey }
     const own = await fetch(`${origin}/storage/v1/object/public/${bucket}/a.txt`, { headers })
     expect([own.status, await own.text()]).toEqual([200, 'text'])
@@ -49,8 +49,8 @@ describe.skipIf(inject('own') === null)('an origin for objects', () => {
       '/storage/v1object/public/a/b',
       '/storage/v1/%6fbject/public/a/b',
     ]) {
-      const answer = await fetch(`${origin}${path}`, { headers })
-      expect([path, answer.status, await answer.json()]).toEqual([
+      const response = await fetch(`${origin}${path}`, { headers })
+      expect([path, response.status, await response.json()]).toEqual([
         path,
         404,
         { message: 'no Route matched with those values' },
@@ -67,8 +67,8 @@ describe.skipIf(inject('own') === null)('an origin for objects', () => {
     const { data: signed } = await files.createSignedUrl('a.txt', 60)
     for (const url of [files.getPublicUrl('a.txt').data.publicUrl, String(signed?.signedUrl)]) {
       expect(url.startsWith(server.access.url)).toBe(true)
-      const answer = await fetch(url)
-      expect([answer.url, await answer.text()]).toEqual([
+      const response = await fetch(url)
+      expect([response.url, await response.text()]).toEqual([
         url.replace(server.access.url, origin),
         'text',
       ])

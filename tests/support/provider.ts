@@ -47,7 +47,7 @@ export class Provider {
     const { port } = server.address() as AddressInfo
     const scheme = certificate === undefined ? 'http' : 'https'
     const provider = new Provider(server, `${scheme}://localhost:${port}`)
-    server.on('request', (request, response) => void provider.answer(request, response))
+    server.on('request', (request, response) => void provider.respond(request, response))
     return provider
   }
 
@@ -69,7 +69,7 @@ export class Provider {
     return `${signed}.${sign('sha256', Buffer.from(signed), this.key).toString('base64url')}`
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.url)
     const path = url.pathname.replace(ENDPOINTS, '')
     if (path === '/auth') {
@@ -167,12 +167,14 @@ export async function idTokenOf(url: string, email: string, claims: Claims = {})
 /** Sends a request that trusts the tests' authority, which `fetch` cannot. */
 function ask(url: URL): Promise<{ location: string; text: string }> {
   return new Promise((resolve, reject) => {
-    const answered = (response: IncomingMessage) => {
+    const onResponse = (response: IncomingMessage) => {
       const { location = '' } = response.headers
       body(response).then((text) => resolve({ location, text }), reject)
     }
     const request =
-      url.protocol === 'https:' ? getSecurely(url, { ca: authority }, answered) : get(url, answered)
+      url.protocol === 'https:'
+        ? getSecurely(url, { ca: authority }, onResponse)
+        : get(url, onResponse)
     request.once('error', reject)
   })
 }

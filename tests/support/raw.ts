@@ -43,7 +43,7 @@ export async function exchange(url: string, data: (string | Uint8Array)[]): Prom
   socket.pause()
   for (const piece of data) await write(socket, piece)
   socket.end()
-  const answer = await text(socket)
+  const response = await text(socket)
   socket.destroy()
-  return answer
+  return response
 }

@@ -25,7 +25,7 @@ export class Registry {
   static async start() {
     const server = createServer((request, response) => {
       const url = decodeURIComponent(request.url ?? '')
-      void answer(url, registry.url).then(({ type, body }) => {
+      void fileAt(url, registry.url).then(({ type, body }) => {
         if (body === undefined) response.writeHead(404).end()
         else response.writeHead(200, { 'content-type': type }).end(body)
       })
@@ -55,7 +55,7 @@ export class Registry {
  * @param {string} registry
  * @returns {Promise<{ type: string, body: string | Buffer | undefined }>}
  */
-async function answer(target, registry) {
+async function fileAt(target, registry) {
   const file = files.get(target)
   if (file !== undefined) {
     const type = target.endsWith('.json') ? 'application/json' : 'application/typescript'

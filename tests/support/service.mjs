@@ -90,12 +90,12 @@ export class Service {
   }
 }
 
-/** Returns whether a URL answers with success. */
-export async function answers(/** @type {string} */ url) {
+/** Returns whether a URL responds with success. */
+export async function responds(/** @type {string} */ url) {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(lookLimit) })
-    await answer.arrayBuffer()
-    return answer.ok
+    const response = await fetch(url, { signal: AbortSignal.timeout(lookLimit) })
+    await response.arrayBuffer()
+    return response.ok
   } catch {
     return false
   }

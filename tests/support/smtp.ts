@@ -72,7 +72,7 @@ export class MailServer {
           return
         } else {
           isText = line === 'DATA'
-          socket.write(this.answer(line, delivery))
+          socket.write(this.reply(line, delivery))
         }
       }
     }
@@ -81,7 +81,7 @@ export class MailServer {
     socket.on('error', () => undefined)
   }
 
-  private answer(line: string, delivery: Delivery): string {
+  private reply(line: string, delivery: Delivery): string {
     const [verb = ''] = line.split(' ')
     switch (verb) {
       case 'EHLO':

@@ -107,8 +107,8 @@ async function upload(stack, bucket, folder) {
     /** @type {RequestInit} */ { headers: own, body },
   ) => {
     const init = { method: 'POST', headers: { ...headers, ...own }, body }
-    const answer = await fetch(`${url}/storage/v1/${at}`, init)
-    if (!answer.ok) throw new Error(`${at}: ${answer.status} ${await answer.text()}`)
+    const response = await fetch(`${url}/storage/v1/${at}`, init)
+    if (!response.ok) throw new Error(`${at}: ${response.status} ${await response.text()}`)
   }
   await post('bucket', {
     headers: { 'content-type': 'application/json' },

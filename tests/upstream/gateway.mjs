@@ -7,7 +7,7 @@ import { createServer, request as send } from 'node:http'
 
 /**
  * Puts services under one URL, as the Kong of Supabase's containers does: its routes, its check of the key, its CORS and
- * its answers where nothing is. Source: https://github.com/supabase/supabase/blob/master/docker/volumes/api/kong.yml.
+ * its responses where nothing is. Source: https://github.com/supabase/supabase/blob/master/docker/volumes/api/kong.yml.
  */
 export class Gateway {
   /**
@@ -19,7 +19,7 @@ export class Gateway {
     this.keys = new Set(keys)
     /** @type {Route[]} */
     this.routes = []
-    /** What answers where no service does: a site of the same origin, if there is one. */
+    /** What responds where no service does: a site of the same origin, if there is one. */
     this.site = unknownPath
     this.server = createServer((request, response) => this.#serve(request, response))
     // Uploads may take their time, and so may functions.
@@ -140,13 +140,13 @@ function forward(request, response, target, prefix, url) {
       'x-forwarded-prefix': prefix.replace(/\/$/, ''),
     },
   })
-  onward.on('response', (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, {
-      ...answer.headers,
+  onward.on('response', (received) => {
+    response.writeHead(received.statusCode ?? 502, received.statusMessage, {
+      ...received.headers,
       'access-control-allow-origin': '*',
     })
-    answer.pipe(response)
-    answer.on('error', () => response.destroy())
+    received.pipe(response)
+    received.on('error', () => response.destroy())
   })
   onward.on('error', () => {
     if (response.headersSent) response.destroy()

@@ -63,11 +63,11 @@ export class Mailbox {
     let to = []
     let input = ''
     let isData = false
-    const answer = (/** @type {string} */ line) => socket.write(`${line}\r\n`)
+    const reply = (/** @type {string} */ line) => socket.write(`${line}\r\n`)
     // A client that disconnects early is no failure of this server.
     socket.on('error', () => undefined)
     socket.setEncoding('latin1')
-    answer('220 localhost')
+    reply('220 localhost')
     socket.on('data', (chunk) => {
       input += String(chunk)
       if (input.length > sizeLimit) socket.destroy()
@@ -79,7 +79,7 @@ export class Mailbox {
         if (isData) {
           isData = false
           this.#keep(to, line.replaceAll(/^\.\./gm, '.'))
-          answer('250 taken')
+          reply('250 taken')
           continue
         }
         const verb = line.split(' ')[0]?.toUpperCase()
@@ -87,7 +87,7 @@ export class Mailbox {
         if (verb === 'MAIL') to = []
         if (verb === 'RCPT') to.push(/<(.*?)>/.exec(line)?.[1] ?? '')
         isData = verb === 'DATA'
-        answer(isData ? '354 go on' : '250 ok')
+        reply(isData ? '354 go on' : '250 ok')
       }
     })
   }

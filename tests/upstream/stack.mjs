@@ -7,7 +7,7 @@ import { freePort } from '../../bench/lib/ports.mjs'
 import { PostgREST } from '../../bench/rest/postgrest.mjs'
 import { everyWayIn } from '../support/auth.mjs'
 import { temporaryFolder } from '../support/postgres.mjs'
-import { answers, Service } from '../support/service.mjs'
+import { responds, Service } from '../support/service.mjs'
 import { Gateway } from './gateway.mjs'
 import { Mailbox } from './mail.mjs'
 import { startCluster } from './postgres.mjs'
@@ -70,7 +70,7 @@ export class Stack {
   }
 
   /**
-   * Lets a site answer where no service does.
+   * Lets a site respond where no service does.
    * @param {import('node:http').RequestListener} site
    */
   serve(site) {
@@ -201,7 +201,7 @@ export class Stack {
     const service = new Service({
       command: [auth, 'serve'],
       settings: environment,
-      isReady: () => answers(`${url}/health`),
+      isReady: () => responds(`${url}/health`),
     })
     await service.run([auth, 'migrate'])
     this.authService = this.#ending(await service.start())
@@ -229,7 +229,7 @@ export class Stack {
       await new Service({
         command: [node, entry],
         folder: storage,
-        isReady: () => answers(`${url}/status`),
+        isReady: () => responds(`${url}/status`),
         settings: {
           // In production it leads clients to https alone.
           NODE_ENV: 'development',
@@ -304,7 +304,7 @@ function samlKey() {
 
 /**
  * Returns the routes of Supabase's gateway. Those of services that no registry has (Realtime, Edge Functions) are
- * left out, so that they are answered as unknown paths are.
+ * left out, so that they get what unknown paths get.
  * @param {Record<'rest' | 'auth' | 'storage', string | null>} services
  * @returns {import('./gateway.mjs').Route[]}
  */

@@ -68,7 +68,7 @@ describeOwnServer('signing in at a provider', () => {
     expect((await inbox().newest(email)).subject).toBe('Confirm your email address')
   })
 
-  test('an answer that was used already opens nothing', async () => {
+  test('a response that was used already opens nothing', async () => {
     const { url } = await ok(visitor().auth.signInWithOAuth({ provider, options }))
     const callback = await signInAt((await open(there(url))).href, newAddress())
     await open(callback)

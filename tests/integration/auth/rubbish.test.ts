@@ -56,9 +56,9 @@ const at = (path: string) => `${inject('access').url}/auth/v1${path}`
 /** Returns the status, and the body as JSON where it is some. */
 async function ask(method: string, path: string, headers: HeadersInit, body?: string) {
   const init = body === undefined || method === 'GET' ? { method } : { method, body }
-  const answer = await fetch(at(path), { ...init, headers, redirect: 'manual' })
-  const text = await answer.text()
-  return { status: answer.status, text }
+  const response = await fetch(at(path), { ...init, headers, redirect: 'manual' })
+  const text = await response.text()
+  return { status: response.status, text }
 }
 
 /** Returns the names of the fields that an operation's body has. */
@@ -117,12 +117,15 @@ describeOwnServer('rubbish', () => {
       const token = path.startsWith('/admin') ? serviceKey : userToken
       const headers = { apikey: anonKey, Authorization: `Bearer ${token}` }
       for (const [method, operation] of Object.entries(operations)) {
-        const answers = Array.from(rubbish(description, path, operation), async ([place, body]) => {
-          const { status, text } = await ask(method.toUpperCase(), place, headers, body)
-          const what = `${method} ${place.slice(0, 100)} ${body.slice(0, 100)}`
-          expect(status, `${what}: ${text}`).toBeLessThan(500)
-        })
-        count += (await Promise.all(answers)).length
+        const responses = Array.from(
+          rubbish(description, path, operation),
+          async ([place, body]) => {
+            const { status, text } = await ask(method.toUpperCase(), place, headers, body)
+            const what = `${method} ${place.slice(0, 100)} ${body.slice(0, 100)}`
+            expect(status, `${what}: ${text}`).toBeLessThan(500)
+          },
+        )
+        count += (await Promise.all(responses)).length
       }
     }
     expect(count).toBeGreaterThan(500)
@@ -178,8 +181,8 @@ describe('forged tokens', () => {
     const { session } = await newUser()
     token = session.access_token.split('.')
     claims = JSON.parse(Buffer.from(there(token[1]), 'base64url').toString()) as typeof claims
-    const answer = await fetch(at('/.well-known/jwks.json'))
-    const { keys } = (await answer.json()) as { keys: (typeof key)[] }
+    const response = await fetch(at('/.well-known/jwks.json'))
+    const { keys } = (await response.json()) as { keys: (typeof key)[] }
     key = there(keys[0])
   })
 

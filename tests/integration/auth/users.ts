@@ -33,23 +33,23 @@ export const inbox = () => new Inbox(ownServer().inboxUrl)
 /** Returns an address without an account. */
 export const newAddress = () => `fan-${randomUUID()}@club.example`
 
-interface Answer {
+interface Result {
   data: unknown
   error: AuthError | null
 }
 
-/** Returns the data of a client's answer; throws its error, if any. */
-export async function ok<T extends Answer>(
-  answer: Promise<T>,
+/** Returns the data of a client's result; throws its error, if any. */
+export async function ok<T extends Result>(
+  response: Promise<T>,
 ): Promise<Extract<T, { error: null }>['data']> {
-  const { data, error } = await answer
+  const { data, error } = await response
   if (error !== null) throw error
   return data
 }
 
-/** Returns the error that the client answers with. */
-export async function refusal(answer: Promise<{ error: AuthError | null }>): Promise<AuthError> {
-  const { error } = await answer
+/** Returns the error that the client returns. */
+export async function refusal(response: Promise<{ error: AuthError | null }>): Promise<AuthError> {
+  const { error } = await response
   if (error === null) throw new Error('expected a refusal, found none')
   return error
 }
@@ -87,8 +87,8 @@ export async function signedIn(
 
 /** Returns where a link leads, as a browser sees it. */
 export async function open(link: string): Promise<URL> {
-  const answer = await fetch(link, { redirect: 'manual' })
-  return new URL(there(answer.headers.get('location')))
+  const response = await fetch(link, { redirect: 'manual' })
+  return new URL(there(response.headers.get('location')))
 }
 
 /** Returns what a page finds in its fragment. */

@@ -136,13 +136,13 @@ describe('over HTTP', () => {
   test('several messages go to their topics', async () => {
     const [one, two] = [await room(), await room()]
     const id = randomUUID()
-    const answer = await batch([
+    const response = await batch([
       { topic: one.name, event: 'a', payload: { n: 1 } },
       { topic: two.name, event: 'b', payload: { n: 2 }, private: false },
       { topic: one.name, event: 'c', payload: { n: 3 }, id },
     ])
-    expect(answer.status).toBe(202)
-    expect(await answer.text()).toBe('')
+    expect(response.status).toBe(202)
+    expect(await response.text()).toBe('')
     for (const wire of [one.young, one.old]) {
       expect(await wire.receiveBroadcast(one.name, 'a')).toEqual(broadcastOf('a', { n: 1 }))
       expect(await wire.receiveBroadcast(one.name, 'c')).toEqual({
@@ -192,18 +192,18 @@ describe('over HTTP', () => {
       { messages: [{ payload: ['Payload size exceeds tenant limit'] }] },
     ],
   ])('a batch with %s is refused', async ([, body, errors]) => {
-    const answer = await post('broadcast', JSON.stringify(body))
-    expect(answer.status).toBe(422)
-    expect(await answer.json()).toEqual({ errors })
+    const response = await post('broadcast', JSON.stringify(body))
+    expect(response.status).toBe(422)
+    expect(await response.json()).toEqual({ errors })
   })
 
   test('a single message is its payload', async () => {
     const { name, young, old } = await room()
     const path = `broadcast/${encodeURIComponent(name)}/events/${encodeURIComponent('an event/ü')}`
     for (const payload of [{ n: 1 }, [1], 'text', 5, null]) {
-      const answer = await post(path, JSON.stringify(payload))
-      expect(answer.status).toBe(202)
-      expect(await answer.text()).toBe('')
+      const response = await post(path, JSON.stringify(payload))
+      expect(response.status).toBe(202)
+      expect(await response.text()).toBe('')
       const frame = await young.receiveBinaryBroadcast(name, 'an event/ü')
       expect(frame).toMatchObject({ payload, metadata: '' })
       expect(await old.receiveBroadcast(name, 'an event/ü')).toEqual(

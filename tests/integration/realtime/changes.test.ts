@@ -142,10 +142,10 @@ describe.skipIf(!isOwn)('changes of rows', () => {
         broadcast: { self: true },
         presence: { enabled: true },
       }
-      const answer = (await wire.join(room, config)) as {
+      const reply = (await wire.join(room, config)) as {
         response: { postgres_changes: unknown[] }
       }
-      expect(answer.response.postgres_changes).toHaveLength(1)
+      expect(reply.response.postgres_changes).toHaveLength(1)
       expect(await wire.system(room)).toEqual(subscribed(room))
       await sql(`insert into ${name} values (500)`)
       await change(wire, room)
@@ -262,11 +262,11 @@ describe.skipIf(!isOwn)('changes of rows', () => {
     /** Checks that the subscription is refused with a message that has all of `parts`. */
     async function refusal(wire: Wire, binding: Binding, parts: string[]) {
       const room = unique('room')
-      const answer = await wire.join(room, {
+      const reply = await wire.join(room, {
         postgres_changes: [binding],
         broadcast: { ack: true },
       })
-      expect(answer).toMatchObject({ status: 'ok' })
+      expect(reply).toMatchObject({ status: 'ok' })
       const system = (await wire.system(room)) as { message: string }
       expect(system).toEqual(unsubscribed(room, expect.any(String)))
       for (const part of parts) expect(system.message).toContain(part)

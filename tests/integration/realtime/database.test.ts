@@ -218,8 +218,8 @@ describe.skipIf(!isOwn)('a replay', () => {
   test.for([[0], [26], [null]])('is of 1 to 25 messages, whatever %j asks for', async ([limit]) => {
     const wire = await trusted()
     const replay = { since: 0, limit }
-    const answer = await wire.join(unique('room'), { ...PRIVATE, broadcast: { replay } })
-    expect(answer).toMatchObject({ status: 'ok' })
+    const reply = await wire.join(unique('room'), { ...PRIVATE, broadcast: { replay } })
+    expect(reply).toMatchObject({ status: 'ok' })
   })
 
   test.for<[unknown]>([[{ since: 0, limit: 'x' }], [{ since: 'yesterday', limit: 5 }]])(

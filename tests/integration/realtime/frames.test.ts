@@ -23,13 +23,13 @@ const unmatched = { status: 'error', response: { reason: 'unmatched topic' } }
 describe.for(VERSIONS)('a socket of version %s', (vsn) => {
   const open = () => wires.add({ vsn })
 
-  test('is answered with the references that it sent', async () => {
+  test('gets the references that it sent', async () => {
     const wire = await open()
     const topic = `realtime:${unique('room')}`
     for (const ref of ['7', 'a reference', 12]) {
       const sent = { ref: ref as string, joinRef: 'join' }
       wire.send(topic, 'phx_join', { config: {} }, sent)
-      const frame = await wire.take(({ ref: answered }) => answered === ref, 'reply')
+      const frame = await wire.take(({ ref: frameRef }) => frameRef === ref, 'reply')
       expect(frame).toMatchObject({ topic, event: 'phx_reply', payload: joined })
       if (vsn === '2.0.0') expect(frame.joinRef).toBe('join')
       else expect(Object.keys(JSON.parse(frame.raw.toString()) as object)).toHaveLength(4)
@@ -249,7 +249,7 @@ describe('a binary frame', () => {
     expect(frame.payload).toEqual([1])
   })
 
-  test('that pushes bytes to a topic is answered and passed on in kind', async () => {
+  test('that pushes bytes to a topic gets a reply and is passed on in kind', async () => {
     const { name, sender, receiver, old } = await pair()
     const strings = ['1', '42', `realtime:${name}`, 'broadcast']
     sender.socket.send(binaryFrame(PUSH, strings, Buffer.from([1, 2, 3])))
@@ -262,7 +262,7 @@ describe('a binary frame', () => {
     await sender.flush()
   })
 
-  test('to a topic that is not joined is answered in words', async () => {
+  test('to a topic that is not joined gets a reply in words', async () => {
     const wire = await wires.add()
     const ref = wire.binary(unique('room'), 'shout', {})
     expect(await wire.reply(ref)).toEqual(unmatched)

@@ -26,9 +26,9 @@ test('a key that the project does not have is refused', async () => {
 
 test('a request without an upgrade is refused', async () => {
   const { url, anonKey } = inject('access')
-  const answer = await fetch(`${url}/realtime/v1/websocket?apikey=${anonKey}&vsn=2.0.0`)
-  expect(answer.status).toBeGreaterThanOrEqual(400)
-  expect(answer.status).toBeLessThan(500)
+  const response = await fetch(`${url}/realtime/v1/websocket?apikey=${anonKey}&vsn=2.0.0`)
+  expect(response.status).toBeGreaterThanOrEqual(400)
+  expect(response.status).toBeLessThan(500)
 })
 
 describe.skipIf(!isOwn)('the key of a socket', () => {

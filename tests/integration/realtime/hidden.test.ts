@@ -239,7 +239,7 @@ describe.skipIf(!isOwn)('of rows that policies hide', () => {
     await sql(EMPTY)
   })
 
-  test('a filter is not answered any more when its column may not be read any more', async () => {
+  test('a filter tells nothing any more when its column may not be read any more', async () => {
     const narrow = `${SCHEMA}.narrow`
     await sql(`create table ${narrow} (id int primary key, body text);
       grant select on ${narrow} to authenticated, service_role;

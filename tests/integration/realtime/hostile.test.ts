@@ -275,8 +275,8 @@ describe.skipIf(!isOwn)('a join', () => {
     [[{ event: '*', filter: 'x'.repeat(200_000) }], 'The payload of the join is too large'],
   ] as const)('may not ask for too much', async ([bindings, reason]) => {
     const wire = await wires.add()
-    const answer = await wire.join(unique('room'), { postgres_changes: bindings })
+    const reply = await wire.join(unique('room'), { postgres_changes: bindings })
     const reasonText = expect.stringContaining(reason) as string
-    expect(answer).toEqual({ status: 'error', response: { reason: reasonText } })
+    expect(reply).toEqual({ status: 'error', response: { reason: reasonText } })
   })
 })

@@ -127,10 +127,10 @@ describe.skipIf(!isOwn)('a server', () => {
     await one.mustJoin(unique('room'))
     for (const wire of joining)
       for (let count = 0; count < 80; count++) {
-        const answer = await wire.join(unique('room'))
+        const reply = await wire.join(unique('room'))
         // The rate may be measured while they still join.
-        if (isDeepStrictEqual(answer, tooManyJoins)) break
-        expect(answer).toEqual(joined)
+        if (isDeepStrictEqual(reply, tooManyJoins)) break
+        expect(reply).toEqual(joined)
       }
     await vi.waitFor(
       async () => {

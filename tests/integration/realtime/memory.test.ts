@@ -65,11 +65,11 @@ describe.skipIf(!isOwn)('there is memory for', () => {
     const wire = await open()
     const join = (count: number) =>
       wire.join(`room ${String(count)}`, { unused: 'x'.repeat(120_000) })
-    const answers = []
-    for (let count = 0; count < 10; count++) answers.push(await join(count))
+    const replies = []
+    for (let count = 0; count < 10; count++) replies.push(await join(count))
     const reason = 'ConnectionRateLimitReached: Too many large joins'
-    expect(answers[0]).toEqual(joined)
-    expect(answers.at(-1)).toEqual({ status: 'error', response: { reason } })
+    expect(replies[0]).toEqual(joined)
+    expect(replies.at(-1)).toEqual({ status: 'error', response: { reason } })
     await wire.reply(wire.send('realtime:room 0', 'phx_leave', {}))
     expect(await join(11)).toEqual(joined)
   })

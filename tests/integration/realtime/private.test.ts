@@ -378,8 +378,8 @@ describe.skipIf(!isOwn)('the token of a channel', () => {
     const wire = await wires.add()
     const join = { token: await token(claims) }
     for (const isPrivate of [false, true]) {
-      const answer = await wire.join(unique('room'), { private: isPrivate }, join)
-      expect(answer).toEqual(refusal(expect.stringMatching(reason) as string))
+      const reply = await wire.join(unique('room'), { private: isPrivate }, join)
+      expect(reply).toEqual(refusal(expect.stringMatching(reason) as string))
     }
     expect(await wire.join(unique('room'))).toEqual(joined)
   })

@@ -153,9 +153,9 @@ describe.skipIf(!isOwn)('a broadcast', () => {
       ['persist=true', 'can only be used on private channels'],
       ['private=true&persist[ttl]=0', expect.stringContaining('1 to 259200') as string],
     ] as const) {
-      const answer = await post(path(name, query), '{}', headers)
-      expect(answer.status).toBe(422)
-      expect(await answer.json()).toEqual({ errors: { persist: [error] } })
+      const response = await post(path(name, query), '{}', headers)
+      expect(response.status).toBe(422)
+      expect(await response.json()).toEqual({ errors: { persist: [error] } })
     }
   })
 

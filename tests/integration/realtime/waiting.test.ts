@@ -1,4 +1,4 @@
-/** Joins whose answer waits until the row changes are certain: `postgres_changes_options.wait`. */
+/** Joins whose reply waits until the row changes are certain: `postgres_changes_options.wait`. */
 import { REALTIME_SUBSCRIBE_STATES } from '@supabase/supabase-js'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
@@ -21,7 +21,7 @@ const waiting = (table: string, more: Binding = {}, options: object = wait) => (
   postgres_changes_options: options,
 })
 
-/** Returns the answer that refuses a join. */
+/** Returns the reply that refuses a join. */
 const refusal = (reason: unknown) => ({ status: 'error', response: { reason } })
 
 describe.skipIf(!isOwn)('a join that waits for its row changes', () => {
@@ -44,12 +44,12 @@ describe.skipIf(!isOwn)('a join that waits for its row changes', () => {
     ['public', false],
     ['private', true],
   ] as const)(
-    'of a %s channel is answered, then confirmed, and misses nothing',
+    'of a %s channel gets a reply, then a confirmation, and misses nothing',
     async ([, isPrivate]) => {
       const [wire, room] = [await wires.add(), unique('waiting')]
       const { token } = await somebody()
-      const answer = await wire.join(room, { ...waiting('things'), private: isPrivate }, { token })
-      expect(answer).toMatchObject({
+      const reply = await wire.join(room, { ...waiting('things'), private: isPrivate }, { token })
+      expect(reply).toMatchObject({
         status: 'ok',
         response: { postgres_changes: [{ schema: SCHEMA, table: 'things' }] },
       })
@@ -69,8 +69,8 @@ describe.skipIf(!isOwn)('a join that waits for its row changes', () => {
       const text = new RegExp(
         `^RealtimeDisabledForConfiguration: .*${reason.replaceAll(/[^\w ]/g, '.')}`,
       )
-      const answer = await wire.join(unique('waiting'), config)
-      expect(answer).toEqual(refusal(expect.stringMatching(text)))
+      const reply = await wire.join(unique('waiting'), config)
+      expect(reply).toEqual(refusal(expect.stringMatching(text)))
     }
   })
 
@@ -136,11 +136,11 @@ describe.skipIf(!isOwn)('without a replication stream', () => {
     )
     const { postgres_changes } = config
     for (const options of [{}, { wait: false }, { timeout: 300 }]) {
-      const answer = await wire.join(unique('room'), {
+      const reply = await wire.join(unique('room'), {
         postgres_changes,
         postgres_changes_options: options,
       })
-      expect(answer).toMatchObject({ status: 'ok' })
+      expect(reply).toMatchObject({ status: 'ok' })
     }
   })
 })

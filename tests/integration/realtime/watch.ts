@@ -55,9 +55,9 @@ export async function watch(
   bindings: Binding[],
   join: Join = {},
 ): Promise<number[]> {
-  const answer = await wire.join(name, { postgres_changes: bindings }, join)
-  expect(answer).toMatchObject({ status: 'ok' })
-  const { response } = answer as { response: { postgres_changes: (Binding & { id: number })[] } }
+  const reply = await wire.join(name, { postgres_changes: bindings }, join)
+  expect(reply).toMatchObject({ status: 'ok' })
+  const { response } = reply as { response: { postgres_changes: (Binding & { id: number })[] } }
   expect(response.postgres_changes).toEqual(
     bindings.map((binding) => ({ ...binding, id: expect.any(Number) as number })),
   )

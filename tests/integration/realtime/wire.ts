@@ -76,7 +76,7 @@ interface Refusal {
 export async function handshakeRefusal(options: SocketOptions): Promise<Refusal> {
   const socket = new WebSocket(socketUrl(options), { headers: options.headers })
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    socket.on('unexpected-response', (_, answer) => resolve(answer))
+    socket.on('unexpected-response', (_, refusal) => resolve(refusal))
     socket.on('open', () => {
       socket.terminate()
       reject(new Error('the handshake was accepted'))
@@ -256,8 +256,8 @@ export class Wire {
 
   /** Joins a topic, which must be granted. */
   async mustJoin(name: string, config: unknown = {}, join: Join = {}): Promise<void> {
-    const answer = (await this.join(name, config, join)) as { status?: string }
-    if (answer.status !== 'ok') throw new Error(`no join of ${name}: ${JSON.stringify(answer)}`)
+    const reply = (await this.join(name, config, join)) as { status?: string }
+    if (reply.status !== 'ok') throw new Error(`no join of ${name}: ${JSON.stringify(reply)}`)
   }
 
   /**

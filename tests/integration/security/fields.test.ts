@@ -36,9 +36,9 @@ describeOwnServer('fields that are not for users', () => {
     const { anonKey } = inject('access')
     const email = newAddress()
     const fields = { email, password: PASSWORD, app_metadata: { role: 'admin' }, ...wanted }
-    const answer = await send('POST', 'signup', anonKey, fields)
-    expect(answer.status).toBe(200)
-    expect(await answer.json()).not.toMatchObject({ id: wanted.id })
+    const response = await send('POST', 'signup', anonKey, fields)
+    expect(response.status).toBe(200)
+    expect(await response.json()).not.toMatchObject({ id: wanted.id })
     expect(await rights(email)).toBe('authenticated|authenticated|f|f|f||')
   })
 
@@ -57,8 +57,8 @@ describeOwnServer('fields that are not for users', () => {
     await ok(client.auth.updateUser({ data: { role: 'service_role', sub: wanted.id } }))
     const fields = { refresh_token: session.refresh_token, user_id: wanted.id, ...wanted }
     const path = 'token?grant_type=refresh_token'
-    const answer = await send('POST', path, inject('access').anonKey, fields)
-    const { access_token: token } = (await answer.json()) as { access_token: string }
+    const response = await send('POST', path, inject('access').anonKey, fields)
+    const { access_token: token } = (await response.json()) as { access_token: string }
     const payload = Buffer.from(there(token.split('.')[1]), 'base64url').toString()
     expect(JSON.parse(payload)).toMatchObject({
       sub: id,

@@ -10,8 +10,11 @@ async function get(path: string, headers: Record<string, string> = {}) {
   const all = { host, apikey: anonKey, connection: 'close', ...headers }
   const lines = Object.entries(all).filter(([, value]) => value !== '')
   const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  const answer = await exchange(url, [`GET ${path} HTTP/1.1\r\n${text}\r\n`])
-  return { status: Number(answer.slice(9, 12)), body: answer.slice(answer.indexOf('\r\n\r\n')) }
+  const response = await exchange(url, [`GET ${path} HTTP/1.1\r\n${text}\r\n`])
+  return {
+    status: Number(response.slice(9, 12)),
+    body: response.slice(response.indexOf('\r\n\r\n')),
+  }
 }
 
 describe.skipIf(inject('own') === null)('names and paths', () => {

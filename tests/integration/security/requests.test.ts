@@ -9,12 +9,12 @@ import { exchange } from '../../support/raw.ts'
 import { there } from '../auth/users.ts'
 import { service } from '../clients.ts'
 
-/** Returns the statuses of all answers to what is sent over one connection. */
+/** Returns the statuses of all responses to what is sent over one connection. */
 async function statuses(request: string): Promise<number[]> {
-  const answers = (await exchange(inject('access').url, [request])).matchAll(
+  const responses = (await exchange(inject('access').url, [request])).matchAll(
     /HTTP\/1\.[01] (\d{3}) /g,
   )
-  return Array.from(answers, ([, status]) => Number(status))
+  return Array.from(responses, ([, status]) => Number(status))
 }
 
 const line = (method: string, path: string, ...headers: string[]) => {
@@ -131,10 +131,10 @@ describe.skipIf(inject('own') === null)('requests', () => {
         ['transfer-encoding: chunked', 'ffffffffffffffff0\r\nnothing'],
         [`content-length: ${String(start.length + 5)}`, start],
       ] as const) {
-        const answers = await exchange(url, [line(method, path, ...all, header) + body])
+        const responses = await exchange(url, [line(method, path, ...all, header) + body])
         // Of a resumable upload what has arrived is kept, so that it can be continued from there.
         const expected = path === resumable ? /^HTTP\/1\.1 (204|400|409) / : /^HTTP\/1\.1 400 /
-        expect(answers, `${method} ${path} ${body}`).toMatch(expected)
+        expect(responses, `${method} ${path} ${body}`).toMatch(expected)
       }
     }
     const { data } = await service().storage.from(Bucket).list()
@@ -212,13 +212,13 @@ describe.skipIf(inject('own') === null)('requests', () => {
     expect(broken).not.toContain('alert(1)')
   })
 
-  test('of other origins are answered without credentials', async () => {
+  test('of other origins get a response without credentials', async () => {
     const { url, anonKey: apikey } = inject('access')
     const headers = { apikey, origin: 'https://evil.example' }
     for (const path of ['rest/v1/faqs?limit=1', 'auth/v1/settings', 'storage/v1/bucket', '']) {
-      const answer = await fetch(`${url}/${path}`, { headers })
-      expect(answer.headers.get('access-control-allow-credentials'), path).toBeNull()
-      expect(answer.headers.get('set-cookie'), path).toBeNull()
+      const response = await fetch(`${url}/${path}`, { headers })
+      expect(response.headers.get('access-control-allow-credentials'), path).toBeNull()
+      expect(response.headers.get('set-cookie'), path).toBeNull()
     }
   })
 })

@@ -106,7 +106,7 @@ describe.skipIf(inject('own') === null)('a server that listens everywhere', () =
       ['rest/v1/faqs', { question: password }],
       ['storage/v1/object/list/app', { prefix: 7, password }],
     ]
-    const answers = sent.map(async ([path, body]) => {
+    const responses = sent.map(async ([path, body]) => {
       const request = { method: 'POST', headers, body: JSON.stringify(body) }
       return (await fetch(`${url}/${path}`, request)).text()
     })
@@ -116,7 +116,7 @@ describe.skipIf(inject('own') === null)('a server that listens everywhere', () =
       const target = `${url}/rest/v1/no_such_table?${encodeURI(query)}`
       return (await fetch(target, { headers: { authorization: `Bearer ${service}` } })).text()
     })
-    const texts = [...(await Promise.all([...answers, ...got]))]
+    const texts = [...(await Promise.all([...responses, ...got]))]
     // A statement that fails in Postgres is logged there.
     texts.push(await readFile(path.join(server.dataDir, 'logs/postgres.log'), 'utf8'))
     texts.push(await (await fetch(`${admin}/metrics`)).text())

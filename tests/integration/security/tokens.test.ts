@@ -26,18 +26,18 @@ function doors(token: string): Record<string, Promise<Response>> {
 }
 
 async function opened(token: string): Promise<string[]> {
-  const answers = Object.entries(doors(token)).map(async ([name, answer]) => {
-    const { ok, body } = await answer
+  const responses = Object.entries(doors(token)).map(async ([name, response]) => {
+    const { ok, body } = await response
     await body?.cancel()
     return ok ? [name] : []
   })
-  return (await Promise.all(answers)).flat()
+  return (await Promise.all(responses)).flat()
 }
 
 /** Returns the public key with which everybody can verify the tokens of users. */
 async function published(): Promise<JsonWebKey & { kid: string; x: string }> {
-  const answer = await fetch(`${inject('access').url}/auth/v1/.well-known/jwks.json`)
-  const { keys } = (await answer.json()) as { keys: (JsonWebKey & { kid: string; x: string })[] }
+  const response = await fetch(`${inject('access').url}/auth/v1/.well-known/jwks.json`)
+  const { keys } = (await response.json()) as { keys: (JsonWebKey & { kid: string; x: string })[] }
   return there(keys[0])
 }
 
@@ -98,8 +98,8 @@ describe.skipIf(!isOwn)('tokens', () => {
     const { origin, pathname, searchParams } = new URL(there(data).signedUrl)
     const token = there(searchParams.get('token'))
     const read = async (path: string) => {
-      const answer = await fetch(`${origin}${path}?token=${token}`)
-      return answer.ok ? await answer.text() : answer.status
+      const response = await fetch(`${origin}${path}?token=${token}`)
+      return response.ok ? await response.text() : response.status
     }
     expect(await read(pathname)).toBe('one')
     expect(await read(pathname.replace(/one$/, 'other'))).toBe(400)

@@ -17,10 +17,10 @@ import sys, httpx
 url, status, *pairs = sys.argv[1:]
 headers = dict(pair.split("=", 1) for pair in pairs)
 for body in (b"x" * (8 << 20), (b"x" * (1 << 16) for _ in range(128))):
-    answer = httpx.post(url, content=body, headers=headers, timeout=60)
-    assert answer.status_code == int(status), answer
-answer = httpx.post(url, files={"file": ("a.txt", b"tiny")}, headers=headers, timeout=60)
-assert answer.status_code == int(status), answer
+    response = httpx.post(url, content=body, headers=headers, timeout=60)
+    assert response.status_code == int(status), response
+response = httpx.post(url, files={"file": ("a.txt", b"tiny")}, headers=headers, timeout=60)
+assert response.status_code == int(status), response
 `
 
 interface RefusedCall {
@@ -48,7 +48,7 @@ function refusedCalls(): RefusedCall[] {
       name: 'storage with a bad token',
       url: `${url}/storage/v1/object/app/a.txt`,
       headers: wrong,
-      // The service answers with 400 and says the true status, 403, in the body.
+      // The service responds with 400 and says the true status, 403, in the body.
       status: 400,
     },
     {
@@ -62,7 +62,7 @@ function refusedCalls(): RefusedCall[] {
   ]
 }
 
-describe.skipIf(inject('own') === null)('an answer that comes before the body was read', () => {
+describe.skipIf(inject('own') === null)('a response that comes before the body was read', () => {
   let folder: string
   let file: string
 
@@ -78,14 +78,14 @@ describe.skipIf(inject('own') === null)('an answer that comes before the body wa
     for (let times = 0; times < 10; times++) {
       const form = new FormData()
       form.append('file', new File(['tiny'], 'a.txt'))
-      const answer = await fetch(url, { method: 'POST', headers, body: form })
-      expect(answer.status).toBe(status)
-      await answer.arrayBuffer()
+      const response = await fetch(url, { method: 'POST', headers, body: form })
+      expect(response.status).toBe(status)
+      await response.arrayBuffer()
     }
     for (let times = 0; times < 3; times++) {
-      const answer = await fetch(url, { method: 'POST', headers, body: large })
-      expect(answer.status).toBe(status)
-      await answer.arrayBuffer()
+      const response = await fetch(url, { method: 'POST', headers, body: large })
+      expect(response.status).toBe(status)
+      await response.arrayBuffer()
     }
   })
 
@@ -111,8 +111,10 @@ describe.skipIf(inject('own') === null)('an answer that comes before the body wa
 
   test.each(refusedCalls())('reaches who reads last: $name', async ({ url, headers, status }) => {
     const length = { ...headers, 'content-length': String(large.length) }
-    const answer = await exchange(url, [head('POST', url, length), large])
-    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${String(status)} [^]*\r\nconnection: close\r\n`))
+    const response = await exchange(url, [head('POST', url, length), large])
+    expect(response).toMatch(
+      new RegExp(`^HTTP/1.1 ${String(status)} [^]*\r\nconnection: close\r\n`),
+    )
     const withheld = { ...length, expect: '100-continue' }
     expect(await exchange(url, [head('POST', url, withheld)])).toMatch(
       `HTTP/1.1 ${String(status)} `,
@@ -128,9 +130,9 @@ describe.skipIf(inject('own') === null)('an answer that comes before the body wa
       ['rest/v1/faqs', larger],
       ['functions/v1/echo', larger],
     ] as const) {
-      const answer = await fetch(`${url}/${service}`, { method: 'POST', headers, body })
-      expect([service, answer.status]).toEqual([service, 413])
-      await answer.arrayBuffer()
+      const response = await fetch(`${url}/${service}`, { method: 'POST', headers, body })
+      expect([service, response.status]).toEqual([service, 413])
+      await response.arrayBuffer()
     }
   })
 })
