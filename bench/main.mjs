@@ -10,7 +10,7 @@ import { scale } from './scale/figures.mjs'
 import { schemaCache } from './schema-cache/figures.mjs'
 import { storage } from './storage/figures.mjs'
 
-/** What can be measured, in the order in which it is. Each answers whether the measured server was right. */
+/** What can be measured, in the order in which it is. Each returns whether the measured server was right. */
 const parts = {
   foundation,
   functions,

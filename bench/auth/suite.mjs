@@ -119,9 +119,10 @@ class Stage {
 }
 
 async function ask(url, request) {
-  const answer = await fetch(url, request)
-  const document = await answer.json()
-  if (!answer.ok) throw new Error(`${url} answered ${answer.status}: ${JSON.stringify(document)}`)
+  const response = await fetch(url, request)
+  const document = await response.json()
+  if (!response.ok)
+    throw new Error(`${url} responded with ${response.status}: ${JSON.stringify(document)}`)
   return document
 }
 

@@ -17,7 +17,7 @@ const faqs = { sql: `select coalesce(json_agg(t), '[]') from (select * from faqs
 
 /**
  * Starts this repository's own project on an empty data folder, starts it again, and prints the durations, the server's
- * memory, and how fast it answers the home page's list of questions.
+ * memory, and how fast it responds to the home page's list of questions.
  * @param {string} binary
  * @param {{ seconds: number, rounds: number }} how
  */

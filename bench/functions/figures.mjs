@@ -24,7 +24,7 @@ const targets = { cold: 250, p50: 0.5, p99: 2, ratio: 0.9 }
  * @param {string} binary
  */
 export async function functions(binary, { seconds, rounds, connections }) {
-  heading('Edge functions beside Deno that answers directly, and behind a bare proxy')
+  heading('Edge functions beside Deno that responds directly, and behind a bare proxy')
   const running = new Running()
   const project = await mkdtemp(path.join(tmpdir(), 'basalt-bench-'))
   try {
@@ -42,7 +42,7 @@ export async function functions(binary, { seconds, rounds, connections }) {
       `a first call, median of ${colds}`,
       `${figure(await coldStart(base))} ms, target ${targets.cold} ms`,
     )
-    await fetch(`${base}/hello`).then((answer) => answer.text())
+    await fetch(`${base}/hello`).then((response) => response.text())
     const peers = [
       { name: 'Deno', url: direct.url, path: '/', used: () => [0, processorTime(direct.pid)] },
       ...Object.entries({ 'copied bytes': copier, 'bare proxy': proxy }).map(([name, between]) => ({
@@ -110,9 +110,9 @@ async function coldStart(base) {
   const times = []
   for (let number = 0; number < colds; number += 1) {
     const begin = performance.now()
-    const answer = await fetch(`${base}/cold-${number}`)
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`a first call was answered with ${answer.status}: ${text}`)
+    const response = await fetch(`${base}/cold-${number}`)
+    const text = await response.text()
+    if (!response.ok) throw new Error(`a first call got ${response.status}: ${text}`)
     times.push(performance.now() - begin)
   }
   return median(times)

@@ -15,7 +15,7 @@ const grace = 60_000
  * Sends `requests` below `url` over so many connections and returns the load generator's figures: `requests`, `asked`
  * (warm-up included), `per_second`, `p50_us`, `p99_us`, `max_us`.
  *
- * Throws when an answer's status is not the expected one.
+ * Throws when a response's status is not the expected one.
  */
 export async function load(url, requests, { connections, seconds, warmup = 0.5 }) {
   const flags = ['--connections', connections, '--seconds', seconds, '--warmup', warmup].map(String)
@@ -36,7 +36,7 @@ export async function load(url, requests, { connections, seconds, warmup = 0.5 }
   if (figures.failures > 0) {
     const { method = 'GET', path: first } = requests[0]
     throw new Error(
-      `${figures.failures} of ${figures.asked} answers of ${url} to ${method} ${first} failed. One of them:\n` +
+      `${figures.failures} of ${figures.asked} responses of ${url} to ${method} ${first} failed. One of them:\n` +
         figures.first_failure,
     )
   }

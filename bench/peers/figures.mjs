@@ -50,7 +50,12 @@ export async function peers(binary, { seconds, rounds }) {
     table(
       ['', 'Basalt', 'PocketBase', 'ratio'],
       [
-        ['first start to first answer', `${basalt.startedIn} ms`, `${pocketbase.startedIn} ms`, ''],
+        [
+          'first start to first response',
+          `${basalt.startedIn} ms`,
+          `${pocketbase.startedIn} ms`,
+          '',
+        ],
         ['program', ...sizes.map(mebibytes), ''],
         ['memory at rest, with its database', ...atRest.map(mebibytes), ''],
         ...lines,

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 
 import { freePort } from '../lib/ports.mjs'
-import { answers, Service } from '../../tests/support/service.mjs'
+import { responds, Service } from '../../tests/support/service.mjs'
 
 const run = promisify(execFile)
 
@@ -33,7 +33,7 @@ export class PocketBase extends Service {
     const url = `http://127.0.0.1:${String(port)}`
     super({
       command: [binary, 'serve', '--http', `127.0.0.1:${String(port)}`, '--dir', folder],
-      isReady: () => answers(`${url}/api/health`),
+      isReady: () => responds(`${url}/api/health`),
       // The duration of the start is a figure.
       interval: 5,
     })
@@ -72,13 +72,13 @@ export class PocketBase extends Service {
   }
 
   async #post(target, body, token) {
-    const answer = await fetch(`${this.url}/api/${target}`, {
+    const response = await fetch(`${this.url}/api/${target}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(token ? { authorization: token } : {}) },
       body: JSON.stringify(body),
     })
-    if (!answer.ok) throw new Error(`PocketBase: ${target}: ${await answer.text()}`)
-    return answer.json()
+    if (!response.ok) throw new Error(`PocketBase: ${target}: ${await response.text()}`)
+    return response.json()
   }
 
   async stop() {

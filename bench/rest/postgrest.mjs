@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 
 import { freePort } from '../lib/ports.mjs'
-import { answers, Service } from '../../tests/support/service.mjs'
+import { responds, Service } from '../../tests/support/service.mjs'
 
 const program = path.resolve(
   import.meta.dirname,
@@ -12,7 +12,7 @@ const program = path.resolve(
 /** PostgREST of the pinned npm package, as a process. */
 export class PostgREST extends Service {
   /**
-   * Starts it on a free port and waits until it answers.
+   * Starts it on a free port and waits until it responds.
    * @param {Record<string, string>} settings `PGRST_…` variables
    */
   static async start(settings) {
@@ -44,7 +44,7 @@ export class PostgREST extends Service {
       command,
       folder: import.meta.dirname,
       settings: { ...settings, PGRST_SERVER_HOST: '127.0.0.1', PGRST_SERVER_PORT: String(port) },
-      isReady: () => answers(url),
+      isReady: () => responds(url),
     })
     this.url = url
   }

@@ -10,7 +10,7 @@ import { workloads } from './workloads.mjs'
 const connections = 16
 /** Seconds between two measurements of the memory. */
 const slice = 10
-/** The weight of each workload in the mix of requests; large answers are rare, as in practice. */
+/** The weight of each workload in the mix of requests; large responses are rare, as in practice. */
 const weights = { 'list-1000': 1, bulk: 1, 'bulk-plain': 1, count: 2 }
 const usualWeight = 10
 /** Growth in the second half that is not taken for a leak, in MiB an hour. */

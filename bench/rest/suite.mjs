@@ -28,7 +28,7 @@ const results = path.resolve(import.meta.dirname, '../results')
 
 /**
  * Measures Basalt, PostgREST and bare SQL in turns on one database, prints the ratios, and writes all figures into
- * `bench/results`. Returns whether both servers gave the same answers.
+ * `bench/results`. Returns whether both servers gave the same responses.
  * @param {string} binary Basalt's
  * @param {{ seconds: number, rounds: number, connections: number[], only: string[] }} how
  */
@@ -58,7 +58,7 @@ export async function rest(binary, how) {
   }
 }
 
-/** Finds wrong statuses (which throw) and different answers before time is spent on measuring them. */
+/** Finds wrong statuses (which throw) and different responses before time is spent on measuring them. */
 async function compare(stage, chosen) {
   const mismatches = []
   for (const workload of chosen) {

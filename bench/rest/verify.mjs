@@ -45,18 +45,18 @@ export async function rehearse(peer, requests) {
 }
 
 async function ask(peer, { method = 'GET', path, headers, body }) {
-  const answer = await fetch(peer.url + path, {
+  const response = await fetch(peer.url + path, {
     method,
     headers: { ...peer.headers, ...headers, 'Accept-Encoding': 'identity' },
     body,
     signal: AbortSignal.timeout(30_000),
   })
   const comparedHeaders = Object.fromEntries(
-    compared.map((name) => [name, answer.headers.get(name)?.toLowerCase()]),
+    compared.map((name) => [name, response.headers.get(name)?.toLowerCase()]),
   )
   // Latin 1 keeps bytes apart that a decoder of UTF-8 may fold into one.
-  const bytes = Buffer.from(await answer.arrayBuffer()).toString('latin1')
-  return { status: String(answer.status), ...comparedHeaders, body: bytes }
+  const bytes = Buffer.from(await response.arrayBuffer()).toString('latin1')
+  return { status: String(response.status), ...comparedHeaders, body: bytes }
 }
 
 /** Returns the request with each of its ranges replaced by one number of it. */

@@ -10,9 +10,9 @@ import { createHash } from 'node:crypto'
  * @property {number} [limitTarget] requests/s of Basalt ÷ transactions/s of pgbench at 16 connections, at least
  * @property {boolean} [isSmall] whether the server's processor time per request has an upper limit
  * @property {(token: (holder: number) => string) => import('../lib/load.mjs').Request[]} requests
- * @property {import('../lib/pgbench.mjs').Script} limit the least SQL that gives the same answer: plain rows where a
+ * @property {import('../lib/pgbench.mjs').Script} limit the least SQL that gives the same response: plain rows where a
  *   server can make them JSON at less cost than Postgres
- * @property {boolean} [isRead] whether answers can be compared: the same question has the same answer
+ * @property {boolean} [isRead] whether responses can be compared: the same request has the same response
  * @property {boolean} [isComparedAsJson] whether whitespace and the order of keys may differ
  * @property {string} [prepare] SQL that is run before each measurement
  * @property {{ table: string, rows: number }} [inserts] what each request adds

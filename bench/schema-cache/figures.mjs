@@ -100,8 +100,8 @@ class Rest {
   }
 
   async #metric(wanted) {
-    const answer = await fetch(`${this.admin}/metrics`, { signal: AbortSignal.timeout(limit) })
-    const line = (await answer.text())
+    const response = await fetch(`${this.admin}/metrics`, { signal: AbortSignal.timeout(limit) })
+    const line = (await response.text())
       .split('\n')
       .find((line) => line.startsWith(`pgrst_${wanted} `))
     return Number(line?.split(' ').at(-1))

@@ -18,7 +18,7 @@ export class Objects {
 
   async #post(target, type, body) {
     const request = { method: 'POST', headers: { ...this.headers, 'content-type': type }, body }
-    const answer = await fetch(`${this.url}/storage/v1/${target}`, request)
-    if (!answer.ok) throw new Error(`storage: ${target}: ${await answer.text()}`)
+    const response = await fetch(`${this.url}/storage/v1/${target}`, request)
+    if (!response.ok) throw new Error(`storage: ${target}: ${await response.text()}`)
   }
 }

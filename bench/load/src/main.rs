@@ -4,8 +4,8 @@
 //! little processor time as possible from the measured server. Prints one JSON object: requests, failures (responses
 //! with another status than the expected one), seconds, requests per second, and latencies in microseconds.
 
-mod answer;
 mod request;
+mod response;
 mod tally;
 mod template;
 
@@ -22,17 +22,17 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::{JoinSet, LocalSet};
 
-use answer::Answer;
 use request::{Base, Requests};
+use response::Response;
 use tally::Tally;
 use template::Source;
 
-/// How long answers may arrive after the end of the measured time.
+/// How long responses may arrive after the end of the measured time.
 const GRACE: Duration = Duration::from_secs(30);
-/// The maximum number of bytes of a failed answer that are printed.
+/// The maximum number of bytes of a failed response that are printed.
 const MAX_SHOWN: usize = 400;
 
-/// Sends requests over several connections for a while and prints how fast they were answered.
+/// Sends requests over several connections for a while and prints how fast the responses came.
 ///
 /// The requests are a JSON array of objects: method (GET), path, headers, body, status (the expected one; any of
 /// 2xx), weight (1). In path, headers and body, {1..9} stands for a random integer, {uuid} for a random UUID, {seq}
@@ -96,7 +96,7 @@ async fn run(arguments: Arguments) -> io::Result<()> {
         Ok::<_, io::Error>(all)
     };
     let all = tokio::time::timeout_at((end + GRACE).into(), all).await.map_err(|_| {
-        io::Error::new(io::ErrorKind::TimedOut, format!("no answer for {} s", GRACE.as_secs()))
+        io::Error::new(io::ErrorKind::TimedOut, format!("no response for {} s", GRACE.as_secs()))
     })??;
     let line = serde_json::to_string(&all.report(arguments.seconds))?;
     io::Write::write_all(&mut io::stdout(), format!("{line}\n").as_bytes())
@@ -113,7 +113,7 @@ async fn send_requests(
     stream.set_nodelay(true)?;
     let mut source = Source { random: rand::make_rng::<SmallRng>(), sequence: &sequence };
     let mut tally = Tally::default();
-    let mut answer = Answer::with_capacity(64 * 1024);
+    let mut response = Response::with_capacity(64 * 1024);
     let (mut bytes, mut scratch) = (Vec::new(), Vec::new());
     loop {
         let request = requests.choose(&mut source);
@@ -123,25 +123,25 @@ async fn send_requests(
             return Ok(tally);
         }
         stream.write_all(&bytes).await?;
-        answer.restart(request.is_head);
-        let status = read(&mut stream, &mut answer).await?;
+        response.restart(request.is_head);
+        let status = read(&mut stream, &mut response).await?;
         tally.count((start >= counted).then(|| start.elapsed()));
         if !request.expects(status) {
             tally.fail(|| {
-                let beginning = &answer.bytes[..answer.bytes.len().min(MAX_SHOWN)];
+                let beginning = &response.bytes[..response.bytes.len().min(MAX_SHOWN)];
                 String::from_utf8_lossy(beginning).into_owned()
             });
         }
     }
 }
 
-/// Reads an answer to its end and returns the status.
-async fn read(stream: &mut TcpStream, answer: &mut Answer) -> io::Result<u16> {
+/// Reads a response to its end and returns the status.
+async fn read(stream: &mut TcpStream, response: &mut Response) -> io::Result<u16> {
     loop {
-        if stream.read_buf(&mut answer.bytes).await? == 0 {
+        if stream.read_buf(&mut response.bytes).await? == 0 {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"));
         }
-        if let Some(status) = answer.complete()? {
+        if let Some(status) = response.complete()? {
             return Ok(status);
         }
     }

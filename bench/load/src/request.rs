@@ -20,7 +20,7 @@ struct Definition {
     headers: BTreeMap<String, String>,
     /// May contain placeholders.
     body: Option<String>,
-    /// The status that the answer must have; any of 2xx if absent.
+    /// The status that the response must have; any of 2xx if absent.
     status: Option<u16>,
     /// How often this request is chosen, relative to the others.
     #[serde(default = "once")]
@@ -42,7 +42,7 @@ pub(crate) struct Request {
     head: Template,
     body: Option<Template>,
     status: Option<u16>,
-    /// Whether the method is HEAD, whose answers have no body.
+    /// Whether the method is HEAD, whose responses have no body.
     pub(crate) is_head: bool,
 }
 

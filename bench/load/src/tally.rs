@@ -9,8 +9,8 @@ use serde::Serialize;
 pub(crate) struct Tally {
     /// Microseconds from the first byte written to the last byte read.
     latencies: Vec<u32>,
-    /// All answers, including those of the warm-up.
-    answers: usize,
+    /// All responses, including those of the warm-up.
+    responses: usize,
     failures: u64,
     first_failure: Option<String>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Report {
     /// All requests, including those of the warm-up.
     #[serde(rename = "asked")]
     total: usize,
-    /// Answers with another status than the expected one.
+    /// Responses with another status than the expected one.
     failures: u64,
     /// One of the failures: its status line and the beginning of the rest.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,13 +36,13 @@ pub(crate) struct Report {
 }
 
 impl Tally {
-    /// Counts an answer; without a latency if it belongs to the warm-up.
+    /// Counts a response; without a latency if it belongs to the warm-up.
     pub(crate) fn count(&mut self, latency: Option<Duration>) {
-        self.answers += 1;
+        self.responses += 1;
         self.latencies.extend(latency.map(|latency| u32::try_from(latency.as_micros()).unwrap_or(u32::MAX)));
     }
 
-    /// Counts an unexpected answer.
+    /// Counts an unexpected response.
     pub(crate) fn fail(&mut self, describe: impl FnOnce() -> String) {
         self.failures += 1;
         self.first_failure.get_or_insert_with(describe);
@@ -51,7 +51,7 @@ impl Tally {
     /// Adds the results of another connection.
     pub(crate) fn add(&mut self, other: Self) {
         self.latencies.extend(other.latencies);
-        self.answers += other.answers;
+        self.responses += other.responses;
         self.failures += other.failures;
         self.first_failure = self.first_failure.take().or(other.first_failure);
     }
@@ -66,7 +66,7 @@ impl Tally {
         };
         Report {
             requests,
-            total: self.answers,
+            total: self.responses,
             failures: self.failures,
             seconds,
             per_second: requests as f64 / seconds,

@@ -11,8 +11,8 @@ use std::thread;
 /// The request lines and bodies that a server has received.
 type Requests = Arc<Mutex<Vec<(String, String)>>>;
 
-/// Answers every request of every connection with `answer` until the test ends.
-fn serve(answer: &'static str) -> (SocketAddr, Requests) {
+/// Responds to every request of every connection with `response` until the test ends.
+fn serve(response: &'static str) -> (SocketAddr, Requests) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let sent = Requests::default();
@@ -20,13 +20,13 @@ fn serve(answer: &'static str) -> (SocketAddr, Requests) {
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let seen = Arc::clone(&seen);
-            thread::spawn(move || converse(&stream, answer, &seen));
+            thread::spawn(move || converse(&stream, response, &seen));
         }
     });
     (address, sent)
 }
 
-fn converse(mut stream: &TcpStream, answer: &str, seen: &Requests) -> Option<()> {
+fn converse(mut stream: &TcpStream, response: &str, seen: &Requests) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     loop {
         let mut request_line = String::new();
@@ -45,7 +45,7 @@ fn converse(mut stream: &TcpStream, answer: &str, seen: &Requests) -> Option<()>
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
         seen.lock().ok()?.push((request_line.trim_end().to_owned(), String::from_utf8(body).ok()?));
-        stream.write_all(answer.as_bytes()).ok()?;
+        stream.write_all(response.as_bytes()).ok()?;
     }
 }
 
@@ -67,7 +67,7 @@ fn report(output: &std::process::Output) -> serde_json::Value {
 }
 
 #[test]
-fn every_request_is_sent_once_and_answered() {
+fn every_request_is_sent_once_and_gets_a_response() {
     let (address, sent) =
         serve("HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n");
     let requests = r#"[{"method":"POST","path":"/rows","body":"{\"number\":{seq}}","status":201}]"#;

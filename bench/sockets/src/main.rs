@@ -35,7 +35,7 @@ struct Arguments {
     /// Sockets that listen
     #[arg(short = 'n', long, default_value_t = 1000)]
     sockets: u64,
-    /// A frame that each socket sends first, and whose answer it waits for
+    /// A frame that each socket sends first, and whose reply it waits for
     #[arg(long)]
     join: Option<String>,
     /// The message; {t} stands for the time, {pad} for what makes the message as long as it should be

@@ -1,10 +1,10 @@
-//! The end of an HTTP/1.1 answer. Source: RFC 9112, sections 6 and 7.1.
+//! The end of an HTTP/1.1 response. Source: RFC 9112, sections 6 and 7.1.
 
 use std::io;
 
 /// A response that arrives in pieces. Parses only as much HTTP as is needed to find its end.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     /// The bytes that have arrived; the reader appends to it.
     pub(crate) bytes: Vec<u8>,
     state: State,
@@ -16,27 +16,27 @@ pub(crate) struct Answer {
 enum State {
     /// The end of the head is not before this offset.
     Head { searched: usize },
-    /// The answer ends at this offset.
+    /// The response ends at this offset.
     Length { end: usize },
     /// A chunk's size line begins at this offset.
     Chunk { start: usize },
 }
 
-impl Answer {
-    /// Returns an empty answer with room for `capacity` bytes.
+impl Response {
+    /// Returns an empty response with room for `capacity` bytes.
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         let state = State::Head { searched: 0 };
         Self { bytes: Vec::with_capacity(capacity), state, status: 0, is_head: false }
     }
 
-    /// Clears the answer for the next one on the same connection. Answers to HEAD have no body.
+    /// Clears the response for the next one on the same connection. Responses to HEAD have no body.
     pub(crate) fn restart(&mut self, is_head: bool) {
         self.bytes.clear();
         self.state = State::Head { searched: 0 };
         self.is_head = is_head;
     }
 
-    /// Returns the status of a complete answer; `None` if more has to be read.
+    /// Returns the status of a complete response; `None` if more has to be read.
     ///
     /// Errors: if the bytes are not a response whose end can be found on a connection that stays open.
     pub(crate) fn complete(&mut self) -> io::Result<Option<u16>> {
@@ -91,7 +91,7 @@ impl Answer {
         if size > 0 {
             return Ok(Some(State::Chunk { start: size.saturating_add(line_end + 4) }));
         }
-        // The last chunk: an empty line ends the answer, after trailer fields if there are any.
+        // The last chunk: an empty line ends the response, after trailer fields if there are any.
         Ok(find(&self.bytes, b"\r\n\r\n", line_end).map(|at| State::Length { end: at + 4 }))
     }
 }
@@ -112,44 +112,47 @@ fn find(haystack: &[u8], needle: &[u8], from: usize) -> Option<usize> {
 
 fn invalid(expected: &str, found: &[u8]) -> io::Error {
     let found = String::from_utf8_lossy(found);
-    io::Error::new(io::ErrorKind::InvalidData, format!("expected {expected} in the answer, found {found:?}"))
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("expected {expected} in the response, found {found:?}"),
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Answer;
+    use super::Response;
 
-    /// Returns the number of bytes after which the answer is complete if it arrives byte by byte, and its status.
+    /// Returns the number of bytes after which the response is complete if it arrives byte by byte, and its status.
     fn completes(text: &str, is_head: bool) -> Option<(usize, u16)> {
-        let mut answer = Answer::with_capacity(16);
-        answer.restart(is_head);
+        let mut response = Response::with_capacity(16);
+        response.restart(is_head);
         text.bytes().enumerate().find_map(|(index, byte)| {
-            answer.bytes.push(byte);
-            answer.complete().unwrap().map(|status| (index + 1, status))
+            response.bytes.push(byte);
+            response.complete().unwrap().map(|status| (index + 1, status))
         })
     }
 
     #[test]
-    fn an_answer_ends_with_its_length() {
+    fn a_response_ends_with_its_length() {
         let text = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc";
         assert_eq!(completes(text, false), Some((text.len(), 200)));
         assert_eq!(completes(&text[..text.len() - 1], false), None);
     }
 
     #[test]
-    fn a_chunked_answer_ends_with_an_empty_chunk() {
+    fn a_chunked_response_ends_with_an_empty_chunk() {
         let text = "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n0\r\n\r\n0\r\n\r\n1;x=y\r\na\r\n0\r\n\r\n";
         assert_eq!(completes(text, false), Some((text.len(), 404)));
     }
 
     #[test]
-    fn trailer_fields_belong_to_the_answer() {
+    fn trailer_fields_belong_to_the_response() {
         let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nExpires: 0\r\n\r\n";
         assert_eq!(completes(text, false), Some((text.len(), 200)));
     }
 
     #[test]
-    fn an_answer_without_a_body_ends_with_its_head() {
+    fn a_response_without_a_body_ends_with_its_head() {
         let text = "HTTP/1.1 204 No Content\r\n\r\n";
         assert_eq!(completes(text, false), Some((text.len(), 204)));
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
@@ -157,9 +160,9 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_an_end_is_refused() {
-        let mut answer = Answer::with_capacity(64);
-        answer.bytes.extend_from_slice(b"HTTP/1.1 200 OK\r\n\r\n");
-        assert!(answer.complete().is_err());
+    fn a_response_without_an_end_is_refused() {
+        let mut response = Response::with_capacity(64);
+        response.bytes.extend_from_slice(b"HTTP/1.1 200 OK\r\n\r\n");
+        assert!(response.complete().is_err());
     }
 }
