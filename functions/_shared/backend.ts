@@ -15,31 +15,31 @@ const serviceKey = required('SUPABASE_SERVICE_ROLE_KEY')
 
 /** Calls a function of the database as `key`'s role. Throws with the database's message if it does not succeed. */
 async function call<T>(key: string, name: string, parameters: Record<string, unknown>): Promise<T> {
-  const answer = await fetch(`${projectUrl}/rest/v1/rpc/${name}`, {
+  const response = await fetch(`${projectUrl}/rest/v1/rpc/${name}`, {
     method: 'POST',
     headers: { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(parameters),
     signal: AbortSignal.timeout(TIMEOUT),
   })
-  const text = await answer.text()
-  if (!answer.ok) throw new DatabaseError(name, answer.status, text)
+  const text = await response.text()
+  if (!response.ok) throw new DatabaseError(name, response.status, text)
   return (text === '' ? undefined : JSON.parse(text)) as T
 }
 
 /** What the database refused. */
 export class DatabaseError extends Error {
-  /** The SQLSTATE, if the answer has one. */
+  /** The SQLSTATE, if the response has one. */
   readonly code: string | undefined
 
   constructor(name: string, status: number, text: string) {
     const { code, message } = problem(text)
-    super(`${name} was answered with ${status}: ${code ?? ''} ${message.slice(0, 500)}`)
+    super(`${name} got ${status}: ${code ?? ''} ${message.slice(0, 500)}`)
     this.code = code
   }
 }
 
 /**
- * Returns what an answer says was wrong. Its details are left out: they may hold the row, and messages go to the log.
+ * Returns what a response says was wrong. Its details are left out: they may hold the row, and messages go to the log.
  */
 function problem(text: string): { code?: string; message: string } {
   try {
@@ -71,14 +71,14 @@ export function isService(request: Request): boolean {
 export async function signedInUser(request: Request): Promise<string | null> {
   const authorization = request.headers.get('authorization')
   if (!authorization || authorization === `Bearer ${anonKey}`) return null
-  const answer = await fetch(`${projectUrl}/auth/v1/user`, {
+  const response = await fetch(`${projectUrl}/auth/v1/user`, {
     headers: { apikey: anonKey, authorization },
     signal: AbortSignal.timeout(TIMEOUT),
   })
-  if (!answer.ok) {
-    await answer.body?.cancel()
+  if (!response.ok) {
+    await response.body?.cancel()
     return null
   }
-  const { id } = (await answer.json()) as { id?: string }
+  const { id } = (await response.json()) as { id?: string }
   return id ?? null
 }

@@ -1,4 +1,4 @@
-// Answers of the site's functions: JSON, readable from every origin, since access is a matter of what is asked.
+// Responses of the site's functions: JSON, readable from every origin, since access is a matter of what is asked.
 
 const CORS = {
   'access-control-allow-origin': '*',

@@ -86,14 +86,14 @@ export async function* ask(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   try {
-    const answer = await fetch(model.url, {
+    const response = await fetch(model.url, {
       method: 'POST',
       headers: { authorization: `Bearer ${model.key}`, 'content-type': 'application/json' },
       body: request(model, question, passages, true),
       signal: AbortSignal.any([signal, AbortSignal.timeout(model.timeout)]),
     })
-    if (!answer.ok) throw refusal(answer.status, await answer.text(), model)
-    yield* deltas(answer, model)
+    if (!response.ok) throw refusal(response.status, await response.text(), model)
+    yield* deltas(response, model)
   } catch (error) {
     if (error instanceof ModelError) throw error
     throw new ModelError('service_unavailable', `the model cannot be reached: ${String(error)}`)
@@ -101,14 +101,16 @@ export async function* ask(
 }
 
 /** Returns the words of an answer that comes as server-sent events, or of one that comes at once. */
-async function* deltas(answer: Response, model: Model): AsyncGenerator<string> {
-  if (!answer.headers.get('content-type')?.includes('text/event-stream')) {
-    const { choices } = (await answer.json()) as { choices?: { message?: { content?: string } }[] }
+async function* deltas(response: Response, model: Model): AsyncGenerator<string> {
+  if (!response.headers.get('content-type')?.includes('text/event-stream')) {
+    const { choices } = (await response.json()) as {
+      choices?: { message?: { content?: string } }[]
+    }
     yield choices?.[0]?.message?.content ?? ''
     return
   }
   let rest = ''
-  for await (const chunk of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
     const lines = (rest + chunk).split(/\r?\n/)
     rest = lines.pop() ?? ''
     for (const line of lines) {

@@ -75,7 +75,7 @@ async function send({ lead_id: id, type, record, recipient }: QueuedMail): Promi
   const to = Deno.env.get('MAIL_TO') ?? recipient
   if (!to) throw new Error('neither MAIL_TO nor the setting contact_email names the team')
   const from = Deno.env.get('MAIL_FROM') ?? to
-  const answer = await fetch(url, {
+  const response = await fetch(url, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${key}`,
@@ -85,9 +85,9 @@ async function send({ lead_id: id, type, record, recipient }: QueuedMail): Promi
     body: JSON.stringify({ from, to: [to], reply_to: record.email, ...compose(type, record) }),
     signal: AbortSignal.timeout(TIMEOUT),
   })
-  const text = await answer.text()
-  if (!answer.ok)
-    throw new Error(`the mail service answered ${answer.status}: ${text.slice(0, 200)}`)
+  const text = await response.text()
+  if (!response.ok)
+    throw new Error(`the mail service responded with ${response.status}: ${text.slice(0, 200)}`)
 }
 
 /** Sends the mails that are due. What fails stays in the queue for a later time. */
