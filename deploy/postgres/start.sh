@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Starts one of a pair of Postgres servers, $HOSTNAME; the other one is $PEER.
 #
-# Without data it copies the other server, if that is a primary, and follows it. If nobody answers, the one with FOUNDER=true
-# makes a new database, and the other one waits. A server that was the primary does not start while the other one is it, since
-# both would take changes. `start.sh rebuild` makes it the standby: it copies the primary, and keeps the old data beside it.
+# Without data it copies the other server, if that is a primary, and follows it. If nobody responds, the one with
+# FOUNDER=true makes a new database, and the other one waits. A server that was the primary does not start while the
+# other one is it, since both would take changes. `start.sh rebuild` makes it the standby: it copies the primary, and
+# keeps the old data beside it.
 set -euo pipefail
 
 slot=${HOSTNAME//-/_}
