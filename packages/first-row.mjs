@@ -64,12 +64,12 @@ function expect(what, found, expected) {
   if (!found.includes(expected)) throw new Error(`${what}: expected ${expected}, found ${found}`)
 }
 
-/** Fetches `path` of the server, and returns the body of an answer that is not an error. */
+/** Fetches `path` of the server, and returns the body of a response that is not an error. */
 async function load(url, path, body) {
   const options = { method: body ? 'POST' : 'GET', body, signal: AbortSignal.timeout(PATIENCE) }
-  const answer = await fetch(`${url}${path}`, options)
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-  return answer.text()
+  const response = await fetch(`${url}${path}`, options)
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+  return response.text()
 }
 
 /** A running server, which is started by `command` and stopped as one stops it. */
@@ -155,7 +155,7 @@ try {
   expect('the function', await load(url, '/functions/v1/hello', '{"name":"Ada"}'), 'Hello Ada!')
   expect('the page', await load(url, '/'), value('Publishable key'))
   expect('supabase-js', await load(url, '/supabase.js'), 'createClient')
-  done('a function’s answer, and the page with its supabase-js')
+  done('a function’s response, and the page with its supabase-js')
   await server.stop('SIGINT', 'group')
   done('Ctrl-C')
 
