@@ -1,8 +1,9 @@
 -- The types and functions of the extension http (names, arguments and results as hosted Supabase has them).
 --
--- A call waits for its answer within its transaction, whose writes nobody else sees. So the request goes to Basalt, which
--- serves this database, by a second session: that of the login basalt_http_<number of the database>, which may do nothing
--- but put a request into the queue and take its answer. Only basalt_http.send(), which runs as the superuser, opens it.
+-- A call waits for its response within its transaction, whose writes nobody else sees. So the request goes to Basalt,
+-- which serves this database, by a second session: that of the login basalt_http_<number of the database>, which may do
+-- nothing but put a request into the queue and take its response. Only basalt_http.send(), which runs as the superuser,
+-- opens it.
 --
 -- Whoever owns the extension's schema can rename it and put something else in its place. So what runs as the superuser is in
 -- schema "basalt_http", which nobody may use, and takes and returns only types of Postgres itself. The others run as
@@ -176,7 +177,7 @@ begin
 end
 $$;
 
--- The answer, which is forgotten then, or {"waiting": whether Basalt has not taken the request yet}.
+-- The response, which is forgotten then, or {"waiting": whether Basalt has not taken the request yet}.
 create function basalt_http.take(number uuid) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -253,7 +254,7 @@ begin
 end
 $$;
 
--- Has Basalt send a request, and waits for the answer.
+-- Has Basalt send a request, and waits for the response.
 create function basalt_http.exchange(request jsonb, timeout_milliseconds int) returns jsonb
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -340,7 +341,7 @@ return (
   )
   from (select nullif(current_setting('basalt_http.options', true), '')::jsonb as options) as o
 );
--- Sends the request of http(), and returns the answer.
+-- Sends the request of http(), and returns the response.
 create function basalt_http.send(request jsonb) returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
