@@ -8,7 +8,7 @@
 #   make audit       the dependencies: unused ones, licences, sources, and known vulnerabilities, which needs github.com
 #   make soak        longer checks: the differential run against PostgREST, five minutes of fuzzing
 #   make cluster     the production shape on this machine: Postgres with two standbys, NATS, an S3 store, two nodes, HAProxy
-#   make test-cluster  its tests, and what it answers while each part of it is killed
+#   make test-cluster  its tests, and how it responds while each part of it is killed
 #   make conformance  the conformance kit, with a report in target/conformance.html; BINARY=... for another program
 #   make upstream    the conformance kit against upstream's own services, as far as they are there
 #   make bench       the load tests; needs a quiet machine
