@@ -26,6 +26,8 @@ clients.case(
       ...{ client_name, redirect_uris: [redirect_uri], registration_type: 'manual' },
       token_endpoint_auth_method: 'client_secret_basic',
       response_types: ['code'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      logo_uri: undefined,
       ...{ created_at: some.time, updated_at: some.time },
     })
   },
@@ -36,10 +38,12 @@ clients.case(
   'a public client has no secret',
   { source: openapi(1960) },
   async (t) => {
-    const { response } = await registers(t, { token_endpoint_auth_method: 'none' })
-    response.has(201, {
-      ...{ client_type: 'public', client_secret: undefined, token_endpoint_auth_method: 'none' },
-    })
+    for (const body of [{ token_endpoint_auth_method: 'none' }, { client_type: 'public' }]) {
+      const { response } = await registers(t, body)
+      response.has(201, {
+        ...{ client_type: 'public', client_secret: undefined, token_endpoint_auth_method: 'none' },
+      })
+    }
   },
 )
 
@@ -77,11 +81,14 @@ clients.case('list', 'all clients are listed', { source: openapi(1921) }, async 
 })
 
 clients.case('update', 'a client gets another name', { source: openapi(2081) }, async (t) => {
-  const { client } = await registers(t)
+  const { client } = await registers(t, { client_uri: 'https://app.conformance.invalid' })
   const client_name = t.unique('renamed')
-  await t
-    .put(`admin/oauth/clients/${client.client_id}`, { client_name }, service)
-    .has(200, { client_name, redirect_uris: [redirect_uri] })
+  const token_endpoint_auth_method = 'client_secret_post'
+  const body = { client_name, client_uri: '', token_endpoint_auth_method }
+  await t.put(`admin/oauth/clients/${client.client_id}`, body, service).has(200, {
+    ...{ client_name, token_endpoint_auth_method },
+    ...{ redirect_uris: [redirect_uri], client_uri: undefined },
+  })
 })
 
 clients.case(
@@ -93,6 +100,25 @@ clients.case(
     await t
       .put(`admin/oauth/clients/${client.client_id}`, {}, service)
       .is(...refusal(400, 'validation_failed'))
+  },
+)
+
+clients.case(
+  'update.refused',
+  'what cannot be registered cannot be changed to either',
+  { source: gotrue('oauthserver/service.go', 23) },
+  async (t) => {
+    const { client } = await registers(t)
+    for (const body of [
+      { redirect_uris: [] },
+      { grant_types: [] },
+      { token_endpoint_auth_method: 'none' },
+      { token_endpoint_auth_method: 'pigeon' },
+    ]) {
+      await t
+        .put(`admin/oauth/clients/${client.client_id}`, body, service)
+        .is(...refusal(400, 'validation_failed'))
+    }
   },
 )
 
@@ -128,10 +154,13 @@ clients.case(
   'unknown',
   'an unknown client is not found',
   { source: gotrue('oauthserver/handlers.go', 96) },
-  (t) =>
-    t
-      .get(`admin/oauth/clients/${randomUUID()}`, service)
-      .is(...refusal(404, 'oauth_client_not_found')),
+  async (t) => {
+    const path = `admin/oauth/clients/${randomUUID()}`
+    const unknown = refusal(404, 'oauth_client_not_found')
+    await t.get(path, service).is(...unknown)
+    await t.put(path, { client_name: 'x' }, service).is(...unknown)
+    await t.delete(path, service).is(...unknown)
+  },
 )
 
 clients.case(
@@ -156,6 +185,14 @@ const refused: [string, string, Record<string, unknown>, number][] = [
     { redirect_uris: ['http://app.conformance.invalid/back'] },
     182,
   ],
+  [
+    'address.script',
+    'an address is no script',
+    { redirect_uris: ['javascript://app.conformance.invalid/%0aalert(1)'] },
+    198,
+  ],
+  ['page', 'the page of a client is a URL', { client_uri: 'nowhere' }, 78],
+  ['logo', 'the logo of a client is a URL', { logo_uri: 'nowhere' }, 95],
   ['grant', 'a grant that is none is refused', { grant_types: ['password'] }, 53],
   ['name', 'a name has 1024 characters at most', { client_name: 'a'.repeat(1025) }, 63],
   ['method', 'a method that is none is refused', { token_endpoint_auth_method: 'pigeon' }, 162],
@@ -165,6 +202,13 @@ const refused: [string, string, Record<string, unknown>, number][] = [
     { client_type: 'confidential', token_endpoint_auth_method: 'none' },
     168,
   ],
+  [
+    'type.public',
+    'a public client shows no secret',
+    { client_type: 'public', token_endpoint_auth_method: 'client_secret_basic' },
+    168,
+  ],
+  ['type.unknown', 'a type that is none is refused', { client_type: 'secret' }, 154],
 ]
 for (const [name, promise, body, line] of refused) {
   clients.case(name, promise, { source: gotrue('oauthserver/service.go', line) }, async (t) => {

@@ -1,10 +1,20 @@
 import { randomUUID } from 'node:crypto'
 
 import { group } from '../../case.ts'
-import type { Context, User } from '../../context.ts'
+import type { User } from '../../context.ts'
 import { claimsOf, gotrue, openapi, pkce, redirects, refusal, target } from '../../gotrue.ts'
 import { including, partly, some } from '../../match.ts'
-import { probe, redirect_uri, registers, type Client } from '../../oauth.ts'
+import {
+  asks,
+  authorization,
+  consented,
+  grant,
+  probe,
+  redirect_uri,
+  registers,
+  signedIn,
+  token,
+} from '../../oauth.ts'
 
 const guide = 'https://supabase.com/docs/guides/auth/oauth-server'
 
@@ -14,60 +24,6 @@ export const server = group('auth.oauth-server', {
   needs: ['service'],
   probe,
 })
-
-const { verifier, challenge } = pkce()
-const proof = { code_challenge: challenge, code_challenge_method: 's256' }
-
-/** Asks as a client for a code. */
-function asks(t: Context, more: Record<string, string | undefined>) {
-  const wanted: Record<string, string | undefined> = {
-    ...{ redirect_uri, response_type: 'code', state: 'seven', ...proof, ...more },
-  }
-  const given = Object.entries(wanted).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value]],
-  )
-  return t.get(`oauth/authorize?${new URLSearchParams(given).toString()}`, {
-    ...{ as: 'nobody', headers: { apikey: t.target.anonKey } },
-  })
-}
-
-/** Returns the consent page to which a client's request redirects: its path is a setting, and may be missing. */
-async function authorization(t: Context, client: Client, scope = 'email') {
-  const response = await asks(t, { client_id: client.client_id, scope })
-  const { query } = target(response.headerValue('location'))
-  if (query.error === 'server_error') t.absent('there is no page for consent')
-  return query.authorization_id ?? ''
-}
-
-/** Has a user consent, and returns the code for the client. */
-async function consented(t: Context, client: Client, user: User, scope?: string) {
-  const path = `oauth/authorizations/${await authorization(t, client, scope)}`
-  await t.get(path, { as: user }).is(200)
-  const response = await t.post(`${path}/consent`, { action: 'approve' }, { as: user }).is(200)
-  return target(response.field('redirect_url')).query.code ?? ''
-}
-
-const basic = ({ client_id, client_secret }: Client) => ({
-  authorization: `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`,
-})
-
-/** Asks the token endpoint as a client with its secret. */
-const token = (t: Context, client: Client, body: Record<string, string>) =>
-  t.post('oauth/token', new URLSearchParams(body), {
-    ...{ as: 'nobody', headers: { apikey: t.target.anonKey, ...basic(client) } },
-  })
-
-const grant = (code: string, more: Record<string, string> = {}) => ({
-  ...{ grant_type: 'authorization_code', code, redirect_uri, code_verifier: verifier, ...more },
-})
-
-/** Does a whole sign-in, and returns it: client, user, and the response with the tokens. */
-async function signedIn(t: Context, scope?: string) {
-  const { client } = await registers(t)
-  const user = await t.user()
-  const code = await consented(t, client, user, scope)
-  return { client, user, code, response: await token(t, client, grant(code)) }
-}
 
 server.case('authorize', 'a client is led to the page for consent', async (t) => {
   const { client } = await registers(t)
@@ -109,18 +65,22 @@ server.case(
   { source: gotrue('oauthserver/authorize.go', 127) },
   async (t) => {
     const { client } = await registers(t)
-    await asks(t, {
-      client_id: client.client_id,
-      redirect_uri: `${redirect_uri}/elsewhere`,
-    }).is(...refusal(400, 'validation_failed'))
+    for (const other of [`${redirect_uri}/elsewhere`, `${redirect_uri}?more=1`, undefined]) {
+      await asks(t, { client_id: client.client_id, redirect_uri: other }).is(
+        ...refusal(400, 'validation_failed'),
+      )
+    }
   },
 )
 
 const led: [string, string, Record<string, string | undefined>, number][] = [
   ['challenge', 'a client has to send a challenge', { code_challenge: undefined }, 478],
+  ['challenge.short', 'a challenge has 43 characters at least', { code_challenge: 'x' }, 491],
   ['method', 'an unknown method of challenges is refused', { code_challenge_method: 'rot13' }, 478],
+  ['method.none', 'a challenge comes with its method', { code_challenge_method: undefined }, 481],
   ['response', 'a client is given a code, nothing else', { response_type: 'token' }, 447],
   ['scope', 'an unknown scope is refused', { scope: 'email everything' }, 530],
+  ['scope.blank', 'a scope that is blank is refused', { scope: ' ' }, 536],
   ['resource', 'a resource is a whole URI', { resource: 'seven' }, 499],
 ]
 for (const [name, promise, query, line] of led) {
@@ -146,11 +106,14 @@ server.case(
     const { client, client_name } = await registers(t)
     const user = await t.user()
     const authorization_id = await authorization(t, client, 'email profile')
-    await t.get(`oauth/authorizations/${authorization_id}`, { as: user }).is(200, {
+    const details = {
       ...{ authorization_id, redirect_uri, scope: 'email profile' },
       client: partly({ id: client.client_id, name: client_name }),
       user: { id: user.id, email: user.email },
-    })
+    }
+    await t.get(`oauth/authorizations/${authorization_id}`, { as: user }).is(200, details)
+    // The page may be loaded again.
+    await t.get(`oauth/authorizations/${authorization_id}`, { as: user }).is(200, details)
   },
 )
 
@@ -160,9 +123,10 @@ server.case(
   { source: gotrue('oauthserver/authorize.go', 210) },
   async (t) => {
     const user = await t.user()
-    await t
-      .get('oauth/authorizations/no-such-authorization', { as: user })
-      .is(...refusal(404, 'oauth_authorization_not_found'))
+    const path = 'oauth/authorizations/no-such-authorization'
+    const unknown = refusal(404, 'oauth_authorization_not_found')
+    await t.get(path, { as: user }).is(...unknown)
+    await t.post(`${path}/consent`, { action: 'deny' }, { as: user }).is(...unknown)
   },
 )
 
@@ -174,8 +138,28 @@ server.case(
     const { client } = await registers(t)
     const path = `oauth/authorizations/${await authorization(t, client)}`
     const [one, other] = await Promise.all([t.user(), t.user()])
+    const consents = (as: User) => t.post(`${path}/consent`, { action: 'approve' }, { as })
+    const foreign = refusal(404, 'oauth_authorization_not_found')
+    // Nobody consents to what they have not seen.
+    await consents(one).is(...foreign)
     await t.get(path, { as: one }).is(200)
-    await t.get(path, { as: other }).is(...refusal(404, 'oauth_authorization_not_found'))
+    await t.get(path, { as: other }).is(...foreign)
+    await consents(other).is(...foreign)
+    await consents(one).is(200)
+  },
+)
+
+server.case(
+  'client.gone',
+  'a deleted client asks for nothing any more',
+  { source: gotrue('oauthserver/authorize.go', 276) },
+  async (t) => {
+    const { client, user } = await signedIn(t)
+    const path = `oauth/authorizations/${await authorization(t, client, 'profile')}`
+    await t.delete(`admin/oauth/clients/${client.client_id}`, { as: 'service' }).empty(204)
+    await asks(t, { client_id: client.client_id }).is(...refusal(400, 'oauth_client_not_found'))
+    await t.get(path, { as: user }).is(...refusal(404, 'oauth_authorization_not_found'))
+    await t.get('user/oauth/grants', { as: user }).is(200, [])
   },
 )
 
@@ -217,23 +201,27 @@ server.case(
     const user = await t.user()
     const path = `oauth/authorizations/${await authorization(t, client)}`
     await t.get(path, { as: user }).is(200)
-    await t
-      .post(`${path}/consent`, { action: 'deny' }, { as: user })
-      .is(200, { redirect_url: /\/back\?(?=.*error=access_denied)(?=.*state=seven)/ })
+    await t.post(`${path}/consent`, { action: 'deny' }, { as: user }).is(200, {
+      redirect_url: /\/back\?(?=.*error=access_denied)(?=.*state=seven)(?!.*[?&]code=)/,
+    })
+    const decided = refusal(400, 'validation_failed')
+    await t.post(`${path}/consent`, { action: 'approve' }, { as: user }).is(...decided)
+    await t.get(path, { as: user }).is(...decided)
+    await t.get('user/oauth/grants', { as: user }).is(200, [])
   },
 )
 
 server.case(
   'consent.malformed',
-  'an answer is yes or no',
+  'a response is yes or no',
   { source: gotrue('oauthserver/authorize.go', 322) },
   async (t) => {
     const { client } = await registers(t)
     const user = await t.user()
     const path = `oauth/authorizations/${await authorization(t, client)}`
-    await t
-      .post(`${path}/consent`, { action: 'perhaps' }, { as: user })
-      .is(...refusal(400, 'validation_failed'))
+    for (const body of [{ action: 'perhaps' }, {}]) {
+      await t.post(`${path}/consent`, body, { as: user }).is(...refusal(400, 'validation_failed'))
+    }
   },
 )
 
@@ -244,10 +232,13 @@ server.case(
   async (t) => {
     const { client } = await registers(t)
     const user = await t.user()
-    await consented(t, client, user)
-    await t
-      .get(`oauth/authorizations/${await authorization(t, client)}`, { as: user })
-      .is(200, { redirect_url: /\/back\?(?=.*code=[^&]+)/ })
+    await consented(t, client, user, 'email profile')
+    const looks = async (scope: string) =>
+      t.get(`oauth/authorizations/${await authorization(t, client, scope)}`, { as: user })
+    const less = await looks('profile')
+    less.is(200, { redirect_url: /\/back\?(?=.*code=[^&]+)/ })
+    const more = await looks('profile phone')
+    more.has(200, { scope: 'profile phone' })
   },
 )
 
@@ -256,6 +247,8 @@ server.case('token', 'the code is exchanged for tokens', { source: openapi(2792)
   response.has(200, {
     ...{ access_token: some.token, token_type: 'bearer' },
     ...{ expires_in: some.number, refresh_token: some.string },
+    // A client learns of the user what it asks for, by other ways.
+    ...{ user: undefined, id_token: undefined },
   })
 })
 
@@ -269,7 +262,7 @@ server.case(
     t.equal(
       claimsOf(response.field('access_token')),
       partly({
-        ...{ client_id: client.client_id, sub: user.id, role: 'authenticated' },
+        ...{ client_id: client.client_id, sub: user.id, role: 'authenticated', scope: 'email' },
         amr: including(partly({ method: 'oauth_provider/authorization_code' })),
       }),
       null,
@@ -311,9 +304,12 @@ server.case(
   { source: gotrue('middleware.go', 174) },
   async (t) => {
     const { client } = await registers(t)
-    await token(t, { ...client, client_secret: 'x' }, grant(randomUUID())).is(
-      ...refusal(400, 'invalid_credentials'),
-    )
+    const code = await consented(t, client, await t.user())
+    const refused = refusal(400, 'invalid_credentials')
+    await token(t, { ...client, client_secret: 'x' }, grant(code)).is(...refused)
+    await token(t, { ...client, client_id: randomUUID() }, grant(code)).is(...refused)
+    // The code is still its client's.
+    await token(t, client, grant(code)).has(200, { access_token: some.token })
   },
 )
 
@@ -331,27 +327,63 @@ server.case(
   },
 )
 
+for (const [name, method, promise] of [
+  ['public', 'none', 'a public client needs no secret'],
+  ['body', 'client_secret_post', 'a client shows its secret in the body if it said so'],
+] as const) {
+  server.case(`token.${name}`, promise, { source: `${guide}/oauth-flows` }, async (t) => {
+    const { client } = await registers(t, { token_endpoint_auth_method: method })
+    const code = await consented(t, client, await t.user())
+    const { client_id, client_secret } = client
+    const shown = { client_id, ...(name === 'body' ? { client_secret } : {}) }
+    await t
+      .post('oauth/token', new URLSearchParams({ ...grant(code), ...shown }), {
+        ...{ as: 'nobody', headers: { apikey: t.target.anonKey } },
+      })
+      .has(200, { access_token: some.token })
+  })
+}
+
 server.case(
-  'token.public',
-  'a public client needs no secret',
-  { source: `${guide}/oauth-flows` },
+  'token.json',
+  'the request may be JSON',
+  { source: gotrue('oauthserver/handlers.go', 272) },
   async (t) => {
     const { client } = await registers(t, { token_endpoint_auth_method: 'none' })
     const code = await consented(t, client, await t.user())
-    const form = new URLSearchParams({ ...grant(code), client_id: client.client_id })
+    const body = { ...grant(code), client_id: client.client_id }
     await t
-      .post('oauth/token', form, { as: 'nobody', headers: { apikey: t.target.anonKey } })
+      .post('oauth/token', body, { as: 'nobody', headers: { apikey: t.target.anonKey } })
       .has(200, { access_token: some.token })
   },
 )
 
+const refresh = { grant_type: 'refresh_token' }
+const unusable: [string, string, Record<string, string>, string, number][] = [
+  ['grant', 'another grant is refused', { grant_type: 'password' }, 'unsupported_grant_type', 303],
+  ['grant.none', 'a grant has to be told', { grant_type: '' }, 'invalid_request', 293],
+  ['code.none', 'a code has to be told', grant(''), 'invalid_request', 319],
+  ['refresh.none', 'a refresh token has to be told', refresh, 'invalid_request', 481],
+]
+for (const [name, promise, body, error, line] of unusable) {
+  server.case(
+    `token.${name}`,
+    promise,
+    { source: gotrue('oauthserver/handlers.go', line) },
+    async (t) => {
+      const { client } = await registers(t)
+      await token(t, client, body).is(400, partly({ error }))
+    },
+  )
+}
+
 server.case(
-  'token.grant',
-  'another grant is refused',
-  { source: gotrue('oauthserver/handlers.go', 303) },
+  'token.grant.client',
+  'a client uses the grants that it is registered for',
+  { source: gotrue('oauthserver/handlers.go', 302) },
   async (t) => {
-    const { client } = await registers(t)
-    await token(t, client, { grant_type: 'password', username: 'x' }).is(
+    const { client } = await registers(t, { grant_types: ['authorization_code'] })
+    await token(t, client, { ...refresh, refresh_token: 'abcdefghijkl' }).is(
       400,
       partly({ error: 'unsupported_grant_type' }),
     )
@@ -365,7 +397,7 @@ server.case(
   async (t) => {
     const { client, user, response } = await signedIn(t)
     const second = await token(t, client, {
-      ...{ grant_type: 'refresh_token', refresh_token: response.field('refresh_token') },
+      ...{ ...refresh, refresh_token: response.field('refresh_token') },
     }).has(200, { access_token: some.token, refresh_token: some.string })
     t.equal(
       claimsOf(second.field('access_token')),
@@ -399,6 +431,8 @@ server.case(
     await t
       .get('oauth/userinfo', { as: { token: response.field('access_token') } })
       .is(200, { sub: user.id, email: user.email, email_verified: true })
+    // The user's own session was asked for nothing.
+    await t.get('oauth/userinfo', { as: user }).is(200, { sub: user.id })
   },
 )
 
@@ -429,11 +463,32 @@ server.case(
   { source: openapi(876) },
   async (t) => {
     const { client, user, response } = await signedIn(t)
+    const as = { token: response.field('access_token') }
     await t.delete(`user/oauth/grants?client_id=${client.client_id}`, { as: user }).empty(204)
     await t.get('user/oauth/grants', { as: user }).is(200, [])
-    await token(t, client, {
-      ...{ grant_type: 'refresh_token', refresh_token: response.field('refresh_token') },
-    }).is(400)
+    await token(t, client, { ...refresh, refresh_token: response.field('refresh_token') }).is(
+      ...refusal(400, 'refresh_token_not_found'),
+    )
+    await t.get('user', { as }).is(...refusal(403, 'session_not_found'))
+    // The user's own session goes on, and the next request of the client is asked about again.
+    await t.get('user', { as: user }).has(200, { id: user.id })
+    await t
+      .get(`oauth/authorizations/${await authorization(t, client)}`, { as: user })
+      .has(200, { scope: 'email' })
+  },
+)
+
+server.case(
+  'grants.malformed',
+  'what is taken back is named by the id of a client',
+  { source: gotrue('oauthserver/handlers.go', 587) },
+  async (t) => {
+    const user = await t.user()
+    for (const query of ['', '?client_id=seven']) {
+      await t
+        .delete(`user/oauth/grants${query}`, { as: user })
+        .is(...refusal(400, 'validation_failed'))
+    }
   },
 )
 
