@@ -4,11 +4,11 @@ use http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 
 impl Server {
     /// Sends a request with the key that administers users. An empty object stands for no body.
-    pub(crate) async fn administer(&self, method: Method, path: &str, body: Value) -> Answer {
+    pub(crate) async fn administer(&self, method: Method, path: &str, body: Value) -> Response {
         let bearer = format!("Bearer {}", self.keys.api_keys().service_role());
         let body = if body == json!({}) { String::new() } else { body.to_string() };
         self.send(method, path, &[("authorization", &bearer)], body).await
@@ -57,8 +57,8 @@ async fn only_administrators_get_in() {
         for (token, status, code) in &callers {
             let bearer = format!("Bearer {token}");
             // Who asks is looked at before what is asked.
-            let answer = server.send(method.clone(), &path, &[("authorization", &bearer)], "no JSON").await;
-            assert_eq!(answer.refusal(), (*status, *code), "{method} {path}");
+            let response = server.send(method.clone(), &path, &[("authorization", &bearer)], "no JSON").await;
+            assert_eq!(response.refusal(), (*status, *code), "{method} {path}");
         }
     }
     assert_eq!(server.value("select count(*) from auth.users").await, 1);
@@ -100,13 +100,13 @@ async fn bodies_are_json_of_the_right_types() {
     ];
     for (method, path) in places {
         for body in [json!([]), json!({ "email": 5 }), json!("text"), json!({})] {
-            let answer = server.administer(method.clone(), path, body.clone()).await;
-            assert_eq!(answer.refusal(), (400, "bad_json"), "{method} {path} {body}");
+            let response = server.administer(method.clone(), path, body.clone()).await;
+            assert_eq!(response.refusal(), (400, "bad_json"), "{method} {path} {body}");
         }
     }
     for body in [json!({ "user_metadata": "text" }), json!({ "email_confirm": "yes" })] {
-        let answer = server.administer(Method::PUT, &user, body.clone()).await;
-        assert_eq!(answer.refusal(), (400, "bad_json"), "{body}");
+        let response = server.administer(Method::PUT, &user, body.clone()).await;
+        assert_eq!(response.refusal(), (400, "bad_json"), "{body}");
     }
     let body = json!({ "should_soft_delete": "yes" });
     assert_eq!(server.administer(Method::DELETE, &user, body).await.refusal(), (400, "bad_json"));

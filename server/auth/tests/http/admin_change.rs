@@ -4,13 +4,13 @@ use auth::{ProviderSettings, Settings};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, PASSWORD, Server};
+use crate::harness::{PASSWORD, Response, Server};
 
-async fn change(server: &Server, id: &str, body: Value) -> Answer {
+async fn change(server: &Server, id: &str, body: Value) -> Response {
     server.administer(Method::PUT, &format!("/admin/users/{id}"), body).await
 }
 
-async fn delete(server: &Server, id: &str, body: Value) -> Answer {
+async fn delete(server: &Server, id: &str, body: Value) -> Response {
     server.administer(Method::DELETE, &format!("/admin/users/{id}"), body).await
 }
 
@@ -22,10 +22,10 @@ async fn a_user_is_shown_and_changed_at_once() {
         "email": "Ada@Example.org", "phone": "+41791234567", "role": "editor", "phone_confirm": true,
         "user_metadata": { "full_name": null, "team": "red" }, "app_metadata": { "plan": "gold" },
     });
-    let answer = change(&server, &id, body).await;
-    assert_eq!(answer.status, 200, "{}", answer.body);
+    let response = change(&server, &id, body).await;
+    assert_eq!(response.status, 200, "{}", response.body);
     let stored = server.administer(Method::GET, &format!("/admin/users/{id}"), json!({})).await;
-    assert_eq!(stored.body, answer.body, "the answer is what is stored");
+    assert_eq!(stored.body, response.body, "the response is what is stored");
     let user = &stored.body;
     assert_eq!(
         (stored.text("email"), stored.text("phone"), stored.text("role")),
@@ -54,8 +54,8 @@ async fn a_new_password_ends_all_sessions_and_keeps_to_the_rules() {
     let id = server.user("ada@example.com").await;
     let refresh = server.sign_in("ada@example.com").await.text("refresh_token").to_owned();
     for password in ["short", ""] {
-        let answer = change(&server, &id, json!({ "password": password })).await;
-        assert_eq!(answer.refusal(), (422, "weak_password"), "{password}");
+        let response = change(&server, &id, json!({ "password": password })).await;
+        assert_eq!(response.refusal(), (422, "weak_password"), "{password}");
     }
     let long = change(&server, &id, json!({ "password": "x".repeat(73) })).await;
     assert_eq!(long.refusal(), (400, "validation_failed"));
@@ -118,8 +118,8 @@ async fn a_deleted_user_is_gone_with_everything() {
     let server = Server::start().await;
     let id = server.user("ada@example.com").await;
     server.sign_in("ada@example.com").await;
-    let answer = delete(&server, &id, json!({})).await;
-    assert_eq!((answer.status.as_u16(), answer.body), (200, json!({})));
+    let response = delete(&server, &id, json!({})).await;
+    assert_eq!((response.status.as_u16(), response.body), (200, json!({})));
     for table in ["users", "identities", "sessions", "refresh_tokens"] {
         assert_eq!(server.value(&format!("select count(*) from auth.{table}")).await, 0, "{table}");
     }
@@ -134,8 +134,8 @@ async fn a_softly_deleted_user_leaves_a_row_that_tells_nothing() {
     let id = server.user("ada@example.com").await;
     let session = server.sign_in("ada@example.com").await;
     server.post("/recover", json!({ "email": "ada@example.com" })).await;
-    let answer = delete(&server, &id, json!({ "should_soft_delete": true })).await;
-    assert_eq!((answer.status.as_u16(), answer.body), (200, json!({})));
+    let response = delete(&server, &id, json!({ "should_soft_delete": true })).await;
+    assert_eq!((response.status.as_u16(), response.body), (200, json!({})));
     let first = server.administer(Method::GET, &format!("/admin/users/{id}"), json!({})).await;
     let user = &first.body;
     // Upstream's hashes: base64 without padding of SHA-256 over the id and the value.

@@ -5,9 +5,9 @@ use http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::harness::{Answer, PASSWORD, PASSWORD_HASH, Server};
+use crate::harness::{PASSWORD, PASSWORD_HASH, Response, Server};
 
-async fn create(server: &Server, body: Value) -> Answer {
+async fn create(server: &Server, body: Value) -> Response {
     server.administer(Method::POST, "/admin/users", body).await
 }
 
@@ -15,7 +15,7 @@ async fn create(server: &Server, body: Value) -> Answer {
 async fn every_field_is_taken_at_once() {
     let server = Server::start().await;
     let id = Uuid::new_v4();
-    let answer = create(
+    let response = create(
         &server,
         json!({
             "id": id, "aud": "staff", "role": " editor ", "email": "Ada@Example.com", "phone": "+41 79 123 45 67",
@@ -25,10 +25,10 @@ async fn every_field_is_taken_at_once() {
         }),
     )
     .await;
-    assert_eq!(answer.status, 200, "{}", answer.body);
-    let user = &answer.body;
+    assert_eq!(response.status, 200, "{}", response.body);
+    let user = &response.body;
     assert_eq!((&user["id"], &user["aud"], &user["role"]), (&json!(id), &json!("staff"), &json!("editor")));
-    assert_eq!((answer.text("email"), answer.text("phone")), ("ada@example.com", "41791234567"));
+    assert_eq!((response.text("email"), response.text("phone")), ("ada@example.com", "41791234567"));
     for field in ["email_confirmed_at", "phone_confirmed_at", "banned_until"] {
         assert!(user[field].is_string(), "{field}");
     }
@@ -85,8 +85,8 @@ async fn without_a_password_nobody_knows_it_and_rules_of_passwords_are_not_asked
     for (email, password) in
         [("a@example.com", json!(null)), ("b@example.com", json!("")), ("c@example.com", json!("x"))]
     {
-        let answer = create(&server, json!({ "email": email, "password": password })).await;
-        assert_eq!(answer.status, 200, "{email} {}", answer.body);
+        let response = create(&server, json!({ "email": email, "password": password })).await;
+        assert_eq!(response.status, 200, "{email} {}", response.body);
     }
     let hashes =
         "select count(distinct encrypted_password) from auth.users where encrypted_password like '$2%'";

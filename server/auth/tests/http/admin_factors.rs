@@ -4,7 +4,7 @@ use http::{Method, StatusCode};
 use serde_json::json;
 
 use crate::authenticator::{Authenticator, settings};
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 use crate::passkeys::registered;
 
 const ADA: &str = "ada@example.com";
@@ -73,8 +73,8 @@ async fn unknown_users_factors_and_passkeys_are_not_found() {
         (format!("/admin/users/{user}/passkeys/7"), (404, "validation_failed")),
         (format!("/admin/users/{user}/passkeys/{unknown}"), (404, "validation_failed")),
     ] {
-        let answer = server.call(Method::DELETE, &path, &admin, json!({})).await;
-        assert_eq!(answer.refusal(), refusal, "{path}");
+        let response = server.call(Method::DELETE, &path, &admin, json!({})).await;
+        assert_eq!(response.refusal(), refusal, "{path}");
     }
     assert_eq!(server.factors(&token).await.len(), 1);
 }
@@ -84,7 +84,7 @@ async fn only_administrators_may() {
     let Setting { server, user, token, .. } = setting().await;
     let app = server.enroll_app(&token, "app").await;
     let passkey = registered(&server, &token, &mut Authenticator::new()).await;
-    let refusal = |answer: Answer| (answer.status.as_u16(), answer.refusal().1.to_owned());
+    let refusal = |response: Response| (response.status.as_u16(), response.refusal().1.to_owned());
     for (method, path) in [
         (Method::GET, "factors".to_owned()),
         (Method::PUT, format!("factors/{}", app.factor)),
@@ -93,8 +93,8 @@ async fn only_administrators_may() {
         (Method::DELETE, format!("passkeys/{passkey}")),
     ] {
         let path = format!("/admin/users/{user}/{path}");
-        let answer = server.call(method, &path, &token, json!({})).await;
-        assert_eq!(refusal(answer), (403, "not_admin".to_owned()), "{path}");
+        let response = server.call(method, &path, &token, json!({})).await;
+        assert_eq!(refusal(response), (403, "not_admin".to_owned()), "{path}");
     }
 }
 

@@ -4,21 +4,21 @@ use auth::{MailSettings, Settings};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, PASSWORD, Server};
+use crate::harness::{PASSWORD, Response, Server};
 
 const ADA: &str = "ada@example.com";
 
-async fn link(server: &Server, body: Value) -> Answer {
+async fn link(server: &Server, body: Value) -> Response {
     server.administer(Method::POST, "/admin/generate_link", body).await
 }
 
-/// Follows the link as a browser does; answers with where it leads.
-async fn follow(server: &Server, answer: &Answer) -> String {
-    let url = answer.text("action_link");
+/// Follows the link as a browser does; returns where it leads.
+async fn follow(server: &Server, response: &Response) -> String {
+    let url = response.text("action_link");
     let path = url.strip_prefix(&Settings::default().external_url).unwrap();
-    let answer = server.get(path).await;
-    assert_eq!(answer.status, 303, "{}", answer.body);
-    answer.headers["location"].to_str().unwrap().to_owned()
+    let response = server.get(path).await;
+    assert_eq!(response.status, 303, "{}", response.body);
+    response.headers["location"].to_str().unwrap().to_owned()
 }
 
 #[tokio::test]
@@ -28,17 +28,17 @@ async fn a_sign_up_link_creates_a_user_and_confirms_the_address() {
         "type": "signup", "email": "Ada@Example.com", "password": PASSWORD, "data": { "full_name": "Ada" },
         "redirect_to": "http://127.0.0.1:3000/welcome",
     });
-    let answer = link(&server, body).await;
-    assert_eq!(answer.status, 200, "{}", answer.body);
-    assert_eq!((answer.text("email"), answer.text("verification_type")), (ADA, "signup"));
-    assert_eq!(answer.text("redirect_to"), "http://127.0.0.1:3000/welcome");
-    assert_eq!(answer.body["user_metadata"], json!({ "full_name": "Ada" }));
-    assert_eq!(answer.body["identities"][0]["identity_data"]["email"], json!(ADA));
-    let (hash, code) = (answer.text("hashed_token"), answer.text("email_otp"));
-    assert!(answer.text("action_link").contains(&format!("token={hash}")));
+    let response = link(&server, body).await;
+    assert_eq!(response.status, 200, "{}", response.body);
+    assert_eq!((response.text("email"), response.text("verification_type")), (ADA, "signup"));
+    assert_eq!(response.text("redirect_to"), "http://127.0.0.1:3000/welcome");
+    assert_eq!(response.body["user_metadata"], json!({ "full_name": "Ada" }));
+    assert_eq!(response.body["identities"][0]["identity_data"]["email"], json!(ADA));
+    let (hash, code) = (response.text("hashed_token"), response.text("email_otp"));
+    assert!(response.text("action_link").contains(&format!("token={hash}")));
     assert!(code.len() == 6 && code.bytes().all(|byte| byte.is_ascii_digit()));
     assert_eq!(server.hash("confirmation_token").await, hash);
-    assert!(follow(&server, &answer).await.starts_with("http://127.0.0.1:3000/welcome#access_token="));
+    assert!(follow(&server, &response).await.starts_with("http://127.0.0.1:3000/welcome#access_token="));
     assert_eq!(server.sign_in(ADA).await.status, 200);
     let second = link(&server, json!({ "type": "signup", "email": ADA, "password": PASSWORD })).await;
     assert_eq!(second.refusal(), (422, "email_exists"));
@@ -77,12 +77,12 @@ async fn known_users_sign_in_and_recover_by_link_or_code() {
     let server = Server::start().await;
     let id = server.user(ADA).await;
     for kind in ["magiclink", "recovery"] {
-        let answer = link(&server, json!({ "type": kind, "email": ADA })).await;
-        assert_eq!((answer.status.as_u16(), answer.text("verification_type")), (200, kind));
-        assert_eq!(answer.text("id"), id);
-        assert!(follow(&server, &answer).await.contains(&format!("type={kind}")));
-        let answer = link(&server, json!({ "type": kind, "email": ADA })).await;
-        let code = json!({ "type": kind, "email": ADA, "token": answer.text("email_otp") });
+        let response = link(&server, json!({ "type": kind, "email": ADA })).await;
+        assert_eq!((response.status.as_u16(), response.text("verification_type")), (200, kind));
+        assert_eq!(response.text("id"), id);
+        assert!(follow(&server, &response).await.contains(&format!("type={kind}")));
+        let response = link(&server, json!({ "type": kind, "email": ADA })).await;
+        let code = json!({ "type": kind, "email": ADA, "token": response.text("email_otp") });
         assert_eq!(server.post("/verify", code).await.status, 200, "{kind}");
     }
     let requested =
@@ -97,10 +97,10 @@ async fn a_magic_link_for_somebody_unknown_is_a_sign_up() {
     // A password that nobody has chosen keeps to no rules.
     settings.passwords.required_characters = auth::CharacterSets(vec!["!".to_owned()]);
     let server = Server::with(settings).await;
-    let answer = link(&server, json!({ "type": "magiclink", "email": ADA })).await;
-    assert_eq!((answer.status.as_u16(), answer.text("verification_type")), (200, "signup"));
-    assert!(answer.text("action_link").contains("type=signup"));
-    assert!(follow(&server, &answer).await.contains("access_token"));
+    let response = link(&server, json!({ "type": "magiclink", "email": ADA })).await;
+    assert_eq!((response.status.as_u16(), response.text("verification_type")), (200, "signup"));
+    assert!(response.text("action_link").contains("type=signup"));
+    assert!(follow(&server, &response).await.contains("access_token"));
 }
 
 #[tokio::test]
@@ -125,9 +125,9 @@ async fn targets_that_are_not_allowed_become_the_site() {
     let site = Settings::default().site_url;
     for target in ["https://evil.example", "http://127.0.0.1:3000\r\nx: y", "javascript:alert(1)"] {
         let body = json!({ "type": "magiclink", "email": ADA, "redirect_to": target });
-        let answer = link(&server, body).await;
-        assert_eq!(answer.text("redirect_to"), site, "{target}");
-        assert!(!answer.text("action_link").contains("evil"));
+        let response = link(&server, body).await;
+        assert_eq!(response.text("redirect_to"), site, "{target}");
+        assert!(!response.text("action_link").contains("evil"));
     }
 }
 
@@ -190,8 +190,8 @@ async fn links_lead_to_the_host_that_the_request_came_to_if_it_is_listed() {
         let bearer = format!("Bearer {}", server.keys.api_keys().service_role());
         let headers = [headers, &[("authorization", bearer.as_str())]].concat();
         let body = json!({ "type": "magiclink", "email": ADA }).to_string();
-        let answer = server.send(Method::POST, "/admin/generate_link", &headers, body).await;
-        answer.text("action_link").split("/verify?").next().unwrap().to_owned()
+        let response = server.send(Method::POST, "/admin/generate_link", &headers, body).await;
+        response.text("action_link").split("/verify?").next().unwrap().to_owned()
     };
     let (listed, external) = ("https://auth.row.example/auth/v1", Settings::default().external_url);
     assert_eq!(base(&server, &[("host", "auth.row.example:443")]).await, listed);

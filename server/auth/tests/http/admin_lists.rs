@@ -4,20 +4,20 @@ use auth::Settings;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 use crate::upstream::allow_unreadable_rows;
 
-async fn list(server: &Server, path: &str) -> Answer {
+async fn list(server: &Server, path: &str) -> Response {
     server.administer(Method::GET, path, json!({})).await
 }
 
-fn emails(answer: &Answer) -> Vec<&str> {
-    assert_eq!(answer.status, 200, "{}", answer.body);
-    answer.body["users"].as_array().unwrap().iter().map(|user| user["email"].as_str().unwrap()).collect()
+fn emails(response: &Response) -> Vec<&str> {
+    assert_eq!(response.status, 200, "{}", response.body);
+    response.body["users"].as_array().unwrap().iter().map(|user| user["email"].as_str().unwrap()).collect()
 }
 
-fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
-    answer.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
+fn header<'a>(response: &'a Response, name: &str) -> &'a str {
+    response.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
 }
 
 /// Creates users a to e, in this order; d and e at the same time.
@@ -75,9 +75,9 @@ async fn users_are_filtered_by_address_name_and_audience() {
         ("filter='%3B--", vec![]),
         ("filter=%5C", vec![]),
     ] {
-        let answer = list(&server, &format!("/admin/users?{query}")).await;
-        assert_eq!(emails(&answer), expected, "{query}");
-        assert_eq!(header(&answer, "x-total-count"), expected.len().to_string(), "{query}");
+        let response = list(&server, &format!("/admin/users?{query}")).await;
+        assert_eq!(emails(&response), expected, "{query}");
+        assert_eq!(header(&response, "x-total-count"), expected.len().to_string(), "{query}");
     }
     let bearer = format!("Bearer {}", server.keys.api_keys().service_role());
     let headers = [("authorization", bearer.as_str()), ("x-jwt-aud", "staff")];
@@ -98,14 +98,14 @@ async fn bad_parameters_of_lists_are_refused() {
         "sort=",
         "filter=%00",
     ] {
-        let answer = list(&server, &format!("/admin/users?{query}")).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{query}");
+        let response = list(&server, &format!("/admin/users?{query}")).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{query}");
     }
     let far = list(&server, "/admin/users?page=18446744073709551615&per_page=18446744073709551615").await;
     assert_eq!(emails(&far).len(), 0);
     for query in ["page=x", "per_page=0", "query=author", "query=payload:x", "query=author:%00"] {
-        let answer = list(&server, &format!("/admin/audit?{query}")).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{query}");
+        let response = list(&server, &format!("/admin/audit?{query}")).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{query}");
     }
 }
 
@@ -118,16 +118,16 @@ async fn cursors_visit_every_user_once_where_settings_offer_them() {
         let mut seen = Vec::new();
         let mut path = format!("/admin/users?limit=2&sort=created_at+{direction}");
         loop {
-            let answer = list(&server, &path).await;
-            seen.extend(emails(&answer).into_iter().map(str::to_owned));
-            assert!(answer.headers.get("x-total-count").is_none());
-            let pagination = &answer.body["pagination"];
+            let response = list(&server, &path).await;
+            seen.extend(emails(&response).into_iter().map(str::to_owned));
+            assert!(response.headers.get("x-total-count").is_none());
+            let pagination = &response.body["pagination"];
             let Some(cursor) = pagination["next_cursor"].as_str() else {
-                assert_eq!((pagination, header(&answer, "link")), (&json!({ "has_more": false }), ""));
+                assert_eq!((pagination, header(&response, "link")), (&json!({ "has_more": false }), ""));
                 break;
             };
             path = format!("/admin/users?cursor={cursor}&limit=2&sort=created_at+{direction}");
-            assert_eq!(header(&answer, "link"), format!("<{path}>; rel=\"next\""));
+            assert_eq!(header(&response, "link"), format!("<{path}>; rel=\"next\""));
         }
         assert_eq!(seen.len(), 5, "{direction}");
         let oldest = if direction == "asc" { &seen[0] } else { &seen[4] };
@@ -137,8 +137,8 @@ async fn cursors_visit_every_user_once_where_settings_offer_them() {
         assert_eq!(seen.len(), 5, "{direction}");
     }
     for query in ["limit=0", "limit=x", "cursor=x", "cursor=e30"] {
-        let answer = list(&server, &format!("/admin/users?{query}")).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{query}");
+        let response = list(&server, &format!("/admin/users?{query}")).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{query}");
     }
     let by_number = list(&server, "/admin/users?page=1&per_page=2").await;
     assert_eq!((by_number.body.get("pagination"), header(&by_number, "x-total-count")), (None, "5"));

@@ -11,18 +11,18 @@ use poem::endpoint::make_sync;
 use poem::listener::{Acceptor, Listener, TcpListener};
 use serde_json::json;
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 use crate::identity_provider::{ENTITY, OTHER, OWN, SamlResponse, Signed, metadata, read};
 use crate::sign_in_at::{location, query};
 use crate::sso::{depart, session, settings};
 
-/// What the identity provider's server answers to the message with an id; `{id}` in it stands for that.
-type Answers = Arc<Mutex<String>>;
+/// What the identity provider's server responds to the message with an id; `{id}` in it stands for that.
+type Responses = Arc<Mutex<String>>;
 
 /// A server of an identity provider that resolves artifacts.
 struct Resolver {
     url: String,
-    answers: Answers,
+    responses: Responses,
     /// The last message.
     request: Arc<Mutex<String>>,
     task: tokio::task::JoinHandle<()>,
@@ -38,10 +38,11 @@ impl Resolver {
     async fn start() -> Self {
         let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.unwrap();
         let address = acceptor.local_addr()[0].as_socket_addr().copied().unwrap();
-        let (answers, request) = (Answers::default(), Arc::new(Mutex::new(String::new())));
-        let (shared_answers, shared_request) = (Arc::clone(&answers), Arc::clone(&request));
+        let (responses, request) = (Responses::default(), Arc::new(Mutex::new(String::new())));
+        let (shared_responses, shared_request) = (Arc::clone(&responses), Arc::clone(&request));
         let resolve = poem::endpoint::make(move |mut request| {
-            let (shared_answers, shared_request) = (Arc::clone(&shared_answers), Arc::clone(&shared_request));
+            let (shared_responses, shared_request) =
+                (Arc::clone(&shared_responses), Arc::clone(&shared_request));
             async move {
                 let message = request.take_body().into_string().await?;
                 let id = message
@@ -49,9 +50,9 @@ impl Resolver {
                     .nth(1)
                     .and_then(|rest| rest.split('"').next())
                     .unwrap_or_default();
-                let answer = shared_answers.lock().unwrap().replace("{id}", id);
+                let response = shared_responses.lock().unwrap().replace("{id}", id);
                 *shared_request.lock().unwrap() = message;
-                Ok::<_, poem::Error>(answer)
+                Ok::<_, poem::Error>(response)
             }
         });
         let broken = make_sync(|_| http::StatusCode::INTERNAL_SERVER_ERROR);
@@ -59,7 +60,7 @@ impl Resolver {
         let task = tokio::spawn(async move {
             let _ = poem::Server::new_with_acceptor(acceptor).run(routes).await;
         });
-        Self { url: format!("http://{address}"), answers, request, task }
+        Self { url: format!("http://{address}"), responses, request, task }
     }
 
     /// Returns the provider's metadata, with artifacts resolved at `path`.
@@ -84,18 +85,18 @@ async fn start() -> (Resolver, Server) {
     (resolver, server)
 }
 
-/// Leaves and comes back with a reference to what `say` makes of an answer to the request.
-async fn sign_in(resolver: &Resolver, server: &Server, say: impl FnOnce(SamlResponse) -> String) -> Answer {
+/// Leaves and comes back with a reference to what `say` makes of a response to the request.
+async fn sign_in(resolver: &Resolver, server: &Server, say: impl FnOnce(SamlResponse) -> String) -> Response {
     let request = read(&depart(server, json!({ "domain": "example.com" })).await);
-    *resolver.answers.lock().unwrap() = say(SamlResponse::to(&request.id));
+    *resolver.responses.lock().unwrap() = say(SamlResponse::to(&request.id));
     let body = format!("SAMLart=AAQAAMFbLin%26&RelayState={}", request.relay_state);
     server.send(Method::POST, "/sso/saml/acs", &[], body).await
 }
 
 async fn refuse(resolver: &Resolver, server: &Server, what: &str, say: impl FnOnce(SamlResponse) -> String) {
-    let answer = sign_in(resolver, server, say).await;
-    assert_eq!(answer.status, 303, "{what}");
-    assert_eq!(query(&location(&answer))["error_code"], "validation_failed", "{what}");
+    let response = sign_in(resolver, server, say).await;
+    assert_eq!(response.status, 303, "{what}");
+    assert_eq!(query(&location(&response))["error_code"], "validation_failed", "{what}");
 }
 
 #[tokio::test]
@@ -132,7 +133,7 @@ async fn what_was_resolved_is_judged_like_what_is_posted() {
         response.resolved(&response.signed_by(Signed::Both, &OTHER), "{id}")
     })
     .await;
-    check("an answer to another message", |response| {
+    check("a response to another message", |response| {
         response.resolved(&response.signed(Signed::Both), "id-0")
     })
     .await;
@@ -156,7 +157,7 @@ async fn what_was_resolved_is_judged_like_what_is_posted() {
         })
         .await;
     }
-    let answer = server.send(Method::POST, "/sso/saml/acs", &[], "SAMLart=AAQ").await;
-    assert_eq!(query(&location(&answer))["error_code"], "validation_failed");
+    let response = server.send(Method::POST, "/sso/saml/acs", &[], "SAMLart=AAQ").await;
+    assert_eq!(query(&location(&response))["error_code"], "validation_failed");
     assert_eq!(server.value("select count(*) from auth.users").await, 0);
 }

@@ -6,7 +6,7 @@ use auth::{Captcha, CaptchaProvider, SecuritySettings, Settings};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, PASSWORD, Server};
+use crate::harness::{PASSWORD, Response, Server};
 use crate::provider::Provider;
 
 const EMAIL: &str = "ada@example.com";
@@ -38,12 +38,12 @@ async fn either_judge_is_asked_before_anything_is_done() {
     for provider in [CaptchaProvider::Hcaptcha, CaptchaProvider::Turnstile] {
         let (judge, server) = guarded(provider).await;
         let body = json!({ "email": EMAIL, "password": PASSWORD });
-        judge.answer(JUDGE, &json!({ "success": false, "error-codes": ["timeout-or-duplicate"] }));
+        judge.respond(JUDGE, &json!({ "success": false, "error-codes": ["timeout-or-duplicate"] }));
         let refused = server.post("/signup", with_token(body.clone())).await;
         assert_eq!(refused.refusal(), (400, "captcha_failed"));
         assert!(refused.text("msg").contains("timeout-or-duplicate"), "{}", refused.body);
         assert_eq!(server.value("select count(*) from auth.users").await, 0);
-        judge.answer(JUDGE, &json!({ "success": true }));
+        judge.respond(JUDGE, &json!({ "success": true }));
         assert_eq!(server.post("/signup", with_token(body)).await.status, 200);
         let requests = judge.requests(JUDGE);
         assert_eq!((requests.len(), &requests[1].method), (2, &Method::POST));
@@ -71,7 +71,7 @@ async fn what_anybody_may_ask_is_guarded_and_nothing_else() {
         let body = json!({ "email": EMAIL, "password": PASSWORD, "chain": "ethereum", "type": "signup" });
         assert_eq!(server.post(path, body).await.refusal(), (400, "captcha_failed"), "{path}");
     }
-    let spared = |answer: Answer| assert_ne!(answer.refusal().1, "captcha_failed", "{}", answer.body);
+    let spared = |response: Response| assert_ne!(response.refusal().1, "captcha_failed", "{}", response.body);
     for grant in ["refresh_token", "pkce", "id_token"] {
         spared(server.post(&format!("/token?grant_type={grant}"), json!({})).await);
     }

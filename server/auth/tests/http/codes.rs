@@ -23,14 +23,14 @@ fn with_test_code() -> Settings {
 async fn a_code_by_mail_signs_known_and_unknown_users_in() {
     let server = Server::start().await;
     for path in ["/otp", "/magiclink"] {
-        let answer = server.post(path, json!({ "email": "New@example.com", "data": { "a": 1 } })).await;
-        assert_eq!((answer.status, &answer.body), (StatusCode::OK, &json!({})), "{path}");
+        let response = server.post(path, json!({ "email": "New@example.com", "data": { "a": 1 } })).await;
+        assert_eq!((response.status, &response.body), (StatusCode::OK, &json!({})), "{path}");
         assert!(!server.hash("confirmation_token").await.is_empty());
         server.let_time_pass().await;
     }
     server.sql("update auth.users set email_confirmed_at = now()").await;
-    let answer = server.post("/otp", json!({ "email": "new@example.com" })).await;
-    assert_eq!((answer.status, &answer.body), (StatusCode::OK, &json!({})));
+    let response = server.post("/otp", json!({ "email": "new@example.com" })).await;
+    assert_eq!((response.status, &response.body), (StatusCode::OK, &json!({})));
     assert!(!server.hash("recovery_token").await.is_empty());
     assert_eq!(
         server.post("/otp", json!({ "email": "new@example.com" })).await.refusal(),
@@ -46,9 +46,9 @@ async fn unknown_users_need_not_become_users() {
         json!({ "email": "new@example.com", "create_user": false }),
         json!({ "phone": PHONE, "create_user": false }),
     ] {
-        let answer = server.post("/otp", body).await;
-        assert_eq!(answer.refusal(), (422, "otp_disabled"));
-        assert_eq!(answer.text("msg"), "Signups not allowed for otp");
+        let response = server.post("/otp", body).await;
+        assert_eq!(response.refusal(), (422, "otp_disabled"));
+        assert_eq!(response.text("msg"), "Signups not allowed for otp");
     }
     let closed = Server::with(Settings { disable_signup: true, ..Default::default() }).await;
     assert_eq!(
@@ -133,8 +133,8 @@ async fn recovery_says_nothing_of_who_is_known() {
     let server = Server::start().await;
     server.user("ada@example.com").await;
     for email in ["ada@example.com", "nobody@example.com"] {
-        let answer = server.post("/recover", json!({ "email": email })).await;
-        assert_eq!((answer.status, answer.body), (StatusCode::OK, json!({})), "{email}");
+        let response = server.post("/recover", json!({ "email": email })).await;
+        assert_eq!((response.status, response.body), (StatusCode::OK, json!({})), "{email}");
     }
     assert!(!server.hash("recovery_token").await.is_empty());
 }
@@ -153,8 +153,8 @@ async fn a_confirmation_is_sent_once_more_only_while_it_is_awaited() {
     server.let_time_pass().await;
     server.sql("update auth.users set email_confirmed_at = now()").await;
     for kind in ["signup", "email_change"] {
-        let answer = server.post("/resend", json!({ "type": kind, "email": "ada@example.com" })).await;
-        assert_eq!((answer.status, answer.body), (StatusCode::OK, json!({})), "{kind}");
+        let response = server.post("/resend", json!({ "type": kind, "email": "ada@example.com" })).await;
+        assert_eq!((response.status, response.body), (StatusCode::OK, json!({})), "{kind}");
     }
     assert_eq!(server.hash("confirmation_token").await, second, "nothing was sent");
     let unknown = server.post("/resend", json!({ "type": "signup", "email": "nobody@example.com" })).await;
@@ -170,13 +170,13 @@ async fn only_confirmed_users_can_prove_that_they_are_still_there() {
     })
     .await;
     let anonymous = server.post("/signup", json!({})).await;
-    let answer = server.get_as("/reauthenticate", anonymous.text("access_token")).await;
-    assert_eq!(answer.refusal(), (400, "validation_failed"));
+    let response = server.get_as("/reauthenticate", anonymous.text("access_token")).await;
+    assert_eq!(response.refusal(), (400, "validation_failed"));
     server.sql("delete from auth.users").await;
     let session = server.post("/signup", json!({ "email": "ada@example.com", "password": PASSWORD })).await;
     let token = session.text("access_token");
-    let answer = server.get_as("/reauthenticate", token).await;
-    assert_eq!((answer.status, answer.body), (StatusCode::OK, json!({})));
+    let response = server.get_as("/reauthenticate", token).await;
+    assert_eq!((response.status, response.body), (StatusCode::OK, json!({})));
     assert!(!server.hash("reauthentication_token").await.is_empty());
     server.let_time_pass().await;
     server.sql("update auth.users set email_confirmed_at = null").await;

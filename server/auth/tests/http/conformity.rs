@@ -1,11 +1,11 @@
-//! Holds every answer that a test gets against the OpenAPI document.
+//! Holds every response that a test gets against the OpenAPI document.
 
 use http::{Method, StatusCode};
 use serde_json::Value;
 
-/// Returns what an answer to `method path` has that the document does not say; `None` if it is as described.
+/// Returns what a response to `method path` has that the document does not say; `None` if it is as described.
 ///
-/// Unknown paths and methods are answered by nobody, so that there is nothing to describe.
+/// Nobody responds to unknown paths and methods, so that there is nothing to describe.
 pub(crate) fn deviation(
     document: &Value,
     (method, path): (&Method, &str),
@@ -19,12 +19,14 @@ pub(crate) fn deviation(
     let responses = &operation["responses"];
     let range = format!("{}XX", status.as_u16() / 100);
     let response = responses.get(status.as_str()).or_else(|| responses.get(&range));
-    let Some(response) = response else { return Some(format!("{method} {path} may not answer {status}")) };
+    let Some(response) = response else {
+        return Some(format!("{method} {path} may not respond with {status}"));
+    };
     let content = response.get("content").and_then(|content| content.as_object());
     let schema = content.and_then(|content| content.iter().find(|(kind, _)| kind.contains("json")));
     let (_, schema) = schema?;
     let wrong = check(document, &schema["schema"], body, "body").err()?;
-    Some(format!("{method} {path} has answered {status} with {wrong}: {body}"))
+    Some(format!("{method} {path} has responded with {status} with {wrong}: {body}"))
 }
 
 /// Returns the description of an operation; parameters in the path match anything but a slash.

@@ -4,7 +4,7 @@ use auth::{EncryptionKey, Settings};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 use crate::provider::Provider;
 use crate::sign_in_at::{SITE, depart, fragment, location, query, settings, sign_in};
 
@@ -28,7 +28,7 @@ async fn start_with(change: impl FnOnce(&mut Settings)) -> (Provider, Server) {
     (provider, server)
 }
 
-async fn admin(server: &Server, method: Method, path: &str, body: &Value) -> Answer {
+async fn admin(server: &Server, method: Method, path: &str, body: &Value) -> Response {
     let key = server.keys.api_keys().service_role().to_owned();
     let bearer = format!("Bearer {key}");
     let path = format!("/admin/custom-providers{path}");
@@ -84,8 +84,8 @@ async fn providers_are_defined_changed_and_removed() {
     assert_eq!(found.body["issuer"], provider.url.as_str());
     assert_eq!(admin(&server, Method::DELETE, "/custom:acme", &Value::Null).await.status, 204);
     for method in [Method::GET, Method::PUT, Method::DELETE] {
-        let answer = admin(&server, method, "/custom:acme", &json!({})).await;
-        assert_eq!(answer.refusal(), (404, "custom_provider_not_found"));
+        let response = admin(&server, method, "/custom:acme", &json!({})).await;
+        assert_eq!(response.refusal(), (404, "custom_provider_not_found"));
     }
 }
 
@@ -97,8 +97,8 @@ async fn only_administrators_define_providers_and_only_if_settings_let_them() {
     assert_eq!(anybody.refusal(), (401, "no_authorization"));
     let (provider, server) = start_with(|settings| settings.providers.custom_oauth_max = 1).await;
     assert_eq!(admin(&server, Method::POST, "", &oidc(&provider)).await.status, 201);
-    let answer = admin(&server, Method::POST, "", &oauth2(&provider)).await;
-    assert_eq!(answer.refusal(), (400, "over_custom_provider_quota"));
+    let response = admin(&server, Method::POST, "", &oauth2(&provider)).await;
+    assert_eq!(response.refusal(), (400, "over_custom_provider_quota"));
 }
 
 #[tokio::test]
@@ -124,14 +124,15 @@ async fn definitions_that_cannot_work_are_refused() {
     let other = oauth2(&provider);
     bad.extend(["authorization_url", "token_url", "userinfo_url"].map(|name| without(&other, name)));
     for document in bad {
-        let answer = admin(&server, Method::POST, "", &document).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{document}: {}", answer.body);
+        let response = admin(&server, Method::POST, "", &document).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{document}: {}", response.body);
     }
     let wrong = admin(&server, Method::POST, "", &with(good.clone(), "scopes", "email")).await;
     assert_eq!(wrong.refusal(), (400, "bad_json"));
-    provider.answer("/.well-known/openid-configuration", &json!({ "issuer": provider.url, "jwks_uri": "x" }));
-    let answer = admin(&server, Method::POST, "", &good).await;
-    assert!(answer.text("msg").ends_with("authorization_endpoint, token_endpoint"), "{}", answer.body);
+    provider
+        .respond("/.well-known/openid-configuration", &json!({ "issuer": provider.url, "jwks_uri": "x" }));
+    let response = admin(&server, Method::POST, "", &good).await;
+    assert!(response.text("msg").ends_with("authorization_endpoint, token_endpoint"), "{}", response.body);
     provider.publish("first");
     assert_eq!(admin(&server, Method::POST, "", &good).await.status, 201);
     assert_eq!(admin(&server, Method::POST, "", &good).await.refusal(), (400, "conflict"));
@@ -186,12 +187,12 @@ async fn an_administrators_token_opens_no_private_network() {
             provider.url
         ))
         .await;
-    let answer = server.send(Method::GET, "/authorize?provider=custom:inside", &[], ()).await;
-    assert_eq!(answer.refusal(), (400, "validation_failed"));
+    let response = server.send(Method::GET, "/authorize?provider=custom:inside", &[], ()).await;
+    assert_eq!(response.refusal(), (400, "validation_failed"));
     let token = provider.id_token(&json!({ "sub": "1" }));
     let fields = json!({ "provider": "custom:inside", "id_token": token });
-    let answer = server.post("/token?grant_type=id_token", fields).await;
-    assert_eq!(answer.text("error_description"), "Bad ID token");
+    let response = server.post("/token?grant_type=id_token", fields).await;
+    assert_eq!(response.text("error_description"), "Bad ID token");
     assert!(provider.requests("/.well-known/openid-configuration").is_empty());
 }
 
@@ -211,7 +212,7 @@ async fn users_sign_in_at_an_openid_provider() {
     let id_token = provider.id_token(&json!({
         "sub": "u1", "email": "ada@example.com", "email_verified": true, "name": "Ada", "department": "engines",
     }));
-    provider.answer("/token", &json!({ "access_token": "a", "id_token": id_token }));
+    provider.respond("/token", &json!({ "access_token": "a", "id_token": id_token }));
     let landed = location(&crate::sign_in_at::arrive(&server, &parameters["state"]).await);
     let members = fragment(&landed);
     let user = server.get_as("/user", &members["access_token"]).await;
@@ -222,13 +223,13 @@ async fn users_sign_in_at_an_openid_provider() {
     assert_eq!(data["custom_claims"], json!({ "department": "engines" }));
     assert!(data.get("department").is_none());
     let foreign = provider.id_token(&json!({ "sub": "u1", "aud": "another", "email": "ada@example.com" }));
-    provider.answer("/token", &json!({ "access_token": "a", "id_token": foreign }));
+    provider.respond("/token", &json!({ "access_token": "a", "id_token": foreign }));
     let landed = sign_in(&server, "provider=custom:acme").await;
     assert_eq!(query(&landed)["error"], "server_error");
     // Without an ID token the userinfo tells.
-    provider.answer("/token", &json!({ "access_token": "a" }));
+    provider.respond("/token", &json!({ "access_token": "a" }));
     provider
-        .answer("/userinfo", &json!({ "sub": "u2", "email": "grace@example.com", "email_verified": true }));
+        .respond("/userinfo", &json!({ "sub": "u2", "email": "grace@example.com", "email_verified": true }));
     let landed = sign_in(&server, "provider=custom:acme").await;
     assert!(fragment(&landed).contains_key("access_token"), "{landed}");
 }
@@ -253,16 +254,16 @@ async fn users_sign_in_at_an_oauth_provider() {
     let parameters = query(&at_provider);
     assert_eq!((parameters["tenant"].as_str(), parameters["scope"].as_str()), ("1", "one two"));
     assert!(!parameters.contains_key("code_challenge"));
-    provider.answer("/t", &json!({ "access_token": "a" }));
-    provider.answer("/me", &json!({ "sub": "7", "name": "Ada", "email": "ada@example.com" }));
+    provider.respond("/t", &json!({ "access_token": "a" }));
+    provider.respond("/me", &json!({ "sub": "7", "name": "Ada", "email": "ada@example.com" }));
     let landed = location(&crate::sign_in_at::arrive(&server, &parameters["state"]).await);
     assert_eq!(query(&landed)["error_code"], "provider_email_needs_verification", "{landed}");
-    provider.answer("/me", &json!({ "sub": "8", "name": "Grace" }));
+    provider.respond("/me", &json!({ "sub": "8", "name": "Grace" }));
     let landed = sign_in(&server, "provider=custom:forge").await;
     assert!(fragment(&landed).contains_key("access_token"), "{landed}");
     assert_eq!(admin(&server, Method::PUT, "/custom:forge", &json!({ "enabled": false })).await.status, 200);
-    let answer = server.send(Method::GET, "/authorize?provider=custom:forge", &[], ()).await;
-    assert_eq!(answer.text("msg"), "Unsupported provider: custom provider custom:forge is disabled");
+    let response = server.send(Method::GET, "/authorize?provider=custom:forge", &[], ()).await;
+    assert_eq!(response.text("msg"), "Unsupported provider: custom provider custom:forge is disabled");
     assert!(landed.as_str().starts_with(SITE));
 }
 
@@ -303,8 +304,8 @@ async fn secrets_are_stored_encrypted_if_the_project_has_a_key() {
     assert_eq!(admin(&server, Method::POST, "", &definition).await.status, 201);
     let plain = "select count(*) from auth.custom_oauth_providers where client_secret like '%very secret%'";
     assert_eq!(server.value(plain).await, 0);
-    provider.answer("/t", &json!({ "access_token": "a" }));
-    provider.answer("/me", &json!({ "sub": "8" }));
+    provider.respond("/t", &json!({ "access_token": "a" }));
+    provider.respond("/me", &json!({ "sub": "8" }));
     let landed = sign_in(&server, "provider=custom:forge").await;
     assert!(fragment(&landed).contains_key("access_token"), "{landed}");
     // "client:very+secret"

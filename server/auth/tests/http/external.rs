@@ -44,25 +44,25 @@ async fn what_a_client_asks_for_reaches_the_provider_unless_it_is_ours() {
 async fn nobody_is_sent_to_a_provider_that_is_not_set_up() {
     let (provider, server) = start().await;
     for name in ["", "gitlab", "nonsense", "custom:nobody", "keycloak", "custom:%00"] {
-        let answer = server.send(Method::GET, &format!("/authorize?provider={name}"), &[], ()).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{name}");
-        assert!(answer.text("msg").starts_with("Unsupported provider: "), "{}", answer.body);
+        let response = server.send(Method::GET, &format!("/authorize?provider={name}"), &[], ()).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{name}");
+        assert!(response.text("msg").starts_with("Unsupported provider: "), "{}", response.body);
     }
     for pkce in
         ["code_challenge=x", "code_challenge_method=s256", "code_challenge=short&code_challenge_method=plain"]
     {
-        let answer = server.send(Method::GET, &format!("/authorize?provider=github&{pkce}"), &[], ()).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{pkce}");
+        let response = server.send(Method::GET, &format!("/authorize?provider=github&{pkce}"), &[], ()).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{pkce}");
     }
-    let answer = server.send(Method::GET, "/authorize?provider=github&invite_token=unknown", &[], ()).await;
-    assert_eq!(answer.refusal(), (404, "user_not_found"));
+    let response = server.send(Method::GET, "/authorize?provider=github&invite_token=unknown", &[], ()).await;
+    assert_eq!(response.refusal(), (404, "user_not_found"));
     let mut half = settings(&provider, &["github", "gitlab", "figma"]);
     half.providers.oauth.get_mut("gitlab").unwrap().secret = "".into();
     half.providers.oauth.get_mut("figma").unwrap().client_ids.clear();
     let server = Server::with(half).await;
     let description = async |name: &str| {
-        let answer = server.send(Method::GET, &format!("/authorize?provider={name}"), &[], ()).await;
-        answer.text("msg").to_owned()
+        let response = server.send(Method::GET, &format!("/authorize?provider={name}"), &[], ()).await;
+        response.text("msg").to_owned()
     };
     assert_eq!(description("gitlab").await, "Unsupported provider: missing OAuth secret");
     assert_eq!(description("figma").await, "Unsupported provider: missing OAuth client ID");
@@ -125,9 +125,9 @@ async fn the_pkce_flow_ends_in_a_code_that_brings_the_providers_tokens() {
 async fn a_state_is_good_for_one_sign_in() {
     let (_provider, server) = start().await;
     let lost = async |state: &str| {
-        let answer = arrive(&server, state).await;
-        assert_eq!(answer.status, 303, "{state}");
-        let url = location(&answer);
+        let response = arrive(&server, state).await;
+        assert_eq!(response.status, 303, "{state}");
+        let url = location(&response);
         assert!(url.as_str().starts_with(SITE) && url.fragment().is_none(), "{url}");
         let members = query(&url);
         assert_eq!(members["error"], "invalid_request");
@@ -154,8 +154,8 @@ async fn of_many_who_come_back_with_one_state_one_gets_in() {
     for parameters in ["provider=github".to_owned(), format!("provider=github&{CHALLENGE}")] {
         let state = query(&depart(&server, &parameters).await)["state"].clone();
         let landed = join_all((0..8).map(|_| arrive(&server, &state))).await;
-        let winners = landed.iter().filter(|answer| {
-            let url = location(answer);
+        let winners = landed.iter().filter(|response| {
+            let url = location(response);
             query(&url).contains_key("code") || fragment(&url).contains_key("access_token")
         });
         assert_eq!(winners.count(), 1, "{parameters}");
@@ -172,7 +172,7 @@ async fn two_first_sign_ins_at_one_moment_make_one_account() {
         states.push(query(&depart(&server, "provider=github").await)["state"].clone());
     }
     let landed = join_all(states.iter().map(|state| arrive(&server, state))).await;
-    assert!(landed.iter().all(|answer| fragment(&location(answer)).contains_key("access_token")));
+    assert!(landed.iter().all(|response| fragment(&location(response)).contains_key("access_token")));
     assert_eq!(server.value("select count(*) from auth.users").await, 1);
     assert_eq!(server.value("select count(*) from auth.sessions").await, 6);
     drop(provider);
@@ -197,23 +197,23 @@ async fn errors_of_the_provider_reach_the_site() {
             .clone()
     };
     let path = format!("/callback?state={}&error=access_denied&error_description=No%20thanks", state().await);
-    let answer = server.send(Method::GET, &path, &[], ()).await;
-    assert_eq!(answer.status, 302);
-    let landed = location(&answer);
+    let response = server.send(Method::GET, &path, &[], ()).await;
+    assert_eq!(response.status, 302);
+    let landed = location(&response);
     assert_eq!(query(&landed)["b"], "c");
     assert_eq!(error_of(&landed), ("access_denied".into(), String::new(), "No thanks".into()));
 
-    let answer = server.send(Method::GET, &format!("/callback?state={}", state().await), &[], ()).await;
-    let (error, code, _) = error_of(&location(&answer));
+    let response = server.send(Method::GET, &format!("/callback?state={}", state().await), &[], ()).await;
+    let (error, code, _) = error_of(&location(&response));
     assert_eq!((error.as_str(), code.as_str()), ("invalid_request", "bad_oauth_callback"));
 
-    provider.answer_with("/login/oauth/access_token", 200, r#"{"error":"bad_verification_code"}"#);
+    provider.respond_with("/login/oauth/access_token", 200, r#"{"error":"bad_verification_code"}"#);
     let (error, code, description) = error_of(&location(&arrive(&server, &state().await).await));
     assert_eq!((error.as_str(), code.as_str()), ("server_error", "unexpected_failure"));
     assert_eq!(description, "Unable to exchange external code: abcd");
 
     github(&provider, 1, &[("ada@example.com", true)]);
-    provider.answer_with("/api/v3/user", 500, "");
+    provider.respond_with("/api/v3/user", 500, "");
     let (error, _, description) = error_of(&location(&arrive(&server, &state().await).await));
     assert_eq!(error, "server_error");
     assert_eq!(description, "Error getting user profile from external provider");
@@ -361,9 +361,9 @@ async fn an_invitation_is_accepted_at_a_provider_that_has_the_address() {
 async fn x_gets_a_challenge_and_its_verifier_once() {
     let provider = Provider::start().await;
     let server = Server::with(settings(&provider, &["x"])).await;
-    provider.answer("/2/oauth2/token", &json!({ "access_token": "a" }));
+    provider.respond("/2/oauth2/token", &json!({ "access_token": "a" }));
     let user = json!({ "data": { "id": "1", "name": "Ada", "username": "ada", "confirmed_email": "ada@example.com" } });
-    provider.answer("/2/users/me", &user);
+    provider.respond("/2/users/me", &user);
     let first = query(&depart(&server, "provider=x").await);
     assert_eq!(first["code_challenge_method"], "S256");
     let landed = location(&arrive(&server, &first["state"]).await);

@@ -5,7 +5,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::crowd::winners;
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 
 const ADA: &str = "ada@example.com";
 
@@ -31,8 +31,8 @@ async fn names_are_unique_and_no_name_is_one_too() {
 async fn kinds_are_known_and_switched_on() {
     let (server, token) = signed_in(Settings::default()).await;
     let refusal = async |body: Value| {
-        let answer = server.enroll(&token, body).await;
-        (answer.status.as_u16(), answer.refusal().1.to_owned())
+        let response = server.enroll(&token, body).await;
+        (response.status.as_u16(), response.refusal().1.to_owned())
     };
     assert_eq!(refusal(json!({})).await, (400, "validation_failed".to_owned()));
     assert_eq!(refusal(json!({ "factor_type": "smoke" })).await, (400, "validation_failed".to_owned()));
@@ -66,10 +66,10 @@ async fn hostile_names_and_issuers_are_refused_or_kept_as_they_are() {
     }
     assert_eq!(enroll("issuer", "x".repeat(10_000)).await.refusal(), (400, "validation_failed"));
     let kept = "'; drop table auth.users; -- <b>ü</b>";
-    let answer = enroll("friendly_name", kept.to_owned()).await;
-    assert_eq!((answer.status, answer.text("friendly_name")), (StatusCode::OK, kept));
-    let answer = enroll("issuer", "A & B/ü".to_owned()).await;
-    assert!(answer.body["totp"]["uri"].as_str().unwrap().contains("issuer=A%20%26%20B%2F%C3%BC&"));
+    let response = enroll("friendly_name", kept.to_owned()).await;
+    assert_eq!((response.status, response.text("friendly_name")), (StatusCode::OK, kept));
+    let response = enroll("issuer", "A & B/ü".to_owned()).await;
+    assert!(response.body["totp"]["uri"].as_str().unwrap().contains("issuer=A%20%26%20B%2F%C3%BC&"));
 }
 
 #[tokio::test]
@@ -93,8 +93,8 @@ async fn there_are_only_so_many_factors() {
         select min(friendly_name) from auth.mfa_factors)",
         )
         .await;
-    let answer = strict.enroll(&token, json!({ "factor_type": "totp", "friendly_name": "one more" })).await;
-    assert_eq!(answer.refusal(), (422, "too_many_enrolled_mfa_factors"));
+    let response = strict.enroll(&token, json!({ "factor_type": "totp", "friendly_name": "one more" })).await;
+    assert_eq!(response.refusal(), (422, "too_many_enrolled_mfa_factors"));
 }
 
 #[tokio::test]
@@ -134,9 +134,9 @@ async fn other_peoples_factors_do_not_exist() {
     let paths = [(Method::POST, "/challenge"), (Method::POST, "/verify"), (Method::DELETE, "")];
     for (method, action) in paths {
         let call = async |id: &str| {
-            let answer =
+            let response =
                 server.call(method.clone(), &format!("/factors/{id}{action}"), &eve, json!({})).await;
-            (answer.status.as_u16(), answer.refusal().1.to_owned())
+            (response.status.as_u16(), response.refusal().1.to_owned())
         };
         assert_eq!(call(&app.factor).await, (404, "mfa_factor_not_found".to_owned()), "{action}");
         assert_eq!(call("7").await, (404, "validation_failed".to_owned()), "{action}");
@@ -148,14 +148,14 @@ async fn other_peoples_factors_do_not_exist() {
 async fn factors_need_a_user_with_an_address_and_a_session() {
     let (server, token) = signed_in(Settings::default()).await;
     let body = json!({ "factor_type": "totp" });
-    let refusal = |answer: Answer| (answer.status.as_u16(), answer.refusal().1.to_owned());
+    let refusal = |response: Response| (response.status.as_u16(), response.refusal().1.to_owned());
     let without = server.send(Method::POST, "/factors", &[("authorization", "Bearer ")], "nonsense").await;
     assert_eq!(refusal(without), (401, "no_authorization".to_owned()), "who asks comes before what is asked");
     let mut claims = server.claims(&token);
     claims["is_anonymous"] = json!(true);
     let anonymous = server.keys.sign(&claims).unwrap();
-    let answer = server.enroll(&anonymous, body.clone()).await;
-    assert_eq!(refusal(answer), (403, "no_authorization".to_owned()));
+    let response = server.enroll(&anonymous, body.clone()).await;
+    assert_eq!(refusal(response), (403, "no_authorization".to_owned()));
     let unbound = server.keys.sign(&json!({ "sub": claims["sub"], "aud": "authenticated" })).unwrap();
     assert_eq!(refusal(server.enroll(&unbound, body).await), (403, "session_not_found".to_owned()));
 }

@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha224};
 
-use crate::harness::{Answer, PASSWORD, Server};
+use crate::harness::{PASSWORD, Response, Server};
 
 const EMAIL: &str = "ada@example.com";
 const NEW: &str = "new@example.com";
@@ -76,20 +76,20 @@ impl Sent {
             _ => json!({ "email": NEW }),
         };
         let token = server.sign_in(EMAIL).await.text("access_token").to_owned();
-        let answer = server.put_as("/user", &token, change).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        let response = server.put_as("/user", &token, change).await;
+        assert_eq!(response.status, StatusCode::OK, "{}", response.body);
         if self.what == "change" {
             server.plant(self.column, self.address, RIGHT).await;
         }
     }
 
     async fn planted(&self, server: &Server, path: &str, body: Value) {
-        let answer = server.post(path, body).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        let response = server.post(path, body).await;
+        assert_eq!(response.status, StatusCode::OK, "{}", response.body);
         server.plant(self.column, self.address, RIGHT).await;
     }
 
-    async fn guess(&self, server: &Server, number: usize, code: &str) -> Answer {
+    async fn guess(&self, server: &Server, number: usize, code: &str) -> Response {
         let field = if self.address == PHONE { "phone" } else { "email" };
         let kind = self.types[number % self.types.len()];
         server.post("/verify", json!({ "type": kind, field: self.address, "token": code })).await
@@ -112,8 +112,8 @@ async fn after_ten_wrong_codes_none_of_any_kind_is_accepted() {
         let node = server.second_node().await;
         for number in 0..10 {
             let server = if number % 2 == 0 { &server } else { &node };
-            let answer = sent.guess(server, number, &wrong(number)).await;
-            assert_eq!(answer.refusal(), EXPIRED, "{}", sent.what);
+            let response = sent.guess(server, number, &wrong(number)).await;
+            assert_eq!(response.refusal(), EXPIRED, "{}", sent.what);
         }
         assert_eq!(sent.guess(&server, 0, RIGHT).await.refusal(), EXPIRED, "{} {}", sent.what, sent.column);
         let_an_hour_pass(&server).await;
@@ -215,13 +215,13 @@ async fn nine_wrong_codes_do_not() {
 async fn parallel_guesses_on_two_nodes_are_no_more_than_others() {
     for sent in [&SENT[0], &SENT[3]] {
         let server = sent.start().await;
-        let answers = server
+        let responses = server
             .at_once(100, async |node, number| {
                 let code = if number == 99 { RIGHT.to_owned() } else { wrong(number) };
                 sent.guess(node, number, &code).await
             })
             .await;
-        assert!(answers.iter().all(|answer| answer.refusal() == EXPIRED), "{}", sent.what);
+        assert!(responses.iter().all(|response| response.refusal() == EXPIRED), "{}", sent.what);
         let left = "select count(*) from basalt.rate_limits where bucket = 'code tries' and tokens <> 0";
         assert_eq!(server.value(left).await, 0, "no try is left");
     }
@@ -279,8 +279,8 @@ async fn after_ten_wrong_nonces_none_is_accepted() {
     server.plant("reauthentication_token", EMAIL, RIGHT).await;
     let change = |nonce: &str| json!({ "password": "yet another secret", "nonce": nonce });
     let guesses = (0..30).map(|number| server.put_as("/user", &token, change(&wrong(number))));
-    for answer in join_all(guesses).await {
-        assert_eq!(answer.refusal(), (422, "reauthentication_not_valid"));
+    for response in join_all(guesses).await {
+        assert_eq!(response.refusal(), (422, "reauthentication_not_valid"));
     }
     assert_eq!(
         server.put_as("/user", &token, change(RIGHT)).await.refusal(),
@@ -308,13 +308,13 @@ async fn ten_wrong_codes_make_a_factor_rest() {
     let app = server.enroll_app(&token, "app").await;
     let other = server.enroll_app(&token, "other").await;
     let challenge = server.challenged(&token, &app.factor).await;
-    let answers = server
+    let responses = server
         .at_once(60, async |node, _| node.show_code(&token, &app.factor, &challenge, &app.wrong_code()).await)
         .await;
     let compared =
-        answers.iter().filter(|answer| answer.refusal() == (422, "mfa_verification_failed")).count();
+        responses.iter().filter(|response| response.refusal() == (422, "mfa_verification_failed")).count();
     assert_eq!(compared, 10);
-    let refused = answers.iter().filter(|answer| answer.refusal() == (429, "over_request_rate_limit"));
+    let refused = responses.iter().filter(|response| response.refusal() == (429, "over_request_rate_limit"));
     assert_eq!(refused.count(), 50);
     let right = server.show_code(&token, &app.factor, &challenge, &app.code()).await;
     assert_eq!(right.refusal(), (429, "over_request_rate_limit"));

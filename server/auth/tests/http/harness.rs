@@ -21,13 +21,13 @@ pub(crate) const PASSWORD: &str = "correct horse battery";
 /// `PASSWORD` at the lowest cost that bcrypt knows.
 pub(crate) const PASSWORD_HASH: &str = "$2b$04$abcdefghijklmnopqrstuuqREtd3VJD2QVZbuFskFSLk6eRIrQoOS";
 
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
 }
 
-impl Answer {
+impl Response {
     /// Status and error code.
     pub(crate) fn refusal(&self) -> (u16, &str) {
         let code = self.headers.get("x-sb-error-code").map(|code| code.to_str().unwrap());
@@ -155,7 +155,7 @@ impl Server {
         path: &str,
         headers: &[(&str, &str)],
         body: impl Into<poem::Body>,
-    ) -> Answer {
+    ) -> Response {
         let described = path.split('?').next().unwrap_or_default();
         let mut request = Request::builder().method(method.clone()).uri_str(path);
         if headers.iter().all(|(name, _)| *name != "apikey") {
@@ -171,9 +171,9 @@ impl Server {
         if described != DOCUMENT {
             let deviation =
                 conformity::deviation(self.document().await, (&method, described), (status, &body));
-            assert_eq!(deviation, None, "answers are as the OpenAPI document says");
+            assert_eq!(deviation, None, "responses are as the OpenAPI document says");
         }
-        Answer { status, headers, body }
+        Response { status, headers, body }
     }
 
     /// Returns the OpenAPI document, which is the same for all servers but for their address.
@@ -183,34 +183,34 @@ impl Server {
         READ.get_or_init(read).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Response {
         self.send(Method::POST, path, &[], body.to_string()).await
     }
 
-    pub(crate) async fn get_as(&self, path: &str, token: &str) -> Answer {
+    pub(crate) async fn get_as(&self, path: &str, token: &str) -> Response {
         self.send(Method::GET, path, &[("authorization", &format!("Bearer {token}"))], ()).await
     }
 
-    pub(crate) async fn post_as(&self, path: &str, token: &str) -> Answer {
+    pub(crate) async fn post_as(&self, path: &str, token: &str) -> Response {
         self.send(Method::POST, path, &[("authorization", &format!("Bearer {token}"))], ()).await
     }
 
-    pub(crate) async fn put_as(&self, path: &str, token: &str, body: Value) -> Answer {
+    pub(crate) async fn put_as(&self, path: &str, token: &str, body: Value) -> Response {
         let bearer = format!("Bearer {token}");
         self.send(Method::PUT, path, &[("authorization", &bearer)], body.to_string()).await
     }
 
     /// Sends a request with the key that administers users.
-    pub(crate) async fn post_as_admin(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post_as_admin(&self, path: &str, body: Value) -> Response {
         let bearer = format!("Bearer {}", self.keys.api_keys().service_role());
         self.send(Method::POST, path, &[("authorization", &bearer)], body.to_string()).await
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Response {
         self.send(Method::GET, path, &[], ()).await
     }
 
-    /// Returns the only value that `sql` answers, as text; empty for null.
+    /// Returns the only value that `sql` returns, as text; empty for null.
     pub(crate) async fn text(&self, sql: &str) -> String {
         let row = self.database.client().await.query_one(sql, &[]).await.unwrap();
         row.get::<_, Option<String>>(0).unwrap_or_default()
@@ -252,7 +252,7 @@ impl Server {
         self.database.client().await.batch_execute(sql).await.unwrap();
     }
 
-    /// Returns the only value that `sql` answers.
+    /// Returns the only value that `sql` returns.
     pub(crate) async fn value(&self, sql: &str) -> i64 {
         self.database.client().await.query_one(sql, &[]).await.unwrap().get(0)
     }
@@ -277,11 +277,11 @@ impl Server {
         self.database.client().await.query_one(&sql, &[]).await.unwrap().get(0)
     }
 
-    pub(crate) async fn sign_in(&self, email: &str) -> Answer {
+    pub(crate) async fn sign_in(&self, email: &str) -> Response {
         self.post("/token?grant_type=password", json!({ "email": email, "password": PASSWORD })).await
     }
 
-    pub(crate) async fn refresh(&self, token: &str) -> Answer {
+    pub(crate) async fn refresh(&self, token: &str) -> Response {
         self.post("/token?grant_type=refresh_token", json!({ "refresh_token": token })).await
     }
 }

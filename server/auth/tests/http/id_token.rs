@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 use crate::provider::Provider;
 use crate::sign_in_at::settings;
 
@@ -14,7 +14,7 @@ async fn start() -> (Provider, Server) {
     (provider, server)
 }
 
-async fn show(server: &Server, fields: Value) -> Answer {
+async fn show(server: &Server, fields: Value) -> Response {
     server.post("/token?grant_type=id_token", fields).await
 }
 
@@ -27,9 +27,9 @@ fn with(mut claims: Value, name: &str, value: impl Into<Value>) -> Value {
     claims
 }
 
-/// Returns status, `error` and `error_description` of an OAuth-style answer.
-fn oauth(answer: &Answer) -> (u16, &str, &str) {
-    (answer.status.as_u16(), answer.text("error"), answer.text("error_description"))
+/// Returns status, `error` and `error_description` of an OAuth-style response.
+fn oauth(response: &Response) -> (u16, &str, &str) {
+    (response.status.as_u16(), response.text("error"), response.text("error_description"))
 }
 
 #[tokio::test]
@@ -57,21 +57,21 @@ async fn what_is_missing_or_wrong_is_said() {
     let (provider, server) = start().await;
     let token = provider.id_token(&claims());
     let invalid = |description: &'static str| (400, "invalid request", description);
-    let answer = show(&server, json!({ "provider": "keycloak" })).await;
-    assert_eq!(oauth(&answer), invalid("id_token required"));
-    let answer = show(&server, json!({ "id_token": token })).await;
-    assert_eq!(oauth(&answer), invalid("provider or client_id and issuer required"));
-    let answer = show(&server, json!({ "id_token": token, "provider": "gitlab" })).await;
-    assert_eq!(answer.refusal(), (400, "validation_failed"));
-    let answer = show(&server, json!({ "id_token": token, "provider": "kakao" })).await;
-    assert_eq!(answer.refusal(), (400, "provider_disabled"));
+    let response = show(&server, json!({ "provider": "keycloak" })).await;
+    assert_eq!(oauth(&response), invalid("id_token required"));
+    let response = show(&server, json!({ "id_token": token })).await;
+    assert_eq!(oauth(&response), invalid("provider or client_id and issuer required"));
+    let response = show(&server, json!({ "id_token": token, "provider": "gitlab" })).await;
+    assert_eq!(response.refusal(), (400, "validation_failed"));
+    let response = show(&server, json!({ "id_token": token, "provider": "kakao" })).await;
+    assert_eq!(response.refusal(), (400, "provider_disabled"));
     let unknown = json!({ "id_token": token, "issuer": "https://evil.example", "client_id": "client" });
     assert_eq!(show(&server, unknown).await.refusal(), (400, "validation_failed"));
     for id_token in ["nonsense", "a.b.c", "e30.e30.e30"] {
-        let answer = show(&server, json!({ "id_token": id_token, "provider": "keycloak" })).await;
-        assert_eq!(oauth(&answer), invalid("Bad ID token"), "{id_token}");
-        let answer = show(&server, json!({ "id_token": id_token, "provider": "apple" })).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{id_token}");
+        let response = show(&server, json!({ "id_token": id_token, "provider": "keycloak" })).await;
+        assert_eq!(oauth(&response), invalid("Bad ID token"), "{id_token}");
+        let response = show(&server, json!({ "id_token": id_token, "provider": "apple" })).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{id_token}");
     }
     let foreign = show(&server, json!({ "id_token": 5, "provider": "keycloak" })).await;
     assert_eq!(foreign.refusal(), (400, "bad_json"));
@@ -92,14 +92,14 @@ async fn only_tokens_for_this_project_and_this_moment_count() {
         with(claims(), "email", 5),
     ];
     for claims in bad {
-        let answer = show_claims(claims.clone()).await;
-        assert_eq!(oauth(&answer), (400, "invalid request", "Bad ID token"), "{claims}");
+        let response = show_claims(claims.clone()).await;
+        assert_eq!(oauth(&response), (400, "invalid request", "Bad ID token"), "{claims}");
     }
-    let answer = show_claims(with(claims(), "sub", "")).await;
-    assert_eq!(oauth(&answer), (400, "invalid request", "Missing sub claim in id_token"));
+    let response = show_claims(with(claims(), "sub", "")).await;
+    assert_eq!(oauth(&response), (400, "invalid request", "Missing sub claim in id_token"));
     for audience in [json!("somebody"), json!([]), json!(["a", "b"])] {
-        let answer = show_claims(with(claims(), "aud", audience)).await;
-        assert!(answer.text("error_description").starts_with("Unacceptable audience in id_token"));
+        let response = show_claims(with(claims(), "aud", audience)).await;
+        assert!(response.text("error_description").starts_with("Unacceptable audience in id_token"));
     }
     for audience in [json!("other-client"), json!(["a", "client"])] {
         assert_eq!(show_claims(with(claims(), "aud", audience)).await.status, 200);
@@ -125,8 +125,8 @@ async fn forged_tokens_are_refused() {
     for forged in
         [format!("{none}.{payload}."), format!("{message}.AAAA"), format!("{message}."), symmetric, others]
     {
-        let answer = show(&server, json!({ "provider": "keycloak", "id_token": forged })).await;
-        assert_eq!(oauth(&answer), (400, "invalid request", "Bad ID token"), "{forged}");
+        let response = show(&server, json!({ "provider": "keycloak", "id_token": forged })).await;
+        assert_eq!(oauth(&response), (400, "invalid request", "Bad ID token"), "{forged}");
     }
     assert_eq!(server.value("select count(*) from auth.users").await, 0);
 }
@@ -146,8 +146,8 @@ async fn keys_are_fetched_once_and_again_when_they_change() {
     assert_eq!(provider.requests("/keys").len(), 2);
     let retired = provider.id_token(&claims());
     for _ in 0..20 {
-        let answer = show(&server, json!({ "provider": "keycloak", "id_token": retired })).await;
-        assert_eq!(answer.text("error_description"), "Bad ID token");
+        let response = show(&server, json!({ "provider": "keycloak", "id_token": retired })).await;
+        assert_eq!(response.text("error_description"), "Bad ID token");
     }
     let count = provider.requests("/keys").len();
     assert!(count <= 12, "a flood of forged tokens asked {count} times");
@@ -157,12 +157,12 @@ async fn keys_are_fetched_once_and_again_when_they_change() {
 async fn an_issuer_that_is_down_keeps_nobody_out_for_longer_than_it_is() {
     let (provider, server) = start().await;
     let token = provider.id_token(&claims());
-    provider.answer_with("/.well-known/openid-configuration", 503, "");
-    let answer = show(&server, json!({ "provider": "keycloak", "id_token": token })).await;
-    assert_eq!(oauth(&answer), (400, "invalid request", "Bad ID token"));
+    provider.respond_with("/.well-known/openid-configuration", 503, "");
+    let response = show(&server, json!({ "provider": "keycloak", "id_token": token })).await;
+    assert_eq!(oauth(&response), (400, "invalid request", "Bad ID token"));
     provider.publish("first");
     assert_eq!(show(&server, json!({ "provider": "keycloak", "id_token": token })).await.status, 200);
-    provider.answer_with("/.well-known/openid-configuration", 503, "");
+    provider.respond_with("/.well-known/openid-configuration", 503, "");
     assert_eq!(show(&server, json!({ "provider": "keycloak", "id_token": token })).await.status, 200);
 }
 
@@ -174,12 +174,12 @@ async fn a_nonce_is_on_both_sides_or_on_none() {
     let fields = |claims: &Value, nonce: &str| json!({ "provider": "keycloak", "id_token": provider.id_token(claims), "nonce": nonce });
     let both = with(claims(), "nonce", hash);
     assert_eq!(show(&server, fields(&both, "secret nonce")).await.status, 200);
-    let answer = show(&server, fields(&both, "another")).await;
-    assert_eq!(oauth(&answer), (400, "invalid nonce", "Nonces mismatch"));
+    let response = show(&server, fields(&both, "another")).await;
+    assert_eq!(oauth(&response), (400, "invalid nonce", "Nonces mismatch"));
     for (claims, nonce) in [(&both, ""), (&claims(), "secret nonce")] {
-        let answer = show(&server, fields(claims, nonce)).await;
+        let response = show(&server, fields(claims, nonce)).await;
         let description = "Passed nonce and nonce in id_token should either both exist or not.";
-        assert_eq!(oauth(&answer), (400, "invalid request", description));
+        assert_eq!(oauth(&response), (400, "invalid request", description));
     }
     // Facebook's have one that nobody can check.
     let facebook = json!({ "provider": "facebook", "id_token": provider.id_token(&both) });
@@ -201,14 +201,14 @@ async fn an_access_token_must_be_the_one_that_came_along() {
 async fn unverified_addresses_and_banned_users_stay_out() {
     let (provider, server) = start().await;
     let token = provider.id_token(&with(claims(), "email_verified", false));
-    let answer = show(&server, json!({ "provider": "google", "id_token": token })).await;
-    assert_eq!(answer.refusal(), (422, "provider_email_needs_verification"));
+    let response = show(&server, json!({ "provider": "google", "id_token": token })).await;
+    assert_eq!(response.refusal(), (422, "provider_email_needs_verification"));
     let token = provider.id_token(&with(claims(), "sub", "2"));
     server.sql("delete from auth.users").await;
     assert_eq!(show(&server, json!({ "provider": "google", "id_token": token })).await.status, 200);
     server.sql("update auth.users set banned_until = 'infinity'").await;
-    let answer = show(&server, json!({ "provider": "google", "id_token": token })).await;
-    assert_eq!(answer.refusal(), (403, "user_banned"));
+    let response = show(&server, json!({ "provider": "google", "id_token": token })).await;
+    assert_eq!(response.refusal(), (403, "user_banned"));
 }
 
 #[tokio::test]
@@ -244,9 +244,9 @@ async fn a_token_links_to_whoever_shows_an_access_token_with_it() {
     let access = server.sign_in("grace@example.com").await.text("access_token").to_owned();
     let fields =
         json!({ "provider": "google", "id_token": provider.id_token(&claims()), "link_identity": true });
-    let answer = show(&server, fields.clone()).await;
+    let response = show(&server, fields.clone()).await;
     let description = "Linking requires a valid user access token in Authorization";
-    assert_eq!(oauth(&answer), (400, "invalid request", description));
+    assert_eq!(oauth(&response), (400, "invalid request", description));
     let bearer = format!("Bearer {access}");
     let headers = [("authorization", bearer.as_str())];
     let link =

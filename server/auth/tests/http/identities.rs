@@ -4,7 +4,7 @@ use auth::Settings;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 use crate::provider::Provider;
 use crate::sign_in_at::{arrive, fragment, github, location, query, settings};
 
@@ -22,21 +22,21 @@ async fn start_with(change: impl FnOnce(&mut Settings)) -> (Provider, Server) {
     (provider, server)
 }
 
-async fn with_token(server: &Server, method: Method, path: &str, token: &str) -> Answer {
+async fn with_token(server: &Server, method: Method, path: &str, token: &str) -> Response {
     let bearer = format!("Bearer {token}");
     server.send(method, path, &[("authorization", &bearer)], ()).await
 }
 
-/// Links the GitHub account to the owner of `token`; answers with where the site is told about it.
+/// Links the GitHub account to the owner of `token`; returns where the site is told about it.
 async fn link(server: &Server, token: &str) -> url::Url {
     let path = "/user/identities/authorize?provider=github&skip_http_redirect=true";
-    let answer = with_token(server, Method::GET, path, token).await;
-    assert_eq!(answer.status, 200, "{}", answer.body);
-    let url = url::Url::parse(answer.text("url")).unwrap();
+    let response = with_token(server, Method::GET, path, token).await;
+    assert_eq!(response.status, 200, "{}", response.body);
+    let url = url::Url::parse(response.text("url")).unwrap();
     location(&arrive(server, &query(&url)["state"]).await)
 }
 
-async fn unlink(server: &Server, token: &str, id: &str) -> Answer {
+async fn unlink(server: &Server, token: &str, id: &str) -> Response {
     with_token(server, Method::DELETE, &format!("/user/identities/{id}"), token).await
 }
 
@@ -60,8 +60,8 @@ async fn linking_by_hand_is_off_unless_settings_say_otherwise() {
         (Method::DELETE, "/user/identities/00000000-0000-0000-0000-000000000001"),
     ] {
         assert_eq!(server.send(method.clone(), path, &[], ()).await.status, 401, "an API key is no user");
-        let answer = with_token(&server, method, path, &token).await;
-        assert_eq!(answer.refusal(), (404, "manual_linking_disabled"));
+        let response = with_token(&server, method, path, &token).await;
+        assert_eq!(response.refusal(), (404, "manual_linking_disabled"));
     }
 }
 
@@ -84,8 +84,8 @@ async fn an_identity_is_linked_and_unlinked() {
     assert_eq!(unlink(&server, &token, "nonsense").await.refusal(), (404, "validation_failed"));
     let nobody = "00000000-0000-0000-0000-000000000001";
     assert_eq!(unlink(&server, &token, nobody).await.refusal(), (422, "identity_not_found"));
-    let answer = unlink(&server, &token, &identity_id(&linked, "github")).await;
-    assert_eq!((answer.status.as_u16(), &answer.body), (200, &json!({})));
+    let response = unlink(&server, &token, &identity_id(&linked, "github")).await;
+    assert_eq!((response.status.as_u16(), &response.body), (200, &json!({})));
     let left = user(&server, &token).await;
     assert_eq!(left["app_metadata"]["providers"], json!(["email"]));
     let last = unlink(&server, &token, &identity_id(&left, "email")).await;
@@ -144,8 +144,8 @@ async fn an_address_that_is_somebody_elses_cannot_be_fallen_back_to() {
     let token = server.sign_in("ada@example.com").await.text("access_token").to_owned();
     let linked = user(&server, &fragment(&link(&server, &token).await)["access_token"]).await;
     server.user("ada@hub.example").await;
-    let answer = unlink(&server, &token, &identity_id(&linked, "email")).await;
-    assert_eq!(answer.refusal(), (422, "email_conflict_identity_not_deletable"));
+    let response = unlink(&server, &token, &identity_id(&linked, "email")).await;
+    assert_eq!(response.refusal(), (422, "email_conflict_identity_not_deletable"));
     assert_eq!(
         user(&server, &token).await["identities"].as_array().unwrap().len(),
         2,

@@ -209,7 +209,7 @@ impl SamlResponse {
         signer.map_or(text.clone(), |signer| sign(&text, signer))
     }
 
-    /// Returns a server's answer to message `resolve`, with `response` in it.
+    /// Returns a server's response to message `resolve`, with `response` in it.
     pub(crate) fn resolved(&self, response: &str, resolve: &str) -> String {
         format!(
             "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><samlp:ArtifactResponse \

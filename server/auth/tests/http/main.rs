@@ -1,4 +1,4 @@
-//! The service as its clients meet it: requests and answers, on a real Postgres. One module per family of endpoints.
+//! The service as its clients meet it: requests and responses, on a real Postgres. One module per family of endpoints.
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 

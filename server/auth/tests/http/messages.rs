@@ -27,9 +27,9 @@ async fn without_a_mail_server_the_link_is_in_a_file_and_works() {
     let link = text.split_whitespace().find(|word| word.contains("/verify?")).unwrap();
     assert!(link.starts_with("http://127.0.0.1:54321/auth/v1/verify?token="), "{link}");
     let path = link.strip_prefix("http://127.0.0.1:54321/auth/v1").unwrap();
-    let answer = server.send(Method::GET, path, &[], ()).await;
-    let location = answer.headers["location"].to_str().unwrap();
-    assert!(answer.status == 303 && location.contains("#access_token="), "{location}");
+    let response = server.send(Method::GET, path, &[], ()).await;
+    let location = response.headers["location"].to_str().unwrap();
+    assert!(response.status == 303 && location.contains("#access_token="), "{location}");
 }
 
 #[tokio::test]
@@ -69,9 +69,9 @@ async fn a_network_that_asks_for_many_mails_leaves_some_to_others() {
     };
     let mut refused = 0;
     for number in 0..30 {
-        let answer = ask("192.0.2.1", number).await;
-        if answer.status != 200 {
-            assert_eq!(answer.refusal(), (429, "over_email_send_rate_limit"), "{}", answer.body);
+        let response = ask("192.0.2.1", number).await;
+        if response.status != 200 {
+            assert_eq!(response.refusal(), (429, "over_email_send_rate_limit"), "{}", response.body);
             refused += 1;
         }
     }
@@ -129,8 +129,8 @@ async fn a_switch_is_looked_at_before_the_body() {
         ("/passkeys/authentication/options", 404, "passkey_disabled"),
         ("/oauth/clients/register", 404, "feature_disabled"),
     ] {
-        let answer = server.send(Method::POST, path, &[], "no JSON").await;
-        assert_eq!(answer.refusal(), (status, code), "{path}");
+        let response = server.send(Method::POST, path, &[], "no JSON").await;
+        assert_eq!(response.refusal(), (status, code), "{path}");
     }
 }
 

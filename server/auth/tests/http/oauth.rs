@@ -5,7 +5,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 
 /// The example of RFC 7636, appendix B.
 pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -56,23 +56,23 @@ impl App {
     }
 
     /// Sends what the browser of a user is sent here with, `changes` made.
-    pub(crate) async fn authorize(&self, changes: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn authorize(&self, changes: &[(&str, &str)]) -> Response {
         authorize(&self.server, &self.id, changes).await
     }
 
     /// Begins a request for access; returns its id, which the consent page knows.
     pub(crate) async fn request(&self, changes: &[(&str, &str)]) -> String {
-        let answer = self.authorize(changes).await;
-        assert_eq!(answer.status, StatusCode::FOUND, "{}", answer.body);
-        let target = Url::parse(location(&answer)).unwrap();
+        let response = self.authorize(changes).await;
+        assert_eq!(response.status, StatusCode::FOUND, "{}", response.body);
+        let target = Url::parse(location(&response)).unwrap();
         member(&target, "authorization_id").unwrap()
     }
 
-    pub(crate) async fn look(&self, request: &str) -> Answer {
+    pub(crate) async fn look(&self, request: &str) -> Response {
         self.server.get_as(&format!("/oauth/authorizations/{request}"), &self.token).await
     }
 
-    pub(crate) async fn decide(&self, request: &str, action: &str) -> Answer {
+    pub(crate) async fn decide(&self, request: &str, action: &str) -> Response {
         let body = json!({ "action": action }).to_string();
         let bearer = format!("Bearer {}", self.token);
         let path = format!("/oauth/authorizations/{request}/consent");
@@ -84,19 +84,19 @@ impl App {
         let request = self.request(changes).await;
         let looked = self.look(&request).await;
         assert_eq!(looked.status, StatusCode::OK, "{}", looked.body);
-        let answer = match looked.body.get("redirect_url") {
+        let response = match looked.body.get("redirect_url") {
             Some(_) => looked,
             None => self.decide(&request, "approve").await,
         };
-        code_in(&answer)
+        code_in(&response)
     }
 
     /// Returns what the client gets for these fields.
-    pub(crate) async fn token(&self, fields: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn token(&self, fields: &[(&str, &str)]) -> Response {
         token(&self.server, &[("authorization", &basic(&self.id, &self.secret))], fields).await
     }
 
-    pub(crate) async fn exchange(&self, code: &str) -> Answer {
+    pub(crate) async fn exchange(&self, code: &str) -> Response {
         self.token(&[
             ("grant_type", "authorization_code"),
             ("code", code),
@@ -106,21 +106,21 @@ impl App {
         .await
     }
 
-    pub(crate) async fn refresh(&self, refresh_token: &str) -> Answer {
+    pub(crate) async fn refresh(&self, refresh_token: &str) -> Response {
         self.token(&[("grant_type", "refresh_token"), ("refresh_token", refresh_token)]).await
     }
 }
 
 /// Registers a client as an administrator does; `fields` beside where it is.
-pub(crate) async fn client(server: &Server, fields: Value) -> Answer {
+pub(crate) async fn client(server: &Server, fields: Value) -> Response {
     let mut registration = json!({ "redirect_uris": [CALLBACK], "client_name": "Scoreboard" });
     registration.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    let answer = server.post_as_admin("/admin/oauth/clients", registration).await;
-    assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.body);
-    answer
+    let response = server.post_as_admin("/admin/oauth/clients", registration).await;
+    assert_eq!(response.status, StatusCode::CREATED, "{}", response.body);
+    response
 }
 
-pub(crate) async fn authorize(server: &Server, client: &str, changes: &[(&str, &str)]) -> Answer {
+pub(crate) async fn authorize(server: &Server, client: &str, changes: &[(&str, &str)]) -> Response {
     let mut parameters = vec![
         ("client_id", client),
         ("redirect_uri", CALLBACK),
@@ -135,7 +135,7 @@ pub(crate) async fn authorize(server: &Server, client: &str, changes: &[(&str, &
     server.get(&format!("/oauth/authorize?{query}")).await
 }
 
-pub(crate) async fn token(server: &Server, headers: &[(&str, &str)], fields: &[(&str, &str)]) -> Answer {
+pub(crate) async fn token(server: &Server, headers: &[(&str, &str)], fields: &[(&str, &str)]) -> Response {
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let mut headers = headers.to_vec();
     headers.push(("content-type", "application/x-www-form-urlencoded"));
@@ -147,17 +147,17 @@ pub(crate) fn basic(id: &str, secret: &str) -> String {
     format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(format!("{id}:{secret}")))
 }
 
-pub(crate) fn location(answer: &Answer) -> &str {
-    answer.headers["location"].to_str().unwrap()
+pub(crate) fn location(response: &Response) -> &str {
+    response.headers["location"].to_str().unwrap()
 }
 
 pub(crate) fn member(url: &Url, name: &str) -> Option<String> {
     url.query_pairs().find(|(known, _)| known == name).map(|(_, value)| value.into_owned())
 }
 
-/// Returns the code that the answer sends the browser back with.
-pub(crate) fn code_in(answer: &Answer) -> String {
-    let target = Url::parse(answer.text("redirect_url")).unwrap();
+/// Returns the code that the response sends the browser back with.
+pub(crate) fn code_in(response: &Response) -> String {
+    let target = Url::parse(response.text("redirect_url")).unwrap();
     assert_eq!(member(&target, "keep").as_deref(), Some("1"), "{target}");
     assert_eq!(member(&target, "state").as_deref(), Some("s t&te"), "{target}");
     member(&target, "code").unwrap()
@@ -171,8 +171,8 @@ pub(crate) fn claims(token: &str) -> Value {
     serde_json::from_slice(&json).unwrap()
 }
 
-/// Returns the OAuth error of an answer, which is always 400.
-pub(crate) fn oauth_error(answer: &Answer) -> &str {
-    assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.body);
-    answer.text("error")
+/// Returns the OAuth error of a response, which is always 400.
+pub(crate) fn oauth_error(response: &Response) -> &str {
+    assert_eq!(response.status, StatusCode::BAD_REQUEST, "{}", response.body);
+    response.text("error")
 }

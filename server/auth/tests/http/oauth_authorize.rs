@@ -11,9 +11,9 @@ use crate::oauth::{App, CALLBACK, authorize, client, code_in, location, member, 
 #[tokio::test]
 async fn a_request_leads_to_the_consent_page_and_waits_there() {
     let app = App::start().await;
-    let answer = app.authorize(&[("scope", "openid  email openid")]).await;
-    assert_eq!(answer.status, StatusCode::FOUND);
-    let target = Url::parse(location(&answer)).unwrap();
+    let response = app.authorize(&[("scope", "openid  email openid")]).await;
+    assert_eq!(response.status, StatusCode::FOUND);
+    let target = Url::parse(location(&response)).unwrap();
     assert!(
         target.as_str().starts_with("https://site.example.com/oauth/consent?authorization_id="),
         "{target}"
@@ -70,9 +70,9 @@ async fn the_client_learns_what_is_wrong_with_its_request() {
         &[("nonce", "a\0b")],
     ];
     for changes in cases {
-        let answer = app.authorize(changes).await;
-        assert_eq!(answer.status, StatusCode::FOUND, "{changes:?}");
-        let target = Url::parse(location(&answer)).unwrap();
+        let response = app.authorize(changes).await;
+        assert_eq!(response.status, StatusCode::FOUND, "{changes:?}");
+        let target = Url::parse(location(&response)).unwrap();
         assert!(target.as_str().starts_with(CALLBACK), "{target}");
         assert_eq!(member(&target, "error").as_deref(), Some("invalid_request"), "{target}");
         assert_eq!(member(&target, "state").as_deref(), Some("s t&te"));
@@ -154,8 +154,8 @@ async fn the_consent_page_is_the_sites_own() {
         app.server.send(Method::GET, &format!("/oauth/authorizations/{request}"), headers, "").await
     };
     for origin in ["https://evil.example", "null"] {
-        let answer = look(&[("authorization", &bearer), ("origin", origin)]).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{origin}");
+        let response = look(&[("authorization", &bearer), ("origin", origin)]).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{origin}");
     }
     let own = look(&[("authorization", &bearer), ("origin", "https://site.example.com")]).await;
     assert_eq!(own.status, StatusCode::OK);
@@ -168,8 +168,8 @@ async fn the_consent_page_is_the_sites_own() {
         ("a%00b", "{\"action\":\"deny\"}", (404, "oauth_authorization_not_found")),
     ] {
         let path = format!("/oauth/authorizations/{id}/consent");
-        let answer = app.server.send(Method::POST, &path, &[("authorization", &bearer)], body).await;
-        assert_eq!(answer.refusal(), refusal, "{id} {body}");
+        let response = app.server.send(Method::POST, &path, &[("authorization", &bearer)], body).await;
+        assert_eq!(response.refusal(), refusal, "{id} {body}");
     }
 }
 

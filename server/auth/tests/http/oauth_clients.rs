@@ -5,10 +5,10 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::harness::{Answer, Server, is_keyless};
+use crate::harness::{Response, Server, is_keyless};
 use crate::oauth::{CALLBACK, client, settings};
 
-async fn admin(server: &Server, method: Method, path: &str, body: Value) -> Answer {
+async fn admin(server: &Server, method: Method, path: &str, body: Value) -> Response {
     let bearer = format!("Bearer {}", server.keys.api_keys().service_role());
     let body = if body.is_null() { String::new() } else { body.to_string() };
     server.send(method, path, &[("authorization", &bearer)], body).await
@@ -101,15 +101,15 @@ async fn nonsense_is_refused_and_nothing_is_stored() {
         json!({ "token_endpoint_auth_method": "none" }),
         json!({ "token_endpoint_auth_method": "magic" }),
     ] {
-        let answer = admin(&server, Method::PUT, &path, change.clone()).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{change}");
+        let response = admin(&server, Method::PUT, &path, change.clone()).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{change}");
     }
     let malformed = admin(&server, Method::GET, "/admin/oauth/clients/me", Value::Null).await;
     assert_eq!(malformed.refusal(), (400, "validation_failed"));
     let unknown = format!("/admin/oauth/clients/{}", Uuid::new_v4());
     for method in [Method::GET, Method::PUT, Method::DELETE] {
-        let answer = admin(&server, method, &unknown, json!({ "client_name": "x" })).await;
-        assert_eq!(answer.refusal(), (404, "oauth_client_not_found"));
+        let response = admin(&server, method, &unknown, json!({ "client_name": "x" })).await;
+        assert_eq!(response.refusal(), (404, "oauth_client_not_found"));
     }
 }
 
@@ -123,8 +123,8 @@ async fn all_are_listed_or_a_page_of_them() {
     for name in ["one", "two", "three"] {
         client(&server, json!({ "client_name": name })).await;
     }
-    let names = |answer: &Answer| -> Vec<String> {
-        let clients = answer.body["clients"].as_array().unwrap();
+    let names = |response: &Response| -> Vec<String> {
+        let clients = response.body["clients"].as_array().unwrap();
         clients.iter().map(|client| client["client_name"].as_str().unwrap().to_owned()).collect()
     };
     // As the stock client asks when it is given no page.
@@ -178,14 +178,14 @@ async fn redirects_that_lead_elsewhere_than_they_seem_are_refused() {
         "javascript://app.example.com/%0aalert(1)",
     ] {
         let fields = json!({ "redirect_uris": [CALLBACK, uri] });
-        for answer in [
+        for response in [
             server.post("/oauth/clients/register", fields.clone()).await,
             admin(&server, Method::POST, "/admin/oauth/clients", fields.clone()).await,
             admin(&server, Method::PUT, &path, fields).await,
         ] {
-            assert_eq!(answer.refusal(), (400, "validation_failed"), "{uri}");
+            assert_eq!(response.refusal(), (400, "validation_failed"), "{uri}");
             let message = format!("invalid redirect_uri '{uri}': ");
-            assert!(answer.text("msg").starts_with(&message), "{}", answer.body);
+            assert!(response.text("msg").starts_with(&message), "{}", response.body);
         }
     }
     assert_eq!(server.value("select count(*) from auth.oauth_clients").await, 1);

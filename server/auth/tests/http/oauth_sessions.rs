@@ -48,12 +48,12 @@ async fn a_clients_token_opens_nothing_but_what_it_is_for() {
         if !needs_user || is_open {
             continue;
         }
-        let answer = app.server.send(method.clone(), &path, &[("authorization", &bearer)], body()).await;
-        let refusal = answer.refusal();
+        let response = app.server.send(method.clone(), &path, &[("authorization", &bearer)], body()).await;
+        let refusal = response.refusal();
         assert!(
             matches!(refusal, (403, "no_authorization" | "not_admin")),
             "{method} {path}: {refusal:?} {}",
-            answer.body
+            response.body
         );
         closed += 1;
     }
@@ -105,8 +105,8 @@ async fn a_client_signs_out_itself_only() {
     for scope in ["", "?scope=global", "?scope=local", "?scope=others"] {
         let app = App::start().await;
         let access = app.exchange(&app.code(&[]).await).await.text("access_token").to_owned();
-        let answer = app.server.post_as(&format!("/logout{scope}"), &access).await;
-        assert_eq!(answer.status, StatusCode::NO_CONTENT, "{scope}: {}", answer.body);
+        let response = app.server.post_as(&format!("/logout{scope}"), &access).await;
+        assert_eq!(response.status, StatusCode::NO_CONTENT, "{scope}: {}", response.body);
         assert_eq!(app.server.get_as("/user", &app.token).await.status, StatusCode::OK, "{scope}");
         let clients = app.server.get_as("/user", &access).await.status;
         assert_eq!(clients == StatusCode::OK, scope == "?scope=others", "{scope}");

@@ -15,12 +15,12 @@ use crate::oauth::{
 async fn a_code_becomes_a_session_of_the_client() {
     let app = App::start().await;
     let code = app.code(&[]).await;
-    let answer = app.exchange(&code).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    assert_eq!((answer.text("token_type"), &answer.body["expires_in"]), ("bearer", &json!(3600)));
-    assert_eq!(answer.headers["cache-control"], "no-store");
-    assert!(answer.body.get("user").is_none() && answer.body.get("id_token").is_none());
-    let access = claims(answer.text("access_token"));
+    let response = app.exchange(&code).await;
+    assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+    assert_eq!((response.text("token_type"), &response.body["expires_in"]), ("bearer", &json!(3600)));
+    assert_eq!(response.headers["cache-control"], "no-store");
+    assert!(response.body.get("user").is_none() && response.body.get("id_token").is_none());
+    let access = claims(response.text("access_token"));
     assert_eq!((&access["client_id"], &access["scope"]), (&json!(app.id), &json!("email")));
     assert_eq!(access["amr"][0]["method"], "oauth_provider/authorization_code");
     let session = app
@@ -87,8 +87,8 @@ async fn clients_prove_themselves_as_they_are_registered() {
     let app = App::start().await;
     let (server, id, secret) = (&app.server, app.id.as_str(), app.secret.as_str());
     let refusal = async |headers: &[(&str, &str)], fields: &[(&str, &str)]| {
-        let answer = token(server, headers, fields).await;
-        let (status, code) = answer.refusal();
+        let response = token(server, headers, fields).await;
+        let (status, code) = response.refusal();
         (status, code.to_owned())
     };
     let refused = (400, "invalid_credentials".to_owned());
@@ -152,8 +152,8 @@ async fn grants_are_limited_to_what_the_client_is_registered_for() {
     let limited = client(&app.server, json!({ "grant_types": ["authorization_code"] })).await;
     let header = basic(limited.text("client_id"), limited.text("client_secret"));
     let fields = [("grant_type", "refresh_token"), ("refresh_token", "abcdefghijkl")];
-    let answer = token(&app.server, &[("authorization", &header)], &fields).await;
-    assert_eq!(oauth_error(&answer), "unsupported_grant_type");
+    let response = token(&app.server, &[("authorization", &header)], &fields).await;
+    assert_eq!(oauth_error(&response), "unsupported_grant_type");
 }
 
 #[tokio::test]
@@ -195,15 +195,15 @@ async fn of_many_exchanges_on_two_nodes_one_wins() {
     let app = App::start().await;
     let node = app.on_second_node().await;
     let code = app.code(&[]).await;
-    let answers = join_all((0..8).map(|n| {
+    let responses = join_all((0..8).map(|n| {
         let app = if n % 2 == 0 { &app } else { &node };
         app.exchange(&code)
     }))
     .await;
-    let won = answers.iter().filter(|answer| answer.status == StatusCode::OK).count();
+    let won = responses.iter().filter(|response| response.status == StatusCode::OK).count();
     assert_eq!(won, 1);
-    let lost = answers.iter().filter(|answer| answer.status != StatusCode::OK);
-    lost.for_each(|answer| assert_eq!(oauth_error(answer), "invalid_grant"));
+    let lost = responses.iter().filter(|response| response.status != StatusCode::OK);
+    lost.for_each(|response| assert_eq!(oauth_error(response), "invalid_grant"));
     let left = "select count(*) from auth.sessions where oauth_client_id is not null";
     assert_eq!(app.server.value(left).await, 0, "a code that many have gives nothing that lasts");
 }
@@ -214,12 +214,12 @@ async fn of_many_decisions_on_two_nodes_one_counts() {
     let node = app.on_second_node().await;
     let request = app.request(&[]).await;
     app.look(&request).await;
-    let answers = join_all((0..8).map(|n| {
+    let responses = join_all((0..8).map(|n| {
         let (app, action) = if n % 2 == 0 { (&app, "approve") } else { (&node, "deny") };
         app.decide(&request, action)
     }))
     .await;
-    let counted = answers.iter().filter(|answer| answer.status == StatusCode::OK).count();
+    let counted = responses.iter().filter(|response| response.status == StatusCode::OK).count();
     assert_eq!(counted, 1);
 }
 
@@ -275,8 +275,8 @@ async fn no_id_token_is_signed_with_a_secret_and_the_code_stays() {
     let symmetric = app.server.second_node_with_keys(keys).await;
     let fields = [("grant_type", "authorization_code"), ("code", code.as_str()), ("code_verifier", VERIFIER)];
     let header = basic(&app.id, &app.secret);
-    let answer = token(&symmetric, &[("authorization", &header)], &fields).await;
-    assert_eq!(answer.refusal(), (500, "unexpected_failure"));
+    let response = token(&symmetric, &[("authorization", &header)], &fields).await;
+    assert_eq!(response.refusal(), (500, "unexpected_failure"));
     assert_eq!(app.exchange(&code).await.status, StatusCode::OK);
 }
 
@@ -314,8 +314,8 @@ async fn user_info_tells_what_the_scopes_allow() {
 #[tokio::test]
 async fn discovery_tells_where_everything_is() {
     let server = Server::with(settings()).await;
-    let answer = server.get("/.well-known/oauth-authorization-server").await;
-    assert_eq!(answer.headers["cache-control"], "public, max-age=600");
+    let response = server.get("/.well-known/oauth-authorization-server").await;
+    assert_eq!(response.headers["cache-control"], "public, max-age=600");
     let base = "http://127.0.0.1:54321/auth/v1";
     for (member, path) in [
         ("issuer", ""),
@@ -325,10 +325,10 @@ async fn discovery_tells_where_everything_is() {
         ("userinfo_endpoint", "/oauth/userinfo"),
         ("registration_endpoint", "/oauth/clients/register"),
     ] {
-        assert_eq!(answer.text(member), format!("{base}{path}"));
+        assert_eq!(response.text(member), format!("{base}{path}"));
     }
-    assert_eq!(answer.body["code_challenge_methods_supported"], json!(["S256", "plain"]));
-    assert_eq!(server.get("/.well-known/openid-configuration").await.body, answer.body);
+    assert_eq!(response.body["code_challenge_methods_supported"], json!(["S256", "plain"]));
+    assert_eq!(server.get("/.well-known/openid-configuration").await.body, response.body);
     let off = server.second_node_with(Settings::default()).await;
     let document = off.get("/.well-known/openid-configuration").await;
     assert_eq!((document.status, document.body.get("registration_endpoint")), (StatusCode::OK, None));

@@ -78,8 +78,8 @@ async fn a_project_without_passkeys_has_no_such_endpoints() {
         (Method::PATCH, "/passkeys/7"),
         (Method::DELETE, "/passkeys/7"),
     ] {
-        let answer = server.send(method, path, &[], ()).await;
-        assert_eq!(answer.refusal(), (404, "passkey_disabled"), "{path}");
+        let response = server.send(method, path, &[], ()).await;
+        assert_eq!(response.refusal(), (404, "passkey_disabled"), "{path}");
     }
 }
 

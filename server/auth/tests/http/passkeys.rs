@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::authenticator::{Authenticator, settings};
 use crate::crowd::winners;
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 
 const ADA: &str = "ada@example.com";
 
@@ -16,11 +16,11 @@ pub(crate) async fn signed_in() -> (Server, String) {
     (server, access)
 }
 
-async fn begin(server: &Server, token: &str) -> Answer {
+async fn begin(server: &Server, token: &str) -> Response {
     server.call(Method::POST, "/passkeys/registration/options", token, json!({})).await
 }
 
-async fn end(server: &Server, token: &str, challenge: &str, credential: Value) -> Answer {
+async fn end(server: &Server, token: &str, challenge: &str, credential: Value) -> Response {
     let body = json!({ "challenge_id": challenge, "credential": credential });
     server.call(Method::POST, "/passkeys/registration/verify", token, body).await
 }
@@ -35,18 +35,18 @@ pub(crate) async fn registered(server: &Server, token: &str, key: &mut Authentic
 }
 
 async fn offered(server: &Server) -> (String, Value) {
-    let answer = server.send(Method::POST, "/passkeys/authentication/options", &[], ()).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    (answer.text("challenge_id").to_owned(), answer.body["options"].clone())
+    let response = server.send(Method::POST, "/passkeys/authentication/options", &[], ()).await;
+    assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+    (response.text("challenge_id").to_owned(), response.body["options"].clone())
 }
 
-async fn authenticate(server: &Server, challenge: &str, credential: Value) -> Answer {
+async fn authenticate(server: &Server, challenge: &str, credential: Value) -> Response {
     let body = json!({ "challenge_id": challenge, "credential": credential });
     server.post("/passkeys/authentication/verify", body).await
 }
 
 /// Signs in with `key`.
-pub(crate) async fn signs_in(server: &Server, key: &mut Authenticator) -> Answer {
+pub(crate) async fn signs_in(server: &Server, key: &mut Authenticator) -> Response {
     let (challenge, options) = offered(server).await;
     authenticate(server, &challenge, key.get_counted(&options)).await
 }
@@ -114,7 +114,7 @@ async fn a_registration_counts_once_in_time_and_for_its_own_user() {
 }
 
 #[tokio::test]
-async fn answers_that_do_not_fit_are_refused() {
+async fn credentials_that_do_not_fit_are_refused() {
     let (server, token) = signed_in().await;
     let fields = [
         json!({}),
@@ -237,8 +237,8 @@ async fn a_copied_passkey_is_found_out_by_its_counter() {
     registered(&server, &token, &mut synced).await;
     for _ in 0..2 {
         let (challenge, options) = offered(&server).await;
-        let answer = authenticate(&server, &challenge, synced.get(&options)).await;
-        assert_eq!(answer.status, StatusCode::OK, "those that are synchronized do not count");
+        let response = authenticate(&server, &challenge, synced.get(&options)).await;
+        assert_eq!(response.status, StatusCode::OK, "those that are synchronized do not count");
     }
 }
 
@@ -322,7 +322,7 @@ async fn a_key_is_registered_once_and_there_are_only_so_many() {
         end(&server, &token, second.text("challenge_id"), other)
     );
     let refusals: Vec<_> =
-        [&one, &other].into_iter().map(Answer::refusal).filter(|(status, _)| *status != 200).collect();
+        [&one, &other].into_iter().map(Response::refusal).filter(|(status, _)| *status != 200).collect();
     assert_eq!(refusals, [(422, "too_many_passkeys")]);
     assert_eq!(begin(&server, &token).await.refusal(), (422, "too_many_passkeys"));
 }

@@ -40,9 +40,9 @@ async fn begin(server: Server) -> (Server, String) {
 }
 
 async fn enrolled(server: &Server, token: &str) -> String {
-    let answer = server.enroll(token, json!({ "factor_type": "phone", "phone": NUMBER })).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    answer.text("id").to_owned()
+    let response = server.enroll(token, json!({ "factor_type": "phone", "phone": NUMBER })).await;
+    assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+    response.text("id").to_owned()
 }
 
 /// Returns the code that was sent for a challenge.
@@ -79,8 +79,8 @@ async fn messages_go_out_only_so_often_however_many_ask() {
     let (server, token) = signed_in().await;
     let factor = enrolled(&server, &token).await;
     let challenge = async |node: &Server, _| node.challenge(&token, &factor, json!({})).await;
-    let answers = server.at_once(6, challenge).await;
-    assert_eq!(winners(&answers, "over_sms_send_rate_limit"), 1);
+    let responses = server.at_once(6, challenge).await;
+    assert_eq!(winners(&responses, "over_sms_send_rate_limit"), 1);
     assert_eq!(server.value("select count(*) from auth.mfa_challenges").await, 1);
     server.sql("update auth.mfa_factors set last_challenged_at = now() - interval '61 s'").await;
     assert_eq!(server.challenge(&token, &factor, json!({})).await.status, StatusCode::OK);

@@ -4,7 +4,7 @@ use auth::Settings;
 use http::{Method, StatusCode};
 use serde_json::json;
 
-use crate::harness::{Answer, PASSWORD, Server};
+use crate::harness::{PASSWORD, Response, Server};
 
 /// The example of RFC 7636, appendix B.
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -16,14 +16,14 @@ impl Server {
     pub(crate) async fn code(&self, column: &str, kind: &str) -> String {
         let hash = self.hash(column).await;
         assert!(hash.starts_with("pkce_"));
-        let answer = self.send(Method::GET, &format!("/verify?token={hash}&type={kind}"), &[], ()).await;
-        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
-        let location = answer.headers["location"].to_str().unwrap();
+        let response = self.send(Method::GET, &format!("/verify?token={hash}&type={kind}"), &[], ()).await;
+        assert_eq!(response.status, StatusCode::SEE_OTHER, "{}", response.body);
+        let location = response.headers["location"].to_str().unwrap();
         let (_, code) = location.split_once("?code=").unwrap_or_else(|| panic!("no code in {location}"));
         code.to_owned()
     }
 
-    pub(crate) async fn exchange(&self, code: &str, verifier: &str) -> Answer {
+    pub(crate) async fn exchange(&self, code: &str, verifier: &str) -> Response {
         self.post("/token?grant_type=pkce", json!({ "auth_code": code, "code_verifier": verifier })).await
     }
 }
@@ -61,8 +61,8 @@ async fn the_code_may_be_typed_as_well() {
 #[tokio::test]
 async fn errors_reach_the_site_where_it_looks_for_codes() {
     let server = signing_up().await;
-    let answer = server.get("/verify?token=pkce_unknown&type=signup").await;
-    let location = answer.headers["location"].to_str().unwrap();
+    let response = server.get("/verify?token=pkce_unknown&type=signup").await;
+    let location = response.headers["location"].to_str().unwrap();
     let members =
         "error=access_denied&error_code=otp_expired&error_description=Email+link+is+invalid+or+has+expired";
     assert!(location.ends_with(&format!("?{members}#{members}&sb=")), "{location}");

@@ -1,4 +1,4 @@
-//! A provider that these tests run: it answers what it is told to, signs ID tokens, and remembers what it was asked.
+//! A provider that these tests run: it responds as it is told, signs ID tokens, and remembers what it was asked.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ pub(crate) struct ReceivedRequest {
 
 #[derive(Default)]
 struct State {
-    answers: BTreeMap<String, (u16, String)>,
+    responses: BTreeMap<String, (u16, String)>,
     requests: Vec<ReceivedRequest>,
 }
 
@@ -49,9 +49,9 @@ impl Drop for Provider {
     }
 }
 
-struct Answers(Arc<Mutex<State>>);
+struct Responder(Arc<Mutex<State>>);
 
-impl Endpoint for Answers {
+impl Endpoint for Responder {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
@@ -70,7 +70,7 @@ impl Endpoint for Answers {
             headers: request.headers().clone(),
             form: pairs(&body),
         });
-        let (status, body) = state.answers.get(&path).cloned().unwrap_or((404, "{}".to_owned()));
+        let (status, body) = state.responses.get(&path).cloned().unwrap_or((404, "{}".to_owned()));
         let status = StatusCode::from_u16(status).unwrap();
         Ok(Response::builder().status(status).content_type("application/json").body(body))
     }
@@ -82,22 +82,22 @@ impl Provider {
         let acceptor = TcpListener::bind("127.0.0.1:0").into_acceptor().await.unwrap();
         let address = acceptor.local_addr()[0].as_socket_addr().copied().unwrap();
         let server = poem::Server::new_with_acceptor(acceptor);
-        let answers = Answers(Arc::clone(&state));
+        let responder = Responder(Arc::clone(&state));
         let task = tokio::spawn(async move {
-            let _ = server.run(answers).await;
+            let _ = server.run(responder).await;
         });
         let provider = Self { url: format!("http://{address}"), state, task };
         provider.publish("first");
         provider
     }
 
-    /// Answers `path` with `document` from now on.
-    pub(crate) fn answer(&self, path: &str, document: &Value) {
-        self.answer_with(path, 200, &document.to_string());
+    /// Responds to `path` with `document` from now on.
+    pub(crate) fn respond(&self, path: &str, document: &Value) {
+        self.respond_with(path, 200, &document.to_string());
     }
 
-    pub(crate) fn answer_with(&self, path: &str, status: u16, body: &str) {
-        self.state.lock().unwrap().answers.insert(path.to_owned(), (status, body.to_owned()));
+    pub(crate) fn respond_with(&self, path: &str, status: u16, body: &str) {
+        self.state.lock().unwrap().responses.insert(path.to_owned(), (status, body.to_owned()));
     }
 
     /// Returns the requests to `path`, oldest first.
@@ -109,7 +109,7 @@ impl Provider {
     /// Publishes itself as an issuer that signs with the key of this name, `first` or `second`.
     pub(crate) fn publish(&self, key: &str) {
         let url = &self.url;
-        self.answer(
+        self.respond(
             "/.well-known/openid-configuration",
             &json!({
                 "issuer": url,
@@ -122,7 +122,7 @@ impl Provider {
         let (_, modulus) = key_of(key);
         let jwk =
             json!({ "kty": "RSA", "use": "sig", "alg": "RS256", "kid": key, "n": modulus, "e": "AQAB" });
-        self.answer("/keys", &json!({ "keys": [{ "kty": "oct", "k": "c2VjcmV0" }, jwk] }));
+        self.respond("/keys", &json!({ "keys": [{ "kty": "oct", "k": "c2VjcmV0" }, jwk] }));
     }
 
     /// Returns an ID token of this issuer for client `client` that is good for an hour. `claims` replace the usual

@@ -11,7 +11,7 @@ use crate::harness::Server;
 use crate::provider::Provider;
 use crate::sign_in_at::{depart, fragment, location, query, settings};
 
-/// A provider as its own documentation shows its answers, and the identity that must become of it.
+/// A provider as its own documentation shows its responses, and the identity that must become of it.
 #[derive(Deserialize)]
 struct Sample {
     name: String,
@@ -25,7 +25,7 @@ struct Sample {
     /// What else comes with the access token.
     #[serde(default)]
     beside: Map<String, Value>,
-    /// What the provider answers, by path.
+    /// What the provider responds, by path.
     documents: BTreeMap<String, Value>,
     /// The identity's issuer, below the provider's address; text that begins with https stands for itself.
     issuer: String,
@@ -58,9 +58,9 @@ async fn every_provider_becomes_an_identity() {
         if let Some(claims) = &sample.id_token {
             tokens.insert("id_token".to_owned(), provider.id_token(claims).into());
         }
-        provider.answer(&sample.token, &tokens.into());
+        provider.respond(&sample.token, &tokens.into());
         for (path, document) in &sample.documents {
-            provider.answer(path, document);
+            provider.respond(path, document);
         }
         let landed = come_back(&server, name, &state).await;
         let members = fragment(&landed);
@@ -99,15 +99,15 @@ async fn check_departure(server: &Server, sample: &Sample) -> String {
 }
 
 async fn come_back(server: &Server, name: &str, state: &str) -> Url {
-    let answer = if name == "apple" {
+    let response = if name == "apple" {
         let form = format!("code=abcdefgh&state={state}");
         let content_type = [("content-type", "application/x-www-form-urlencoded")];
         server.send(Method::POST, "/callback", &content_type, form).await
     } else {
         crate::sign_in_at::arrive(server, state).await
     };
-    assert_eq!(answer.status, 302, "{name}");
-    location(&answer)
+    assert_eq!(response.status, 302, "{name}");
+    location(&response)
 }
 
 async fn identity(server: &Server, access_token: &str) -> Value {
@@ -143,14 +143,14 @@ async fn apple_tells_the_name_once_and_posts_it() {
     let provider = Provider::start().await;
     let server = Server::with(settings(&provider, &["apple"])).await;
     let id_token = provider.id_token(&json!({ "sub": "001", "email": "ada@example.com" }));
-    provider.answer("/auth/token", &json!({ "access_token": "a", "id_token": id_token }));
+    provider.respond("/auth/token", &json!({ "access_token": "a", "id_token": id_token }));
     let at_provider = query(&depart(&server, "provider=apple&scopes=more&prompt=login").await);
     assert_eq!(at_provider["response_mode"], "form_post");
     assert_eq!((at_provider["scope"].as_str(), at_provider.get("prompt")), ("email name", None));
     let user = "%7B%22name%22%3A%7B%22firstName%22%3A%22Ada%22%2C%22lastName%22%3A%22Lovelace%22%7D%7D";
     let form = format!("code=abc&state={}&user={user}", at_provider["state"]);
-    let answer = server.send(Method::POST, "/callback", &[], form).await;
-    let members = fragment(&location(&answer));
+    let response = server.send(Method::POST, "/callback", &[], form).await;
+    let members = fragment(&location(&response));
     let identity = identity(&server, &members["access_token"]).await;
     assert_eq!(identity["identity_data"]["full_name"], "Ada Lovelace");
     assert_eq!(provider.requests("/auth/token")[0].form["client_id"], "client");
@@ -160,9 +160,9 @@ async fn apple_tells_the_name_once_and_posts_it() {
 async fn google_without_an_id_token_is_asked_for_its_userinfo() {
     let provider = Provider::start().await;
     let server = Server::with(settings(&provider, &["google"])).await;
-    provider.answer("/token", &json!({ "access_token": "a" }));
+    provider.respond("/token", &json!({ "access_token": "a" }));
     let userinfo = json!({ "id": "g", "email": "ada@example.com", "verified_email": true, "name": "Ada" });
-    provider.answer("/userinfo/v2/me", &userinfo);
+    provider.respond("/userinfo/v2/me", &userinfo);
     let landed = crate::sign_in_at::sign_in(&server, "provider=google").await;
     let identity = identity(&server, &fragment(&landed)["access_token"]).await;
     assert_eq!(identity["identity_data"]["email_verified"], true);
@@ -173,13 +173,13 @@ async fn google_without_an_id_token_is_asked_for_its_userinfo() {
 async fn twitter_speaks_oauth_1() {
     let provider = Provider::start().await;
     let server = Server::with(settings(&provider, &["twitter"])).await;
-    provider.answer_with(
+    provider.respond_with(
         "/oauth/request_token",
         200,
         "oauth_token=req&oauth_token_secret=rs&oauth_callback_confirmed=true",
     );
-    provider.answer_with("/oauth/access_token", 200, "oauth_token=acc&oauth_token_secret=as&user_id=1");
-    provider.answer(
+    provider.respond_with("/oauth/access_token", 200, "oauth_token=acc&oauth_token_secret=as&user_id=1");
+    provider.respond(
         "/1.1/account/verify_credentials.json",
         &json!({
             "id_str": "6253282", "screen_name": "ada", "name": "Ada", "email": "ada@example.com",
@@ -208,8 +208,8 @@ async fn twitter_speaks_oauth_1() {
 async fn settings_tell_which_providers_are_on() {
     let provider = Provider::start().await;
     let server = Server::with(settings(&provider, &["google", "workos"])).await;
-    let answer = server.send(Method::GET, "/settings", &[], ()).await;
-    let external: BTreeMap<String, bool> = serde_json::from_value(answer.body["external"].clone()).unwrap();
+    let response = server.send(Method::GET, "/settings", &[], ()).await;
+    let external: BTreeMap<String, bool> = serde_json::from_value(response.body["external"].clone()).unwrap();
     assert_eq!(external.len(), 26);
     let on: Vec<_> = external.iter().filter(|(_, on)| **on).map(|(name, _)| name.as_str()).collect();
     assert_eq!(on, ["email", "google", "workos"]);

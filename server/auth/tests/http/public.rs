@@ -32,9 +32,9 @@ async fn health_and_settings_tell_what_is_open() {
 #[tokio::test]
 async fn the_public_keys_need_no_api_key_and_may_be_cached() {
     let server = Server::start().await;
-    let answer = server.send(Method::GET, "/.well-known/jwks.json", &[], ()).await;
-    assert_eq!(answer.headers["cache-control"], "public, max-age=600");
-    assert_eq!(answer.body, *server.keys.jwks());
+    let response = server.send(Method::GET, "/.well-known/jwks.json", &[], ()).await;
+    assert_eq!(response.headers["cache-control"], "public, max-age=600");
+    assert_eq!(response.body, *server.keys.jwks());
     assert!(is_keyless("/.well-known/jwks.json") && is_keyless("/verify") && !is_keyless("/token"));
 }
 
@@ -76,12 +76,12 @@ async fn bodies_are_json_whatever_they_are_called() {
     let server = Server::start().await;
     let path = "/token?grant_type=password";
     for body in ["", "{", "[]", "{\"email\": 7}", "nonsense"] {
-        let answer = server.send(Method::POST, path, &[("content-type", "application/json")], body).await;
-        assert_eq!(answer.refusal(), (400, "bad_json"), "{body}");
+        let response = server.send(Method::POST, path, &[("content-type", "application/json")], body).await;
+        assert_eq!(response.refusal(), (400, "bad_json"), "{body}");
     }
     let form = [("content-type", "application/x-www-form-urlencoded")];
-    let answer = server.send(Method::POST, path, &form, "{\"email\":\"a@b.c\",\"extra\":1}").await;
-    assert_eq!(answer.refusal(), (400, "invalid_credentials"));
+    let response = server.send(Method::POST, path, &form, "{\"email\":\"a@b.c\",\"extra\":1}").await;
+    assert_eq!(response.refusal(), (400, "invalid_credentials"));
     let huge = format!("{{\"email\":\"{}\"}}", "x".repeat(1 << 20));
     assert_eq!(server.send(Method::POST, path, &[], huge).await.refusal(), (413, "request_entity_too_large"));
 }
@@ -99,9 +99,9 @@ async fn errors_take_the_shape_that_the_client_asks_for() {
     for (version, body) in
         [("", &old), ("2023-12-31", &old), ("soon", &old), ("2024-01-01", &new), ("2031-05-05", &new)]
     {
-        let answer = send(version).await;
-        assert_eq!((answer.refusal(), &answer.body), ((400, code), body), "{version}");
-        let echoed = answer.headers.get("x-supabase-api-version").map(|value| value.to_str().unwrap());
+        let response = send(version).await;
+        assert_eq!((response.refusal(), &response.body), ((400, code), body), "{version}");
+        let echoed = response.headers.get("x-supabase-api-version").map(|value| value.to_str().unwrap());
         assert_eq!(echoed, (*body == new).then_some("2024-01-01"));
     }
 }
@@ -110,14 +110,14 @@ async fn errors_take_the_shape_that_the_client_asks_for() {
 async fn a_database_that_is_gone_is_an_error_without_its_secrets() {
     let server = Server::start().await;
     server.sql("alter table auth.users rename to lost").await;
-    let answer = server.sign_in("ada@example.com").await;
-    assert_eq!(answer.refusal(), (500, "unexpected_failure"));
-    assert_eq!(answer.text("msg"), "Database error querying schema");
-    assert_eq!(answer.text("error_id"), answer.headers["x-request-id"].to_str().unwrap());
+    let response = server.sign_in("ada@example.com").await;
+    assert_eq!(response.refusal(), (500, "unexpected_failure"));
+    assert_eq!(response.text("msg"), "Database error querying schema");
+    assert_eq!(response.text("error_id"), response.headers["x-request-id"].to_str().unwrap());
 }
 
 #[tokio::test]
-async fn no_path_answers_head() {
+async fn no_path_allows_head() {
     let server = Server::start().await;
     let document = server.get("/openapi.json").await.body;
     let paths = document["paths"].as_object().unwrap();
@@ -125,8 +125,8 @@ async fn no_path_answers_head() {
     assert!(readable.len() > 25, "{}", readable.len());
     for (path, _) in readable {
         let path = path.replace(['{', '}'], "");
-        let answer = server.send(Method::HEAD, &path, &[], ()).await;
-        assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
+        let response = server.send(Method::HEAD, &path, &[], ()).await;
+        assert_eq!(response.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
     }
     assert_eq!(server.send(Method::HEAD, "/nowhere", &[], ()).await.status, StatusCode::NOT_FOUND);
 }

@@ -5,7 +5,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::crowd::winners;
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 use crate::totp::App;
 
 const ADA: &str = "ada@example.com";
@@ -20,20 +20,20 @@ fn settings() -> Settings {
 }
 
 impl Server {
-    async fn make_codes(&self, token: &str) -> Answer {
+    async fn make_codes(&self, token: &str) -> Response {
         // The body is optional.
         self.post_as(PATH, token).await
     }
 
-    async fn use_code(&self, token: &str, code: &str) -> Answer {
+    async fn use_code(&self, token: &str, code: &str) -> Response {
         self.call(Method::POST, &format!("{PATH}/verify"), token, json!({ "code": code })).await
     }
 
-    async fn remake_codes(&self, token: &str) -> Answer {
+    async fn remake_codes(&self, token: &str) -> Response {
         self.post_as(&format!("{PATH}/regenerate"), token).await
     }
 
-    async fn remove_codes(&self, token: &str) -> Answer {
+    async fn remove_codes(&self, token: &str) -> Response {
         self.call(Method::DELETE, PATH, token, Value::Null).await
     }
 }
@@ -48,9 +48,9 @@ async fn raised(settings: Settings) -> (Server, String, App) {
     (server, token, app)
 }
 
-fn codes(answer: &Answer) -> Vec<String> {
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    serde_json::from_value(answer.body["codes"].clone()).unwrap()
+fn codes(response: &Response) -> Vec<String> {
+    assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+    serde_json::from_value(response.body["codes"].clone()).unwrap()
 }
 
 #[tokio::test]
@@ -221,8 +221,8 @@ async fn of_many_uses_of_one_code_one_counts_whichever_node_gets_them() {
     let (server, token, _) = raised(settings).await;
     let codes = codes(&server.make_codes(&token).await);
     let (low, _) = server.tokens(ADA).await;
-    let answers = server.at_once(6, async |node: &Server, _| node.use_code(&low, &codes[0]).await).await;
-    assert_eq!(winners(&answers, "mfa_verification_failed"), 1);
+    let responses = server.at_once(6, async |node: &Server, _| node.use_code(&low, &codes[0]).await).await;
+    assert_eq!(winners(&responses, "mfa_verification_failed"), 1);
     assert_eq!(server.get_as(PATH, &token).await.body["remaining"], json!(3));
 }
 

@@ -32,15 +32,15 @@ fn with_sessions(sessions: SessionSettings) -> Settings {
 async fn a_refresh_rotates_the_token_and_keeps_the_session() {
     let (server, first) = signed_in(Settings::default()).await;
     server.sql("update auth.users set raw_user_meta_data = '{\"full_name\":\"Countess\"}'").await;
-    let answer = server.refresh(&first).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    assert_ne!(answer.text("refresh_token"), first);
-    assert_eq!(answer.headers["sb-auth-refresh-token-reuse"], "false");
-    let token = server.keys.verifier().verify(answer.text("access_token")).unwrap();
+    let response = server.refresh(&first).await;
+    assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+    assert_ne!(response.text("refresh_token"), first);
+    assert_eq!(response.headers["sb-auth-refresh-token-reuse"], "false");
+    let token = server.keys.verifier().verify(response.text("access_token")).unwrap();
     assert_eq!(token.claims["user_metadata"]["full_name"], json!("Countess"), "claims are those of now");
     assert_eq!(token.claims["amr"][0]["method"], json!("password"), "the way of signing in is kept");
-    let second = server.refresh(answer.text("refresh_token")).await;
-    assert_eq!(second.headers["sb-auth-session-id"], answer.headers["sb-auth-session-id"]);
+    let second = server.refresh(response.text("refresh_token")).await;
+    assert_eq!(second.headers["sb-auth-session-id"], response.headers["sb-auth-session-id"]);
     assert_eq!(server.value("select count(*) from auth.sessions where refreshed_at is not null").await, 1);
     assert_eq!(server.value("select count(*) from auth.refresh_tokens where not revoked").await, 1);
     let logged = "select count(*) from auth.audit_log_entries where payload ->> 'action' in ('token_refreshed', 'token_revoked')";
@@ -48,7 +48,7 @@ async fn a_refresh_rotates_the_token_and_keeps_the_session() {
 }
 
 #[tokio::test]
-async fn a_client_that_missed_the_answer_gets_it_again_at_any_time() {
+async fn a_client_that_missed_the_response_gets_it_again_at_any_time() {
     let (server, first) = signed_in(Settings::default()).await;
     let second = server.refresh(&first).await;
     server.sql(AGE).await;
@@ -103,9 +103,9 @@ async fn without_rotation_reuse_is_refused_but_ends_nothing() {
 #[tokio::test]
 async fn parallel_refreshes_of_one_token_all_get_the_same_new_one() {
     let (server, first) = signed_in(Settings::default()).await;
-    let answers = server.at_once(12, async |node, _| node.refresh(&first).await).await;
-    assert_eq!(winners(&answers, ""), 12);
-    let successors: HashSet<_> = answers.iter().map(|answer| answer.text("refresh_token")).collect();
+    let responses = server.at_once(12, async |node, _| node.refresh(&first).await).await;
+    assert_eq!(winners(&responses, ""), 12);
+    let successors: HashSet<_> = responses.iter().map(|response| response.text("refresh_token")).collect();
     assert_eq!(successors.len(), 1);
     assert_eq!(server.value("select count(*) from auth.refresh_tokens").await, 2);
 }
@@ -170,9 +170,9 @@ async fn sessions_end_by_each_of_their_rules() {
             )
             .await;
         server.sql(&format!("update auth.sessions set {change}")).await;
-        let answer = server.refresh(&token).await;
-        assert_eq!(answer.refusal(), (400, "session_expired"), "{change}");
-        assert_eq!(answer.text("msg"), format!("Invalid Refresh Token: Session Expired{suffix}"));
+        let response = server.refresh(&token).await;
+        assert_eq!(response.refusal(), (400, "session_expired"), "{change}");
+        assert_eq!(response.text("msg"), format!("Invalid Refresh Token: Session Expired{suffix}"));
     }
 }
 
@@ -182,8 +182,8 @@ async fn with_a_single_session_per_user_the_newer_login_wins() {
     let (server, older) = signed_in(with_sessions(sessions)).await;
     server.sql("update auth.sessions set created_at = created_at - interval '1 min'; update auth.refresh_tokens set updated_at = updated_at - interval '1 min'").await;
     let newer = server.sign_in("ada@example.com").await;
-    let answer = server.refresh(&older).await;
-    assert_eq!(answer.text("msg"), "Invalid Refresh Token: Session Expired (Revoked by Newer Login)");
+    let response = server.refresh(&older).await;
+    assert_eq!(response.text("msg"), "Invalid Refresh Token: Session Expired (Revoked by Newer Login)");
     assert_eq!(server.refresh(newer.text("refresh_token")).await.status, StatusCode::OK);
 }
 
@@ -191,8 +191,8 @@ fn counted() -> SecuritySettings {
     SecuritySettings { refresh_token_algorithm: 2, ..Default::default() }
 }
 
-fn counter(answer: &crate::harness::Answer) -> &str {
-    answer.headers["sb-auth-refresh-token-counter"].to_str().unwrap()
+fn counter(response: &crate::harness::Response) -> &str {
+    response.headers["sb-auth-refresh-token-counter"].to_str().unwrap()
 }
 
 #[tokio::test]
@@ -209,7 +209,7 @@ async fn counted_tokens_need_no_rows() {
     assert_eq!(third.headers["sb-auth-session-id"], second.headers["sb-auth-session-id"]);
     assert_eq!(server.value("select count(*) from auth.refresh_tokens").await, 0);
     let behind = server.refresh(second.text("refresh_token")).await;
-    assert_eq!(behind.text("refresh_token"), third.text("refresh_token"), "the answer was lost");
+    assert_eq!(behind.text("refresh_token"), third.text("refresh_token"), "the response was lost");
     assert_eq!(behind.headers["sb-auth-refresh-token-reuse-cause"], "fail-to-save");
 }
 
@@ -269,7 +269,7 @@ async fn sessions_move_to_counted_tokens_without_a_break() {
     let second = upgrading.refresh(&first).await;
     assert_eq!((counter(&second), second.text("refresh_token").len() > 12), ("0", true), "{}", second.body);
     let repeated = upgrading.refresh(&first).await;
-    assert_eq!(repeated.text("refresh_token"), second.text("refresh_token"), "the answer was lost");
+    assert_eq!(repeated.text("refresh_token"), second.text("refresh_token"), "the response was lost");
     let third = upgrading.refresh(second.text("refresh_token")).await;
     assert_eq!(counter(&third), "1");
     server.sql(AGE).await;

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::json;
 use time::Duration;
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 use crate::identity_provider::{
     ENTITY, EXPIRED, Encryption, OTHER, OWN, PERSISTENT, SamlResponse, Signed, USUAL, encrypt, metadata, read,
 };
@@ -14,9 +14,9 @@ use crate::sign_in_at::{SITE, location, query};
 use crate::sso::{KEY, arrive, depart, session, settings, sign_in, start};
 
 /// Returns the code of the error that the site is told about.
-fn refusal(answer: &Answer) -> String {
-    assert_eq!(answer.status, 303, "{:?} {}", answer.headers.get("location"), answer.body);
-    let url = location(answer);
+fn refusal(response: &Response) -> String {
+    assert_eq!(response.status, 303, "{:?} {}", response.headers.get("location"), response.body);
+    let url = location(response);
     assert!(url.as_str().starts_with(SITE) && url.fragment().is_none(), "{url}");
     let members = query(&url);
     assert!(!members["error"].is_empty() && !members["error_description"].is_empty());
@@ -25,9 +25,9 @@ fn refusal(answer: &Answer) -> String {
 
 /// Holds that `say` makes nothing that counts.
 async fn refuse(server: &Server, what: &str, say: impl FnOnce(SamlResponse) -> String) {
-    let answer = sign_in(server, say).await;
-    assert_eq!(refusal(&answer), "validation_failed", "{what}");
-    let description = &query(&location(&answer))["error_description"];
+    let response = sign_in(server, say).await;
+    assert_eq!(refusal(&response), "validation_failed", "{what}");
+    let description = &query(&location(&response))["error_description"];
     assert_eq!(description, "SAML Assertion is not valid", "{what}");
 }
 
@@ -149,8 +149,8 @@ async fn nothing_is_done_that_saml_has_no_use_for() {
     })
     .await;
     for text in ["", "no XML", "<a/>", "<samlp:Response/>"] {
-        let answer = sign_in(&server, |_| text.to_owned()).await;
-        assert_eq!(refusal(&answer), "validation_failed", "{text}");
+        let response = sign_in(&server, |_| text.to_owned()).await;
+        assert_eq!(refusal(&response), "validation_failed", "{text}");
     }
     nobody_came(&server).await;
 }
@@ -269,8 +269,8 @@ async fn a_relay_state_is_good_for_one_response_on_any_node() {
     let (server, _) = start(settings()).await;
     let other = server.second_node().await;
     let request = read(&depart(&server, json!({ "domain": "example.com" })).await);
-    let answer = || SamlResponse::to(&request.id).signed(Signed::Response);
-    let (first, second) = (answer(), answer());
+    let response = || SamlResponse::to(&request.id).signed(Signed::Response);
+    let (first, second) = (response(), response());
     let (one, two) = tokio::join!(
         arrive(&server, &request.relay_state, &first),
         arrive(&other, &request.relay_state, &second)
@@ -298,16 +298,17 @@ async fn a_relay_state_is_good_for_one_response_on_any_node() {
 async fn the_provider_may_begin() {
     let (server, _) = start(settings()).await;
     let unsolicited = || SamlResponse::to("").signed(Signed::Response);
-    let target = |answer: &Answer| location(answer).as_str().split('#').next().unwrap_or_default().to_owned();
+    let target =
+        |response: &Response| location(response).as_str().split('#').next().unwrap_or_default().to_owned();
     for (relay_state, end) in [
         ("", SITE),
         ("https://app.example/from-idp", "https://app.example/from-idp"),
         ("https://evil.example/", SITE),
         ("/dashboard", SITE),
     ] {
-        let answer = arrive(&server, relay_state, &unsolicited()).await;
-        session(&answer);
-        assert_eq!(target(&answer), end, "{relay_state}");
+        let response = arrive(&server, relay_state, &unsolicited()).await;
+        session(&response);
+        assert_eq!(target(&response), end, "{relay_state}");
     }
     // Some name a request that nobody has made.
     session(&arrive(&server, "", &SamlResponse::to("id-of-theirs").signed(Signed::Assertion)).await);
@@ -344,10 +345,10 @@ async fn only_providers_that_are_known_and_not_disabled_count() {
     assert_eq!(refusal(&arrive(&server, "", &nameless).await), "saml_idp_not_found");
     let request = read(&depart(&server, json!({ "domain": "example.com" })).await);
     server.sql("update auth.sso_providers set disabled = true").await;
-    let answer = SamlResponse::to(&request.id).signed(Signed::Response);
-    assert_eq!(refusal(&arrive(&server, &request.relay_state, &answer).await), "sso_provider_disabled");
-    let answer = SamlResponse::to("").signed(Signed::Response);
-    assert_eq!(refusal(&arrive(&server, "", &answer).await), "sso_provider_disabled");
+    let response = SamlResponse::to(&request.id).signed(Signed::Response);
+    assert_eq!(refusal(&arrive(&server, &request.relay_state, &response).await), "sso_provider_disabled");
+    let response = SamlResponse::to("").signed(Signed::Response);
+    assert_eq!(refusal(&arrive(&server, "", &response).await), "sso_provider_disabled");
     nobody_came(&server).await;
 }
 
@@ -363,12 +364,12 @@ async fn what_is_posted_has_to_be_a_response() {
         "SAMLart=AAQAAA",
         "SAMLResponse=bm8gWE1M&RelayState=nowhere",
     ] {
-        let answer = server.send(Method::POST, "/sso/saml/acs", &[], body).await;
-        assert_eq!(refusal(&answer), "validation_failed", "{body}");
+        let response = server.send(Method::POST, "/sso/saml/acs", &[], body).await;
+        assert_eq!(refusal(&response), "validation_failed", "{body}");
     }
     let huge = format!("SAMLResponse={}", "A".repeat(1 << 20));
-    let answer = server.send(Method::POST, "/sso/saml/acs", &[], huge).await;
-    assert_eq!(answer.refusal(), (413, "request_entity_too_large"));
+    let response = server.send(Method::POST, "/sso/saml/acs", &[], huge).await;
+    assert_eq!(response.refusal(), (413, "request_entity_too_large"));
     let wrong = server.send(Method::GET, "/sso/saml/acs", &[], ()).await;
     assert_eq!(wrong.status, 405);
 }
@@ -377,30 +378,30 @@ async fn what_is_posted_has_to_be_a_response() {
 async fn users_need_a_lasting_name_and_an_address() {
     let (server, _) = start(settings()).await;
     let transient = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
-    let answer = sign_in(&server, |mut said| {
+    let response = sign_in(&server, |mut said| {
         said.name_format = transient.to_owned();
         said.signed(Signed::Response)
     });
-    assert_eq!(refusal(&answer.await), "saml_assertion_no_user_id");
-    let answer = sign_in(&server, |mut said| {
+    assert_eq!(refusal(&response.await), "saml_assertion_no_user_id");
+    let response = sign_in(&server, |mut said| {
         said.attributes.clear();
         said.signed(Signed::Response)
     });
-    assert_eq!(refusal(&answer.await), "saml_assertion_no_email");
+    assert_eq!(refusal(&response.await), "saml_assertion_no_email");
     nobody_came(&server).await;
     // A comment does not end a name.
-    let answer = sign_in(&server, |mut said| {
+    let response = sign_in(&server, |mut said| {
         said.name = "user-1<!-- -->.evil".to_owned();
         said.signed(Signed::Response)
     });
-    session(&answer.await);
+    session(&response.await);
     assert_eq!(server.text("select provider_id from auth.identities").await, "user-1.evil");
-    let answer = sign_in(&server, |said| {
+    let response = sign_in(&server, |said| {
         said.signed(Signed::Response)
             .replace("<saml:NameID", "<!-- --><saml:NameID")
             .replace(PERSISTENT, transient)
     });
-    assert_eq!(refusal(&answer.await), "validation_failed");
+    assert_eq!(refusal(&response.await), "validation_failed");
 }
 
 #[tokio::test]
@@ -408,9 +409,9 @@ async fn accounts_are_refused_as_elsewhere() {
     let (server, _) = start(settings()).await;
     let closed = server.second_node_with(Settings { disable_signup: true, ..settings() }).await;
     let come = |server| sign_in(server, |said: SamlResponse| said.signed(Signed::Response));
-    let answer = come(&closed).await;
-    assert_eq!(refusal(&answer), "signup_disabled");
-    assert_eq!(query(&location(&answer))["error"], "access_denied");
+    let response = come(&closed).await;
+    assert_eq!(refusal(&response), "signup_disabled");
+    assert_eq!(query(&location(&response))["error"], "access_denied");
     session(&come(&server).await);
     session(&come(&closed).await);
     server.sql("update auth.users set banned_until = now() + interval '1 day'").await;

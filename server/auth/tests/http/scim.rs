@@ -37,7 +37,7 @@ async fn clients_are_told_that_nothing_is_supported_yet() {
 async fn it_is_off_unless_switched_on() {
     let server = Server::start().await;
     for path in ["ServiceProviderConfig", "ResourceTypes", "Schemas", "Users", "Groups/1"] {
-        let answer = server.get(&format!("/scim/v2/{path}")).await;
-        assert_eq!(answer.refusal(), (404, "feature_disabled"), "{path}");
+        let response = server.get(&format!("/scim/v2/{path}")).await;
+        assert_eq!(response.refusal(), (404, "feature_disabled"), "{path}");
     }
 }

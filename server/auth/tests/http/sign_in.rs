@@ -9,14 +9,14 @@ use crate::harness::{PASSWORD, Server};
 async fn a_password_opens_a_session() {
     let server = Server::start().await;
     let id = server.user("ada@example.com").await;
-    let answer = server.sign_in("Ada@Example.com").await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    assert_eq!((answer.text("token_type"), &answer.body["expires_in"]), ("bearer", &json!(3600)));
-    assert_eq!(answer.text("refresh_token").len(), 12);
-    assert!(answer.body.get("weak_password").is_none());
-    assert_eq!(answer.headers["sb-auth-user-id"], id);
+    let response = server.sign_in("Ada@Example.com").await;
+    assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+    assert_eq!((response.text("token_type"), &response.body["expires_in"]), ("bearer", &json!(3600)));
+    assert_eq!(response.text("refresh_token").len(), 12);
+    assert!(response.body.get("weak_password").is_none());
+    assert_eq!(response.headers["sb-auth-user-id"], id);
 
-    let user = &answer.body["user"];
+    let user = &response.body["user"];
     assert_eq!(
         (&user["id"], &user["email"], &user["phone"]),
         (&json!(id), &json!("ada@example.com"), &json!(""))
@@ -38,8 +38,8 @@ async fn a_password_opens_a_session() {
 async fn the_access_token_says_everything_that_services_rely_on() {
     let server = Server::start().await;
     let id = server.user("ada@example.com").await;
-    let answer = server.sign_in("ada@example.com").await;
-    let token = server.keys.verifier().verify(answer.text("access_token")).unwrap();
+    let response = server.sign_in("ada@example.com").await;
+    let token = server.keys.verifier().verify(response.text("access_token")).unwrap();
     let claim = |name: &str| token.claims.get(name).cloned().unwrap_or(Value::Null);
     assert_eq!(claim("sub"), json!(id));
     assert_eq!((claim("aud"), claim("role")), (json!("authenticated"), json!("authenticated")));
@@ -51,8 +51,8 @@ async fn the_access_token_says_everything_that_services_rely_on() {
     assert_eq!(claim("amr")[0]["method"], json!("password"));
     assert!(claim("amr")[0]["timestamp"].is_i64());
     assert_eq!(claim("exp").as_i64().unwrap() - claim("iat").as_i64().unwrap(), 3600);
-    assert_eq!(claim("exp"), answer.body["expires_at"]);
-    assert_eq!(claim("session_id"), json!(answer.headers["sb-auth-session-id"].to_str().unwrap()));
+    assert_eq!(claim("exp"), response.body["expires_at"]);
+    assert_eq!(claim("session_id"), json!(response.headers["sb-auth-session-id"].to_str().unwrap()));
 }
 
 #[tokio::test]
@@ -92,8 +92,8 @@ async fn accounts_that_may_not_sign_in_are_told_why() {
 
     server.sql("update auth.users set email_confirmed_at = null").await;
     assert_eq!(server.sign_in("ada@example.com").await.refusal(), (400, "email_not_confirmed"));
-    let answer = server.post("/token?grant_type=password", wrong).await;
-    assert_eq!(answer.refusal(), (400, "invalid_credentials"), "only who knows the password learns that");
+    let response = server.post("/token?grant_type=password", wrong).await;
+    assert_eq!(response.refusal(), (400, "invalid_credentials"), "only who knows the password learns that");
 
     server.sql("update auth.users set banned_until = now() + interval '1 hour'").await;
     assert_eq!(server.sign_in("ada@example.com").await.refusal(), (400, "user_banned"));
@@ -110,8 +110,8 @@ async fn one_address_of_an_enabled_kind_in_the_right_audience_is_wanted() {
     let server = Server::start().await;
     server.user("ada@example.com").await;
     let refusal = async |body: Value| {
-        let answer = server.post("/token?grant_type=password", body).await;
-        (answer.status.as_u16(), answer.headers["x-sb-error-code"].to_str().unwrap().to_owned())
+        let response = server.post("/token?grant_type=password", body).await;
+        (response.status.as_u16(), response.headers["x-sb-error-code"].to_str().unwrap().to_owned())
     };
     assert_eq!(refusal(json!({})).await, (400, "validation_failed".into()));
     assert_eq!(refusal(json!({ "email": "a@b.c", "phone": "1" })).await, (400, "validation_failed".into()));
@@ -144,9 +144,9 @@ async fn a_password_below_todays_policy_still_opens_but_is_reported() {
     settings.passwords.min_length = 40;
     let server = Server::with(settings).await;
     server.user("ada@example.com").await;
-    let answer = server.sign_in("ada@example.com").await;
+    let response = server.sign_in("ada@example.com").await;
     assert_eq!(
-        (answer.status, &answer.body["weak_password"]["reasons"]),
+        (response.status, &response.body["weak_password"]["reasons"]),
         (StatusCode::OK, &json!(["length"]))
     );
 }
@@ -162,13 +162,16 @@ async fn a_projects_own_trigger_may_refuse_a_sign_in_in_its_own_words() {
              create trigger closed before update on auth.users for each row execute function public.closed()",
         )
         .await;
-    let answer = server.sign_in("ada@example.com").await;
-    assert_eq!(answer.status.as_u16(), 423);
-    assert_eq!(answer.body, json!({ "code": "PT423", "message": "closed on Sundays", "hint": "come back" }));
+    let response = server.sign_in("ada@example.com").await;
+    assert_eq!(response.status.as_u16(), 423);
+    assert_eq!(
+        response.body,
+        json!({ "code": "PT423", "message": "closed on Sundays", "hint": "come back" })
+    );
     let body = json!({ "email": "ada@example.com", "password": PASSWORD }).to_string();
     let headers = [("x-supabase-api-version", "2024-01-01")];
-    let answer = server.send(Method::POST, "/token?grant_type=password", &headers, body).await;
-    assert_eq!(answer.refusal(), (500, "unexpected_failure"));
+    let response = server.send(Method::POST, "/token?grant_type=password", &headers, body).await;
+    assert_eq!(response.refusal(), (500, "unexpected_failure"));
     assert_eq!(server.value("select count(*) from auth.sessions").await, 0);
 }
 
@@ -176,12 +179,12 @@ async fn a_projects_own_trigger_may_refuse_a_sign_in_in_its_own_words() {
 async fn an_address_that_postgres_cannot_hold_is_nobodys() {
     let server = Server::start().await;
     server.user("ada@example.com").await;
-    let answer = server.sign_in("ada@example.com\0").await;
-    assert_eq!(answer.refusal(), (400, "invalid_credentials"));
+    let response = server.sign_in("ada@example.com\0").await;
+    assert_eq!(response.refusal(), (400, "invalid_credentials"));
 }
 
 #[tokio::test]
-async fn moments_beyond_the_calendar_keep_nobody_from_an_answer() {
+async fn moments_beyond_the_calendar_keep_nobody_from_a_response() {
     let server = Server::start().await;
     server.user("ada@example.com").await;
     server.sql("update auth.users set banned_until = 'infinity'").await;
@@ -189,9 +192,9 @@ async fn moments_beyond_the_calendar_keep_nobody_from_an_answer() {
     let strange =
         "banned_until = '-infinity', invited_at = '12026-01-01', recovery_sent_at = '0044-03-15 BC'";
     server.sql(&format!("update auth.users set {strange}")).await;
-    let answer = server.sign_in("ada@example.com").await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    let user = &answer.body["user"];
+    let response = server.sign_in("ada@example.com").await;
+    assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+    let user = &response.body["user"];
     assert_eq!(user["banned_until"], json!("0001-01-01T00:00:00Z"));
     assert_eq!(user["invited_at"], json!("9999-12-31T23:59:59Z"));
     assert_eq!(user["recovery_sent_at"], json!("0001-01-01T00:00:00Z"));

@@ -7,7 +7,7 @@ use http::Method;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 use crate::provider::Provider;
 
 pub(crate) const SITE: &str = "https://site.example/welcome";
@@ -28,9 +28,10 @@ pub(crate) fn settings(provider: &Provider, names: &[&str]) -> Settings {
     settings
 }
 
-/// Returns where an answer sends the browser.
-pub(crate) fn location(answer: &Answer) -> Url {
-    let location = answer.headers.get("location").unwrap_or_else(|| panic!("no redirect: {}", answer.body));
+/// Returns where a response sends the browser.
+pub(crate) fn location(response: &Response) -> Url {
+    let location =
+        response.headers.get("location").unwrap_or_else(|| panic!("no redirect: {}", response.body));
     Url::parse(location.to_str().unwrap()).unwrap()
 }
 
@@ -43,33 +44,33 @@ pub(crate) fn fragment(url: &Url) -> BTreeMap<String, String> {
     url::form_urlencoded::parse(fragment).into_owned().collect()
 }
 
-/// Leaves for a provider; answers with the URL there.
+/// Leaves for a provider; returns the URL there.
 pub(crate) async fn depart(server: &Server, parameters: &str) -> Url {
-    let answer = server.send(Method::GET, &format!("/authorize?{parameters}"), &[], ()).await;
-    assert_eq!(answer.status, 302, "{}", answer.body);
-    location(&answer)
+    let response = server.send(Method::GET, &format!("/authorize?{parameters}"), &[], ()).await;
+    assert_eq!(response.status, 302, "{}", response.body);
+    location(&response)
 }
 
 /// Comes back with `state` and a code.
-pub(crate) async fn arrive(server: &Server, state: &str) -> Answer {
+pub(crate) async fn arrive(server: &Server, state: &str) -> Response {
     server.send(Method::GET, &format!("/callback?code=abcdefgh&state={state}"), &[], ()).await
 }
 
-/// Leaves and comes back; answers with where the site is told about it.
+/// Leaves and comes back; returns where the site is told about it.
 pub(crate) async fn sign_in(server: &Server, parameters: &str) -> Url {
     let state = query(&depart(server, parameters).await)["state"].clone();
-    let answer = arrive(server, &state).await;
-    assert_eq!(answer.status, 302);
-    location(&answer)
+    let response = arrive(server, &state).await;
+    assert_eq!(response.status, 302);
+    location(&response)
 }
 
 /// Publishes a GitHub account with this id and these addresses: (address, verified), the first one primary.
 pub(crate) fn github(provider: &Provider, id: u64, emails: &[(&str, bool)]) {
-    provider.answer(
+    provider.respond(
         "/login/oauth/access_token",
         &json!({ "access_token": "github-access", "refresh_token": "r" }),
     );
-    provider.answer(
+    provider.respond(
         "/api/v3/user",
         &json!({ "id": id, "login": "ada", "name": "Ada", "avatar_url": "https://a.example/a" }),
     );
@@ -78,5 +79,5 @@ pub(crate) fn github(provider: &Provider, id: u64, emails: &[(&str, bool)]) {
         .enumerate()
         .map(|(index, (email, verified))| json!({ "email": email, "verified": verified, "primary": index == 0 }))
         .collect();
-    provider.answer("/api/v3/user/emails", &emails.into());
+    provider.respond("/api/v3/user/emails", &emails.into());
 }

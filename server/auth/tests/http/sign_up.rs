@@ -27,11 +27,11 @@ fn ada() -> Value {
 #[tokio::test]
 async fn a_new_address_awaits_confirmation() {
     let server = Server::start().await;
-    let answer = server.post("/signup", ada()).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    let user = &answer.body;
+    let response = server.post("/signup", ada()).await;
+    assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+    let user = &response.body;
     assert_eq!(
-        (answer.text("email"), answer.text("role"), answer.text("aud")),
+        (response.text("email"), response.text("role"), response.text("aud")),
         ("ada@example.com", "authenticated", "authenticated")
     );
     assert!(user.get("email_confirmed_at").is_none() && user["confirmation_sent_at"].is_string());
@@ -52,13 +52,13 @@ async fn a_new_address_awaits_confirmation() {
 }
 
 #[tokio::test]
-async fn where_addresses_need_no_confirmation_the_answer_is_a_session() {
+async fn where_addresses_need_no_confirmation_the_response_is_a_session() {
     let server = Server::with(autoconfirm()).await;
-    let answer = server.post("/signup", ada()).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-    assert_eq!(answer.body["user"]["user_metadata"]["email_verified"], json!(true));
-    assert!(answer.headers.contains_key("sb-auth-session-id"));
-    assert_eq!(server.get_as("/user", answer.text("access_token")).await.status, StatusCode::OK);
+    let response = server.post("/signup", ada()).await;
+    assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+    assert_eq!(response.body["user"]["user_metadata"]["email_verified"], json!(true));
+    assert!(response.headers.contains_key("sb-auth-session-id"));
+    assert_eq!(server.get_as("/user", response.text("access_token")).await.status, StatusCode::OK);
     let second = server.post("/signup", ada()).await;
     assert_eq!(second.refusal(), (422, "user_already_exists"));
     assert_eq!(second.text("msg"), "User already registered");
@@ -137,8 +137,8 @@ async fn what_cannot_be_an_account_is_refused() {
         (json!({ "email": "a\u{0}@example.com", "password": PASSWORD }), 400, "validation_failed"),
     ];
     for (body, status, code) in refusals {
-        let answer = server.post("/signup", body.clone()).await;
-        assert_eq!(answer.refusal(), (status, code), "{body}");
+        let response = server.post("/signup", body.clone()).await;
+        assert_eq!(response.refusal(), (status, code), "{body}");
     }
     assert_eq!(server.value("select count(*) from auth.users").await, 0);
 }
@@ -152,9 +152,9 @@ async fn a_refusal_of_a_weak_password_names_what_it_lacks() {
     let server = Server::with(Settings { passwords, ..Default::default() }).await;
     let body = json!({ "email": "ada@example.com", "password": "abc" }).to_string();
     let version = [("x-supabase-api-version", "2024-01-01")];
-    let answer = server.send(Method::POST, "/signup", &version, body).await;
-    assert_eq!(answer.refusal(), (422, "weak_password"));
-    assert_eq!(answer.body["weak_password"], json!({ "reasons": ["length", "characters"] }));
+    let response = server.send(Method::POST, "/signup", &version, body).await;
+    assert_eq!(response.refusal(), (422, "weak_password"));
+    assert_eq!(response.body["weak_password"], json!({ "reasons": ["length", "characters"] }));
 }
 
 #[tokio::test]
@@ -182,14 +182,14 @@ async fn audiences_have_users_of_their_own() {
     assert_eq!(session.body["user"]["aud"], json!("other"), "{}", session.body);
     assert_eq!(server.sign_in("ada@example.com").await.refusal(), (400, "invalid_credentials"));
     let sign_in = json!({ "email": "ada@example.com", "password": PASSWORD }).to_string();
-    let answer = server.send(Method::POST, "/token?grant_type=password", &other, sign_in).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let response = server.send(Method::POST, "/token?grant_type=password", &other, sign_in).await;
+    assert_eq!(response.status, StatusCode::OK, "{}", response.body);
     // Postgres keeps addresses unique over all audiences.
     assert_eq!(server.post("/signup", ada()).await.refusal(), (422, "email_exists"));
     let endless = "x".repeat(256);
     let nobodys = [("x-jwt-aud", endless.as_str())];
-    let answer = server.send(Method::POST, "/signup", &nobodys, ada().to_string()).await;
-    assert_eq!(answer.refusal(), (400, "validation_failed"));
+    let response = server.send(Method::POST, "/signup", &nobodys, ada().to_string()).await;
+    assert_eq!(response.refusal(), (400, "validation_failed"));
 }
 
 #[tokio::test]
@@ -215,7 +215,7 @@ async fn an_invitation_makes_a_user_who_may_be_invited_again() {
 async fn leaked_passwords_are_refused_to_new_users_and_told_to_known_ones() {
     let archive = Provider::start().await;
     // SHA-1 of "password", of which the first five digits are asked for.
-    archive.answer_with("/range/5BAA6", 200, "1E4C9B93F3F0682250B6CF8331B7EE68FD8:10437277\r\n");
+    archive.respond_with("/range/5BAA6", 200, "1E4C9B93F3F0682250B6CF8331B7EE68FD8:10437277\r\n");
     let mut settings = Settings::default();
     settings.passwords.leaked_check = true;
     settings.passwords.leaked_check_url = format!("{}/range/", archive.url);
@@ -277,13 +277,13 @@ async fn triggers_cannot_harm_those_who_come_next() {
         assert_eq!(poisoned.status, StatusCode::OK, "else all is undone: {}", poisoned.body);
         let name = format!("Žofie {round}");
         let body = json!({ "email": format!("{round}@example.com"), "password": PASSWORD, "data": { "name": name } });
-        let answer = server.post("/signup", body).await;
-        assert_eq!(answer.status, StatusCode::OK, "{round}: {}", answer.body);
-        let user = server.get_as("/user", answer.text("access_token")).await;
+        let response = server.post("/signup", body).await;
+        assert_eq!(response.status, StatusCode::OK, "{round}: {}", response.body);
+        let user = server.get_as("/user", response.text("access_token")).await;
         assert_eq!(user.status, StatusCode::OK, "{round}: {}", user.body);
         assert_eq!(user.body["user_metadata"]["name"], name);
         assert!(user.body["created_at"].as_str().unwrap().ends_with('Z'), "{}", user.body);
-        let refreshed = json!({ "refresh_token": answer.text("refresh_token") });
+        let refreshed = json!({ "refresh_token": response.text("refresh_token") });
         assert_eq!(server.post("/token?grant_type=refresh_token", refreshed).await.status, StatusCode::OK);
     }
 }
@@ -305,13 +305,13 @@ async fn errors_of_the_database_name_the_operation() {
     let body = json!({ "email": "grace@example.com", "password": PASSWORD });
     let key = format!("Bearer {}", server.keys.api_keys().service_role());
     let (path, admin) = (format!("/admin/users/{ada}"), [("authorization", key.as_str())]);
-    for (answer, message) in [
+    for (response, message) in [
         (server.post("/signup", body.clone()).await, "Database error saving new user"),
         (server.post("/signup", json!({})).await, "Database error creating anonymous user"),
         (server.post_as_admin("/admin/users", body).await, "Database error creating new user"),
         (server.send(Method::DELETE, &path, &admin, ()).await, "Database error deleting user"),
     ] {
-        assert_eq!(answer.refusal(), (500, "unexpected_failure"), "{message}: {}", answer.body);
-        assert_eq!(answer.text("msg"), message);
+        assert_eq!(response.refusal(), (500, "unexpected_failure"), "{message}: {}", response.body);
+        assert_eq!(response.text("msg"), message);
     }
 }

@@ -8,7 +8,7 @@ use http::Method;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 use crate::identity_provider::{
     CONSUMER, ENTITY, EXTERNAL, Encryption, OWN, SamlResponse, Signed, USUAL, encrypt, is_signed, metadata,
     read,
@@ -47,15 +47,15 @@ pub(crate) async fn start(settings: Settings) -> (Server, String) {
     (server, id)
 }
 
-/// Leaves for the identity provider; answers with the URL there.
+/// Leaves for the identity provider; returns the URL there.
 pub(crate) async fn depart(server: &Server, body: Value) -> Url {
-    let answer = server.post("/sso", body).await;
-    assert_eq!(answer.status, 303, "{}", answer.body);
-    location(&answer)
+    let response = server.post("/sso", body).await;
+    assert_eq!(response.status, 303, "{}", response.body);
+    location(&response)
 }
 
 /// Posts what the browser posts.
-pub(crate) async fn arrive(server: &Server, relay_state: &str, xml: &str) -> Answer {
+pub(crate) async fn arrive(server: &Server, relay_state: &str, xml: &str) -> Response {
     let body = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("SAMLResponse", &STANDARD.encode(xml))
         .append_pair("RelayState", relay_state)
@@ -64,16 +64,16 @@ pub(crate) async fn arrive(server: &Server, relay_state: &str, xml: &str) -> Ans
     server.send(Method::POST, "/sso/saml/acs", &[form], body).await
 }
 
-/// Leaves and comes back with what `say` makes of an answer to the request.
-pub(crate) async fn sign_in(server: &Server, say: impl FnOnce(SamlResponse) -> String) -> Answer {
+/// Leaves and comes back with what `say` makes of a response to the request.
+pub(crate) async fn sign_in(server: &Server, say: impl FnOnce(SamlResponse) -> String) -> Response {
     let request = read(&depart(server, json!({ "domain": "example.com" })).await);
     arrive(server, &request.relay_state, &say(SamlResponse::to(&request.id))).await
 }
 
 /// Returns the members of the fragment that a sign-in has ended in.
-pub(crate) fn session(answer: &Answer) -> std::collections::BTreeMap<String, String> {
-    assert_eq!(answer.status, 302, "{:?}", answer.headers);
-    fragment(&location(answer))
+pub(crate) fn session(response: &Response) -> std::collections::BTreeMap<String, String> {
+    assert_eq!(response.status, 302, "{:?}", response.headers);
+    fragment(&location(response))
 }
 
 fn claims(token: &str) -> Value {
@@ -84,8 +84,8 @@ fn claims(token: &str) -> Value {
 
 /// Returns the certificates in this service's metadata, in their order.
 async fn certificates(server: &Server) -> Vec<String> {
-    let answer = server.get("/sso/saml/metadata").await;
-    let document = answer.body.as_str().unwrap().to_owned();
+    let response = server.get("/sso/saml/metadata").await;
+    let document = response.body.as_str().unwrap().to_owned();
     let parts = document.split("<X509Certificate>").skip(1);
     parts.map(|part| part.split('<').next().unwrap().to_owned()).collect()
 }
@@ -135,19 +135,19 @@ async fn nobody_is_sent_to_an_identity_provider_that_is_not_there() {
         (json!({ "provider_id": nobody }), (404, "sso_provider_not_found")),
         (json!({ "domain": "example.com", "code_challenge": CHALLENGE }), (400, "validation_failed")),
     ] {
-        let answer = server.post("/sso", body.clone()).await;
-        assert_eq!(answer.refusal(), refusal, "{body}");
+        let response = server.post("/sso", body.clone()).await;
+        assert_eq!(response.refusal(), refusal, "{body}");
     }
     server.sql("update auth.sso_providers set disabled = true").await;
-    let answer = server.post("/sso", json!({ "provider_id": id })).await;
-    assert_eq!(answer.refusal(), (404, "sso_provider_disabled"));
+    let response = server.post("/sso", json!({ "provider_id": id })).await;
+    assert_eq!(response.refusal(), (404, "sso_provider_disabled"));
     assert_eq!(server.value("select count(*) from auth.saml_relay_states").await, 0);
     server.sql("update auth.sso_providers set disabled = null").await;
     server
         .sql("update auth.saml_providers set metadata_xml = replace(metadata_xml, 'HTTP-Redirect', 'HTTP-POST')")
         .await;
-    let answer = server.post("/sso", json!({ "provider_id": id })).await;
-    assert_eq!(answer.refusal(), (400, "validation_failed"));
+    let response = server.post("/sso", json!({ "provider_id": id })).await;
+    assert_eq!(response.refusal(), (400, "validation_failed"));
 }
 
 #[tokio::test]
@@ -171,11 +171,11 @@ async fn whatever_is_signed_signs_in() {
     for (method, digest) in
         [(algorithm::RSA_SHA512, algorithm::SHA512), (algorithm::RSA_SHA1, algorithm::SHA1)]
     {
-        let answer = sign_in(&server, |mut said| {
+        let response = sign_in(&server, |mut said| {
             (said.signature_method, said.digest_method) = (method, digest);
             said.signed(Signed::Assertion)
         });
-        session(&answer.await);
+        session(&response.await);
     }
     assert_eq!(server.value("select count(*) from auth.users").await, 1, "the same user each time");
     for token in &tokens {
@@ -187,7 +187,7 @@ async fn whatever_is_signed_signs_in() {
 async fn the_user_is_the_providers_alone() {
     let (server, id) = start(settings()).await;
     let other = server.user("ada@example.com").await;
-    let answer = sign_in(&server, |mut said| {
+    let response = sign_in(&server, |mut said| {
         said.attributes = vec![
             ("mail", vec!["Ada@Example.com"]),
             ("displayName", vec!["Ada &amp; Co"]),
@@ -195,7 +195,7 @@ async fn the_user_is_the_providers_alone() {
         ];
         said.signed(Signed::Response)
     });
-    let members = session(&answer.await);
+    let members = session(&response.await);
     let user = server.get_as("/user", &members["access_token"]).await;
     assert_ne!(user.text("id"), other);
     assert_eq!(user.text("email"), "ada@example.com");
@@ -233,11 +233,11 @@ async fn the_user_is_the_providers_alone() {
 #[tokio::test]
 async fn sessions_end_when_the_provider_says_so() {
     let (server, _) = start(settings()).await;
-    let answer = sign_in(&server, |mut said| {
+    let response = sign_in(&server, |mut said| {
         said.session_end = Some("2199-01-02T03:04:05.678+01:00");
         said.signed(Signed::Assertion)
     });
-    session(&answer.await);
+    session(&response.await);
     let end = "select to_char(not_after at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS') from auth.sessions";
     assert_eq!(server.text(end).await, "2199-01-02 02:04:05");
     server.sql("update auth.sessions set not_after = now() - interval '1 second'").await;
@@ -255,11 +255,11 @@ async fn users_end_where_they_wanted_to_go_if_that_is_allowed() {
     ] {
         let body = json!({ "domain": "example.com", "redirect_to": wish });
         let request = read(&depart(&server, body).await);
-        let answer =
+        let response =
             arrive(&server, &request.relay_state, &SamlResponse::to(&request.id).signed(Signed::Response))
                 .await;
-        assert_eq!(answer.status, 302);
-        assert_eq!(location(&answer).as_str().split('#').next(), Some(end), "{wish}");
+        assert_eq!(response.status, 302);
+        assert_eq!(location(&response).as_str().split('#').next(), Some(end), "{wish}");
     }
 }
 
@@ -271,10 +271,10 @@ async fn with_pkce_it_ends_in_a_code() {
         "code_challenge": CHALLENGE, "code_challenge_method": "s256",
     });
     let request = read(&depart(&server, body).await);
-    let answer =
+    let response =
         arrive(&server, &request.relay_state, &SamlResponse::to(&request.id).signed(Signed::Both)).await;
-    assert_eq!(answer.status, 302);
-    let url = location(&answer);
+    assert_eq!(response.status, 302);
+    let url = location(&response);
     assert_eq!(url.fragment(), None);
     let code = query(&url)["code"].clone();
     let wrong = json!({ "auth_code": code, "code_verifier": "x".repeat(43) });
@@ -298,10 +298,10 @@ async fn encrypted_assertions_are_taken_if_settings_say_so() {
         Encryption { cipher: algorithm::AES128_CBC, key_beside: true, ..USUAL },
         Encryption { cipher: algorithm::AES256_CBC, transport: algorithm::RSA_OAEP_ENC11, key_beside: false },
     ] {
-        let answer = sign_in(&server, |said| {
+        let response = sign_in(&server, |said| {
             said.response(&encrypt(&said.assertion(Some(&OWN)), &certificate, how), None)
         });
-        session(&answer.await);
+        session(&response.await);
     }
     let around = async |inner| {
         sign_in(&server, |said| {
@@ -317,21 +317,21 @@ async fn encrypted_assertions_are_taken_if_settings_say_so() {
     rolled.saml.private_key = include_str!("keys/service_provider_next.b64").into();
     rolled.saml.private_key_next = KEY.into();
     let rolled = server.second_node_with(rolled).await;
-    let answer = sign_in(&rolled, |said| {
+    let response = sign_in(&rolled, |said| {
         said.response(&encrypt(&said.assertion(Some(&OWN)), &certificate, USUAL), None)
     });
-    session(&answer.await);
+    session(&response.await);
 }
 
 #[tokio::test]
 async fn the_project_describes_itself_to_identity_providers() {
     let (server, _) = start(settings()).await;
-    let answer = server.get("/sso/saml/metadata").await;
-    assert_eq!(answer.status, 200);
-    assert!(answer.headers["content-type"].to_str().unwrap().starts_with("application/xml"));
-    assert_eq!(answer.headers["cache-control"], "public, max-age=600");
-    assert!(!answer.headers.contains_key("content-disposition"));
-    let document = answer.body.as_str().unwrap();
+    let response = server.get("/sso/saml/metadata").await;
+    assert_eq!(response.status, 200);
+    assert!(response.headers["content-type"].to_str().unwrap().starts_with("application/xml"));
+    assert_eq!(response.headers["cache-control"], "public, max-age=600");
+    assert!(!response.headers.contains_key("content-disposition"));
+    let document = response.body.as_str().unwrap();
     for part in [
         "entityID=\"https://project.example/auth/v1/sso/saml/metadata\"",
         "WantAssertionsSigned=\"true\"",
@@ -350,9 +350,9 @@ async fn the_project_describes_itself_to_identity_providers() {
     rolling.saml.external_url = Some("https://sso.example/".to_owned());
     rolling.saml.private_key_next = include_str!("keys/service_provider_next.b64").into();
     let rolling = server.second_node_with(rolling).await;
-    let answer = rolling.get("/sso/saml/metadata").await;
-    assert_eq!(answer.headers["cache-control"], "public, max-age=60");
-    let document = answer.body.as_str().unwrap();
+    let response = rolling.get("/sso/saml/metadata").await;
+    assert_eq!(response.headers["cache-control"], "public, max-age=60");
+    let document = response.body.as_str().unwrap();
     assert!(
         document.contains("cacheDuration=\"PT1H\"") && document.contains("https://sso.example/sso/saml/acs")
     );
@@ -369,8 +369,8 @@ async fn a_client_has_only_so_many_attempts() {
     let (server, _) = start(limited).await;
     for path in ["/sso", "/sso/saml/acs"] {
         let attempt = async || {
-            let answer = server.send(Method::POST, path, &[("x-client", "ada")], "{}").await;
-            answer.status.as_u16()
+            let response = server.send(Method::POST, path, &[("x-client", "ada")], "{}").await;
+            response.status.as_u16()
         };
         for _ in 0..30 {
             assert!(matches!(attempt().await, 303 | 400), "{path}");

@@ -6,27 +6,27 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use uuid::Uuid;
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 use crate::identity_provider::{ENTITY, OTHER, OWN, SamlResponse, Signed, metadata};
 use crate::provider::Provider;
 use crate::sso::{arrive, session, settings};
 
 const PATH: &str = "/admin/sso/providers";
 
-async fn ask(server: &Server, method: Method, path: &str, body: &str) -> Answer {
+async fn ask(server: &Server, method: Method, path: &str, body: &str) -> Response {
     let bearer = format!("Bearer {}", server.keys.api_keys().service_role());
     server.send(method, path, &[("authorization", &bearer)], body.to_owned()).await
 }
 
-async fn create(server: &Server, body: Value) -> Answer {
+async fn create(server: &Server, body: Value) -> Response {
     ask(server, Method::POST, PATH, &body.to_string()).await
 }
 
-async fn get(server: &Server, path: &str) -> Answer {
+async fn get(server: &Server, path: &str) -> Response {
     ask(server, Method::GET, path, "").await
 }
 
-async fn put(server: &Server, path: &str, body: Value) -> Answer {
+async fn put(server: &Server, path: &str, body: Value) -> Response {
     ask(server, Method::PUT, path, &body.to_string()).await
 }
 
@@ -101,8 +101,8 @@ async fn providers_are_listed_without_their_metadata() {
     }
     assert_eq!(create(&server, saml("urn:d")).await.body["disabled"], Value::Null);
     let entities = async |query: &str| {
-        let answer = get(&server, &format!("{PATH}{query}")).await;
-        let items = answer.body["items"].as_array().unwrap().clone();
+        let response = get(&server, &format!("{PATH}{query}")).await;
+        let items = response.body["items"].as_array().unwrap().clone();
         assert!(items.iter().all(|item| item["saml"].get("metadata_xml").is_none()));
         let entity = |item: &Value| item["saml"]["entity_id"].as_str().unwrap().to_owned();
         items.iter().map(entity).collect::<Vec<_>>().join(" ")
@@ -136,8 +136,8 @@ async fn what_no_provider_can_be_is_refused() {
         with(good.clone(), "domains", json!(["a\0"])),
         with(good.clone(), "attribute_mapping", json!({ "keys": { "a": { "default": ["\0"] } } })),
     ] {
-        let answer = create(&server, body.clone()).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{body}");
+        let response = create(&server, body.clone()).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{body}");
     }
     for body in [
         with(good.clone(), "domains", json!("example.com")),
@@ -178,12 +178,12 @@ async fn entities_domains_and_resource_ids_belong_to_one_provider() {
     assert_eq!(get(&server, &path).await.body, second.body, "nothing has changed");
     // Of several who add the same one, one wins.
     let attempts = (0..4).map(|_| create(&server, with(saml("urn:c"), "domains", json!(["c.example"]))));
-    let answers = futures_util::future::join_all(attempts).await;
-    let won = answers.iter().filter(|answer| answer.status == 201).count();
+    let responses = futures_util::future::join_all(attempts).await;
+    let won = responses.iter().filter(|response| response.status == 201).count();
     assert_eq!(won, 1);
-    for answer in answers.iter().filter(|answer| answer.status != 201) {
+    for response in responses.iter().filter(|response| response.status != 201) {
         assert!(matches!(
-            answer.refusal(),
+            response.refusal(),
             (422, "saml_idp_already_exists") | (400, "sso_domain_already_exists")
         ));
     }
@@ -205,16 +205,16 @@ async fn providers_are_for_administrators() {
         (Method::PUT, &one),
         (Method::DELETE, &one),
     ] {
-        let answer = server.send(method.clone(), path, &[("authorization", &bearer)], "{}").await;
-        assert_eq!(answer.refusal(), (403, "not_admin"), "{method} {path}");
+        let response = server.send(method.clone(), path, &[("authorization", &bearer)], "{}").await;
+        assert_eq!(response.refusal(), (403, "not_admin"), "{method} {path}");
     }
     for name in
         [Uuid::new_v4().to_string().as_str(), "nonsense", "resource_", "resource_none", "resource_%00"]
     {
         let path = format!("{PATH}/{name}");
         for method in [Method::GET, Method::PUT, Method::DELETE] {
-            let answer = ask(&server, method.clone(), &path, "{}").await;
-            assert_eq!(answer.refusal(), (404, "sso_provider_not_found"), "{method} {path}");
+            let response = ask(&server, method.clone(), &path, "{}").await;
+            assert_eq!(response.refusal(), (404, "sso_provider_not_found"), "{method} {path}");
         }
     }
 }
@@ -231,13 +231,13 @@ async fn metadata_is_fetched_from_where_it_is_published() {
         ("/text", 200, "no XML".to_owned(), "validation_failed"),
         ("/other", 200, "<EntityDescriptor/>".to_owned(), "validation_failed"),
     ] {
-        publisher.answer_with(path, status, &document);
+        publisher.respond_with(path, status, &document);
         assert_eq!(create(&server, body(path)).await.refusal(), (400, refusal), "{path}");
     }
     // Nobody listens there.
     let nowhere = json!({ "type": "saml", "metadata_url": "http://127.0.0.1:1/" });
     assert_eq!(create(&server, nowhere).await.refusal(), (400, "saml_metadata_fetch_failed"));
-    publisher.answer_with("/good", 200, &metadata(ENTITY, &[&OWN]));
+    publisher.respond_with("/good", 200, &metadata(ENTITY, &[&OWN]));
     let created = create(&server, body("/good")).await;
     assert_eq!(created.status, 201, "{}", created.body);
     assert_eq!(created.body["saml"]["metadata_url"], format!("{}/good", publisher.url));
@@ -245,13 +245,13 @@ async fn metadata_is_fetched_from_where_it_is_published() {
     // Only who runs the server opens its own network to administrators.
     let guarded = server.second_node_with(settings()).await;
     for url in ["https://127.0.0.1/metadata", "https://localhost/", "https://10.0.0.1/", "https://[::1]/"] {
-        let answer = create(&guarded, json!({ "type": "saml", "metadata_url": url })).await;
-        assert_eq!(answer.refusal(), (400, "saml_metadata_fetch_failed"), "{url}");
+        let response = create(&guarded, json!({ "type": "saml", "metadata_url": url })).await;
+        assert_eq!(response.refusal(), (400, "saml_metadata_fetch_failed"), "{url}");
     }
 }
 
 #[tokio::test]
-async fn a_publisher_that_does_not_answer_is_given_up() {
+async fn a_publisher_that_does_not_respond_is_given_up() {
     let server = Server::with(private()).await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -261,8 +261,8 @@ async fn a_publisher_that_does_not_answer_is_given_up() {
         // Held open until the other side gives up.
         let _ = stream.read_to_end(&mut Vec::new()).await;
     });
-    let answer = create(&server, json!({ "type": "saml", "metadata_url": url })).await;
-    assert_eq!(answer.refusal(), (400, "saml_metadata_fetch_failed"));
+    let response = create(&server, json!({ "type": "saml", "metadata_url": url })).await;
+    assert_eq!(response.refusal(), (400, "saml_metadata_fetch_failed"));
     silent.await.unwrap();
 }
 
@@ -270,7 +270,7 @@ async fn a_publisher_that_does_not_answer_is_given_up() {
 async fn stale_metadata_is_fetched_anew_when_users_come() {
     let server = Server::with(private()).await;
     let publisher = Provider::start().await;
-    publisher.answer_with("/metadata", 200, &metadata(ENTITY, &[&OWN]));
+    publisher.respond_with("/metadata", 200, &metadata(ENTITY, &[&OWN]));
     let body = json!({ "type": "saml", "metadata_url": format!("{}/metadata", publisher.url) });
     assert_eq!(create(&server, body).await.status, 201);
     let come = async |server: &Server, signer| {
@@ -279,7 +279,7 @@ async fn stale_metadata_is_fetched_anew_when_users_come() {
     let a_day_passes = "update auth.saml_providers set updated_at = updated_at - interval '25 hours'";
     session(&come(&server, &OWN).await);
     assert_eq!(publisher.requests("/metadata").len(), 1, "it is fresh");
-    publisher.answer_with("/metadata", 200, &metadata(ENTITY, &[&OTHER]));
+    publisher.respond_with("/metadata", 200, &metadata(ENTITY, &[&OTHER]));
     assert_eq!(come(&server, &OTHER).await.status, 303);
     server.sql(a_day_passes).await;
     session(&come(&server, &OTHER).await);
@@ -292,7 +292,7 @@ async fn stale_metadata_is_fetched_anew_when_users_come() {
     // What cannot be used, or is somebody else's, replaces nothing; and is not asked for again and again.
     for document in ["no XML".to_owned(), metadata("urn:other", &[&OWN])] {
         let node = server.second_node().await;
-        publisher.answer_with("/metadata", 200, &document);
+        publisher.respond_with("/metadata", 200, &document);
         server.sql(a_day_passes).await;
         let count = publisher.requests("/metadata").len();
         session(&come(&node, &OTHER).await);

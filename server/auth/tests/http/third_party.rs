@@ -26,7 +26,7 @@ async fn the_keys_of_third_parties_are_fetched_and_follow_their_rotation() {
     assert!(third_parties.fetch().await);
     assert!(verifier.verify(&newer).is_ok());
 
-    provider.answer_with("/keys", 500, "");
+    provider.respond_with("/keys", 500, "");
     assert!(!third_parties.fetch().await);
     assert!(verifier.verify(&provider.id_token_by("second", &json!({ "sub": "d" }))).is_ok());
 }
@@ -37,9 +37,9 @@ async fn a_third_party_is_who_it_says_it_is() {
     let third_parties = ThirdParties::new(&[format!("{}/", provider.url)]).unwrap();
     assert!(third_parties.fetch().await, "a slash makes no difference");
     let document = |issuer: &str| json!({ "issuer": issuer, "jwks_uri": format!("{}/keys", provider.url) });
-    provider.answer("/.well-known/openid-configuration", &document("https://other.example"));
+    provider.respond("/.well-known/openid-configuration", &document("https://other.example"));
     assert!(!third_parties.fetch().await);
-    provider.answer("/.well-known/openid-configuration", &document(&provider.url));
-    provider.answer("/keys", &json!({ "keys": [{ "kty": "oct", "k": "c2VjcmV0" }] }));
+    provider.respond("/.well-known/openid-configuration", &document(&provider.url));
+    provider.respond("/keys", &json!({ "keys": [{ "kty": "oct", "k": "c2VjcmV0" }] }));
     assert!(!third_parties.fetch().await, "a secret that is published is none");
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sha1::Sha1;
 use time::OffsetDateTime;
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 
 /// An app that was set up.
 pub(crate) struct App {
@@ -49,7 +49,7 @@ impl App {
 
 impl Server {
     /// Sends a request with `body` and the access token `token`.
-    pub(crate) async fn call(&self, method: Method, path: &str, token: &str, body: Value) -> Answer {
+    pub(crate) async fn call(&self, method: Method, path: &str, token: &str, body: Value) -> Response {
         let headers = [("authorization", &*format!("Bearer {token}"))];
         self.send(method, path, &headers, body.to_string()).await
     }
@@ -61,34 +61,34 @@ impl Server {
 
     /// Signs in and returns access and refresh token.
     pub(crate) async fn tokens(&self, email: &str) -> (String, String) {
-        let answer = self.sign_in(email).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-        (answer.text("access_token").to_owned(), answer.text("refresh_token").to_owned())
+        let response = self.sign_in(email).await;
+        assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+        (response.text("access_token").to_owned(), response.text("refresh_token").to_owned())
     }
 
-    pub(crate) async fn enroll(&self, token: &str, body: Value) -> Answer {
+    pub(crate) async fn enroll(&self, token: &str, body: Value) -> Response {
         self.call(Method::POST, "/factors", token, body).await
     }
 
     /// Enrols an app.
     pub(crate) async fn enroll_app(&self, token: &str, name: &str) -> App {
-        let answer = self.enroll(token, json!({ "factor_type": "totp", "friendly_name": name })).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-        App::new(answer.text("id"), answer.body["totp"]["secret"].as_str().unwrap())
+        let response = self.enroll(token, json!({ "factor_type": "totp", "friendly_name": name })).await;
+        assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+        App::new(response.text("id"), response.body["totp"]["secret"].as_str().unwrap())
     }
 
-    pub(crate) async fn challenge(&self, token: &str, factor: &str, body: Value) -> Answer {
+    pub(crate) async fn challenge(&self, token: &str, factor: &str, body: Value) -> Response {
         self.call(Method::POST, &format!("/factors/{factor}/challenge"), token, body).await
     }
 
     /// Challenges `factor`; returns the challenge's id.
     pub(crate) async fn challenged(&self, token: &str, factor: &str) -> String {
-        let answer = self.challenge(token, factor, json!({})).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-        answer.text("id").to_owned()
+        let response = self.challenge(token, factor, json!({})).await;
+        assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+        response.text("id").to_owned()
     }
 
-    pub(crate) async fn show_code(&self, token: &str, factor: &str, challenge: &str, code: &str) -> Answer {
+    pub(crate) async fn show_code(&self, token: &str, factor: &str, challenge: &str, code: &str) -> Response {
         let body = json!({ "challenge_id": challenge, "code": code });
         self.call(Method::POST, &format!("/factors/{factor}/verify"), token, body).await
     }
@@ -97,15 +97,15 @@ impl Server {
     pub(crate) async fn rise(&self, token: &str, app: &App) -> (String, String) {
         self.sql("update auth.mfa_challenges set verified_at = verified_at - interval '301 s'").await;
         let challenge = self.challenged(token, &app.factor).await;
-        let answer = self.show_code(token, &app.factor, &challenge, &app.code()).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-        (answer.text("access_token").to_owned(), answer.text("refresh_token").to_owned())
+        let response = self.show_code(token, &app.factor, &challenge, &app.code()).await;
+        assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+        (response.text("access_token").to_owned(), response.text("refresh_token").to_owned())
     }
 
     /// Returns the factors that the user sees.
     pub(crate) async fn factors(&self, token: &str) -> Vec<Value> {
-        let answer = self.get_as("/user", token).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
-        answer.body["factors"].as_array().cloned().unwrap_or_default()
+        let response = self.get_as("/user", token).await;
+        assert_eq!(response.status, StatusCode::OK, "{}", response.body);
+        response.body["factors"].as_array().cloned().unwrap_or_default()
     }
 }

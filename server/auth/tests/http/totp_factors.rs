@@ -115,8 +115,8 @@ async fn a_code_is_good_once() {
     assert_eq!(server.show_code(&token, &app.factor, &challenge, &code).await.status, StatusCode::OK);
     let (second, _) = server.tokens(ADA).await;
     let challenge = server.challenged(&second, &app.factor).await;
-    let answer = server.show_code(&second, &app.factor, &challenge, &code).await;
-    assert_eq!(answer.refusal(), (422, "mfa_verification_failed"));
+    let response = server.show_code(&second, &app.factor, &challenge, &code).await;
+    assert_eq!(response.refusal(), (422, "mfa_verification_failed"));
     let next = server.show_code(&second, &app.factor, &challenge, &app.next_code()).await;
     assert_eq!(next.status, StatusCode::OK, "{}", next.body);
 }
@@ -140,8 +140,8 @@ async fn only_the_right_challenge_from_the_right_place_in_time_counts() {
     let (server, token, _) = signed_in(Settings::default()).await;
     let app = server.enroll_app(&token, "app").await;
     let verify = async |challenge: &str, code: &str| {
-        let answer = server.show_code(&token, &app.factor, challenge, code).await;
-        (answer.status.as_u16(), answer.refusal().1.to_owned())
+        let response = server.show_code(&token, &app.factor, challenge, code).await;
+        (response.status.as_u16(), response.refusal().1.to_owned())
     };
     let unknown = uuid::Uuid::new_v4().to_string();
     assert_eq!(verify(&unknown, "").await, (400, "validation_failed".to_owned()));

@@ -29,8 +29,8 @@ async fn a_new_password_ends_all_other_sessions_and_open_codes() {
     let same = server.put_as("/user", &token, json!({ "password": PASSWORD })).await;
     assert_eq!(same.refusal(), (422, "same_password"));
     for weak in ["", "short"] {
-        let answer = server.put_as("/user", &token, json!({ "password": weak })).await;
-        assert_eq!(answer.refusal(), (422, "weak_password"));
+        let response = server.put_as("/user", &token, json!({ "password": weak })).await;
+        assert_eq!(response.refusal(), (422, "weak_password"));
     }
     let changed = server.put_as("/user", &token, json!({ "password": "a better secret" })).await;
     assert_eq!(changed.status, StatusCode::OK, "{}", changed.body);
@@ -110,8 +110,8 @@ async fn a_number_changes_by_its_code() {
     let sms =
         SmsSettings { test_otps: [(PHONE.to_owned(), "424242".to_owned())].into(), ..Default::default() };
     let (server, token) = signed_in(Settings { sms, ..Default::default() }).await;
-    let answer = server.put_as("/user", &token, json!({ "phone": format!("+{PHONE}") })).await;
-    assert_eq!((answer.text("phone"), answer.text("new_phone")), ("", PHONE), "{}", answer.body);
+    let response = server.put_as("/user", &token, json!({ "phone": format!("+{PHONE}") })).await;
+    assert_eq!((response.text("phone"), response.text("new_phone")), ("", PHONE), "{}", response.body);
     let body = json!({ "type": "phone_change", "phone": PHONE, "token": "424242" });
     let session = server.post("/verify", body).await;
     assert_eq!(session.body["user"]["phone"], json!(PHONE), "{}", session.body);

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::authenticator::Authenticator;
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 use crate::passkeys::{registered, signed_in};
 
 /// The columns that may be null in the database, and that upstream reads into types that know no null: a single such row
-/// makes it answer 500, for a whole list at times. Source: its folder `internal/models`.
+/// makes it response 500, for a whole list at times. Source: its folder `internal/models`.
 const READ_AS_TEXT_OR_TIME: [(&str, &[&str]); 14] = [
     (
         "users",
@@ -92,7 +92,7 @@ async fn begun(server: &Server, ceremony: &str, user: Option<&str>) -> (String, 
     (id, json!({ "challenge": challenge, "user": { "id": handle } }))
 }
 
-async fn authenticate(server: &Server, challenge: &str, credential: Value) -> Answer {
+async fn authenticate(server: &Server, challenge: &str, credential: Value) -> Response {
     let body = json!({ "challenge_id": challenge, "credential": credential });
     server.post("/passkeys/authentication/verify", body).await
 }
@@ -184,8 +184,8 @@ async fn tokens_without_an_end_and_of_other_audiences_are_judged_as_upstream_jud
         let bearer = format!("Bearer {}", server.keys.sign(&claims).unwrap());
         let mut headers = vec![("authorization", bearer.as_str())];
         headers.extend(audience.map(|audience| ("x-jwt-aud", audience)));
-        let answer = server.send(Method::GET, "/user", &headers, ()).await;
-        (answer.status.as_u16(), answer.refusal().1.to_owned())
+        let response = server.send(Method::GET, "/user", &headers, ()).await;
+        (response.status.as_u16(), response.refusal().1.to_owned())
     };
     let fine = (200, String::new());
     let mismatch = (400, "validation_failed".to_owned());

@@ -9,8 +9,9 @@ use crate::harness::Server;
 async fn signed_in() -> (Server, String, String) {
     let server = Server::start().await;
     server.user("ada@example.com").await;
-    let answer = server.sign_in("ada@example.com").await;
-    let (access, refresh) = (answer.text("access_token").to_owned(), answer.text("refresh_token").to_owned());
+    let response = server.sign_in("ada@example.com").await;
+    let (access, refresh) =
+        (response.text("access_token").to_owned(), response.text("refresh_token").to_owned());
     (server, access, refresh)
 }
 
@@ -18,8 +19,8 @@ async fn signed_in() -> (Server, String, String) {
 async fn tokens_are_checked_in_upstreams_order() {
     let (server, _, _) = signed_in().await;
     let refusal = async |token: &str| {
-        let answer = server.get_as("/user", token).await;
-        (answer.status.as_u16(), answer.headers["x-sb-error-code"].to_str().unwrap().to_owned())
+        let response = server.get_as("/user", token).await;
+        (response.status.as_u16(), response.headers["x-sb-error-code"].to_str().unwrap().to_owned())
     };
     let sign = |claims: serde_json::Value| server.keys.sign(&claims).unwrap();
     let id = server.user("eve@example.com").await;
@@ -54,20 +55,20 @@ async fn an_api_key_is_no_users_token() {
     {
         let method = if matches!(path, "/factors" | "/logout") { Method::POST } else { Method::GET };
         for key in keys {
-            let answer = server.send(method.clone(), path, &[("apikey", key)], "").await;
-            assert_eq!(answer.refusal(), (401, "no_authorization"), "{path} {key}");
+            let response = server.send(method.clone(), path, &[("apikey", key)], "").await;
+            assert_eq!(response.refusal(), (401, "no_authorization"), "{path} {key}");
         }
         let headers = [("apikey", api.publishable()), ("authorization", opaque.as_str())];
-        let answer = server.send(method, path, &headers, "").await;
+        let response = server.send(method, path, &headers, "").await;
         assert_eq!(
-            answer.refusal(),
+            response.refusal(),
             (401, "no_authorization"),
             "{path}, as clients send a key without a session"
         );
     }
-    let answer = server.get_as("/user", api.anon()).await;
+    let response = server.get_as("/user", api.anon()).await;
     assert_eq!(
-        (answer.refusal(), answer.text("msg")),
+        (response.refusal(), response.text("msg")),
         ((403, "bad_jwt"), "invalid claim: missing sub claim")
     );
     let bearer = format!("Bearer {token}");
@@ -79,8 +80,8 @@ async fn an_api_key_is_no_users_token() {
 async fn a_token_is_one_word_after_one_space() {
     let (server, token, _) = signed_in().await;
     let of = async |header: String| {
-        let answer = server.send(Method::GET, "/user", &[("authorization", header.as_str())], ()).await;
-        (answer.status.as_u16(), answer.refusal().1.to_owned())
+        let response = server.send(Method::GET, "/user", &[("authorization", header.as_str())], ()).await;
+        (response.status.as_u16(), response.refusal().1.to_owned())
     };
     assert_eq!(of(format!("bEARER {token}")).await, (200, String::new()));
     for header in [
@@ -124,8 +125,8 @@ async fn another_audience_is_refused_and_a_token_without_session_is_not() {
     let (server, token, _) = signed_in().await;
     let bearer = format!("Bearer {token}");
     let headers = [("authorization", bearer.as_str()), ("x-jwt-aud", "other")];
-    let answer = server.send(Method::GET, "/user", &headers, ()).await;
-    assert_eq!(answer.refusal(), (400, "validation_failed"));
+    let response = server.send(Method::GET, "/user", &headers, ()).await;
+    assert_eq!(response.refusal(), (400, "validation_failed"));
     let id = server.user("eve@example.com").await;
     let unbound = server.keys.sign(&json!({ "sub": id, "aud": ["authenticated"] })).unwrap();
     assert_eq!(server.get_as("/user", &unbound).await.status, StatusCode::OK);
@@ -143,8 +144,8 @@ async fn signing_out_ends_the_sessions_that_were_meant() {
         let other = server.sign_in("ada@example.com").await;
         let bystander = server.user("eve@example.com").await;
         let eve = server.sign_in("eve@example.com").await;
-        let answer = server.post_as(&format!("/logout{scope}"), &token).await;
-        assert_eq!((answer.status, answer.body), (StatusCode::NO_CONTENT, json!("")), "{scope}");
+        let response = server.post_as(&format!("/logout{scope}"), &token).await;
+        assert_eq!((response.status, response.body), (StatusCode::NO_CONTENT, json!("")), "{scope}");
         let ended =
             async |refresh: &str| server.refresh(refresh).await.refusal() == (400, "refresh_token_not_found");
         assert_eq!(ended(&refresh).await, own_ends, "{scope}");

@@ -4,14 +4,14 @@ use auth::{ProviderSettings, Settings, SmsSettings};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, PASSWORD, Server};
+use crate::harness::{PASSWORD, Response, Server};
 
 const EMAIL: &str = "ada@example.com";
 
 async fn signed_up(settings: Settings) -> Server {
     let server = Server::with(settings).await;
-    let answer = server.post("/signup", json!({ "email": EMAIL, "password": PASSWORD })).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let response = server.post("/signup", json!({ "email": EMAIL, "password": PASSWORD })).await;
+    assert_eq!(response.status, StatusCode::OK, "{}", response.body);
     server
 }
 
@@ -24,15 +24,15 @@ fn allowing(pattern: &str) -> Settings {
 }
 
 impl Server {
-    async fn verify(&self, body: Value) -> Answer {
+    async fn verify(&self, body: Value) -> Response {
         self.post("/verify", body).await
     }
 
     /// Follows a link as a browser does: no key, no body.
     async fn follow(&self, query: &str) -> String {
-        let answer = self.send(Method::GET, &format!("/verify?{query}"), &[], ()).await;
-        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
-        answer.headers["location"].to_str().unwrap().to_owned()
+        let response = self.send(Method::GET, &format!("/verify?{query}"), &[], ()).await;
+        assert_eq!(response.status, StatusCode::SEE_OTHER, "{}", response.body);
+        response.headers["location"].to_str().unwrap().to_owned()
     }
 }
 
@@ -98,8 +98,8 @@ async fn banned_users_stay_out() {
     let server = signed_up(Settings::default()).await;
     let hash = server.hash("confirmation_token").await;
     server.sql("update auth.users set banned_until = now() + interval '1 hour'").await;
-    let answer = server.verify(json!({ "type": "signup", "token_hash": hash })).await;
-    assert_eq!(answer.refusal(), (403, "user_banned"));
+    let response = server.verify(json!({ "type": "signup", "token_hash": hash })).await;
+    assert_eq!(response.refusal(), (403, "user_banned"));
     assert_eq!(server.hash("confirmation_token").await, hash);
 }
 
@@ -132,8 +132,8 @@ async fn requests_that_make_no_sense_are_refused() {
         assert_eq!(server.verify(body.clone()).await.refusal(), (status, code), "{body}");
     }
     for query in ["", "?token=abc", "?type=signup"] {
-        let answer = server.get(&format!("/verify{query}")).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{query}");
+        let response = server.get(&format!("/verify{query}")).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{query}");
     }
 }
 
@@ -192,8 +192,8 @@ async fn where_links_lead_may_be_said_in_three_ways() {
         (elsewhere, vec![("referer", three)], three),
     ];
     for (path, headers, expected) in ways {
-        let answer = server.send(Method::GET, path, &headers, ()).await;
-        let location = answer.headers["location"].to_str().unwrap();
+        let response = server.send(Method::GET, path, &headers, ()).await;
+        let location = response.headers["location"].to_str().unwrap();
         assert!(location.starts_with(&format!("{expected}#")), "{location}");
     }
 }

@@ -9,7 +9,7 @@ use sha3::{Digest, Keccak256};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 
 fn settings() -> Settings {
     let mut settings = Settings { site_url: "https://site.example".to_owned(), ..Settings::default() };
@@ -80,11 +80,11 @@ impl Wallet {
         self.message("site.example", "https://site.example/login", Duration::ZERO)
     }
 
-    async fn show(&self, server: &Server, text: &str) -> Answer {
+    async fn show(&self, server: &Server, text: &str) -> Response {
         self.show_with(server, text, &self.sign(text)).await
     }
 
-    async fn show_with(&self, server: &Server, text: &str, signature: &str) -> Answer {
+    async fn show_with(&self, server: &Server, text: &str, signature: &str) -> Response {
         let fields = json!({ "chain": self.chain(), "message": text, "signature": signature });
         server.post("/token?grant_type=web3", fields).await
     }
@@ -131,20 +131,20 @@ async fn what_is_off_or_no_message_is_refused() {
     assert_eq!(wallet.show(&server, &wallet.now()).await.refusal(), (422, "web3_provider_disabled"));
     let server = Server::with(settings()).await;
     let fields = json!({ "chain": "bitcoin", "message": wallet.now(), "signature": "" });
-    let answer = server.post("/token?grant_type=web3", fields).await;
-    assert_eq!(answer.refusal(), (400, "web3_unsupported_chain"));
+    let response = server.post("/token?grant_type=web3", fields).await;
+    assert_eq!(response.refusal(), (400, "web3_unsupported_chain"));
     let long = format!("{}\n{}", wallet.now(), "x".repeat(20_481));
     for text in ["short", &long, &"not a message at all, but long enough to look like one".repeat(3)] {
         assert_eq!(wallet.show(&server, text).await.refusal(), (400, "validation_failed"), "{}", text.len());
     }
     for signature in ["", "0x12", &"a".repeat(131)] {
-        let answer = wallet.show_with(&server, &wallet.now(), signature).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"));
+        let response = wallet.show_with(&server, &wallet.now(), signature).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"));
     }
     let solana = Wallet::solana();
     for signature in ["", "!", &"!".repeat(88)] {
-        let answer = solana.show_with(&server, &solana.now(), signature).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"));
+        let response = solana.show_with(&server, &solana.now(), signature).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"));
     }
 }
 
@@ -154,13 +154,13 @@ async fn only_the_wallets_own_signature_counts() {
     for wallet in [Wallet::ethereum(), Wallet::solana()] {
         let text = wallet.now();
         let other = wallet.sign(&text.replace("Welcome", "Hello"));
-        let answer = wallet.show_with(&server, &text, &other).await;
-        assert_eq!((answer.status.as_u16(), answer.text("error")), (400, "invalid_grant"));
-        assert_eq!(answer.text("error_description"), "Signature does not match address in message");
+        let response = wallet.show_with(&server, &text, &other).await;
+        assert_eq!((response.status.as_u16(), response.text("error")), (400, "invalid_grant"));
+        assert_eq!(response.text("error_description"), "Signature does not match address in message");
     }
     let wallet = Wallet::ethereum();
-    let answer = wallet.show_with(&server, &wallet.now(), &format!("0x{}", "00".repeat(65))).await;
-    assert_eq!(answer.text("error"), "invalid_grant");
+    let response = wallet.show_with(&server, &wallet.now(), &format!("0x{}", "00".repeat(65))).await;
+    assert_eq!(response.text("error"), "invalid_grant");
     assert_eq!(server.value("select count(*) from auth.users").await, 0);
 }
 
@@ -187,9 +187,9 @@ async fn messages_for_other_places_and_times_are_refused() {
             (format!("{now}\nNot Before: {}", moment(Duration::minutes(1))), "becomes valid in the future"),
         ];
         for (text, expected) in bad {
-            let answer = wallet.show(&server, &text).await;
-            assert_eq!((answer.status.as_u16(), answer.text("error")), (400, "invalid_grant"), "{text}");
-            assert!(answer.text("error_description").contains(expected), "{expected}: {}", answer.body);
+            let response = wallet.show(&server, &text).await;
+            assert_eq!((response.status.as_u16(), response.text("error")), (400, "invalid_grant"), "{text}");
+            assert!(response.text("error_description").contains(expected), "{expected}: {}", response.body);
         }
         let issued = wallet.message("site.example", "https://site.example/", Duration::minutes(2));
         let expired = format!("{issued}\nExpiration Time: {}", moment(Duration::minutes(-1)));

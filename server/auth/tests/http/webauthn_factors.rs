@@ -4,7 +4,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::authenticator::{Authenticator, settings};
-use crate::harness::{Answer, Server};
+use crate::harness::{Response, Server};
 
 const ADA: &str = "ada@example.com";
 
@@ -17,16 +17,16 @@ async fn signed_in() -> (Server, String) {
 
 /// Enrols a security key; returns the factor's id.
 async fn enrolled(server: &Server, token: &str, name: &str) -> String {
-    let answer = server.enroll(token, json!({ "factor_type": "webauthn", "friendly_name": name })).await;
-    assert_eq!((answer.status, answer.text("type")), (StatusCode::OK, "webauthn"), "{}", answer.body);
-    answer.text("id").to_owned()
+    let response = server.enroll(token, json!({ "factor_type": "webauthn", "friendly_name": name })).await;
+    assert_eq!((response.status, response.text("type")), (StatusCode::OK, "webauthn"), "{}", response.body);
+    response.text("id").to_owned()
 }
 
 /// Begins a challenge; returns its id and what the browser gets.
 async fn challenge(server: &Server, token: &str, factor: &str) -> (String, Value) {
-    let answer = server.challenge(token, factor, json!({})).await;
-    assert_eq!((answer.status, answer.text("type")), (StatusCode::OK, "webauthn"), "{}", answer.body);
-    (answer.text("id").to_owned(), answer.body["webauthn"].clone())
+    let response = server.challenge(token, factor, json!({})).await;
+    assert_eq!((response.status, response.text("type")), (StatusCode::OK, "webauthn"), "{}", response.body);
+    (response.text("id").to_owned(), response.body["webauthn"].clone())
 }
 
 async fn answer(
@@ -35,7 +35,7 @@ async fn answer(
     (factor, challenge): (&str, &str),
     kind: &str,
     response: &Value,
-) -> Answer {
+) -> Response {
     let webauthn = json!({ "type": kind, "credential_response": response });
     let body = json!({ "challenge_id": challenge, "webauthn": webauthn });
     server.call(Method::POST, &format!("/factors/{factor}/verify"), token, body).await
@@ -93,7 +93,7 @@ async fn a_key_is_registered_and_then_verified() {
 }
 
 #[tokio::test]
-async fn a_key_that_answers_something_else_is_not_registered() {
+async fn a_key_that_signs_something_else_is_not_registered() {
     let (server, token) = signed_in().await;
     let factor = enrolled(&server, &token, "key").await;
     let (id, ceremony) = challenge(&server, &token, &factor).await;
@@ -176,7 +176,7 @@ async fn a_counter_that_goes_backwards_betrays_a_copy() {
 }
 
 #[tokio::test]
-async fn malformed_answers_are_refused() {
+async fn malformed_credentials_are_refused() {
     let (server, token) = signed_in().await;
     let factor = enrolled(&server, &token, "key").await;
     let (id, ceremony) = challenge(&server, &token, &factor).await;
@@ -226,9 +226,9 @@ async fn of_many_registrations_one_counts_and_its_key_stays() {
         answer(node, &token, (&factor, &answered(attempt).0), "create", &keys[attempt]).await
     };
     let mut registered = Vec::new();
-    for (answer, key) in server.at_once(6, register).await.iter().zip(&keys) {
-        assert!(matches!(answer.status.as_u16(), 200 | 422), "{}", answer.body);
-        if answer.status == StatusCode::OK {
+    for (response, key) in server.at_once(6, register).await.iter().zip(&keys) {
+        assert!(matches!(response.status.as_u16(), 200 | 422), "{}", response.body);
+        if response.status == StatusCode::OK {
             registered.push(key["id"].clone());
         }
     }
