@@ -13,6 +13,7 @@ import {
   removesUser,
   removesUserOf,
   signIn,
+  userOf,
 } from '../../gotrue.ts'
 import { partly, some } from '../../match.ts'
 
@@ -36,8 +37,9 @@ create.case('user', 'a user has what an administrator says', async (t) => {
     { data: data.user, error },
     partly({
       ...{ id: some.uuid, email, email_confirmed_at: some.time, role: 'authenticated' },
-      user_metadata: partly({ nick: 'Ace' }),
+      user_metadata: partly({ nick: 'Ace', email_verified: true }),
       app_metadata: partly({ team: 'east', provider: 'email', providers: ['email'] }),
+      identities: [partly({ provider: 'email', identity_data: partly({ email }) })],
     }),
   )
 })
@@ -73,12 +75,25 @@ create.case('id', 'an administrator may choose the id', async (t) => {
 create.case('ban', 'a user may be banned from the beginning', async (t) => {
   const response = await makes(t, { email: freshEmail(t), ban_duration: '24h' })
   response.has(200, { banned_until: some.time })
+  const { banned_until, created_at } = response.json as Record<string, string>
+  const hours = (Date.parse(banned_until ?? '') - Date.parse(created_at ?? '')) / 3_600_000
+  t.equal(Math.round(hours), 24, null)
 })
 
 create.case('role', 'a user may have another role', async (t) => {
-  const response = await makes(t, { email: freshEmail(t), role: 'conformance_referee' })
+  const response = await makes(t, { email: freshEmail(t), role: ' conformance_referee ' })
   response.has(200, { role: 'conformance_referee' })
 })
+
+create.case(
+  'audience',
+  'a user may have another audience',
+  { source: gotrue('admin.go', 400) },
+  async (t) => {
+    const response = await makes(t, { email: freshEmail(t), aud: 'conformance' })
+    response.has(200, { aud: 'conformance' })
+  },
+)
 
 create.case(
   'hash',
@@ -115,6 +130,12 @@ const refusals: [string, string, Body, number][] = [
     (t) => ({ email: freshEmail(t), password: 'a Secret 42!', password_hash: 'x' }),
     436,
   ],
+  [
+    'password.long',
+    'a password has 72 bytes at most',
+    (t) => ({ email: freshEmail(t), password: 'x'.repeat(73) }),
+    456,
+  ],
   ['id.malformed', 'an id is a UUID', (t) => ({ email: freshEmail(t), id: 'seven' }), 464],
   [
     'id.nil',
@@ -144,7 +165,7 @@ create.case(
   { source: gotrue('admin.go', 417) },
   async (t) => {
     const { email } = await account(t)
-    const response = await makes(t, { email })
+    const response = await makes(t, { email: email.toUpperCase() })
     response.is(...refusal(422, 'email_exists'))
   },
 )
@@ -229,7 +250,7 @@ list.case(
     const { id, email } = await account(t)
     await t
       .get(`admin/users?filter=${encodeURIComponent(email.slice(3))}`, service)
-      .has(200, { users: [partly({ id, email })] })
+      .has(200, { users: [partly({ id, email, identities: null, factors: undefined })] })
   },
 )
 
@@ -256,6 +277,7 @@ list.case(
       users: [partly({ id: newest }), partly({ id: middle })],
     })
     await t.get(`${path}&page=2`, service).has(200, { users: [partly({ id: oldest })] })
+    await t.get(`${path}&page=9`, service).has(200, { users: [] }).header('x-total-count', '3')
   },
 )
 
@@ -306,16 +328,16 @@ export const update = group('auth.admin-update', {
 
 update.case('data', 'data are added to those that are there', async (t) => {
   const { id } = await account(t, {
-    user_metadata: { nick: 'Ace' },
+    user_metadata: { nick: 'Ace', town: 'Ostend' },
     app_metadata: { team: 'east' },
   })
   const { data, error } = await t.service.auth.admin.updateUserById(id, {
-    ...{ user_metadata: { shirt: 7 }, app_metadata: { captain: true } },
+    ...{ user_metadata: { shirt: 7, town: null }, app_metadata: { captain: true } },
   })
   t.data(
     { data: data.user, error },
     partly({
-      user_metadata: partly({ nick: 'Ace', shirt: 7 }),
+      user_metadata: partly({ nick: 'Ace', shirt: 7, town: undefined }),
       app_metadata: partly({ team: 'east', captain: true, provider: 'email' }),
     }),
   )
@@ -324,9 +346,13 @@ update.case('data', 'data are added to those that are there', async (t) => {
 update.case('email', 'an address changes at once', async (t) => {
   const { id, password } = await account(t)
   const email = freshEmail(t)
-  const { data, error } = await t.service.auth.admin.updateUserById(id, { email })
+  const { data, error } = await t.service.auth.admin.updateUserById(id, {
+    email: email.toUpperCase(),
+  })
   t.data({ data: data.user, error }, partly({ email, new_email: undefined }))
-  await t.post('token?grant_type=password', { email, password }).is(200)
+  await t.post('token?grant_type=password', { email, password }).has(200, {
+    user: partly({ identities: [partly({ identity_data: partly({ email }) })] }),
+  })
 })
 
 update.case('email.confirm', 'an address is confirmed', async (t) => {
@@ -342,9 +368,40 @@ update.case('phone', 'a number is added, with its identity', async (t) => {
   await t.put(`admin/users/${id}`, { phone, phone_confirm: true }, service).is(200)
   await t.get(`admin/users/${id}`, service).has(200, {
     ...{ phone, phone_confirmed_at: some.time },
-    identities: [partly({ provider: 'email' }), partly({ provider: 'phone' })],
+    identities: [
+      partly({ provider: 'email' }),
+      partly({ provider: 'phone', identity_data: partly({ phone, phone_verified: true }) }),
+    ],
   })
 })
+
+update.case('role', 'a user gets another role', async (t) => {
+  const { id } = await account(t)
+  await t
+    .put(`admin/users/${id}`, { role: 'conformance_referee' }, service)
+    .has(200, { id, role: 'conformance_referee' })
+})
+
+update.case(
+  'anonymous',
+  'who gets a confirmed address is not anonymous any more',
+  { source: gotrue('admin.go', 298) },
+  async (t) => {
+    const response = await t.post('signup', {})
+    if (response.field('error_code') === 'anonymous_provider_disabled') {
+      t.absent('anonymous sign-ins are off')
+    }
+    removesUserOf(t, response)
+    const email = freshEmail(t)
+    const path = `admin/users/${String(userOf(response).id)}`
+    await t.put(path, { email }, service).has(200, { email, is_anonymous: true })
+    await t.put(path, { email, email_confirm: true }, service).is(200)
+    await t.get(path, service).has(200, {
+      is_anonymous: false,
+      identities: [partly({ identity_data: partly({ email, email_verified: true }) })],
+    })
+  },
+)
 
 update.case('password', 'a password is replaced, and all sessions end', async (t) => {
   const user = await t.user()
@@ -352,6 +409,9 @@ update.case('password', 'a password is replaced, and all sessions end', async (t
   t.ok(await t.service.auth.admin.updateUserById(user.id, { password }))
   await t.get('user', { as: user }).is(...refusal(403, 'session_not_found'))
   await t.post('token?grant_type=password', { email: user.email, password }).is(200)
+  await t
+    .post('token?grant_type=password', { email: user.email, password: user.password })
+    .is(...refusal(400, 'invalid_credentials'))
 })
 
 update.case(
@@ -359,10 +419,13 @@ update.case(
   'a new password has to be strong',
   { source: gotrue('admin.go', 239) },
   async (t) => {
-    const { id } = await account(t)
-    await t
-      .put(`admin/users/${id}`, { password: 'aA1!' }, service)
-      .has(422, { error_code: 'weak_password' })
+    const user = await t.user()
+    for (const password of ['aA1!', '']) {
+      await t
+        .put(`admin/users/${user.id}`, { password }, service)
+        .has(422, { error_code: 'weak_password' })
+    }
+    await t.get('user', { as: user }).has(200, { id: user.id })
   },
 )
 
@@ -373,22 +436,28 @@ update.case('ban', 'a ban is laid and lifted', async (t) => {
   await t
     .post('token?grant_type=password', { email: who.email, password: who.password })
     .is(...refusal(400, 'user_banned'))
+  await t.put(path, { user_metadata: {} }, service).has(200, { banned_until: some.time })
   await t.put(path, { ban_duration: 'none' }, service).has(200, { banned_until: undefined })
   await t.post('token?grant_type=password', { email: who.email, password: who.password }).is(200)
 })
 
-for (const [name, body, line] of [
-  ['ban', { ban_duration: 'for ever' }, 227],
-  ['email', { email: 'nobody at example.com' }, 208],
-  ['phone', { phone: 'call me' }, 215],
-] as const) {
+const malformed: [string, string, Record<string, string>, number][] = [
+  ['ban', 'what is no duration is refused', { ban_duration: 'for ever' }, 227],
+  ['email', 'what is no address is refused', { email: 'nobody at example.com' }, 208],
+  ['phone', 'what is no number is refused', { phone: 'call me' }, 215],
+  ['password', 'a password of 73 bytes is refused', { password: 'x'.repeat(73) }, 239],
+]
+for (const [name, promise, body, line] of malformed) {
   update.case(
     `malformed.${name}`,
-    `what is no ${{ ban: 'duration', email: 'address', phone: 'number' }[name]} is refused`,
+    `${promise}, and nothing changes`,
     { source: gotrue('admin.go', line) },
     async (t) => {
       const { id } = await account(t)
-      await t.put(`admin/users/${id}`, body, service).is(...refusal(400, 'validation_failed'))
+      await t
+        .put(`admin/users/${id}`, { role: 'conformance_referee', ...body }, service)
+        .is(...refusal(400, 'validation_failed'))
+      await t.get(`admin/users/${id}`, service).has(200, { id, role: 'authenticated' })
     },
   )
 }

@@ -43,10 +43,47 @@ links.case('signup', 'a link for a sign-up makes the user', async (t) => {
     { data, error },
     partly({
       properties: partly(parts('signup')),
-      user: partly({ email, user_metadata: partly({ nick: 'Ace' }) }),
+      user: partly({
+        email,
+        user_metadata: partly({ nick: 'Ace' }),
+        identities: [partly({ provider: 'email', identity_data: partly({ email }) })],
+      }),
     }),
   )
 })
+
+links.case(
+  'signup.again',
+  'a second link for a sign-up replaces the first one, and needs no password',
+  { source: gotrue('mail.go', 203) },
+  async (t) => {
+    const email = freshEmail(t)
+    const first = await link(t, 'signup', email, { password: freshPassword() })
+    const body = { type: 'signup', email, data: { team: 'east' } }
+    const second = await t
+      .post('admin/generate_link', body, service)
+      .has(200, { id: first.id, user_metadata: partly({ team: 'east' }) })
+    await t
+      .post('verify', { type: 'signup', token_hash: first.hashed_token })
+      .is(...refusal(403, 'otp_expired'))
+    await t
+      .post('verify', { type: 'signup', token_hash: second.field('hashed_token') })
+      .has(200, { user: partly({ id: first.id }) })
+  },
+)
+
+links.case(
+  'invite.again',
+  'who has not accepted is invited again as the same user',
+  { source: gotrue('mail.go', 164) },
+  async (t) => {
+    const email = freshEmail(t)
+    const { id } = await link(t, 'invite', email)
+    await t
+      .post('admin/generate_link', { type: 'invite', email }, service)
+      .has(200, { id, ...parts('invite') })
+  },
+)
 
 links.case('invite', 'a link for an invitation makes the user', async (t) => {
   const email = freshEmail(t)
@@ -99,7 +136,9 @@ for (const type of ['email_change_current', 'email_change_new'] as const) {
     async (t) => {
       const { email } = await account(t)
       const newEmail = freshEmail(t)
-      const { data, error } = await t.service.auth.admin.generateLink({ type, email, newEmail })
+      const { data, error } = await t.service.auth.admin.generateLink({
+        ...{ type, email, newEmail: newEmail.toUpperCase() },
+      })
       if (error?.code === 'validation_failed') t.absent('the new address alone confirms')
       t.data(
         { data, error },
@@ -123,9 +162,25 @@ const refusals: [string, string, Body, number, string, number][] = [
     283,
   ],
   [
+    'type.none',
+    'the kind of a link has to be told',
+    async (t) => ({ email: (await account(t)).email }),
+    400,
+    'validation_failed',
+    283,
+  ],
+  [
     'email.none',
     'a link has an address',
     () => ({ type: 'magiclink' }),
+    400,
+    'validation_failed',
+    64,
+  ],
+  [
+    'email.malformed',
+    'a text that is no address gets no link',
+    () => ({ type: 'magiclink', email: 'nobody at example.com' }),
     400,
     'validation_failed',
     64,
@@ -161,6 +216,30 @@ const refusals: [string, string, Body, number, string, number][] = [
     422,
     'email_exists',
     166,
+  ],
+  [
+    'email-change-current.unknown',
+    'the current address is that of a user',
+    (t) => ({ type: 'email_change_current', email: freshEmail(t), new_email: freshEmail(t) }),
+    404,
+    'user_not_found',
+    86,
+  ],
+  [
+    'email-change-new.unknown',
+    'a new address is for a user who is there',
+    (t) => ({ type: 'email_change_new', email: freshEmail(t), new_email: freshEmail(t) }),
+    404,
+    'user_not_found',
+    86,
+  ],
+  [
+    'email-change-new.none',
+    'the new address has to be told',
+    async (t) => ({ type: 'email_change_new', email: (await account(t)).email }),
+    400,
+    'validation_failed',
+    245,
   ],
   [
     'email-change-new.taken',
@@ -211,7 +290,10 @@ factors.case(
     const { user, id } = await withFactor(t)
     const { data, error } = await t.service.auth.admin.mfa.listFactors({ userId: user.id })
     t.data({ data: data?.factors, error }, [
-      partly({ id, status: 'unverified', factor_type: 'totp', friendly_name: 'app' }),
+      partly({
+        ...{ id, status: 'unverified', factor_type: 'totp', friendly_name: 'app' },
+        secret: undefined,
+      }),
     ])
   },
 )
@@ -241,13 +323,27 @@ factors.case(
 
 factors.case(
   'unknown',
-  'an unknown factor is not found',
+  'a factor that is unknown, or of another user, is not found',
   { source: gotrue('admin.go', 89) },
   async (t) => {
     const { id } = await account(t)
-    await t
-      .delete(`admin/users/${id}/factors/${randomUUID()}`, service)
-      .is(...refusal(404, 'mfa_factor_not_found'))
+    const { id: others } = await withFactor(t)
+    for (const factor of [randomUUID(), others]) {
+      await t
+        .delete(`admin/users/${id}/factors/${factor}`, service)
+        .is(...refusal(404, 'mfa_factor_not_found'))
+    }
+  },
+)
+
+factors.case(
+  'user.unknown',
+  'an unknown user has no factors',
+  { source: gotrue('admin.go', 66) },
+  async (t) => {
+    const path = (user: string) => `admin/users/${user}/factors/${randomUUID()}`
+    await t.delete(path(randomUUID()), service).is(...refusal(404, 'user_not_found'))
+    await t.delete(path('seven'), service).is(...refusal(404, 'validation_failed'))
   },
 )
 
@@ -278,11 +374,13 @@ export const audit = group('auth.audit', {
   },
 })
 
+// Other cases write entries at the same time.
 const journal = (t: Context, query: string) =>
-  t.get(`admin/audit?query=${encodeURIComponent(query)}`, service)
+  t.get(`admin/audit?per_page=200&query=${encodeURIComponent(query)}`, service)
 
 audit.case('sign-in', 'a sign-in is in the journal, with who and when', async (t) => {
-  const who = await account(t)
+  const full_name = t.unique('name')
+  const who = await account(t, { user_metadata: { full_name } })
   await signIn(t, who)
   await journal(t, `author:${who.email}`).is(
     200,
@@ -297,16 +395,39 @@ audit.case('sign-in', 'a sign-in is in the journal, with who and when', async (t
       }),
     ),
   )
+  await journal(t, `author:${full_name}`).is(200, [
+    partly({ payload: partly({ action: 'login', actor_id: who.id, actor_name: full_name }) }),
+  ])
 })
 
 audit.case('sign-out', 'a sign-out is in the journal', async (t) => {
   const who = await account(t)
   const { access_token: token } = await signIn(t, who)
   await t.post('logout', undefined, { as: { token } }).is(204)
-  await journal(t, `author:${who.email}`).is(
-    200,
-    including(partly({ payload: partly({ action: 'logout', log_type: 'account' }) })),
-  )
+  // The newest entry is the first one.
+  await journal(t, `author:${who.email}`).is(200, [
+    partly({ payload: partly({ action: 'logout', log_type: 'account' }) }),
+    partly({ payload: partly({ action: 'login', log_type: 'account' }) }),
+  ])
+})
+
+audit.case('administrator', 'what administrators do is in the journal', async (t) => {
+  const { id, email } = await account(t)
+  await t.put(`admin/users/${id}`, { role: 'conformance_referee' }, service).is(200)
+  await t.delete(`admin/users/${id}`, service).is(200)
+  const { id: invited } = await link(t, 'invite', email)
+  for (const [action, user_id, log_type] of [
+    ['user_signedup', id, 'team'],
+    ['user_modified', id, 'user'],
+    ['user_deleted', id, 'team'],
+    ['user_invited', invited, 'team'],
+  ] as const) {
+    const traits = partly({ user_id, user_email: email })
+    await journal(t, `action:${action}`).is(
+      200,
+      including(partly({ payload: partly({ action, log_type, traits }) })),
+    )
+  }
 })
 
 audit.case('change', 'a change of a user is in the journal', async (t) => {
@@ -342,6 +463,19 @@ audit.case(
     const { json } = response
     const actions = (json as { payload: { action: string } }[]).map(({ payload }) => payload.action)
     t.equal([...new Set(actions)], ['login'], null)
+  },
+)
+
+audit.case(
+  'filter.type',
+  'only the kinds of actions that are asked for are told',
+  { source: gotrue('audit.go', 11) },
+  async (t) => {
+    await signIn(t, await account(t))
+    const response = await journal(t, 'type:account')
+    response.is(200, including(partly({ payload: partly({ log_type: 'account' }) })))
+    const entries = response.json as { payload: { log_type: string } }[]
+    t.equal([...new Set(entries.map(({ payload }) => payload.log_type))], ['account'], null)
   },
 )
 

@@ -1,7 +1,7 @@
 import { group } from '../../case.ts'
 import type { Context } from '../../context.ts'
 import { gotrue, openapi, redirects, refusal } from '../../gotrue.ts'
-import { including, partly, some } from '../../match.ts'
+import { including, partly, some, without } from '../../match.ts'
 
 const service = { as: 'service' } as const
 const path = 'admin/custom-providers'
@@ -59,7 +59,15 @@ providers.case('list', 'all providers are listed', { source: openapi(2223) }, as
   await t
     .get(`${path}?type=oauth2`, service)
     .has(200, { providers: including(partly({ identifier })) })
+  await t.get(`${path}?type=oidc`, service).has(200, { providers: without(partly({ identifier })) })
 })
+
+providers.case(
+  'list.type',
+  'a type that is none is refused',
+  { source: gotrue('custom_oauth_admin.go', 87) },
+  (t) => t.get(`${path}?type=pigeon`, service).is(...refusal(400, 'validation_failed')),
+)
 
 providers.case('update', 'a provider gets another name', { source: openapi(2529) }, async (t) => {
   const { identifier } = await makes(t)
@@ -129,6 +137,7 @@ const refusals: [string, string, Record<string, unknown>, number][] = [
     { authorization_params: { state: 'x' } },
     672,
   ],
+  ['parameter.type', 'a parameter is a text', { authorization_params: { prompt: 1 } }, 678],
 ]
 for (const [name, promise, changes, line] of refusals) {
   providers.case(
@@ -146,10 +155,19 @@ providers.case(
   'unknown',
   'an unknown provider is not found',
   { source: gotrue('custom_oauth_admin.go', 130) },
-  (t) =>
-    t
-      .get(`${path}/custom:no-such-provider`, service)
-      .is(...refusal(404, 'custom_provider_not_found')),
+  async (t) => {
+    const unknown = refusal(404, 'custom_provider_not_found')
+    await t.get(`${path}/custom:no-such-provider`, service).is(...unknown)
+    await t.put(`${path}/custom:no-such-provider`, { name: 'x' }, service).is(...unknown)
+    await t.delete(`${path}/custom:no-such-provider`, service).is(...unknown)
+  },
+)
+
+providers.case(
+  'malformed',
+  'a name without its prefix is refused',
+  { source: gotrue('custom_oauth_admin.go', 121) },
+  (t) => t.get(`${path}/no-such-provider`, service).is(...refusal(400, 'validation_failed')),
 )
 
 providers.case('user', 'users see no providers', { source: openapi(2223) }, async (t) => {

@@ -67,6 +67,7 @@ errors.case('header', 'the code is also in a header', { source: gotrue('errors.g
 
 const unparsable: [string, string, unknown][] = [
   ['json.malformed', 'a body that is no JSON is refused with bad_json', '{"email":'],
+  ['json.array', 'an array in place of an object is refused with bad_json', '[]'],
   ['json.empty', 'an empty body is refused with bad_json', ''],
   ['json.type', 'a member of another type is refused with bad_json', { email: 7, password: 'x' }],
 ]

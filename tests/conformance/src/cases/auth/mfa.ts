@@ -126,6 +126,9 @@ for (const [name, friendly_name] of [
       const user = await t.user()
       await enroll(t, user, { friendly_name }).is(200)
       await enroll(t, user, { friendly_name }).is(...refusal(422, 'mfa_factor_name_conflict'))
+      await t.get('user', { as: user }).has(200, {
+        factors: [partly({ friendly_name: friendly_name === '' ? undefined : friendly_name })],
+      })
     },
   )
 }
@@ -153,7 +156,7 @@ mfa.case(
       factors: [
         partly({
           ...{ id, status: 'unverified', factor_type: 'totp', friendly_name: 'app' },
-          ...{ created_at: some.time, updated_at: some.time },
+          ...{ created_at: some.time, updated_at: some.time, secret: undefined },
         }),
       ],
     })
@@ -190,7 +193,10 @@ const paths: [string, string, string, number, string, number][] = [
 for (const [name, promise, id, status, code, line] of paths) {
   mfa.case(`challenge.${name}`, promise, { source: gotrue('admin.go', line) }, async (t) => {
     const user = await t.user()
-    await t.post(`factors/${id}/challenge`, {}, { as: user }).is(...refusal(status, code))
+    const refused = refusal(status, code)
+    await t.post(`factors/${id}/challenge`, {}, { as: user }).is(...refused)
+    await t.post(`factors/${id}/verify`, {}, { as: user }).is(...refused)
+    await t.delete(`factors/${id}`, { as: user }).is(...refused)
   })
 }
 
@@ -201,10 +207,11 @@ mfa.case(
   async (t) => {
     const [one, other] = await Promise.all([t.user(), t.user()])
     const { id } = await enrolled(t, one)
-    await t
-      .post(`factors/${id}/challenge`, {}, { as: other })
-      .is(...refusal(404, 'mfa_factor_not_found'))
-    await t.delete(`factors/${id}`, { as: other }).is(...refusal(404, 'mfa_factor_not_found'))
+    const foreign = refusal(404, 'mfa_factor_not_found')
+    await t.post(`factors/${id}/challenge`, {}, { as: other }).is(...foreign)
+    await t.post(`factors/${id}/verify`, {}, { as: other }).is(...foreign)
+    await t.delete(`factors/${id}`, { as: other }).is(...foreign)
+    await t.get('user', { as: one }).has(200, { factors: [partly({ id })] })
   },
 )
 
@@ -383,14 +390,10 @@ mfa.case(
   },
 )
 
-const guarded: [string, string, (t: Context) => Record<string, unknown>][] = [
-  ['password', 'the password', () => ({ password: freshPassword() })],
-  ['email', 'the address', (t) => ({ email: freshEmail(t) })],
-  ['phone', 'the number', () => ({ phone: freshPhone() })],
-]
-for (const [name, what, body] of guarded) {
+/** Adds a case: what matters is changed at the second level only. */
+function guards(name: string, what: string, body: (t: Context) => Record<string, unknown>) {
   mfa.case(
-    `guard.${name}`,
+    name,
     `${what} of a user with a factor is changed at the second level only`,
     { source: gotrue('user.go', 106) },
     async (t) => {
@@ -401,6 +404,23 @@ for (const [name, what, body] of guarded) {
     },
   )
 }
+
+guards('guard.password', 'the password', () => ({ password: freshPassword() }))
+guards('guard.email', 'the address', (t) => ({ email: freshEmail(t) }))
+guards('guard.phone', 'the number', () => ({ phone: freshPhone() }))
+
+mfa.case(
+  'guard.data',
+  'data are changed at the first level, and all else at the second',
+  { source: gotrue('user.go', 106) },
+  async (t) => {
+    const { user, strong } = await doubled(t)
+    await t
+      .put('user', { data: { nick: 'Ace' } }, { as: await weakly(t, user) })
+      .has(200, { user_metadata: partly({ nick: 'Ace' }) })
+    await t.put('user', { password: freshPassword() }, { as: strong }).has(200, { id: user.id })
+  },
+)
 
 mfa.case(
   'guard.enroll',

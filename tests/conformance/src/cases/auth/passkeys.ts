@@ -187,8 +187,10 @@ passkeys.case(
   { source: gotrue('passkey_admin.go', 51) },
   async (t) => {
     const { id } = await account(t)
-    await t
-      .delete(`admin/users/${id}/passkeys/${randomUUID()}`, { as: 'service' })
-      .is(...refusal(404, 'validation_failed'))
+    for (const passkey of [randomUUID(), 'seven']) {
+      await t
+        .delete(`admin/users/${id}/passkeys/${passkey}`, { as: 'service' })
+        .is(...refusal(404, 'validation_failed'))
+    }
   },
 )

@@ -5,6 +5,7 @@ import {
   freshPassword,
   freshPhone,
   gotrue,
+  link,
   openapi,
   refusal,
   signIn,
@@ -259,5 +260,17 @@ password.case(
       .get('user', { as: { token: other.access_token } })
       .is(...refusal(403, 'session_not_found'))
     await t.get('user', { as: user }).has(200, { id: user.id })
+  },
+)
+
+password.case(
+  'change.links',
+  'a new password makes links that were sent before worthless',
+  { source: gotrue('../models/user.go', 453) },
+  async (t) => {
+    const user = await t.user()
+    const { hashed_token: token_hash } = await link(t, 'recovery', user.email)
+    await t.put('user', { password: freshPassword() }, { as: user }).has(200, { id: user.id })
+    await t.post('verify', { type: 'recovery', token_hash }).is(...refusal(403, 'otp_expired'))
   },
 )

@@ -185,9 +185,11 @@ for (const [name, query, promise, left] of scopes) {
     const who = await account(t)
     const own = await signIn(t, who)
     const other = await signIn(t, who)
+    const bystander = await t.user()
     await t.post(`logout${query}`, undefined, { as: { token: own.access_token } }).empty(204)
     await refreshes(t, own.refresh_token).is(left.own ? 200 : 400)
     await refreshes(t, other.refresh_token).is(left.other ? 200 : 400)
+    await refreshes(t, bystander.refreshToken).is(200)
   })
 }
 

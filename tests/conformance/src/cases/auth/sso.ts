@@ -51,11 +51,15 @@ export const providers = group('auth.admin-sso', {
 })
 
 providers.case('create', 'a provider is made of its metadata and its domains', async (t) => {
-  const { entityId, domain, response } = await provider(t)
+  const saml = {
+    attribute_mapping: { keys: { team: { names: ['squad', 'club'], default: 'none' } } },
+    name_id_format: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
+  }
+  const { entityId, domain, response } = await provider(t, { ...saml, disabled: false })
   response.has(201, {
     id: some.uuid,
-    saml: partly({ entity_id: entityId, metadata_xml: some.string }),
-    domains: [partly({ domain })],
+    saml: partly({ entity_id: entityId, metadata_xml: some.string, ...saml }),
+    ...{ domains: [partly({ domain })], disabled: false },
     ...{ created_at: some.time, updated_at: some.time },
   })
 })
@@ -84,15 +88,50 @@ providers.case(
     const { id } = await provider(t)
     const { domain } = names(t)
     const attribute_mapping = { keys: { team: { name: 'squad' } } }
+    const path = `admin/sso/providers/${id}`
+    await t.put(path, { domains: [domain], attribute_mapping, disabled: true }, service).has(200, {
+      ...{ id, disabled: true, domains: [partly({ domain })] },
+      saml: partly({ attribute_mapping }),
+    })
+    // What is not named stays.
+    await t.put(path, { domains: [] }, service).has(200, {
+      ...{ id, disabled: true, domains: [] },
+      saml: partly({ attribute_mapping }),
+    })
+  },
+)
+
+providers.case(
+  'update.entity',
+  'metadata of another provider are refused',
+  { source: gotrue('ssoadmin.go', 322) },
+  async (t) => {
+    const { id } = await provider(t)
+    const metadata_xml = metadata(names(t).entityId)
     await t
-      .put(`admin/sso/providers/${id}`, { domains: [domain], attribute_mapping }, service)
-      .has(200, {
-        id,
-        domains: [partly({ domain })],
-        saml: partly({
-          attribute_mapping: partly({ keys: partly({ team: partly({ name: 'squad' }) }) }),
-        }),
-      })
+      .put(`admin/sso/providers/${id}`, { metadata_xml }, service)
+      .is(...refusal(400, 'saml_entity_id_mismatch'))
+  },
+)
+
+providers.case(
+  'resource',
+  'a provider is found by the id that others gave it',
+  { source: gotrue('ssoadmin.go', 38) },
+  async (t) => {
+    const resource_id = t.unique('resource')
+    const { id } = await provider(t, { resource_id })
+    const path = 'admin/sso/providers'
+    await t.get(`${path}/resource_${resource_id}`, service).has(200, { id, resource_id })
+    await t
+      .get(`${path}?resource_id=${resource_id}`, service)
+      .has(200, { items: [partly({ id, resource_id })] })
+    await t
+      .get(`${path}?resource_id_prefix=${resource_id.slice(0, -1)}`, service)
+      .has(200, { items: [partly({ id, resource_id })] })
+    await t
+      .put(`${path}/${id}`, { resource_id: '' }, service)
+      .has(200, { id, resource_id: undefined })
   },
 )
 
@@ -129,8 +168,11 @@ providers.case(
   { source: gotrue('ssoadmin.go', 267) },
   async (t) => {
     const { domain } = await provider(t)
+    const taken = refusal(400, 'sso_domain_already_exists')
     const second = await provider(t, { domains: [domain] })
-    second.response.is(...refusal(400, 'sso_domain_already_exists'))
+    second.response.is(...taken)
+    const third = await provider(t)
+    await t.put(`admin/sso/providers/${third.id}`, { domains: [domain] }, service).is(...taken)
   },
 )
 

@@ -187,6 +187,18 @@ const bodies: [string, string, Record<string, unknown>, number][] = [
     { type: 'email', token_hash: 'x', email: 'nobody@example.com' },
     85,
   ],
+  [
+    'address.both',
+    'a code has an address or a number, not both',
+    { type: 'email', token: '123456', email: 'nobody@example.com', phone: '99123456789' },
+    81,
+  ],
+  [
+    'hash.redirect',
+    'a hash leads nowhere',
+    { type: 'email', token_hash: 'x', redirect_to: 'https://app.example.com/' },
+    84,
+  ],
   ['type.unknown', 'an unknown kind is refused', { type: 'pigeon', token_hash: 'x' }, 659],
 ]
 for (const [name, promise, body, line] of bodies) {
@@ -229,6 +241,8 @@ links.case(
         expires_at: /^\d+$/,
         token_type: 'bearer',
         type: 'magiclink',
+        // By this, clients tell such redirects from those of others.
+        sb: '',
       }),
     })
     t.equal(claimsOf(fragment.access_token ?? ''), partly({ sub: id }), null)
@@ -382,12 +396,17 @@ for (const [name, promise, of] of foreign) {
 
 redirect.case(
   'link',
-  'an address that is not allowed is not in a link',
+  'only an address that is allowed is in a link',
   { source: gotrue('mail.go', 69) },
   async (t) => {
     const { email } = await account(t)
     const site = (await link(t, 'magiclink', email)).redirect_to
-    const wanted = { type: 'magiclink', email, redirect_to: 'https://conformance.invalid/' }
-    await t.post('admin/generate_link', wanted, { as: 'service' }).has(200, { redirect_to: site })
+    const asks = (redirect_to: string) =>
+      t.post('admin/generate_link', { type: 'magiclink', email, redirect_to }, { as: 'service' })
+    for (const foreign of ['https://conformance.invalid/', 'javascript:alert(1)']) {
+      await asks(foreign).has(200, { redirect_to: site })
+    }
+    const page = `${origin(site)}/welcome`
+    await asks(page).has(200, { redirect_to: page })
   },
 )
