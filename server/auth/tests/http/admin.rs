@@ -13,14 +13,6 @@ impl Server {
         let body = if body == json!({}) { String::new() } else { body.to_string() };
         self.send(method, path, &[("authorization", &bearer)], body).await
     }
-
-    /// Returns what the audit log tells of the only entry with this action.
-    pub(crate) async fn logged(&self, action: &str) -> Value {
-        let sql = format!(
-            "select payload::text from auth.audit_log_entries where payload ->> 'action' = '{action}'"
-        );
-        serde_json::from_str(&self.text(&sql).await).unwrap()
-    }
 }
 
 /// Returns every endpoint of the family, with a user in its path who is unknown.

@@ -1,6 +1,5 @@
 //! Administrators change and delete users.
 
-use auth::{ProviderSettings, Settings};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -15,94 +14,12 @@ async fn delete(server: &Server, id: &str, body: Value) -> Response {
 }
 
 #[tokio::test]
-async fn a_user_is_shown_and_changed_at_once() {
-    let server = Server::start().await;
-    let id = server.user("ada@example.com").await;
-    let body = json!({
-        "email": "Ada@Example.org", "phone": "+41791234567", "role": "editor", "phone_confirm": true,
-        "user_metadata": { "full_name": null, "team": "red" }, "app_metadata": { "plan": "gold" },
-    });
-    let response = change(&server, &id, body).await;
-    assert_eq!(response.status, 200, "{}", response.body);
-    let stored = server.administer(Method::GET, &format!("/admin/users/{id}"), json!({})).await;
-    assert_eq!(stored.body, response.body, "the response is what is stored");
-    let user = &stored.body;
-    assert_eq!(
-        (stored.text("email"), stored.text("phone"), stored.text("role")),
-        ("ada@example.org", "41791234567", "editor")
-    );
-    assert!(user["phone_confirmed_at"].is_string());
-    assert_eq!(user["user_metadata"], json!({ "team": "red" }));
-    assert_eq!(user["app_metadata"], json!({ "provider": "email", "providers": ["email"], "plan": "gold" }));
-    let addresses: Vec<_> =
-        user["identities"].as_array().unwrap().iter().map(|identity| &identity["identity_data"]).collect();
-    assert_eq!(addresses[0]["email"], json!("ada@example.org"));
-    assert_eq!(
-        (&addresses[1]["phone"], &addresses[1]["phone_verified"]),
-        (&json!("41791234567"), &json!(true))
-    );
-    let logged = server.logged("user_modified").await;
-    assert_eq!(
-        (&logged["actor_username"], &logged["traits"]["user_id"]),
-        (&json!("service_role"), &json!(id))
-    );
-}
-
-#[tokio::test]
-async fn a_new_password_ends_all_sessions_and_keeps_to_the_rules() {
-    let server = Server::start().await;
-    let id = server.user("ada@example.com").await;
-    let refresh = server.sign_in("ada@example.com").await.text("refresh_token").to_owned();
-    for password in ["short", ""] {
-        let response = change(&server, &id, json!({ "password": password })).await;
-        assert_eq!(response.refusal(), (422, "weak_password"), "{password}");
-    }
-    let long = change(&server, &id, json!({ "password": "x".repeat(73) })).await;
-    assert_eq!(long.refusal(), (400, "validation_failed"));
-    assert_eq!(server.value("select count(*) from auth.sessions").await, 1);
-    assert_eq!(change(&server, &id, json!({ "password": "another battery" })).await.status, 200);
-    assert_eq!(server.refresh(&refresh).await.refusal(), (400, "refresh_token_not_found"));
-    assert_eq!(server.sign_in("ada@example.com").await.refusal(), (400, "invalid_credentials"));
-    let body = json!({ "email": "ada@example.com", "password": "another battery" });
-    assert_eq!(server.post("/token?grant_type=password", body).await.status, 200);
-}
-
-#[tokio::test]
-async fn bans_begin_and_end() {
-    let server = Server::start().await;
-    let id = server.user("ada@example.com").await;
-    let token = server.sign_in("ada@example.com").await.text("access_token").to_owned();
-    assert!(change(&server, &id, json!({ "ban_duration": "100h" })).await.body["banned_until"].is_string());
-    assert_eq!(server.get_as("/user", &token).await.refusal(), (403, "user_banned"));
-    assert_eq!(server.sign_in("ada@example.com").await.refusal(), (400, "user_banned"));
-    assert!(change(&server, &id, json!({ "role": "editor" })).await.body["banned_until"].is_string());
-    assert!(change(&server, &id, json!({ "ban_duration": "none" })).await.body.get("banned_until").is_none());
-    assert_eq!(server.sign_in("ada@example.com").await.status, 200);
-}
-
-#[tokio::test]
-async fn an_anonymous_user_with_a_confirmed_address_is_anonymous_no_more() {
-    let providers = ProviderSettings { anonymous_users: true, ..ProviderSettings::default() };
-    let server = Server::with(Settings { providers, ..Settings::default() }).await;
-    let session = server.post("/signup", json!({ "data": {} })).await;
-    let id = session.body["user"]["id"].as_str().unwrap().to_owned();
-    let named = change(&server, &id, json!({ "email": "ada@example.com" })).await;
-    assert_eq!((&named.body["is_anonymous"], named.text("email")), (&json!(true), "ada@example.com"));
-    let confirmed = change(&server, &id, json!({ "email": "ada@example.com", "email_confirm": true })).await;
-    assert_eq!(confirmed.body["is_anonymous"], json!(false));
-    assert_eq!(confirmed.body["identities"][0]["identity_data"]["email_verified"], json!(true));
-}
-
-#[tokio::test]
-async fn changes_that_cannot_be_are_refused_and_nothing_changes() {
+async fn changes_that_cannot_be_stored_are_refused_and_nothing_changes() {
     let server = Server::start().await;
     let id = server.user("ada@example.com").await;
     server.user("eve@example.com").await;
     let before = server.administer(Method::GET, &format!("/admin/users/{id}"), json!({})).await.body;
     let refusals = [
-        (json!({ "role": "editor", "email": "no address" }), 400, "validation_failed"),
-        (json!({ "role": "editor", "phone": "0" }), 400, "validation_failed"),
-        (json!({ "role": "editor", "ban_duration": "soon" }), 400, "validation_failed"),
         (json!({ "role": "a\u{0}" }), 400, "validation_failed"),
         (json!({ "role": "editor", "email": "eve@example.com" }), 422, "email_exists"),
     ];
@@ -123,9 +40,6 @@ async fn a_deleted_user_is_gone_with_everything() {
     for table in ["users", "identities", "sessions", "refresh_tokens"] {
         assert_eq!(server.value(&format!("select count(*) from auth.{table}")).await, 0, "{table}");
     }
-    let logged = server.logged("user_deleted").await;
-    assert_eq!(logged["traits"], json!({ "user_id": id, "user_email": "ada@example.com", "user_phone": "" }));
-    assert_eq!(delete(&server, &id, json!({})).await.refusal(), (404, "user_not_found"));
 }
 
 #[tokio::test]

@@ -20,36 +20,31 @@ fn with_test_code() -> Settings {
 }
 
 #[tokio::test]
-async fn a_code_by_mail_signs_known_and_unknown_users_in() {
+async fn codes_are_sent_only_so_often() {
     let server = Server::start().await;
-    for path in ["/otp", "/magiclink"] {
-        let response = server.post(path, json!({ "email": "New@example.com", "data": { "a": 1 } })).await;
-        assert_eq!((response.status, &response.body), (StatusCode::OK, &json!({})), "{path}");
-        assert!(!server.hash("confirmation_token").await.is_empty());
-        server.let_time_pass().await;
-    }
-    server.sql("update auth.users set email_confirmed_at = now()").await;
-    let response = server.post("/otp", json!({ "email": "new@example.com" })).await;
-    assert_eq!((response.status, &response.body), (StatusCode::OK, &json!({})));
-    assert!(!server.hash("recovery_token").await.is_empty());
-    assert_eq!(
-        server.post("/otp", json!({ "email": "new@example.com" })).await.refusal(),
-        (429, "over_email_send_rate_limit")
-    );
-    assert_eq!(server.value("select count(*) from auth.users").await, 1);
+    server.user("ada@example.com").await;
+    let by_mail = async || server.post("/otp", json!({ "email": "ada@example.com" })).await;
+    assert_eq!(by_mail().await.status, StatusCode::OK);
+    assert_eq!(by_mail().await.refusal(), (429, "over_email_send_rate_limit"));
+    server.let_time_pass().await;
+    assert_eq!(by_mail().await.status, StatusCode::OK);
+
+    let server = Server::with(with_test_code()).await;
+    let by_phone = async || server.post("/otp", json!({ "phone": PHONE })).await;
+    assert_eq!(by_phone().await.body, json!({}), "of a sign-up no message is named");
+    let code = json!({ "type": "sms", "phone": PHONE, "token": "424242" });
+    assert_eq!(server.post("/verify", code).await.status, StatusCode::OK);
+    server.let_time_pass().await;
+    assert_eq!(by_phone().await.body, json!({ "message_id": "test-otp" }));
+    assert_eq!(by_phone().await.refusal(), (429, "over_sms_send_rate_limit"));
 }
 
 #[tokio::test]
 async fn unknown_users_need_not_become_users() {
     let server = Server::with(with_test_code()).await;
-    for body in [
-        json!({ "email": "new@example.com", "create_user": false }),
-        json!({ "phone": PHONE, "create_user": false }),
-    ] {
-        let response = server.post("/otp", body).await;
-        assert_eq!(response.refusal(), (422, "otp_disabled"));
-        assert_eq!(response.text("msg"), "Signups not allowed for otp");
-    }
+    let unknown = server.post("/otp", json!({ "phone": PHONE, "create_user": false })).await;
+    assert_eq!(unknown.refusal(), (422, "otp_disabled"));
+    assert_eq!(unknown.text("msg"), "Signups not allowed for otp");
     let closed = Server::with(Settings { disable_signup: true, ..Default::default() }).await;
     assert_eq!(
         closed.post("/otp", json!({ "email": "new@example.com" })).await.refusal(),
@@ -60,83 +55,22 @@ async fn unknown_users_need_not_become_users() {
 }
 
 #[tokio::test]
-async fn a_code_by_text_message_signs_in() {
-    let server = Server::with(with_test_code()).await;
-    let first = server.post("/otp", json!({ "phone": "+41 79 123 45 67" })).await;
-    assert_eq!((first.status, &first.body), (StatusCode::OK, &json!({})));
-    let session = server.post("/verify", json!({ "type": "sms", "phone": PHONE, "token": "424242" })).await;
-    assert_eq!(session.status, StatusCode::OK, "{}", session.body);
-    assert_eq!(session.body["user"]["phone"], json!(PHONE));
-    assert!(session.body["user"]["phone_confirmed_at"].is_string());
-    server.let_time_pass().await;
-    let known = server.post("/otp", json!({ "phone": PHONE })).await;
-    assert_eq!(known.body, json!({ "message_id": "test-otp" }));
-    assert_eq!(
-        server.post("/otp", json!({ "phone": PHONE })).await.refusal(),
-        (429, "over_sms_send_rate_limit")
-    );
-}
-
-#[tokio::test]
-async fn requests_that_make_no_sense_are_refused() {
+async fn providers_that_are_off_send_nothing() {
     let server = Server::start().await;
-    let refusals = [
-        ("/otp", json!({}), 400, "validation_failed"),
-        ("/otp", json!({ "email": "a@b.com", "phone": PHONE }), 400, "validation_failed"),
-        ("/otp", json!({ "email": "a@b.com", "channel": "sms" }), 400, "validation_failed"),
-        ("/otp", json!({ "email": "no address" }), 400, "validation_failed"),
-        ("/otp", json!({ "phone": PHONE }), 400, "phone_provider_disabled"),
-        (
-            "/otp",
-            json!({ "email": "a@b.com", "code_challenge": "short", "code_challenge_method": "s256" }),
-            400,
-            "validation_failed",
-        ),
-        ("/magiclink", json!({}), 422, "validation_failed"),
-        ("/recover", json!({}), 400, "validation_failed"),
-        ("/recover", json!({ "email": "no address" }), 400, "validation_failed"),
-        ("/resend", json!({ "email": "a@b.com" }), 400, "validation_failed"),
-        ("/resend", json!({ "type": "signup" }), 400, "validation_failed"),
-        ("/resend", json!({ "type": "sms", "email": "a@b.com" }), 400, "validation_failed"),
-        (
-            "/resend",
-            json!({ "type": "email_change", "email": "a@b.com", "phone": PHONE }),
-            400,
-            "validation_failed",
-        ),
-        ("/resend", json!({ "type": "sms", "phone": PHONE }), 400, "phone_provider_disabled"),
-    ];
-    for (path, body, status, code) in refusals {
-        assert_eq!(server.post(path, body.clone()).await.refusal(), (status, code), "{path} {body}");
+    for (path, body) in
+        [("/otp", json!({ "phone": PHONE })), ("/resend", json!({ "type": "sms", "phone": PHONE }))]
+    {
+        assert_eq!(server.post(path, body).await.refusal(), (400, "phone_provider_disabled"), "{path}");
     }
     let off = ProviderSettings { magic_link: false, ..Default::default() };
-    let server = Server::with(Settings { providers: off, ..Default::default() }).await;
-    assert_eq!(
-        server.post("/otp", json!({ "email": "a@b.com" })).await.refusal(),
-        (422, "email_provider_disabled")
-    );
+    let server = server.second_node_with(Settings { providers: off, ..Default::default() }).await;
+    let email = json!({ "email": "a@b.com" });
+    assert_eq!(server.post("/otp", email.clone()).await.refusal(), (422, "email_provider_disabled"));
     let off = ProviderSettings { email: false, ..Default::default() };
-    let server = Server::with(Settings { providers: off, ..Default::default() }).await;
-    assert_eq!(
-        server.post("/magiclink", json!({ "email": "a@b.com" })).await.refusal(),
-        (422, "email_provider_disabled")
-    );
-    assert_eq!(
-        server.post("/recover", json!({ "email": "a@b.com" })).await.refusal(),
-        (400, "email_provider_disabled")
-    );
+    let server = server.second_node_with(Settings { providers: off, ..Default::default() }).await;
+    assert_eq!(server.post("/magiclink", email.clone()).await.refusal(), (422, "email_provider_disabled"));
+    assert_eq!(server.post("/recover", email).await.refusal(), (400, "email_provider_disabled"));
     assert_eq!(server.value("select count(*) from auth.users").await, 0);
-}
-
-#[tokio::test]
-async fn recovery_says_nothing_of_who_is_known() {
-    let server = Server::start().await;
-    server.user("ada@example.com").await;
-    for email in ["ada@example.com", "nobody@example.com"] {
-        let response = server.post("/recover", json!({ "email": email })).await;
-        assert_eq!((response.status, response.body), (StatusCode::OK, json!({})), "{email}");
-    }
-    assert!(!server.hash("recovery_token").await.is_empty());
 }
 
 #[tokio::test]
@@ -181,5 +115,4 @@ async fn only_confirmed_users_can_prove_that_they_are_still_there() {
     server.let_time_pass().await;
     server.sql("update auth.users set email_confirmed_at = null").await;
     assert_eq!(server.get_as("/reauthenticate", token).await.refusal(), (422, "email_not_confirmed"));
-    assert_eq!(server.get("/reauthenticate").await.refusal(), (401, "no_authorization"));
 }

@@ -17,17 +17,6 @@ async fn signed_in(settings: Settings) -> (Server, String) {
 }
 
 #[tokio::test]
-async fn names_are_unique_and_no_name_is_one_too() {
-    let (server, token) = signed_in(Settings::default()).await;
-    for body in [json!({ "factor_type": "totp" }), json!({ "factor_type": "totp", "friendly_name": "app" })] {
-        assert_eq!(server.enroll(&token, body.clone()).await.status, StatusCode::OK);
-        assert_eq!(server.enroll(&token, body).await.refusal(), (422, "mfa_factor_name_conflict"));
-    }
-    let unnamed = &server.factors(&token).await[0];
-    assert!(unnamed.get("friendly_name").is_none(), "{unnamed}");
-}
-
-#[tokio::test]
 async fn kinds_are_known_and_switched_on() {
     let (server, token) = signed_in(Settings::default()).await;
     let refusal = async |body: Value| {
@@ -98,17 +87,6 @@ async fn there_are_only_so_many_factors() {
 }
 
 #[tokio::test]
-async fn who_has_a_factor_needs_it_for_another() {
-    let (server, token) = signed_in(Settings::default()).await;
-    let app = server.enroll_app(&token, "app").await;
-    let (risen, _) = server.rise(&token, &app).await;
-    let (low, _) = server.tokens(ADA).await;
-    let body = json!({ "factor_type": "totp", "friendly_name": "second" });
-    assert_eq!(server.enroll(&low, body.clone()).await.refusal(), (403, "insufficient_aal"));
-    assert_eq!(server.enroll(&risen, body).await.status, StatusCode::OK);
-}
-
-#[tokio::test]
 async fn factors_that_nobody_ever_challenged_are_forgotten() {
     let mut settings = Settings::default();
     settings.mfa.max_enrolled_factors = 2;
@@ -123,25 +101,6 @@ async fn factors_that_nobody_ever_challenged_are_forgotten() {
     let names: Vec<_> =
         server.factors(&token).await.iter().map(|factor| factor["friendly_name"].clone()).collect();
     assert_eq!(names, [json!("challenged"), json!("new")]);
-}
-
-#[tokio::test]
-async fn other_peoples_factors_do_not_exist() {
-    let (server, token) = signed_in(Settings::default()).await;
-    let app = server.enroll_app(&token, "app").await;
-    server.user("eve@example.com").await;
-    let (eve, _) = server.tokens("eve@example.com").await;
-    let paths = [(Method::POST, "/challenge"), (Method::POST, "/verify"), (Method::DELETE, "")];
-    for (method, action) in paths {
-        let call = async |id: &str| {
-            let response =
-                server.call(method.clone(), &format!("/factors/{id}{action}"), &eve, json!({})).await;
-            (response.status.as_u16(), response.refusal().1.to_owned())
-        };
-        assert_eq!(call(&app.factor).await, (404, "mfa_factor_not_found".to_owned()), "{action}");
-        assert_eq!(call("7").await, (404, "validation_failed".to_owned()), "{action}");
-    }
-    assert_eq!(server.factors(&token).await.len(), 1);
 }
 
 #[tokio::test]

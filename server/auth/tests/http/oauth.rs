@@ -156,7 +156,7 @@ pub(crate) fn member(url: &Url, name: &str) -> Option<String> {
 }
 
 /// Returns the code that the response sends the browser back with.
-pub(crate) fn code_in(response: &Response) -> String {
+fn code_in(response: &Response) -> String {
     let target = Url::parse(response.text("redirect_url")).unwrap();
     assert_eq!(member(&target, "keep").as_deref(), Some("1"), "{target}");
     assert_eq!(member(&target, "state").as_deref(), Some("s t&te"), "{target}");

@@ -3,9 +3,8 @@
 use auth::{LimitSettings, OauthServerSettings, Settings};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
-use crate::harness::{Response, Server, is_keyless};
+use crate::harness::{Response, Server};
 use crate::oauth::{CALLBACK, client, settings};
 
 async fn admin(server: &Server, method: Method, path: &str, body: Value) -> Response {
@@ -15,32 +14,11 @@ async fn admin(server: &Server, method: Method, path: &str, body: Value) -> Resp
 }
 
 #[tokio::test]
-async fn administrators_register_read_change_and_delete_clients() {
+async fn the_row_of_a_deleted_client_stays() {
     let server = Server::with(settings()).await;
-    let made = client(&server, json!({ "client_uri": "https://app.example.com" })).await.body;
-    assert_eq!(
-        (&made["client_type"], &made["token_endpoint_auth_method"], &made["registration_type"]),
-        (&json!("confidential"), &json!("client_secret_basic"), &json!("manual"))
-    );
-    assert_eq!(made["grant_types"], json!(["authorization_code", "refresh_token"]));
-    assert_eq!((&made["response_types"], &made["redirect_uris"]), (&json!(["code"]), &json!([CALLBACK])));
-    assert_eq!(made["client_secret"].as_str().unwrap().len(), 43);
-    assert!(made.get("logo_uri").is_none());
-
-    let path = format!("/admin/oauth/clients/{}", made["client_id"].as_str().unwrap());
-    let read = admin(&server, Method::GET, &path, Value::Null).await.body;
-    assert_eq!((&read["client_name"], read.get("client_secret")), (&json!("Scoreboard"), None));
-
-    let change = json!({ "client_name": "Ticker", "client_uri": "", "token_endpoint_auth_method": "client_secret_post" });
-    let changed = admin(&server, Method::PUT, &path, change).await;
-    assert_eq!((changed.status, changed.text("client_name")), (StatusCode::OK, "Ticker"));
-    assert_eq!(changed.text("token_endpoint_auth_method"), "client_secret_post");
-    assert_eq!((&changed.body["redirect_uris"], changed.body.get("client_uri")), (&json!([CALLBACK]), None));
-
-    let deleted = admin(&server, Method::DELETE, &path, Value::Null).await;
-    assert_eq!(deleted.status, StatusCode::NO_CONTENT);
-    let gone = admin(&server, Method::GET, &path, Value::Null).await;
-    assert_eq!(gone.refusal(), (404, "oauth_client_not_found"));
+    let made = client(&server, json!({})).await;
+    let path = format!("/admin/oauth/clients/{}", made.text("client_id"));
+    assert_eq!(admin(&server, Method::DELETE, &path, Value::Null).await.status, StatusCode::NO_CONTENT);
     assert_eq!(server.value("select count(*) from auth.oauth_clients where deleted_at is not null").await, 1);
 }
 
@@ -59,57 +37,17 @@ async fn secrets_are_stored_hashed_and_can_be_renewed() {
     assert_ne!(renewed.text("client_secret"), made.text("client_secret"));
     assert!(is_stored(renewed.text("client_secret")).await);
     assert!(!is_stored(made.text("client_secret")).await);
-
-    let public = client(&server, json!({ "client_type": "public" })).await.body;
-    assert_eq!((&public["token_endpoint_auth_method"], public.get("client_secret")), (&json!("none"), None));
-    let path = format!("/admin/oauth/clients/{}/regenerate_secret", public["client_id"].as_str().unwrap());
-    assert_eq!(admin(&server, Method::POST, &path, Value::Null).await.refusal(), (400, "validation_failed"));
 }
 
 #[tokio::test]
-async fn nonsense_is_refused_and_nothing_is_stored() {
+async fn fields_that_postgres_cannot_store_and_fields_of_other_types_are_refused() {
     let server = Server::with(settings()).await;
-    let register = async |fields: Value| server.post_as_admin("/admin/oauth/clients", fields).await;
-    let eleven: Vec<_> = (0..11).map(|n| format!("https://app.example.com/{n}")).collect();
-    for fields in [
-        json!({}),
-        json!({ "redirect_uris": [] }),
-        json!({ "redirect_uris": eleven }),
-        json!({ "redirect_uris": ["http://example.com/"] }),
-        json!({ "redirect_uris": ["https://example.com/#x"] }),
-        json!({ "redirect_uris": ["javascript:alert(1)"] }),
-        json!({ "redirect_uris": [CALLBACK], "grant_types": ["password"] }),
-        json!({ "redirect_uris": [CALLBACK], "client_name": "x".repeat(1025) }),
-        json!({ "redirect_uris": [CALLBACK], "client_name": "a\u{0}b" }),
-        json!({ "redirect_uris": [CALLBACK], "client_uri": "javascript:alert(1)" }),
-        json!({ "redirect_uris": [CALLBACK], "logo_uri": "nowhere" }),
-        json!({ "redirect_uris": [CALLBACK], "client_type": "secret" }),
-        json!({ "redirect_uris": [CALLBACK], "token_endpoint_auth_method": "private_key_jwt" }),
-        json!({ "redirect_uris": [CALLBACK], "client_type": "public", "token_endpoint_auth_method": "client_secret_basic" }),
+    for (fields, code) in [
+        (json!({ "redirect_uris": [CALLBACK], "client_name": "a\u{0}b" }), "validation_failed"),
+        (json!({ "redirect_uris": "x" }), "bad_json"),
     ] {
-        assert_eq!(register(fields.clone()).await.refusal(), (400, "validation_failed"), "{fields}");
-    }
-    assert_eq!(register(json!({ "redirect_uris": "x" })).await.refusal(), (400, "bad_json"));
-    assert_eq!(server.value("select count(*) from auth.oauth_clients").await, 0);
-
-    let made = client(&server, json!({})).await;
-    let path = format!("/admin/oauth/clients/{}", made.text("client_id"));
-    for change in [
-        json!({}),
-        json!({ "redirect_uris": [] }),
-        json!({ "grant_types": [] }),
-        json!({ "token_endpoint_auth_method": "none" }),
-        json!({ "token_endpoint_auth_method": "magic" }),
-    ] {
-        let response = admin(&server, Method::PUT, &path, change.clone()).await;
-        assert_eq!(response.refusal(), (400, "validation_failed"), "{change}");
-    }
-    let malformed = admin(&server, Method::GET, "/admin/oauth/clients/me", Value::Null).await;
-    assert_eq!(malformed.refusal(), (400, "validation_failed"));
-    let unknown = format!("/admin/oauth/clients/{}", Uuid::new_v4());
-    for method in [Method::GET, Method::PUT, Method::DELETE] {
-        let response = admin(&server, method, &unknown, json!({ "client_name": "x" })).await;
-        assert_eq!(response.refusal(), (404, "oauth_client_not_found"));
+        let refused = server.post_as_admin("/admin/oauth/clients", fields.clone()).await;
+        assert_eq!(refused.refusal(), (400, code), "{fields}");
     }
 }
 
@@ -147,7 +85,6 @@ async fn clients_register_themselves_where_they_may() {
     let made = server.post("/oauth/clients/register", fields.clone()).await;
     assert_eq!((made.status, made.text("registration_type")), (StatusCode::CREATED, "dynamic"));
     assert_eq!((made.text("client_type"), made.body.get("client_secret")), ("public", None));
-    assert!(is_keyless("/oauth/clients/register"));
     assert_eq!(server.post("/oauth/clients/register", json!({})).await.refusal(), (400, "validation_failed"));
 
     let closed = server.second_node_with(Settings {

@@ -6,23 +6,16 @@ use http::{Method, StatusCode};
 use serde_json::json;
 use tokens::{KeyOverrides, Keys};
 
-use crate::harness::{Server, is_keyless};
-use crate::oauth::{
-    App, CALLBACK, VERIFIER, authorize, basic, claims, client, location, member, oauth_error, settings, token,
-};
+use crate::harness::Server;
+use crate::oauth::{App, VERIFIER, basic, claims, client, oauth_error, settings, token};
 
 #[tokio::test]
-async fn a_code_becomes_a_session_of_the_client() {
+async fn a_session_keeps_its_client_and_scopes() {
     let app = App::start().await;
     let code = app.code(&[]).await;
     let response = app.exchange(&code).await;
     assert_eq!(response.status, StatusCode::OK, "{}", response.body);
-    assert_eq!((response.text("token_type"), &response.body["expires_in"]), ("bearer", &json!(3600)));
     assert_eq!(response.headers["cache-control"], "no-store");
-    assert!(response.body.get("user").is_none() && response.body.get("id_token").is_none());
-    let access = claims(response.text("access_token"));
-    assert_eq!((&access["client_id"], &access["scope"]), (&json!(app.id), &json!("email")));
-    assert_eq!(access["amr"][0]["method"], "oauth_provider/authorization_code");
     let session = app
         .server
         .text("select oauth_client_id::text || ' ' || scopes from auth.sessions where scopes is not null")
@@ -31,38 +24,6 @@ async fn a_code_becomes_a_session_of_the_client() {
     let logged = "select count(*) from auth.audit_log_entries where payload ->> 'action' = 'login'
         and payload -> 'traits' ->> 'provider_type' = 'oauth_provider_authorization_code'";
     assert_eq!(app.server.value(logged).await, 1);
-    assert_eq!(oauth_error(&app.exchange(&code).await), "invalid_grant", "a code is good once");
-}
-
-#[tokio::test]
-async fn a_code_is_its_clients_alone_and_needs_its_verifier() {
-    let app = App::start().await;
-    let code = app.code(&[("resource", "https://api.example.com")]).await;
-    let right = [
-        ("grant_type", "authorization_code"),
-        ("code", code.as_str()),
-        ("redirect_uri", CALLBACK),
-        ("code_verifier", VERIFIER),
-        ("resource", "https://api.example.com"),
-    ];
-    let with = |name: &'static str, value: &'static str| {
-        let mut fields = right;
-        fields.iter_mut().find(|(known, _)| *known == name).unwrap().1 = value;
-        fields
-    };
-    for (name, value, error) in [
-        ("grant_type", "", "invalid_request"),
-        ("grant_type", "password", "unsupported_grant_type"),
-        ("code", "", "invalid_request"),
-        ("code", "unknown", "invalid_grant"),
-        ("code", "a\0b", "invalid_grant"),
-    ] {
-        assert_eq!(oauth_error(&app.token(&with(name, value)).await), error, "{name} {value}");
-    }
-    let stranger = basic(&app.id, "wrong");
-    let refused = token(&app.server, &[("authorization", &stranger)], &right).await;
-    assert_eq!(refused.refusal(), (400, "invalid_credentials"));
-    assert_eq!(app.token(&right).await.status, StatusCode::OK, "none of that has used the code up");
 }
 
 #[tokio::test]
@@ -83,77 +44,38 @@ async fn codes_expire_and_are_worth_nothing_to_the_banned() {
 }
 
 #[tokio::test]
-async fn clients_prove_themselves_as_they_are_registered() {
+async fn credentials_that_name_no_client_are_refused() {
     let app = App::start().await;
-    let (server, id, secret) = (&app.server, app.id.as_str(), app.secret.as_str());
-    let refusal = async |headers: &[(&str, &str)], fields: &[(&str, &str)]| {
-        let response = token(server, headers, fields).await;
-        let (status, code) = response.refusal();
-        (status, code.to_owned())
-    };
-    let refused = (400, "invalid_credentials".to_owned());
-    let unknown = "00000000-0000-4000-8000-000000000000";
-    for header in [
-        basic(id, "wrong"),
-        basic(id, ""),
-        basic(unknown, secret),
-        basic("me", secret),
-        "Basic !".to_owned(),
-        "Basic bWU=".to_owned(),
-    ] {
-        assert_eq!(refusal(&[("authorization", &header)], &[]).await, refused, "{header}");
+    let (id, secret) = (app.id.as_str(), app.secret.as_str());
+    let refused = (400, "invalid_credentials");
+    for header in [basic(id, ""), basic("me", secret), "Basic !".to_owned(), "Basic bWU=".to_owned()] {
+        let response = token(&app.server, &[("authorization", &header)], &[]).await;
+        assert_eq!(response.refusal(), refused, "{header}");
     }
+    let public = client(&app.server, json!({ "client_type": "public" })).await;
     for fields in [
         &[][..],
         &[("client_id", id)],
-        &[("client_id", id), ("client_secret", secret)],
         &[("client_id", id), ("client_secret", "wrong")],
+        &[("client_id", public.text("client_id")), ("client_secret", "any")],
     ] {
-        assert_eq!(refusal(&[], fields).await, refused, "{fields:?}");
+        assert_eq!(token(&app.server, &[], fields).await.refusal(), refused, "{fields:?}");
     }
-
-    let poster = client(server, json!({ "token_endpoint_auth_method": "client_secret_post" })).await;
-    let fields = [("client_id", poster.text("client_id")), ("client_secret", poster.text("client_secret"))];
-    assert_eq!(oauth_error(&token(server, &[], &fields).await), "invalid_request");
-    let public = client(server, json!({ "client_type": "public" })).await;
-    let fields = [("client_id", public.text("client_id"))];
-    assert_eq!(oauth_error(&token(server, &[], &fields).await), "invalid_request");
-    let fields = [("client_id", public.text("client_id")), ("client_secret", "any")];
-    assert_eq!(refusal(&[], &fields).await, refused);
 }
 
 #[tokio::test]
-async fn a_public_client_posts_json() {
+async fn bodies_that_cannot_be_read_are_refused() {
     let app = App::start().await;
-    let public = client(&app.server, json!({ "client_type": "public" })).await;
-    let id = public.text("client_id");
-    let target = url::Url::parse(location(&authorize(&app.server, id, &[]).await)).unwrap();
-    let request = member(&target, "authorization_id").unwrap();
-    app.look(&request).await;
-    let code = crate::oauth::code_in(&app.decide(&request, "approve").await);
     let post = async |body: String| {
         let json = [("content-type", "application/json; charset=utf-8")];
         app.server.send(Method::POST, "/oauth/token", &json, body).await
     };
-    let fields = json!({
-        "grant_type": "authorization_code", "client_id": id, "code": code, "code_verifier": VERIFIER,
-    });
-    assert_eq!(post(fields.to_string()).await.status, StatusCode::OK);
     for body in ["", "{", "[]", "{\"client_id\":7}"] {
         assert_eq!(oauth_error(&post(body.to_owned()).await), "invalid_request", "{body}");
     }
     let huge = "x".repeat((1 << 20) + 1);
     assert_eq!(post(huge).await.refusal(), (413, "request_entity_too_large"));
-}
-
-#[tokio::test]
-async fn grants_are_limited_to_what_the_client_is_registered_for() {
-    let app = App::start().await;
-    let limited = client(&app.server, json!({ "grant_types": ["authorization_code"] })).await;
-    let header = basic(limited.text("client_id"), limited.text("client_secret"));
-    let fields = [("grant_type", "refresh_token"), ("refresh_token", "abcdefghijkl")];
-    let response = token(&app.server, &[("authorization", &header)], &fields).await;
-    assert_eq!(oauth_error(&response), "unsupported_grant_type");
+    assert_eq!(oauth_error(&app.exchange("a\0b").await), "invalid_grant");
 }
 
 #[tokio::test]
@@ -281,7 +203,7 @@ async fn no_id_token_is_signed_with_a_secret_and_the_code_stays() {
 }
 
 #[tokio::test]
-async fn user_info_tells_what_the_scopes_allow() {
+async fn user_info_tells_what_the_scopes_allow_whatever_the_method() {
     let app = App::start().await;
     app.server
         .sql("update auth.users set phone = '4912345', raw_user_meta_data = '{\"picture\":\"https://a.example/p.png\"}'")
@@ -294,28 +216,17 @@ async fn user_info_tells_what_the_scopes_allow() {
         userinfo
     };
     let user = app.server.text("select id::text from auth.users").await;
-    assert_eq!(info("openid").await, json!({ "sub": user }));
-    assert_eq!(
-        info("email").await,
-        json!({ "sub": user, "email": "ada@example.com", "email_verified": true })
-    );
     assert_eq!(info("phone").await, json!({ "sub": user, "phone": "4912345" }));
     let profile = info("profile").await;
-    assert_eq!((&profile["name"], profile.get("email")), (&json!("ada@example.com"), None));
+    assert_eq!((&profile["name"], profile.get("phone")), (&json!("ada@example.com"), None));
     assert_eq!(profile["user_metadata"], json!({ "picture": "https://a.example/p.png" }));
     assert!(profile["updated_at"].is_i64());
-
-    let own = app.server.get_as("/oauth/userinfo", &app.token).await;
-    assert_eq!(own.body, json!({ "sub": user }), "no client's session has no scopes");
-    assert_eq!(app.server.get("/oauth/userinfo").await.refusal(), (401, "no_authorization"));
-    assert!(is_keyless("/oauth/userinfo") && is_keyless("/oauth/token"));
 }
 
 #[tokio::test]
 async fn discovery_tells_where_everything_is() {
     let server = Server::with(settings()).await;
     let response = server.get("/.well-known/oauth-authorization-server").await;
-    assert_eq!(response.headers["cache-control"], "public, max-age=600");
     let base = "http://127.0.0.1:54321/auth/v1";
     for (member, path) in [
         ("issuer", ""),
@@ -327,7 +238,6 @@ async fn discovery_tells_where_everything_is() {
     ] {
         assert_eq!(response.text(member), format!("{base}{path}"));
     }
-    assert_eq!(response.body["code_challenge_methods_supported"], json!(["S256", "plain"]));
     assert_eq!(server.get("/.well-known/openid-configuration").await.body, response.body);
     let off = server.second_node_with(Settings::default()).await;
     let document = off.get("/.well-known/openid-configuration").await;

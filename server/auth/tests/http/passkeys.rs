@@ -116,17 +116,6 @@ async fn a_registration_counts_once_in_time_and_for_its_own_user() {
 #[tokio::test]
 async fn credentials_that_do_not_fit_are_refused() {
     let (server, token) = signed_in().await;
-    let fields = [
-        json!({}),
-        json!({ "challenge_id": "7", "credential": {} }),
-        json!({ "challenge_id": uuid::Uuid::new_v4() }),
-    ];
-    for body in fields {
-        for path in ["/passkeys/registration/verify", "/passkeys/authentication/verify"] {
-            let refused = server.call(Method::POST, path, &token, body.clone()).await;
-            assert_eq!(refused.refusal(), (400, "validation_failed"), "{path} {body}");
-        }
-    }
     for path in ["/passkeys/registration/verify", "/passkeys/authentication/verify"] {
         assert_eq!(server.post_as(path, &token).await.refusal(), (400, "bad_json"), "{path}");
     }

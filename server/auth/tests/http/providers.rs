@@ -205,12 +205,16 @@ async fn twitter_speaks_oauth_1() {
 }
 
 #[tokio::test]
-async fn settings_tell_which_providers_are_on() {
+async fn settings_are_told_as_they_are() {
     let provider = Provider::start().await;
-    let server = Server::with(settings(&provider, &["google", "workos"])).await;
+    let mut settings = settings(&provider, &["google", "workos"]);
+    settings.mail.autoconfirm = true;
+    let server = Server::with(settings).await;
     let response = server.send(Method::GET, "/settings", &[], ()).await;
     let external: BTreeMap<String, bool> = serde_json::from_value(response.body["external"].clone()).unwrap();
     assert_eq!(external.len(), 26);
     let on: Vec<_> = external.iter().filter(|(_, on)| **on).map(|(name, _)| name.as_str()).collect();
     assert_eq!(on, ["email", "google", "workos"]);
+    assert_eq!(response.body["mailer_autoconfirm"], json!(true));
+    assert_eq!(response.body["disable_signup"], json!(false));
 }

