@@ -1,5 +1,7 @@
-//! Mails and text messages: what they say, how they leave, and the page that shows mails while there is no mail server.
+//! What leaves for users and for the project: mails, text messages and calls of hooks; and the page that shows mails while
+//! there is no mail server.
 
+pub(crate) mod hooks;
 pub(crate) mod inbox;
 pub(crate) mod mail;
 pub(crate) mod messages;

@@ -3,7 +3,7 @@
 //! A request goes through `api` (what the endpoint takes and answers), `flows` (the rules) and `store` (the SQL).
 //! All state is in Postgres, in schema `auth`, so that any number of nodes may serve the same users.
 //!
-//! The rooms from top to bottom: `api`, `state`, `flows`, `handles`, `delivery`, `hooks`, `limits`, `store`, `sso`,
+//! The rooms from top to bottom: `api`, `state`, `flows`, `handles`, `delivery`, `limits`, `store`, `sso`,
 //! `factors`, `providers`, `secrets`, `request`, `metrics`, `model`, `http_client`, `settings`, `error`. Imports run
 //! downwards only.
 
@@ -13,7 +13,6 @@ mod error;
 mod factors;
 mod flows;
 mod handles;
-mod hooks;
 mod http_client;
 mod limits;
 mod metrics;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use postgres::Database;
 use tokens::{Keys, Verifier};
 
+use crate::delivery::hooks::Hooks;
 use crate::delivery::mail::Mailer;
 use crate::delivery::messages::Messages;
 use crate::delivery::sms::SmsSender;
@@ -13,7 +14,6 @@ use crate::flows::one_time_code::Codes;
 use crate::flows::services::{
     Accounts, Delivery, Factors, Passkeys, ProviderSignIns, Sessions, SingleSignOn,
 };
-use crate::hooks::Hooks;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::providers::Providers;

@@ -7,10 +7,10 @@ use time::OffsetDateTime;
 use tokens::Keys;
 use uuid::Uuid;
 
+use crate::delivery::hooks::Hooks;
 use crate::error::WeakPassword;
 use crate::factors::recovery_code;
 use crate::flows::services::Sessions;
-use crate::hooks::Hooks;
 use crate::model::session::{GrantedSession, Method};
 use crate::model::user::User;
 use crate::request::client::Client;

@@ -6,11 +6,11 @@ use postgres::Database;
 use tokens::Keys;
 
 use crate::Settings;
+use crate::delivery::hooks::Hooks;
 use crate::delivery::messages::Messages;
 use crate::factors::webauthn::RelyingParty;
 use crate::flows::Context;
 use crate::flows::one_time_code::Codes;
-use crate::hooks::Hooks;
 use crate::limits::Limits;
 use crate::providers::Providers;
 use crate::request::redirects::Redirects;

@@ -4,11 +4,11 @@ use http::StatusCode;
 use postgres::Database;
 use uuid::Uuid;
 
+use crate::delivery::hooks::{AttemptDecision, Hooks};
 use crate::error::refusals;
 use crate::flows::access_token::Session;
 use crate::flows::services::Accounts;
 use crate::flows::session::{self, SignIn};
-use crate::hooks::{AttemptDecision, Hooks};
 use crate::model::address::Address;
 use crate::request::client::Client;
 use crate::secrets::passwords;

@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::{Holder, factor_not_found, require_verifiable, verify_webauthn};
+use crate::delivery::hooks::AttemptDecision;
 use crate::error::refusals;
 use crate::factors::FactorType;
 use crate::factors::assertion::AuthenticatorState;
@@ -15,7 +16,6 @@ use crate::factors::totp::Secret;
 use crate::flows::access_token::Session;
 use crate::flows::services::Factors;
 use crate::flows::{Context, deliver, session};
-use crate::hooks::AttemptDecision;
 use crate::model::user::Factor;
 use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, Challenge};
