@@ -10,10 +10,10 @@ use prometheus_client::registry::Registry;
 use telemetry::{gauge_of, write_metric};
 use tokens::{Keys, Verifier};
 
+use crate::checks::limits::Counters;
 use crate::delivery::mail::MailQueue;
 use crate::delivery::messages::SendingTime;
 use crate::http_client::HttpClient;
-use crate::limits::Counters;
 use crate::metrics::Metrics;
 use crate::providers::KnownIssuers;
 use crate::secrets::hasher::HashingThreads;

@@ -3,18 +3,18 @@
 //! A request goes through `api` (what the endpoint takes and answers), `flows` (the rules) and `store` (the SQL).
 //! All state is in Postgres, in schema `auth`, so that any number of nodes may serve the same users.
 //!
-//! The rooms from top to bottom: `api`, `state`, `flows`, `handles`, `delivery`, `limits`, `store`, `sso`,
+//! The rooms from top to bottom: `api`, `state`, `flows`, `handles`, `delivery`, `checks`, `store`, `sso`,
 //! `factors`, `providers`, `secrets`, `request`, `metrics`, `model`, `http_client`, `settings`, `error`. Imports run
 //! downwards only.
 
 mod api;
+mod checks;
 mod delivery;
 mod error;
 mod factors;
 mod flows;
 mod handles;
 mod http_client;
-mod limits;
 mod metrics;
 mod model;
 mod providers;

@@ -1,5 +1,3 @@
-//! What flows need to know of a request: who sends it, where it may lead, whether a person sent it.
+//! What flows need to know of a request: who sends it.
 
-pub(crate) mod captcha;
 pub(crate) mod client;
-pub(crate) mod redirects;

@@ -5,6 +5,9 @@ use std::sync::Arc;
 use postgres::Database;
 use tokens::{Keys, Verifier};
 
+use crate::checks::captcha::Captchas;
+use crate::checks::limits::Limits;
+use crate::checks::redirects::Redirects;
 use crate::delivery::hooks::Hooks;
 use crate::delivery::mail::Mailer;
 use crate::delivery::messages::Messages;
@@ -14,11 +17,8 @@ use crate::flows::one_time_code::Codes;
 use crate::flows::services::{
     Accounts, Delivery, Factors, Passkeys, ProviderSignIns, Sessions, SingleSignOn,
 };
-use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::providers::Providers;
-use crate::request::captcha::Captchas;
-use crate::request::redirects::Redirects;
 use crate::secrets::hasher::Hasher;
 use crate::secrets::leaks::Leaks;
 use crate::sso::{IdentityProviderClient, ServiceProvider};

@@ -12,12 +12,12 @@ use uuid::Uuid;
 
 use super::body::Body;
 use super::{request, session_answer};
+use crate::checks::limits::Bucket;
 use crate::factors::FactorType;
 use crate::flows::access_token::Session;
 use crate::flows::factors::enroll::Enrollment;
 use crate::flows::factors::verify::{Answer, WebauthnAnswer};
 use crate::flows::factors::{self, Holder, challenge, enroll, unenroll, verify};
-use crate::limits::Bucket;
 use crate::{Auth, Error};
 
 pub(super) struct FactorsApi {

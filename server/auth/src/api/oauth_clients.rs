@@ -13,11 +13,11 @@ use super::body::Body;
 use super::paging::{Page, non_empty};
 use super::request;
 use super::response::Done;
+use crate::checks::limits::Bucket;
 use crate::flows::oauth_server::clients::{
     self as flow, ClientChanges, RegisteredClient, Registrar, Registration,
 };
 use crate::flows::oauth_server::require_enabled;
-use crate::limits::Bucket;
 use crate::store::oauth_clients::{self as store, OauthClient};
 use crate::{Auth, Error};
 

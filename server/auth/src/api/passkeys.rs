@@ -14,10 +14,10 @@ use super::body::Body;
 use super::fields::Security;
 use super::response::Done;
 use super::{request, session_answer};
+use crate::checks::limits::Bucket;
 use crate::flows::access_token::Session;
 use crate::flows::bearer::Bearer;
 use crate::flows::passkeys::{self, Answer, StartedCeremony};
-use crate::limits::Bucket;
 use crate::store;
 use crate::{Auth, Error};
 

@@ -11,10 +11,10 @@ use uuid::Uuid;
 use super::body::Body;
 use super::factors::{UnenrolledFactor, holder};
 use super::{request, session_answer};
+use crate::checks::limits::Bucket;
 use crate::factors::recovery_code::KIND;
 use crate::flows::access_token::Session;
 use crate::flows::factors::recovery_codes::{self, NewCodes};
-use crate::limits::Bucket;
 use crate::{Auth, Error};
 
 pub(super) struct RecoveryCodesApi {

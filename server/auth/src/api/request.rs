@@ -8,9 +8,9 @@ use url::form_urlencoded;
 
 use super::body::Body;
 use super::fields::SecurityField;
+use crate::checks::limits::Bucket;
 use crate::flows::Context;
 use crate::flows::bearer::{self, Admin, Bearer};
-use crate::limits::Bucket;
 use crate::request::client::{Client, RequestedHost};
 use crate::{Auth, Code, Error};
 
@@ -138,7 +138,7 @@ pub(super) fn parameter(request: &Request, name: &str) -> String {
     query(request).find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
 }
 
-/// Counts the request against the client's limit of `bucket`. Errors: as [`Limits::take`](crate::limits::Limits::take).
+/// Counts the request against the client's limit of `bucket`. Errors: as [`Limits::take`](crate::checks::limits::Limits::take).
 pub(super) async fn limit(auth: &Auth, request: &Request, bucket: Bucket) -> Result<(), Error> {
     let client = auth.limits.client(request.headers(), caller(request)?.address);
     auth.limits.take(bucket, client.as_deref()).await
@@ -147,7 +147,7 @@ pub(super) async fn limit(auth: &Auth, request: &Request, bucket: Bucket) -> Res
 /// Checks the captcha of the request, if the settings require one. Requests of administrators need none. If no captcha
 /// is required, the body is not parsed.
 ///
-/// Errors: `bad_json`; those of [`Captchas::check`](crate::request::captcha::Captchas::check).
+/// Errors: `bad_json`; those of [`Captchas::check`](crate::checks::captcha::Captchas::check).
 pub(super) async fn captcha<T>(auth: &Auth, request: &Request, body: &Body<T>) -> Result<(), Error> {
     if auth.settings.security.captcha.is_none() || admin(auth, request).await.is_ok() {
         return Ok(());

@@ -12,9 +12,9 @@ use serde_json::Value;
 use super::body::Body;
 use super::fields::{Security, SendAnswer, object};
 use super::request;
+use crate::checks::limits::Bucket;
 use crate::flows::pkce::Challenge;
 use crate::flows::send::{self, Otp, Repeat};
-use crate::limits::Bucket;
 use crate::model::address::{self, Address};
 use crate::{Auth, Code, Error};
 

@@ -13,8 +13,8 @@ use super::body::{Body, FormFields};
 use super::fields::Security;
 use super::response::Redirect;
 use super::{answer, request};
+use crate::checks::limits::Bucket;
 use crate::flows::sso::{self, SamlCallback, SsoRequest};
-use crate::limits::Bucket;
 use crate::{Auth, Error};
 
 pub(super) struct SsoApi {

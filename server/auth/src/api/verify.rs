@@ -10,11 +10,11 @@ use serde::Deserialize;
 
 use super::body::Body;
 use super::{answer, request, session_answer};
+use crate::checks::limits::Bucket;
+use crate::checks::redirects;
 use crate::flows::access_token::Session;
 use crate::flows::pkce;
 use crate::flows::verify::{self, HALF_CONFIRMED, Proof, VerificationResult};
-use crate::limits::Bucket;
-use crate::request::redirects;
 use crate::{Auth, Error};
 
 pub(super) struct VerifyApi {

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use rand::RngExt as _;
 
+use crate::checks::limits::Limits;
 use crate::delivery::hooks::{EmailData, Hooks};
 use crate::delivery::mail::{MailError, Mailer};
 use crate::delivery::sms::{Channel, Sms, SmsError, SmsSender};
-use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::request::client::Client;
 use crate::store::users::Account;

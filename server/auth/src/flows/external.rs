@@ -4,6 +4,7 @@
 use postgres::Database;
 use uuid::Uuid;
 
+use crate::checks::redirects;
 use crate::flows::account::{self, ProviderLogin, ResolvedAccount};
 use crate::flows::pkce::Challenge;
 use crate::flows::services::ProviderSignIns;
@@ -14,7 +15,6 @@ use crate::providers::{
     code_verifier,
 };
 use crate::request::client::Client;
-use crate::request::redirects;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::{self, Work, custom_providers, oauth_client_states};

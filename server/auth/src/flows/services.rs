@@ -6,14 +6,14 @@ use postgres::Database;
 use tokens::Keys;
 
 use crate::Settings;
+use crate::checks::limits::Limits;
+use crate::checks::redirects::Redirects;
 use crate::delivery::hooks::Hooks;
 use crate::delivery::messages::Messages;
 use crate::factors::webauthn::RelyingParty;
 use crate::flows::Context;
 use crate::flows::one_time_code::Codes;
-use crate::limits::Limits;
 use crate::providers::Providers;
-use crate::request::redirects::Redirects;
 use crate::secrets::hasher::Hasher;
 use crate::secrets::leaks::Leaks;
 use crate::sso::{IdentityProviderClient, ServiceProvider};

@@ -9,6 +9,7 @@ use time::OffsetDateTime;
 use url::Url;
 use uuid::Uuid;
 
+use crate::checks::redirects;
 use crate::flows::Context;
 use crate::flows::account::{self, ProviderLogin};
 use crate::flows::external::error_members;
@@ -16,7 +17,6 @@ use crate::flows::pkce::Challenge;
 use crate::flows::services::SingleSignOn;
 use crate::flows::session::{self, SignIn};
 use crate::providers::{Claims, Email, Profile};
-use crate::request::redirects;
 use crate::sso::IdentityProviderClient;
 use crate::sso::{self, Assertion, IdentityProvider, LONGEST_USE, Response, ServiceProvider};
 use crate::store::flow_states::{self, FlowState, NewFlowState};

@@ -7,8 +7,8 @@ use url::Url;
 use uuid::Uuid;
 
 use super::scopes;
+use crate::checks::redirects;
 use crate::flows::pkce::Challenge;
-use crate::request::redirects;
 use crate::store::oauth_authorizations::{self, NewAuthorization};
 use crate::store::oauth_clients::{self, OauthClient};
 use crate::{Code, Error, Settings};

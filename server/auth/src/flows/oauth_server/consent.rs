@@ -4,9 +4,9 @@ use postgres::Database;
 use uuid::Uuid;
 
 use super::{authorize, scopes};
+use crate::checks::redirects;
+use crate::checks::redirects::Redirects;
 use crate::flows::bearer::Bearer;
-use crate::request::redirects;
-use crate::request::redirects::Redirects;
 use crate::store::oauth_authorizations::{self, Authorization, Status};
 use crate::store::oauth_clients::OauthClient;
 use crate::store::{self, Work, oauth_consents};
