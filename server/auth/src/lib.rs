@@ -4,7 +4,7 @@
 //! All state is in Postgres, in schema `auth`, so that any number of nodes may serve the same users.
 //!
 //! The rooms from top to bottom: `api`, `state`, `flows`, `handles`, `delivery`, `checks`, `store`, `sso`,
-//! `factors`, `providers`, `secrets`, `request`, `metrics`, `model`, `http_client`, `settings`, `error`. Imports run
+//! `factors`, `providers`, `secrets`, `metrics`, `http_client`, `settings`, `error`. Imports run
 //! downwards only.
 
 mod api;
@@ -16,9 +16,7 @@ mod flows;
 mod handles;
 mod http_client;
 mod metrics;
-mod model;
 mod providers;
-mod request;
 mod secrets;
 mod settings;
 mod sso;

@@ -10,6 +10,7 @@ mod executor;
 pub(crate) mod factors;
 pub(crate) mod flow_states;
 pub(crate) mod identities;
+pub(crate) mod model;
 pub(crate) mod oauth_authorizations;
 pub(crate) mod oauth_client_states;
 pub(crate) mod oauth_clients;

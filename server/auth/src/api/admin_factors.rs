@@ -16,8 +16,8 @@ use crate::flows;
 use crate::flows::factors;
 use crate::flows::factors::admin::{self, FactorChange};
 use crate::flows::passkeys;
-use crate::model::user::{Factor, User};
 use crate::store;
+use crate::store::model::user::{Factor, User};
 use crate::{Auth, Error};
 
 pub(super) struct AdminFactorsApi {

@@ -12,8 +12,8 @@ use super::body::Body;
 use super::fields::object;
 use super::request;
 use crate::flows::admin::link::{self, LinkRequest, LinkType};
-use crate::model::address;
-use crate::model::user::User;
+use crate::store::model::address;
+use crate::store::model::user::User;
 use crate::{Auth, Error};
 
 pub(super) struct AdminLinksApi {

@@ -17,7 +17,7 @@ use super::request;
 use super::response::Empty;
 use crate::flows::admin;
 use crate::flows::admin::UserFields;
-use crate::model::user::User;
+use crate::store::model::user::User;
 use crate::store::users::{self, Selection};
 use crate::{Auth, Error};
 

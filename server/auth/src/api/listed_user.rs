@@ -6,7 +6,7 @@ use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};
 use poem_openapi::types::{ParseFromJSON, ParseResult, ToJSON, Type};
 use serde_json::Value;
 
-use crate::model::user::User;
+use crate::store::model::user::User;
 
 /// A user in a list: as in other answers, except that member `identities` is null.
 #[derive(Debug)]

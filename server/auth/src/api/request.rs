@@ -11,7 +11,7 @@ use super::fields::SecurityField;
 use crate::checks::limits::Bucket;
 use crate::flows::Context;
 use crate::flows::bearer::{self, Admin, Bearer};
-use crate::request::client::{Client, RequestedHost};
+use crate::store::model::client::{Client, RequestedHost};
 use crate::{Auth, Code, Error};
 
 const AUDIENCE: HeaderName = HeaderName::from_static("x-jwt-aud");

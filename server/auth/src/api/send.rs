@@ -15,7 +15,7 @@ use super::request;
 use crate::checks::limits::Bucket;
 use crate::flows::pkce::Challenge;
 use crate::flows::send::{self, Otp, Repeat};
-use crate::model::address::{self, Address};
+use crate::store::model::address::{self, Address};
 use crate::{Auth, Code, Error};
 
 pub(super) struct SendApi {

@@ -16,8 +16,8 @@ use crate::flows::access_token::Session;
 use crate::flows::invite;
 use crate::flows::pkce::Challenge;
 use crate::flows::sign_up::{self, SignUp, SignUpOutcome};
-use crate::model::address;
-use crate::model::user::User;
+use crate::store::model::address;
+use crate::store::model::user::User;
 use crate::{Auth, Code, Error};
 
 pub(super) struct SignUpApi {

@@ -17,7 +17,7 @@ use crate::flows::access_token::Session;
 use crate::flows::id_token::{self, IdTokenInput};
 use crate::flows::{code_exchange, refresh, sign_in, web3};
 use crate::metrics::TOKEN_GRANTS;
-use crate::model::address::Address;
+use crate::store::model::address::Address;
 use crate::{Auth, Code, Error};
 
 pub(super) struct TokenApi {

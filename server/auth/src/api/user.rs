@@ -16,8 +16,8 @@ use super::response::Done;
 use crate::checks::limits::Bucket;
 use crate::flows::pkce::Challenge;
 use crate::flows::user_update::{self, Update};
-use crate::model::session::LogoutScope;
-use crate::model::user::User;
+use crate::store::model::session::LogoutScope;
+use crate::store::model::user::User;
 use crate::store::sessions;
 use crate::{Auth, Error};
 

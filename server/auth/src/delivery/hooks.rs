@@ -19,8 +19,8 @@ use uuid::Uuid;
 
 use self::http::HookTimeouts;
 use crate::http_client::HttpClient;
-use crate::model::user::User;
-use crate::request::client::Client;
+use crate::store::model::client::Client;
+use crate::store::model::user::User;
 use crate::{Code, Error, Hook, HookName, HookSettings};
 
 /// A hook's decision on an attempt to authenticate with a password or a second factor.

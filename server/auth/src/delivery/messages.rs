@@ -14,7 +14,7 @@ use crate::delivery::hooks::{EmailData, Hooks};
 use crate::delivery::mail::{MailError, Mailer};
 use crate::delivery::sms::{Channel, Sms, SmsError, SmsSender};
 use crate::metrics::Metrics;
-use crate::request::client::Client;
+use crate::store::model::client::Client;
 use crate::store::users::Account;
 use crate::{Code, Error, HookName, MailKind, Settings};
 use gotemplate::Value;

@@ -11,10 +11,10 @@ use crate::delivery::hooks::Hooks;
 use crate::error::WeakPassword;
 use crate::factors::recovery_code;
 use crate::flows::services::Sessions;
-use crate::model::session::{GrantedSession, Method};
-use crate::model::user::User;
-use crate::request::client::Client;
 use crate::secrets::refresh_token;
+use crate::store::model::client::Client;
+use crate::store::model::session::{GrantedSession, Method};
+use crate::store::model::user::User;
 use crate::{Error, HookName, Settings};
 
 /// A session in the form for clients.

@@ -14,9 +14,9 @@ use super::Context;
 use super::bearer::Admin;
 use crate::error::refusals;
 use crate::flows::services::Accounts;
-use crate::model::user::User;
 use crate::store::Work;
 use crate::store::audit::Action;
+use crate::store::model::user::User;
 use crate::store::users::{self, Account};
 use crate::{Code, Error};
 

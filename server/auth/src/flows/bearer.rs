@@ -9,9 +9,9 @@ use tokens::{Verified, Verifier};
 use uuid::Uuid;
 
 use crate::error::refusals;
-use crate::model::session::Session;
-use crate::model::user::User;
 use crate::store::audit::Actor;
+use crate::store::model::session::Session;
+use crate::store::model::user::User;
 use crate::store::{sessions, users};
 use crate::{Code, Error, Settings};
 

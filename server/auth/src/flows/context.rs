@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::request::client::Client;
 use crate::store::Executor;
 use crate::store::audit::{self, Action, Actor};
+use crate::store::model::client::Client;
 use crate::{Error, Settings};
 
 /// A request, apart from its fields, and what its family of flows works with ([`services`](crate::flows::services)).

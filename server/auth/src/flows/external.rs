@@ -14,8 +14,8 @@ use crate::providers::{
     AuthenticationError, Connection, Credentials, Provider, ProviderUser, Providers, apple_name,
     code_verifier,
 };
-use crate::request::client::Client;
 use crate::store::flow_states::{self, FlowState, NewFlowState};
+use crate::store::model::client::Client;
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::{self, Work, custom_providers, oauth_client_states};
 use crate::{Code, Error, Secret, Settings};

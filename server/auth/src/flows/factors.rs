@@ -15,7 +15,7 @@ use crate::error::refusals;
 use crate::factors::FactorType;
 use crate::factors::webauthn::Owner;
 use crate::flows::bearer::Bearer;
-use crate::model::user::{Factor, User};
+use crate::store::model::user::{Factor, User};
 use crate::{Code, Error, FactorSettings, Settings};
 
 /// Longest name of a factor in bytes. Postgres cannot index much more.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use crate::model::user::Identity;
 use crate::providers::Profile;
 use crate::store::accounts::{Candidates, Owner};
+use crate::store::model::user::Identity;
 
 /// The linking domain of all providers that settings give none.
 pub(crate) const DEFAULT_DOMAIN: &str = "default";

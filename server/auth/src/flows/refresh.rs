@@ -9,9 +9,9 @@ use uuid::Uuid;
 
 use crate::flows::access_token::{self, Session};
 use crate::flows::services::Sessions;
-use crate::model::session::GrantedSession;
-use crate::request::client::Client;
 use crate::secrets::refresh_token::RefreshToken;
+use crate::store::model::client::Client;
+use crate::store::model::session::GrantedSession;
 use crate::store::refresh::{self, RefreshVerdict};
 use crate::store::sessions;
 use crate::{Code, Error, Settings};

@@ -9,9 +9,9 @@ use crate::error::refusals;
 use crate::flows::access_token::Session;
 use crate::flows::services::Accounts;
 use crate::flows::session::{self, SignIn};
-use crate::model::address::Address;
-use crate::request::client::Client;
 use crate::secrets::passwords;
+use crate::store::model::address::Address;
+use crate::store::model::client::Client;
 use crate::store::{sessions, users};
 use crate::{Code, Error};
 

@@ -15,7 +15,7 @@ use super::session::{self, SignIn};
 use super::{Context, pkce};
 use crate::error::refusals;
 use crate::flows::services::Accounts;
-use crate::model::address::{self, Address};
+use crate::store::model::address::{self, Address};
 use crate::store::one_time_tokens::{self, Kind};
 use crate::store::users::{self, Account};
 use crate::store::{self, Work, flow_states};

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{Executor, Work, documents, owned, text};
 use crate::Error;
-use crate::model::user::Identity;
+use crate::store::model::user::Identity;
 
 /// A user's identity that has one of the addresses looked for.
 #[derive(Debug, Clone, Deserialize)]

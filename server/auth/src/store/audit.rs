@@ -8,7 +8,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Executor, NO_INSTANCE, owned, text};
-use crate::model::user::timestamp;
+use crate::store::model::user::timestamp;
 use crate::{Error, Settings};
 
 /// What happened, as upstream names it.

@@ -57,7 +57,7 @@ pub(super) fn account(alias: &str) -> String {
     )
 }
 
-/// Returns a SQL expression: the document of [`Identity`](crate::model::user::Identity) for the row of `auth.identities` named
+/// Returns a SQL expression: the document of [`Identity`](crate::store::model::user::Identity) for the row of `auth.identities` named
 /// `alias`.
 pub(super) fn identity(alias: &str) -> String {
     format!("to_jsonb({alias})")
@@ -69,7 +69,7 @@ pub(super) fn factor(alias: &str) -> String {
     format!("(to_jsonb({alias}) - array['secret', 'web_authn_credential'])")
 }
 
-/// Returns a SQL expression: what [`Session`](crate::model::session::Session) reads from the row of `auth.sessions` named
+/// Returns a SQL expression: what [`Session`](crate::store::model::session::Session) reads from the row of `auth.sessions` named
 /// `alias`.
 pub(super) fn session(alias: &str) -> String {
     format!(

@@ -11,7 +11,7 @@ use super::{Executor, Work, documents, interval, owned, text, text_unless_empty}
 use crate::Error;
 use crate::factors::credential::Credential;
 use crate::factors::{FactorType, recovery_code};
-use crate::model::user::Factor;
+use crate::store::model::user::Factor;
 
 /// How long it is remembered that a code was used: longer than any code is right.
 const CODE_LIFE: Duration = Duration::from_secs(300);

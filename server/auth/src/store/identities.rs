@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{Executor, documents, owned, text};
 use crate::Error;
-use crate::model::user::Identity;
+use crate::store::model::user::Identity;
 
 /// An identity that is to be stored.
 pub(crate) struct NewIdentity<'a> {

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{Executor, documents, owned};
 use crate::Error;
-use crate::model::user::timestamp;
+use crate::store::model::user::timestamp;
 
 ::settings::words! {
     /// Whether a client can keep a secret (RFC 6749, section 2.1).

@@ -8,8 +8,8 @@ use uuid::Uuid;
 use super::audit::{self, Action};
 use super::oauth_clients::OauthClient;
 use super::{Executor, Work, documents, owned, text};
-use crate::model::user::timestamp;
-use crate::request::client::Client;
+use crate::store::model::client::Client;
+use crate::store::model::user::timestamp;
 use crate::{Error, Settings};
 
 /// A client that a user has admitted.

@@ -12,9 +12,9 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::{Parameter, documents, fetch, interval, owned, text, transaction};
-use crate::model::session::GrantedSession;
-use crate::request::client::Client;
 use crate::secrets::refresh_token::{Key, RefreshToken};
+use crate::store::model::client::Client;
+use crate::store::model::session::GrantedSession;
 use crate::{Error, Settings};
 
 /// The result of exchanging a refresh token.

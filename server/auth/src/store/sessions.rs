@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use super::audit::{self, Action};
 use super::{Executor, NO_INSTANCE, Parameter, Work, documents, interval, owned, text};
-use crate::model::session::{GrantedSession, LogoutScope, Method};
-use crate::request::client::Client;
+use crate::store::model::client::Client;
+use crate::store::model::session::{GrantedSession, LogoutScope, Method};
 use crate::{Error, Settings};
 
 impl Client<'_> {

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::{Executor, Work, documents, owned, text, text_unless_empty};
 use crate::Error;
-use crate::model::nullable::Nullable;
 use crate::sso::AttributeMapping;
+use crate::store::model::nullable::Nullable;
 
 /// An identity provider.
 #[derive(Debug, Clone, Object, Deserialize)]

@@ -20,10 +20,10 @@ pub(crate) use removal::{delete, obscure};
 use super::pending_code::{Kind, PendingCode};
 use super::{Executor, Parameter, documents, fetch, owned, text, transaction};
 use crate::error::refusals;
-use crate::model::address::Address;
-use crate::model::session::Session;
-use crate::model::user::User;
 use crate::secrets::encryption::DecryptedSecret;
+use crate::store::model::address::Address;
+use crate::store::model::session::Session;
+use crate::store::model::user::User;
 use crate::{EncryptionSettings, Error, Settings};
 
 /// A user, together with what no answer may hold.

@@ -12,7 +12,7 @@ use crate::testing::{self, Mock, MockResponse};
 const CLIENT: Client<'static> = Client {
     user_agent: None,
     address: std::net::IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 7)),
-    requested_host: crate::request::client::RequestedHost { host: None, is_plain: false },
+    requested_host: crate::store::model::client::RequestedHost { host: None, is_plain: false },
 };
 const SECRET: &str = "v1,whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 

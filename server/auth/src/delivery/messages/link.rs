@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use url::Url;
 use url::form_urlencoded::byte_serialize;
 
-use crate::request::client::RequestedHost;
+use crate::store::model::client::RequestedHost;
 use crate::{MailKind, Settings};
 
 /// Returns the URL that links of a request lead to: the external one, its host replaced by the one that the request

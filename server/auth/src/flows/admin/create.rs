@@ -9,13 +9,13 @@ use super::super::{Context, send, sign_up};
 use super::{UserFields, ban, log, name};
 use crate::error::refusals;
 use crate::flows::services::Accounts;
-use crate::model::address;
-use crate::model::address::Address;
-use crate::model::user::User;
 use crate::secrets::hashes::Hash;
 use crate::secrets::passwords;
 use crate::store;
 use crate::store::audit::Action;
+use crate::store::model::address;
+use crate::store::model::address::Address;
+use crate::store::model::user::User;
 use crate::store::users::{self, Changes, NewUser};
 use crate::{Code, Error};
 

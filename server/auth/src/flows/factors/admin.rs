@@ -6,9 +6,9 @@ use super::{check_name, factor_not_found};
 use crate::flows::Context;
 use crate::flows::bearer::Admin;
 use crate::flows::services::Factors;
-use crate::model::address;
-use crate::model::user::{Factor, User};
 use crate::store::audit::{Action, Actor};
+use crate::store::model::address;
+use crate::store::model::user::{Factor, User};
 use crate::store::{self, factors};
 use crate::{Code, Error};
 

@@ -13,9 +13,9 @@ use crate::factors::FactorType;
 use crate::factors::webauthn::StartedCeremony;
 use crate::flows::services::Factors;
 use crate::flows::{Context, deliver, one_time_code};
-use crate::model::user::Factor;
 use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, ChallengeOutcome, NewChallenge};
+use crate::store::model::user::Factor;
 use crate::store::{self, users};
 
 /// How many times storing a challenge is tried: the column of its creation time is unique.

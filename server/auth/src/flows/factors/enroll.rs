@@ -7,11 +7,11 @@ use super::{Holder, account_name, allowed, check_name, factor_type};
 use crate::factors::{FactorType, totp};
 use crate::flows::Context;
 use crate::flows::services::Factors;
-use crate::model::address;
-use crate::model::user::Factor;
 use crate::store;
 use crate::store::audit::{Action, Actor};
 use crate::store::factors::{self, NewFactor};
+use crate::store::model::address;
+use crate::store::model::user::Factor;
 use crate::{Code, Error};
 
 /// What a client asks for; absent fields are empty.

@@ -7,8 +7,8 @@ use super::{Holder, factor_not_found, has_usable_device};
 use crate::factors::recovery_code;
 use crate::flows::services::Factors;
 use crate::flows::{Context, deliver};
-use crate::model::user::Factor;
 use crate::store::audit::{Action, Actor};
+use crate::store::model::user::Factor;
 use crate::store::{self, factors, users};
 use crate::{Code, Error, MailKind};
 

@@ -7,8 +7,8 @@ use crate::factors::assertion::Assertion;
 use crate::factors::webauthn::{Failure, verified_members};
 use crate::flows::Context;
 use crate::flows::services::Factors;
-use crate::model::user::Factor;
 use crate::store::factors::Challenge;
+use crate::store::model::user::Factor;
 
 /// Checks that the answer is complete.
 ///

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::scopes;
 use crate::Error;
 use crate::flows::bearer::Bearer;
-use crate::model::user::User;
+use crate::store::model::user::User;
 
 /// Life of an ID token in seconds.
 const ID_TOKEN_LIFE: i64 = 3600;

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::Error;
-use crate::model::user::User;
 use crate::store::documents;
+use crate::store::model::user::User;
 use crate::store::{Executor, owned, text};
 
 /// Which users are listed, and in which order.

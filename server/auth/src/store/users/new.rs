@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::Account;
 use crate::Error;
-use crate::model::user::User;
 use crate::store::documents;
+use crate::store::model::user::User;
 use crate::store::{Executor, NO_INSTANCE, owned, text, text_unless_empty};
 
 /// A user who is to be stored.

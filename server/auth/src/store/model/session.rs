@@ -4,7 +4,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::Error;
-use crate::model::user::User;
+use crate::store::model::user::User;
 
 /// A row of `auth.sessions`, as far as tokens contain it.
 #[derive(Debug, Clone, Deserialize)]

@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
-use crate::model::nullable::Nullable;
+use crate::store::model::nullable::Nullable;
 
 /// A user account.
 #[derive(Debug, Clone, Default, Deserialize, Object)]

@@ -1,3 +1,0 @@
-//! What flows need to know of a request: who sends it.
-
-pub(crate) mod client;
