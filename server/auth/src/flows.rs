@@ -10,6 +10,7 @@ pub(crate) mod custom_providers;
 pub(crate) mod deliver;
 pub(crate) mod external;
 pub(crate) mod factors;
+pub(crate) mod handles;
 pub(crate) mod id_token;
 pub(crate) mod identities;
 pub(crate) mod invite;

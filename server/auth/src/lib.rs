@@ -3,7 +3,7 @@
 //! A request goes through `api` (what the endpoint takes and answers), `flows` (the rules) and `store` (the SQL).
 //! All state is in Postgres, in schema `auth`, so that any number of nodes may serve the same users.
 //!
-//! The rooms from top to bottom: `api`, `state`, `flows`, `handles`, `delivery`, `checks`, `store`, `sso`,
+//! The rooms from top to bottom: `api`, `state`, `flows`, `delivery`, `checks`, `store`, `sso`,
 //! `factors`, `providers`, `secrets`, `metrics`, `http_client`, `settings`, `error`. Imports run
 //! downwards only.
 
@@ -13,7 +13,6 @@ mod delivery;
 mod error;
 mod factors;
 mod flows;
-mod handles;
 mod http_client;
 mod metrics;
 mod providers;
@@ -32,7 +31,7 @@ use poem::{Endpoint, Response};
 
 pub use crate::settings::*;
 pub use error::InvalidSettings;
-pub use handles::{Handles, settings_that_need_a_restart};
+pub use flows::handles::{Handles, settings_that_need_a_restart};
 pub use providers::third_party::ThirdParties;
 
 pub(crate) use error::{Code, Error};
