@@ -5,5 +5,6 @@ pub(crate) mod hooks;
 pub(crate) mod inbox;
 pub(crate) mod mail;
 pub(crate) mod messages;
+pub(crate) mod metrics;
 pub(crate) mod outbox;
 pub(crate) mod sms;

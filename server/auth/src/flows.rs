@@ -15,6 +15,7 @@ pub(crate) mod id_token;
 pub(crate) mod identities;
 pub(crate) mod invite;
 pub(crate) mod linking;
+pub(crate) mod metrics;
 pub(crate) mod oauth_server;
 pub(crate) mod one_time_code;
 pub(crate) mod passkeys;

@@ -4,7 +4,7 @@
 //! All state is in Postgres, in schema `auth`, so that any number of nodes may serve the same users.
 //!
 //! The rooms from top to bottom: `api`, `state`, `flows`, `delivery`, `checks`, `store`, `sso`,
-//! `factors`, `providers`, `secrets`, `metrics`, `http_client`, `settings`, `error`. Imports run
+//! `factors`, `providers`, `secrets`, `http_client`, `settings`, `error`. Imports run
 //! downwards only.
 
 mod api;
@@ -14,7 +14,6 @@ mod error;
 mod factors;
 mod flows;
 mod http_client;
-mod metrics;
 mod providers;
 mod secrets;
 mod settings;

@@ -13,11 +13,11 @@ use crate::delivery::mail::Mailer;
 use crate::delivery::messages::Messages;
 use crate::delivery::sms::SmsSender;
 use crate::factors::webauthn::RelyingParty;
+use crate::flows::metrics::SignInMetrics;
 use crate::flows::one_time_code::Codes;
 use crate::flows::services::{
     Accounts, Delivery, Factors, Passkeys, ProviderSignIns, Sessions, SingleSignOn,
 };
-use crate::metrics::Metrics;
 use crate::providers::Providers;
 use crate::secrets::hasher::Hasher;
 use crate::secrets::leaks::Leaks;
@@ -36,7 +36,7 @@ pub(crate) struct Auth {
     pub(crate) cleanup: Cleanup,
     pub(crate) redirects: Arc<Redirects>,
     pub(crate) providers: Arc<Providers>,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) sign_in_metrics: Arc<SignInMetrics>,
     pub(crate) sessions: Sessions,
     pub(crate) accounts: Accounts,
     pub(crate) factors: Factors,
@@ -50,7 +50,7 @@ impl Auth {
     ///
     /// Errors: a sentence for the operator about a setting that cannot be used.
     pub(crate) fn new(settings: Settings, handles: &Handles) -> Result<Self, String> {
-        let Handles { database, keys, client, metrics, .. } = handles.clone();
+        let Handles { database, keys, client, .. } = handles.clone();
         let settings = Arc::new(settings);
         let hooks = Arc::new(Hooks::new(settings.hooks.clone(), client.clone(), database.clone())?);
         let mailer = Mailer::new(&settings, client.clone(), handles.mail_queue.clone())?;
@@ -65,7 +65,7 @@ impl Auth {
             sms_sender,
             hooks: Arc::clone(&hooks),
             limits: Arc::clone(&limits),
-            metrics: Arc::clone(&metrics),
+            metrics: Arc::clone(&handles.delivery_metrics),
             sending_time: Arc::clone(&handles.sending_time),
         });
         let hasher = Arc::new(Hasher::new(&settings.passwords, handles.hashing_threads.clone()));
@@ -138,7 +138,7 @@ impl Auth {
             limits,
             redirects,
             providers,
-            metrics,
+            sign_in_metrics: Arc::clone(&handles.sign_in_metrics),
             sessions,
             accounts,
         })

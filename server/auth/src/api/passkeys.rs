@@ -140,7 +140,7 @@ impl PasskeysApi {
         let answer = body.read()?.answer()?;
         let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
         let session = passkeys::finish_authentication(&context, &answer).await;
-        self.auth.metrics.sign_in("passkey", &session);
+        self.auth.sign_in_metrics.count("passkey", &session);
         session.map(session_answer::plain)
     }
 

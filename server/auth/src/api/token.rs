@@ -15,8 +15,8 @@ use super::{request, session_answer};
 use crate::checks::limits::Bucket;
 use crate::flows::access_token::Session;
 use crate::flows::id_token::{self, IdTokenInput};
+use crate::flows::metrics::TOKEN_GRANTS;
 use crate::flows::{code_exchange, refresh, sign_in, web3};
-use crate::metrics::TOKEN_GRANTS;
 use crate::store::model::address::Address;
 use crate::{Auth, Code, Error};
 
@@ -79,7 +79,7 @@ impl TokenApi {
             return Err(Code::InvalidCredentials.because("unsupported_grant_type"));
         };
         let session = self.exchange(grant, request, &body).await;
-        self.auth.metrics.sign_in(grant, &session);
+        self.auth.sign_in_metrics.count(grant, &session);
         session
     }
 }

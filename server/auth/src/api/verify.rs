@@ -91,7 +91,7 @@ impl VerifyApi {
         )?;
         let context = request::context(auth, &auth.accounts, request, None)?;
         let verified = verify::verify(&context, &kind, &proof).await;
-        auth.metrics.sign_in("code", &verified);
+        auth.sign_in_metrics.count("code", &verified);
         Ok(match verified? {
             VerificationResult::Session(session) => {
                 session_answer::wrap(*session, SessionOrConfirmation::Session)
@@ -128,7 +128,7 @@ impl VerifyApi {
             |members: &[(&'static str, String)]| if uses_pkce { members.to_vec() } else { Vec::new() };
         let sb = ("sb", String::new());
         let verified = verify::follow(&context, &kind, &token).await;
-        auth.metrics.sign_in("link", &verified);
+        auth.sign_in_metrics.count("link", &verified);
         let location = match verified {
             Ok((VerificationResult::Session(session), purpose)) => {
                 let mut fragment = session.fragment();

@@ -12,8 +12,8 @@ use rand::RngExt as _;
 use crate::checks::limits::Limits;
 use crate::delivery::hooks::{EmailData, Hooks};
 use crate::delivery::mail::{MailError, Mailer};
+use crate::delivery::metrics::DeliveryMetrics;
 use crate::delivery::sms::{Channel, Sms, SmsError, SmsSender};
-use crate::metrics::Metrics;
 use crate::store::model::client::Client;
 use crate::store::users::Account;
 use crate::{Code, Error, HookName, MailKind, Settings};
@@ -69,7 +69,7 @@ pub(crate) struct Messages {
     pub(crate) sms_sender: SmsSender,
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) limits: Arc<Limits>,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) metrics: Arc<DeliveryMetrics>,
     pub(crate) sending_time: Arc<SendingTime>,
 }
 

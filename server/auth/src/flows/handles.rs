@@ -13,8 +13,9 @@ use tokens::{Keys, Verifier};
 use crate::checks::limits::Counters;
 use crate::delivery::mail::MailQueue;
 use crate::delivery::messages::SendingTime;
+use crate::delivery::metrics::DeliveryMetrics;
+use crate::flows::metrics::SignInMetrics;
 use crate::http_client::HttpClient;
-use crate::metrics::Metrics;
 use crate::providers::KnownIssuers;
 use crate::secrets::hasher::HashingThreads;
 use crate::sso::FetchFailures;
@@ -36,7 +37,8 @@ pub struct Handles {
     pub(crate) known_issuers: KnownIssuers,
     /// Which metadata of SAML could not be fetched.
     pub(crate) fetch_failures: FetchFailures,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) sign_in_metrics: Arc<SignInMetrics>,
+    pub(crate) delivery_metrics: Arc<DeliveryMetrics>,
     last_verifier: Arc<Mutex<Option<LastVerifier>>>,
 }
 
@@ -65,7 +67,8 @@ impl Handles {
             sending_time: Arc::default(),
             known_issuers: KnownIssuers::default(),
             fetch_failures: FetchFailures::default(),
-            metrics: Arc::default(),
+            sign_in_metrics: Arc::default(),
+            delivery_metrics: Arc::default(),
             last_verifier: Arc::default(),
             database,
             keys,
@@ -75,7 +78,8 @@ impl Handles {
     /// Adds the metrics of all services that are made of these handles to `registry`, under names that begin with `auth_`.
     pub fn register(&self, registry: &mut Registry) {
         let registry = registry.sub_registry_with_prefix("auth");
-        self.metrics.register(registry);
+        self.sign_in_metrics.register(registry);
+        self.delivery_metrics.register(registry);
         let (threads, queue) = (self.hashing_threads.clone(), self.mail_queue.clone());
         registry.register_collector(telemetry::collector(move |encoder| {
             let mut write = |name, help, number: usize| write_metric(encoder, name, help, &gauge_of(number));
