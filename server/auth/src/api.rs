@@ -1,5 +1,6 @@
 //! The endpoints, one file per family. Their descriptions are the service's OpenAPI document.
 
+mod abuse_protection;
 mod admin_audit;
 mod admin_factors;
 mod admin_links;
@@ -7,11 +8,14 @@ mod admin_sso;
 mod admin_users;
 mod answer;
 mod body;
+mod callers;
+mod contexts;
 mod custom_providers;
 mod described;
 mod discovery;
 mod external;
 mod factors;
+mod families;
 mod fields;
 mod identities;
 mod listed_user;
@@ -40,7 +44,10 @@ use http::Method;
 use poem::{Endpoint, EndpointExt, Request, Response, Route};
 use poem_openapi::OpenApiService;
 
-use crate::Auth;
+use crate::Settings;
+use crate::flows::handles::Handles;
+use crate::store::cleanup::Cleanup;
+use families::families;
 
 /// Returns the paths that need no API key, as each family declares them beside its routes.
 pub(crate) fn keyless_paths() -> impl Iterator<Item = &'static str> {
@@ -56,54 +63,27 @@ pub(crate) fn keyless_paths() -> impl Iterator<Item = &'static str> {
     families.into_iter().flatten().copied()
 }
 
-/// Returns all endpoints, answering errors in the shape that the client's API version asks for.
-pub(crate) fn endpoint(auth: Arc<Auth>) -> impl Endpoint<Output = Response> {
-    let families = (
-        public::PublicApi { auth: Arc::clone(&auth) },
-        token::TokenApi { auth: Arc::clone(&auth) },
-        user::UserApi { auth: Arc::clone(&auth) },
-        sign_up::SignUpApi { auth: Arc::clone(&auth) },
-        send::SendApi { auth: Arc::clone(&auth) },
-        verify::VerifyApi { auth: Arc::clone(&auth) },
-        external::ExternalApi { auth: Arc::clone(&auth) },
-        identities::IdentitiesApi { auth: Arc::clone(&auth) },
-        custom_providers::CustomProvidersApi { auth: Arc::clone(&auth) },
-        (
-            factors::FactorsApi { auth: Arc::clone(&auth) },
-            recovery_codes::RecoveryCodesApi { auth: Arc::clone(&auth) },
-            passkeys::PasskeysApi { auth: Arc::clone(&auth) },
-            admin_factors::AdminFactorsApi { auth: Arc::clone(&auth) },
-        ),
-        (
-            admin_users::AdminUsersApi { auth: Arc::clone(&auth) },
-            admin_links::AdminLinksApi { auth: Arc::clone(&auth) },
-            admin_audit::AdminAuditApi { auth: Arc::clone(&auth) },
-        ),
-        (
-            sso::SsoApi { auth: Arc::clone(&auth) },
-            admin_sso::AdminSsoApi { auth: Arc::clone(&auth) },
-            scim::ScimApi { auth: Arc::clone(&auth) },
-        ),
-        (
-            discovery::DiscoveryApi { auth: Arc::clone(&auth) },
-            oauth_clients::OauthClientsApi { auth: Arc::clone(&auth) },
-            oauth_server::OauthServerApi { auth: Arc::clone(&auth) },
-            oauth_grants::OauthGrantsApi { auth: Arc::clone(&auth) },
-        ),
-    );
-    let service = OpenApiService::new(families, "Auth", env!("CARGO_PKG_VERSION"))
+/// Returns all endpoints of the service of `settings`, which works with the state in `handles`. Errors become responses in
+/// the shape that the client's API version asks for.
+///
+/// Errors: a sentence for the operator about a setting that cannot be used.
+pub(crate) fn endpoint(
+    settings: Settings,
+    handles: &Handles,
+) -> Result<impl Endpoint<Output = Response> + use<>, String> {
+    let settings = Arc::new(settings);
+    let service = OpenApiService::new(families(&settings, handles)?, "Auth", env!("CARGO_PKG_VERSION"))
         .description("Users, sessions and tokens")
-        .server(auth.settings.external_url.as_str());
+        .server(settings.external_url.as_str());
     let specification = service.spec_endpoint();
     let routes = Route::new().at("/openapi.json", poem::get(specification)).nest("/", service);
     let routes = routes.before(refuse_head).map_to_response();
-    let scim = Arc::clone(&auth);
+    let (timeout, cleanup) = (settings.request_timeout, Cleanup::new(&settings));
     let routes = routes.around(move |routes, request| {
-        let auth = Arc::clone(&scim);
-        async move { scim::answer_unknown(&routes, request, &auth).await }
+        let settings = Arc::clone(&settings);
+        async move { scim::answer_unknown(&routes, request, &settings).await }
     });
-    let answers = answer::Answers::new(auth.settings.request_timeout, routes);
-    sweep::Sweep::new(auth, answers)
+    Ok(sweep::Sweep::new(cleanup, handles.database.clone(), answer::Answers::new(timeout, routes)))
 }
 
 /// Has HEAD refused as upstream does, with 405. The router would answer it by running the endpoint of GET, which may use

@@ -3,7 +3,7 @@
 //! A request goes through `api` (what the endpoint takes and answers), `flows` (the rules) and `store` (the SQL).
 //! All state is in Postgres, in schema `auth`, so that any number of nodes may serve the same users.
 //!
-//! The rooms from top to bottom: `api`, `state`, `flows`, `delivery`, `checks`, `store`, `sso`,
+//! The rooms from top to bottom: `api`, `flows`, `delivery`, `checks`, `store`, `sso`,
 //! `factors`, `providers`, `secrets`, `http_client`, `settings`, `error`. Imports run
 //! downwards only.
 
@@ -18,13 +18,11 @@ mod providers;
 mod secrets;
 mod settings;
 mod sso;
-mod state;
 mod store;
 #[cfg(test)]
 mod testing;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use poem::{Endpoint, Response};
 
@@ -34,7 +32,6 @@ pub use flows::handles::{Handles, settings_that_need_a_restart};
 pub use providers::third_party::ThirdParties;
 
 pub(crate) use error::{Code, Error};
-pub(crate) use state::Auth;
 
 /// Returns the service of `settings`, with paths relative to where it is mounted (`/auth/v1`). It may be made again with
 /// other settings and the same `handles`: the new one works with the state of the old one, which may go on. Expects a
@@ -45,8 +42,7 @@ pub fn service(
     settings: Settings,
     handles: &Handles,
 ) -> Result<impl Endpoint<Output = Response> + use<>, InvalidSettings> {
-    let auth = Auth::new(settings, handles).map_err(InvalidSettings)?;
-    Ok(api::endpoint(Arc::new(auth)))
+    api::endpoint(settings, handles).map_err(InvalidSettings)
 }
 
 /// Sends mails for the project's functions: POST of a mail in the shape of Resend's API, by holders of `key`. They leave

@@ -1,19 +1,19 @@
 //! The audit log, for administrators.
 
-use std::sync::Arc;
-
 use poem::Request;
 use poem_openapi::OpenApi;
 use poem_openapi::param::Query;
 use poem_openapi::payload::{Json, Response};
+use postgres::Database;
 
+use super::callers::Callers;
 use super::paging::{Page, non_empty};
-use super::request;
+use crate::Error;
 use crate::store::audit::{self, Entry, Scope};
-use crate::{Auth, Error};
 
 pub(super) struct AdminAuditApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) database: Database,
 }
 
 #[OpenApi]
@@ -30,10 +30,10 @@ impl AdminAuditApi {
         /// Entries on a page. Default: 50.
         per_page: Query<Option<String>>,
     ) -> Result<Response<Json<Vec<Entry>>>, Error> {
-        request::admin(&self.auth, request).await?;
+        self.callers.admin(request).await?;
         let page = Page::parse(non_empty(&page), non_empty(&per_page))?;
         let query = non_empty(&query).map(parse).transpose()?.filter(|(_, text)| !text.is_empty());
-        let found = audit::page(&self.auth.database, query, page.limit(), page.offset()).await?;
+        let found = audit::page(&self.database, query, page.limit(), page.offset()).await?;
         Ok(Response::new(Json(found.entries))
             .header("link", page.links(request, found.total))
             .header("x-total-count", found.total.to_string()))

@@ -1,7 +1,5 @@
 //! Administration of users' second factors and passkeys.
 
-use std::sync::Arc;
-
 use poem::Request;
 use poem_openapi::param::Path;
 use poem_openapi::payload::Json;
@@ -9,19 +7,24 @@ use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 
 use super::body::Body;
+use super::callers::Callers;
+use super::contexts::Contexts;
 use super::passkeys::PasskeyItem;
-use super::request;
 use super::response::Done;
+use crate::Error;
 use crate::flows;
 use crate::flows::factors;
 use crate::flows::factors::admin::{self, FactorChange};
 use crate::flows::passkeys;
+use crate::flows::services::{Factors, Passkeys};
 use crate::store;
 use crate::store::model::user::{Factor, User};
-use crate::{Auth, Error};
 
 pub(super) struct AdminFactorsApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) contexts: Contexts,
+    pub(super) factors: Factors,
+    pub(super) passkeys: Passkeys,
 }
 
 /// Changes of a factor; missing and empty fields are not changed.
@@ -37,7 +40,7 @@ impl AdminFactorsApi {
     /// Returns the second factors of a user, oldest first.
     #[oai(path = "/admin/users/:user_id/factors", method = "get")]
     async fn factors(&self, request: &Request, user_id: Path<String>) -> Result<Json<Vec<Factor>>, Error> {
-        request::admin(&self.auth, request).await?;
+        self.callers.admin(request).await?;
         Ok(Json(self.user(&user_id.0).await?.factors))
     }
 
@@ -50,7 +53,7 @@ impl AdminFactorsApi {
         factor_id: Path<String>,
         body: Body<FactorFields>,
     ) -> Result<Json<Factor>, Error> {
-        let admin = request::admin(&self.auth, request).await?;
+        let admin = self.callers.admin(request).await?;
         let user = self.user(&user_id.0).await?;
         let factor = factors::find(&user, &factor_id.0)?;
         let fields = body.read()?;
@@ -58,7 +61,7 @@ impl AdminFactorsApi {
             friendly_name: fields.friendly_name.unwrap_or_default(),
             phone: fields.phone.unwrap_or_default(),
         };
-        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
+        let context = self.contexts.of(&self.factors, request, None)?;
         admin::update(&context, &admin, &user, factor, &change).await.map(Json)
     }
 
@@ -70,10 +73,10 @@ impl AdminFactorsApi {
         user_id: Path<String>,
         factor_id: Path<String>,
     ) -> Result<Json<Factor>, Error> {
-        request::admin(&self.auth, request).await?;
+        self.callers.admin(request).await?;
         let user = self.user(&user_id.0).await?;
         let factor = factors::find(&user, &factor_id.0)?;
-        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
+        let context = self.contexts.of(&self.factors, request, None)?;
         admin::delete(&context, &user, factor).await.map(Json)
     }
 
@@ -84,9 +87,9 @@ impl AdminFactorsApi {
         request: &Request,
         user_id: Path<String>,
     ) -> Result<Json<Vec<PasskeyItem>>, Error> {
-        request::admin(&self.auth, request).await?;
+        self.callers.admin(request).await?;
         let user = self.user(&user_id.0).await?;
-        let list = store::passkeys::list(&self.auth.database, user.id).await?;
+        let list = store::passkeys::list(&self.factors.database, user.id).await?;
         Ok(Json(list.into_iter().map(PasskeyItem::from).collect()))
     }
 
@@ -98,9 +101,9 @@ impl AdminFactorsApi {
         user_id: Path<String>,
         passkey_id: Path<String>,
     ) -> Result<Done, Error> {
-        let admin = request::admin(&self.auth, request).await?;
+        let admin = self.callers.admin(request).await?;
         let user = self.user(&user_id.0).await?;
-        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
+        let context = self.contexts.of(&self.passkeys, request, None)?;
         passkeys::delete_of(&context, &admin, user.id, &passkey_id.0).await?;
         Ok(Done::NoContent)
     }
@@ -111,6 +114,6 @@ impl AdminFactorsApi {
     ///
     /// Errors: `validation_failed` (404) for text that is not a UUID, `user_not_found`.
     async fn user(&self, id: &str) -> Result<User, Error> {
-        Ok(flows::admin::find(&self.auth.database, id).await?.user)
+        Ok(flows::admin::find(&self.factors.database, id).await?.user)
     }
 }

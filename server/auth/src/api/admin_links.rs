@@ -9,15 +9,21 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::body::Body;
+use super::callers::Callers;
+use super::contexts::Contexts;
 use super::fields::object;
-use super::request;
+use crate::Error;
+use crate::checks::redirects::Redirects;
 use crate::flows::admin::link::{self, LinkRequest, LinkType};
+use crate::flows::services::Accounts;
 use crate::store::model::address;
 use crate::store::model::user::User;
-use crate::{Auth, Error};
 
 pub(super) struct AdminLinksApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) contexts: Contexts,
+    pub(super) redirects: Arc<Redirects>,
+    pub(super) accounts: Accounts,
 }
 
 /// The link to create.
@@ -65,7 +71,7 @@ impl AdminLinksApi {
         request: &Request,
         body: Body<LinkFields>,
     ) -> Result<Json<GeneratedLink>, Error> {
-        let admin = request::admin(&self.auth, request).await?;
+        let admin = self.callers.admin(request).await?;
         let fields = body.read()?;
         let link_request = LinkRequest {
             email: address::email(&fields.email.unwrap_or_default())?,
@@ -74,8 +80,8 @@ impl AdminLinksApi {
             password: fields.password.unwrap_or_default(),
             data: object("data", fields.data)?,
         };
-        let mut context = request::context(&self.auth, &self.auth.accounts, request, None)?;
-        if let Some(target) = fields.redirect_to.filter(|target| self.auth.redirects.allows(target)) {
+        let mut context = self.contexts.of(&self.accounts, request, None)?;
+        if let Some(target) = fields.redirect_to.filter(|target| self.redirects.allows(target)) {
             context.redirect_to = target.into();
         }
         let link = link::generate(&context, &admin, link_request).await?;

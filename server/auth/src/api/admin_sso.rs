@@ -1,7 +1,5 @@
 //! Identity providers of single sign-on, for administrators.
 
-use std::sync::Arc;
-
 use poem::Request;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
@@ -9,15 +7,17 @@ use poem_openapi::{ApiResponse, Object, OpenApi};
 use serde::Deserialize;
 
 use super::body::Body;
-use super::{fields, request};
+use super::callers::Callers;
+use super::fields;
+use crate::Error;
 use crate::flows::services::SingleSignOn;
 use crate::flows::sso_providers::{self as flow, Definition};
 use crate::sso::AttributeMapping;
 use crate::store::sso_providers::{self as store, SsoProvider};
-use crate::{Auth, Error};
 
 pub(super) struct AdminSsoApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) single_sign_on: SingleSignOn,
 }
 
 /// The definition of a provider.
@@ -92,9 +92,9 @@ impl AdminSsoApi {
         /// Returns only providers whose resource id begins with this text.
         resource_id_prefix: Query<Option<String>>,
     ) -> Result<Json<SsoProviders>, Error> {
-        request::admin(&self.auth, request).await?;
+        self.callers.admin(request).await?;
         let (id, prefix) = (resource_id.0.unwrap_or_default(), resource_id_prefix.0.unwrap_or_default());
-        Ok(Json(SsoProviders { items: store::list(&self.auth.database, &id, &prefix).await? }))
+        Ok(Json(SsoProviders { items: store::list(&self.single_sign_on.database, &id, &prefix).await? }))
     }
 
     /// Adds an identity provider. For administrators.
@@ -104,9 +104,9 @@ impl AdminSsoApi {
         request: &Request,
         body: Body<SsoProviderFields>,
     ) -> Result<CreationResponse, Error> {
-        request::admin(&self.auth, request).await?;
+        self.callers.admin(request).await?;
         let definition = body.read()?.definition()?;
-        let SingleSignOn { database, settings, saml_remote, .. } = &self.auth.single_sign_on;
+        let SingleSignOn { database, settings, saml_remote, .. } = &self.single_sign_on;
         let provider = flow::create(database, settings, saml_remote, definition).await?;
         Ok(CreationResponse::Provider(Json(provider)))
     }
@@ -114,8 +114,8 @@ impl AdminSsoApi {
     /// Returns an identity provider by its id, or by `resource_` followed by its resource id. For administrators.
     #[oai(path = "/admin/sso/providers/:idp_id", method = "get")]
     async fn get(&self, request: &Request, idp_id: Path<String>) -> Result<Json<SsoProvider>, Error> {
-        request::admin(&self.auth, request).await?;
-        flow::find(&self.auth.database, &idp_id.0).await.map(Json)
+        self.callers.admin(request).await?;
+        flow::find(&self.single_sign_on.database, &idp_id.0).await.map(Json)
     }
 
     /// Changes an identity provider. For administrators.
@@ -126,16 +126,16 @@ impl AdminSsoApi {
         idp_id: Path<String>,
         body: Body<SsoProviderFields>,
     ) -> Result<Json<SsoProvider>, Error> {
-        request::admin(&self.auth, request).await?;
+        self.callers.admin(request).await?;
         let definition = body.read()?.definition()?;
-        let SingleSignOn { database, settings, saml_remote, .. } = &self.auth.single_sign_on;
+        let SingleSignOn { database, settings, saml_remote, .. } = &self.single_sign_on;
         flow::update(database, settings, saml_remote, &idp_id.0, definition).await.map(Json)
     }
 
     /// Removes an identity provider. For administrators.
     #[oai(path = "/admin/sso/providers/:idp_id", method = "delete")]
     async fn delete(&self, request: &Request, idp_id: Path<String>) -> Result<Json<SsoProvider>, Error> {
-        request::admin(&self.auth, request).await?;
-        flow::delete(&self.auth.database, &idp_id.0).await.map(Json)
+        self.callers.admin(request).await?;
+        flow::delete(&self.single_sign_on.database, &idp_id.0).await.map(Json)
     }
 }

@@ -1,7 +1,5 @@
 //! Administration of users.
 
-use std::sync::Arc;
-
 use poem::Request;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::{Json, Response};
@@ -10,19 +8,23 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::body::Body;
+use super::callers::Callers;
+use super::contexts::Contexts;
 use super::fields::object;
 use super::listed_user::ListedUser;
 use super::paging::{self, Cursor, Page, non_empty};
-use super::request;
 use super::response::Empty;
+use crate::Error;
 use crate::flows::admin;
 use crate::flows::admin::UserFields;
+use crate::flows::services::Accounts;
 use crate::store::model::user::User;
 use crate::store::users::{self, Selection};
-use crate::{Auth, Error};
 
 pub(super) struct AdminUsersApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) contexts: Contexts,
+    pub(super) accounts: Accounts,
 }
 
 /// The fields of a user that administrators can set; missing and empty fields are not changed, or get their defaults.
@@ -119,24 +121,24 @@ impl AdminUsersApi {
         /// If the settings enable cursors: the cursor that the previous page has returned.
         cursor: Query<Option<String>>,
     ) -> Result<Response<Json<Users>>, Error> {
-        request::admin(&self.auth, request).await?;
+        self.callers.admin(request).await?;
         let filter = filter.0.unwrap_or_default();
         if filter.contains('\0') {
             return Err(Error::validation("filter must not contain NUL characters"));
         }
         let selection = Selection {
-            audience: request::audience(&self.auth, request, None),
+            audience: self.contexts.audience(request, None),
             filter: &filter,
             ascending: is_ascending(sort.0.as_deref())?,
         };
-        if self.auth.settings.cursor_pagination
+        if self.accounts.settings.cursor_pagination
             && non_empty(&page).is_none()
             && non_empty(&per_page).is_none()
         {
             return self.list_after(request, &selection, non_empty(&limit), non_empty(&cursor)).await;
         }
         let page = Page::parse(non_empty(&page), non_empty(&per_page))?;
-        let found = users::page(&self.auth.database, &selection, page.limit(), page.offset()).await?;
+        let found = users::page(&self.accounts.database, &selection, page.limit(), page.offset()).await?;
         let links = page.links(request, found.total);
         Ok(answer(found.users, &selection, None)
             .header("link", links)
@@ -146,17 +148,17 @@ impl AdminUsersApi {
     /// Creates a user. No mail is sent.
     #[oai(path = "/admin/users", method = "post")]
     async fn create(&self, request: &Request, body: Body<AdminUserFields>) -> Result<Json<User>, Error> {
-        let admin = request::admin(&self.auth, request).await?;
+        let admin = self.callers.admin(request).await?;
         let fields = body.read()?.parse()?;
-        let context = request::context(&self.auth, &self.auth.accounts, request, None)?;
+        let context = self.contexts.of(&self.accounts, request, None)?;
         admin::create(&context, &admin, fields).await.map(Json)
     }
 
     /// Returns a user.
     #[oai(path = "/admin/users/:user_id", method = "get")]
     async fn get(&self, request: &Request, user_id: Path<String>) -> Result<Json<User>, Error> {
-        request::admin(&self.auth, request).await?;
-        Ok(Json(admin::find(&self.auth.database, &user_id).await?.user))
+        self.callers.admin(request).await?;
+        Ok(Json(admin::find(&self.accounts.database, &user_id).await?.user))
     }
 
     /// Changes a user. Nothing has to be confirmed. A new password ends all sessions.
@@ -167,10 +169,10 @@ impl AdminUsersApi {
         user_id: Path<String>,
         body: Body<AdminUserFields>,
     ) -> Result<Json<User>, Error> {
-        let admin = request::admin(&self.auth, request).await?;
-        let id = admin::find(&self.auth.database, &user_id).await?.id();
+        let admin = self.callers.admin(request).await?;
+        let id = admin::find(&self.accounts.database, &user_id).await?.id();
         let fields = body.read()?.parse()?;
-        let context = request::context(&self.auth, &self.auth.accounts, request, None)?;
+        let context = self.contexts.of(&self.accounts, request, None)?;
         admin::update(&context, &admin, id, fields).await.map(Json)
     }
 
@@ -182,10 +184,10 @@ impl AdminUsersApi {
         user_id: Path<String>,
         body: Body<DeleteFields>,
     ) -> Result<Json<Empty>, Error> {
-        let admin = request::admin(&self.auth, request).await?;
-        let account = admin::find(&self.auth.database, &user_id).await?;
+        let admin = self.callers.admin(request).await?;
+        let account = admin::find(&self.accounts.database, &user_id).await?;
         let soft = body.read_or_default()?.should_soft_delete.unwrap_or_default();
-        let context = request::context(&self.auth, &self.auth.accounts, request, None)?;
+        let context = self.contexts.of(&self.accounts, request, None)?;
         admin::delete(&context, &admin, &account, soft).await?;
         Ok(Json(Empty {}))
     }
@@ -204,7 +206,7 @@ impl AdminUsersApi {
         let last = cursor.as_ref().map(Cursor::position);
         // One more user shows whether there is another page.
         let more = i64::try_from(limit + 1).map_err(|error| Error::Internal(error.to_string()))?;
-        let mut found = users::after(&self.auth.database, selection, more, last).await?;
+        let mut found = users::after(&self.accounts.database, selection, more, last).await?;
         let has_more = found.len() > limit;
         found.truncate(limit);
         let last = found.last().filter(|_| has_more);

@@ -1,7 +1,5 @@
 //! Providers that administrators define.
 
-use std::sync::Arc;
-
 use poem::Request;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
@@ -9,14 +7,16 @@ use poem_openapi::{ApiResponse, Object, OpenApi};
 use serde_json::Value;
 
 use super::body::Body;
-use super::request;
+use super::callers::Callers;
 use super::response::Done;
+use crate::Error;
 use crate::flows::custom_providers::{self as flow, Definition};
+use crate::flows::services::ProviderSignIns;
 use crate::store::custom_providers as store;
-use crate::{Auth, Error};
 
 pub(super) struct CustomProvidersApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) provider_sign_ins: ProviderSignIns,
 }
 
 /// All custom providers.
@@ -44,14 +44,14 @@ impl CustomProvidersApi {
     ) -> Result<Json<CustomProviders>, Error> {
         self.admit(request).await?;
         let kind = flow::filter(kind.0.as_deref())?;
-        Ok(Json(CustomProviders { providers: store::list(&self.auth.database, kind).await? }))
+        Ok(Json(CustomProviders { providers: store::list(&self.provider_sign_ins.database, kind).await? }))
     }
 
     /// Defines a custom provider. For administrators.
     #[oai(path = "/admin/custom-providers", method = "post")]
     async fn create(&self, request: &Request, body: Body<Definition>) -> Result<CreationResponse, Error> {
         self.admit(request).await?;
-        let Auth { database, settings, providers, .. } = &*self.auth;
+        let ProviderSignIns { database, settings, providers, .. } = &self.provider_sign_ins;
         let definition = body.read()?;
         Ok(CreationResponse::Provider(Json(flow::create(database, settings, providers, definition).await?)))
     }
@@ -61,7 +61,7 @@ impl CustomProvidersApi {
     async fn get(&self, request: &Request, identifier: Path<String>) -> Result<Json<Value>, Error> {
         self.admit(request).await?;
         flow::require_prefix(&identifier.0)?;
-        let found = store::view(&self.auth.database, &identifier.0).await?;
+        let found = store::view(&self.provider_sign_ins.database, &identifier.0).await?;
         found.map(Json).ok_or_else(flow::not_found)
     }
 
@@ -75,7 +75,7 @@ impl CustomProvidersApi {
     ) -> Result<Json<Value>, Error> {
         self.admit(request).await?;
         flow::require_prefix(&identifier.0)?;
-        let Auth { database, settings, providers, .. } = &*self.auth;
+        let ProviderSignIns { database, settings, providers, .. } = &self.provider_sign_ins;
         let definition = body.read()?;
         flow::update(database, settings, providers, &identifier.0, definition).await.map(Json)
     }
@@ -85,14 +85,15 @@ impl CustomProvidersApi {
     async fn delete(&self, request: &Request, identifier: Path<String>) -> Result<Done, Error> {
         self.admit(request).await?;
         flow::require_prefix(&identifier.0)?;
-        flow::delete(&self.auth.database, &self.auth.providers, &identifier.0).await?;
+        flow::delete(&self.provider_sign_ins.database, &self.provider_sign_ins.providers, &identifier.0)
+            .await?;
         Ok(Done::NoContent)
     }
 }
 
 impl CustomProvidersApi {
     async fn admit(&self, request: &Request) -> Result<(), Error> {
-        request::admin(&self.auth, request).await?;
-        flow::require_enabled(&self.auth.settings)
+        self.callers.admin(request).await?;
+        flow::require_enabled(&self.provider_sign_ins.settings)
     }
 }

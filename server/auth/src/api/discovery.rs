@@ -6,8 +6,9 @@ use http::header::CACHE_CONTROL;
 use poem_openapi::payload::{Json, Response};
 use poem_openapi::{Object, OpenApi};
 
+use crate::Error;
+use crate::Settings;
 use crate::flows::oauth_server::{require_enabled, scopes};
-use crate::{Auth, Error};
 
 /// The claims that ID tokens may contain, in upstream's order.
 const CLAIMS: [&str; 15] = [
@@ -29,7 +30,7 @@ const CLAIMS: [&str; 15] = [
 ];
 
 pub(super) struct DiscoveryApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) settings: Arc<Settings>,
 }
 
 /// The URLs of the endpoints, and the supported features.
@@ -68,14 +69,14 @@ impl DiscoveryApi {
     /// Returns the metadata of this service as an OAuth server: the same document, if the OAuth server is enabled.
     #[oai(path = "/.well-known/oauth-authorization-server", method = "get")]
     async fn oauth_authorization_server(&self) -> Result<Response<Json<Metadata>>, Error> {
-        require_enabled(&self.auth.settings)?;
+        require_enabled(&self.settings)?;
         Ok(self.metadata())
     }
 }
 
 impl DiscoveryApi {
     fn metadata(&self) -> Response<Json<Metadata>> {
-        let settings = &self.auth.settings;
+        let settings = &self.settings;
         let base = settings.issuer().trim_end_matches('/');
         let below = |path: &str| format!("{base}{path}");
         let server = &settings.oauth_server;

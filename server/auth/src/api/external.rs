@@ -1,24 +1,25 @@
 //! Sign-in with external providers.
 
-use std::sync::Arc;
-
 use poem::Request;
 use poem_openapi::param::Query;
 use poem_openapi::{Object, OpenApi};
 
 use super::body::FormFields;
+use super::contexts::Contexts;
 use super::response::Redirect;
 use super::{answer, request};
+use crate::Error;
 use crate::flows::custom_providers::RESERVED;
 use crate::flows::external::{self, AuthorizeRequest, ProviderCallback};
 use crate::flows::pkce::Challenge;
-use crate::{Auth, Error};
+use crate::flows::services::ProviderSignIns;
 
 /// Parameters for this service, which are not passed on to the provider.
 const OWN: [&str; 5] = ["provider", "scopes", "invite_token", "apikey", "skip_http_redirect"];
 
 pub(super) struct ExternalApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) contexts: Contexts,
+    pub(super) provider_sign_ins: ProviderSignIns,
 }
 
 /// The form that a provider posts back.
@@ -57,7 +58,7 @@ impl ExternalApi {
         /// The invitation that the user accepts.
         invite_token: Query<Option<String>>,
     ) -> Result<Redirect, Error> {
-        let context = request::context(&self.auth, &self.auth.provider_sign_ins, request, None)?;
+        let context = self.contexts.of(&self.provider_sign_ins, request, None)?;
         let challenge = Challenge::parse(code_challenge.0.as_deref(), code_challenge_method.0.as_deref());
         let authorize = AuthorizeRequest {
             provider: provider.0.as_deref().unwrap_or_default(),
@@ -95,8 +96,7 @@ impl ExternalApi {
         callback: &ProviderCallback,
     ) -> Result<Redirect, Error> {
         let redirect =
-            external::handle_callback(&self.auth.provider_sign_ins, request::client(request)?, callback)
-                .await?;
+            external::handle_callback(&self.provider_sign_ins, request::client(request)?, callback).await?;
         if let Some(error) = &redirect.error {
             answer::log(error, request);
         }

@@ -1,7 +1,5 @@
 //! Second factors of the caller.
 
-use std::sync::Arc;
-
 use poem::Request;
 use poem_openapi::param::Path;
 use poem_openapi::payload::{Json, Response};
@@ -10,18 +8,25 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::abuse_protection::AbuseProtection;
 use super::body::Body;
-use super::{request, session_answer};
+use super::callers::Callers;
+use super::contexts::Contexts;
+use super::session_answer;
+use crate::Error;
 use crate::checks::limits::Bucket;
 use crate::factors::FactorType;
 use crate::flows::access_token::Session;
 use crate::flows::factors::enroll::Enrollment;
 use crate::flows::factors::verify::{Answer, WebauthnAnswer};
 use crate::flows::factors::{self, Holder, challenge, enroll, unenroll, verify};
-use crate::{Auth, Error};
+use crate::flows::services::Factors;
 
 pub(super) struct FactorsApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) contexts: Contexts,
+    pub(super) protection: AbuseProtection,
+    pub(super) factors: Factors,
 }
 
 /// The factor to enroll.
@@ -144,7 +149,7 @@ impl FactorsApi {
             issuer: fields.issuer.unwrap_or_default(),
             phone: fields.phone.unwrap_or_default(),
         };
-        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
+        let context = self.contexts.of(&self.factors, request, None)?;
         let enrolled = enroll::enroll(&context, &holder, &enrollment).await?;
         let totp = enrolled.totp;
         Ok(Json(EnrolledFactor {
@@ -166,10 +171,10 @@ impl FactorsApi {
     ) -> Result<Json<ChallengeAnswer>, Error> {
         let holder = self.holder(request).await?;
         let factor = holder.factor(&factor_id.0)?;
-        request::limit(&self.auth, request, Bucket::FactorChallenge).await?;
-        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
+        self.protection.limit(request, Bucket::FactorChallenge).await?;
+        let context = self.contexts.of(&self.factors, request, None)?;
         let factor_type = factors::factor_type(&factor.factor_type)?;
-        factors::require_verifiable(&self.auth.settings, factor_type)?;
+        factors::require_verifiable(&self.factors.settings, factor_type)?;
         let challenge = match factor_type {
             FactorType::Totp => challenge::totp(&context, &holder, factor).await?,
             FactorType::Phone => {
@@ -202,7 +207,7 @@ impl FactorsApi {
     ) -> Result<Response<Json<Session>>, Error> {
         let holder = self.holder(request).await?;
         let factor = holder.factor(&factor_id.0)?;
-        request::limit(&self.auth, request, Bucket::FactorVerify).await?;
+        self.protection.limit(request, Bucket::FactorVerify).await?;
         let fields = body.read()?;
         let answer = Answer {
             challenge: fields.challenge_id.unwrap_or_default(),
@@ -212,7 +217,7 @@ impl FactorsApi {
                 response: webauthn.credential_response,
             }),
         };
-        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
+        let context = self.contexts.of(&self.factors, request, None)?;
         verify::verify(&context, &holder, factor, &answer).await.map(session_answer::plain)
     }
 
@@ -225,7 +230,7 @@ impl FactorsApi {
     ) -> Result<Json<UnenrolledFactor>, Error> {
         let holder = self.holder(request).await?;
         let factor = holder.factor(&factor_id.0)?;
-        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
+        let context = self.contexts.of(&self.factors, request, None)?;
         unenroll::unenroll(&context, &holder, factor).await?;
         Ok(Json(UnenrolledFactor { id: factor.id }))
     }
@@ -233,11 +238,11 @@ impl FactorsApi {
 
 impl FactorsApi {
     async fn holder(&self, request: &Request) -> Result<Holder, Error> {
-        holder(&self.auth, request).await
+        holder(&self.callers, request).await
     }
 }
 
 /// Returns the caller, if he may have second factors. Errors: as [`factors::holder`].
-pub(super) async fn holder(auth: &Auth, request: &Request) -> Result<Holder, Error> {
-    factors::holder(request::bearer(auth, request).await?)
+pub(super) async fn holder(callers: &Callers, request: &Request) -> Result<Holder, Error> {
+    factors::holder(callers.bearer(request).await?)
 }

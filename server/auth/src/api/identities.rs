@@ -1,24 +1,27 @@
 //! The caller's identities.
 
-use std::sync::Arc;
-
 use poem::Request;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::Json;
 use poem_openapi::{ApiResponse, Object, OpenApi};
 use uuid::Uuid;
 
+use super::callers::Callers;
+use super::contexts::Contexts;
 use super::external::forwarded_parameters;
-use super::request;
 use super::response::Empty;
+use crate::Error;
 use crate::error::refusals;
 use crate::flows::external::{self, AuthorizeRequest};
 use crate::flows::identities;
 use crate::flows::pkce::Challenge;
-use crate::{Auth, Error};
+use crate::flows::services::{Accounts, ProviderSignIns};
 
 pub(super) struct IdentitiesApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) contexts: Contexts,
+    pub(super) accounts: Accounts,
+    pub(super) provider_sign_ins: ProviderSignIns,
 }
 
 /// The URL that the user has to open.
@@ -58,8 +61,8 @@ impl IdentitiesApi {
         /// `true` returns the URL instead of a redirect.
         skip_http_redirect: Query<Option<String>>,
     ) -> Result<ProviderLink, Error> {
-        let bearer = request::bearer(&self.auth, request).await?;
-        let context = request::context(&self.auth, &self.auth.accounts, request, Some(&bearer))?;
+        let bearer = self.callers.bearer(request).await?;
+        let context = self.contexts.of(&self.accounts, request, Some(&bearer))?;
         identities::require_manual_linking(&context)?;
         let authorize = AuthorizeRequest {
             provider: provider.0.as_deref().unwrap_or_default(),
@@ -69,7 +72,7 @@ impl IdentitiesApi {
             parameters: forwarded_parameters(request),
             target: Some(bearer.user.id),
         };
-        let url = external::authorize(&context.with(&self.auth.provider_sign_ins), authorize).await?;
+        let url = external::authorize(&context.with(&self.provider_sign_ins), authorize).await?;
         Ok(match skip_http_redirect.0.as_deref() {
             Some("true") => ProviderLink::Url(Json(Destination { url })),
             _ => ProviderLink::Found(url),
@@ -79,8 +82,8 @@ impl IdentitiesApi {
     /// Removes one of the caller's identities.
     #[oai(path = "/user/identities/:identity_id", method = "delete")]
     async fn unlink(&self, request: &Request, identity_id: Path<String>) -> Result<Json<Empty>, Error> {
-        let bearer = request::bearer(&self.auth, request).await?;
-        let context = request::context(&self.auth, &self.auth.accounts, request, Some(&bearer))?;
+        let bearer = self.callers.bearer(request).await?;
+        let context = self.contexts.of(&self.accounts, request, Some(&bearer))?;
         identities::require_manual_linking(&context)?;
         let id = Uuid::parse_str(&identity_id.0)
             .map_err(|_| refusals::id_not_uuid("identity_id must be an UUID"))?;

@@ -6,23 +6,29 @@ use poem::Request;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::{Json, Response};
 use poem_openapi::{ApiResponse, Object, OpenApi};
+use postgres::Database;
 use serde::Deserialize;
 use uuid::Uuid;
 
+use super::abuse_protection::AbuseProtection;
 use super::body::Body;
+use super::callers::Callers;
 use super::paging::{Page, non_empty};
-use super::request;
 use super::response::Done;
+use crate::Error;
+use crate::Settings;
 use crate::checks::limits::Bucket;
 use crate::flows::oauth_server::clients::{
     self as flow, ClientChanges, RegisteredClient, Registrar, Registration,
 };
 use crate::flows::oauth_server::require_enabled;
 use crate::store::oauth_clients::{self as store, OauthClient};
-use crate::{Auth, Error};
 
 pub(super) struct OauthClientsApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) protection: AbuseProtection,
+    pub(super) database: Database,
+    pub(super) settings: Arc<Settings>,
 }
 
 /// The fields of a client at its registration (RFC 7591, section 2).
@@ -127,11 +133,11 @@ impl OauthClientsApi {
     /// Registers a client. Available to all callers, if the settings allow it.
     #[oai(path = "/oauth/clients/register", method = "post")]
     async fn register(&self, request: &Request, body: Body<ClientFields>) -> Result<CreationResponse, Error> {
-        require_enabled(&self.auth.settings)?;
-        request::limit(&self.auth, request, Bucket::OauthClientRegistration).await?;
-        flow::require_dynamic(&self.auth.settings)?;
+        require_enabled(&self.settings)?;
+        self.protection.limit(request, Bucket::OauthClientRegistration).await?;
+        flow::require_dynamic(&self.settings)?;
         let registration = body.read()?.registration();
-        let registered = flow::register(&self.auth.database, Registrar::Dynamic, registration).await?;
+        let registered = flow::register(&self.database, Registrar::Dynamic, registration).await?;
         Ok(CreationResponse::Client(Json(registered.into())))
     }
 
@@ -140,7 +146,7 @@ impl OauthClientsApi {
     async fn create(&self, request: &Request, body: Body<ClientFields>) -> Result<CreationResponse, Error> {
         self.admit(request).await?;
         let registration = body.read()?.registration();
-        let registered = flow::register(&self.auth.database, Registrar::Manual, registration).await?;
+        let registered = flow::register(&self.database, Registrar::Manual, registration).await?;
         Ok(CreationResponse::Client(Json(registered.into())))
     }
 
@@ -158,7 +164,7 @@ impl OauthClientsApi {
         let (number, size) = (non_empty(&page), non_empty(&per_page));
         let page = (number.is_some() || size.is_some()).then(|| Page::parse(number, size)).transpose()?;
         let part = page.map(|page| (page.limit(), page.offset()));
-        let found = store::page(&self.auth.database, part).await?;
+        let found = store::page(&self.database, part).await?;
         let clients = found.clients.into_iter().map(Client::from).collect();
         let answer = Response::new(Json(Clients { clients }));
         Ok(match page {
@@ -173,7 +179,7 @@ impl OauthClientsApi {
     #[oai(path = "/admin/oauth/clients/:client_id", method = "get")]
     async fn get(&self, request: &Request, client_id: Path<String>) -> Result<Json<Client>, Error> {
         self.admit(request).await?;
-        Ok(Json(flow::find(&self.auth.database, &client_id.0).await?.into()))
+        Ok(Json(flow::find(&self.database, &client_id.0).await?.into()))
     }
 
     /// Changes a client. For administrators.
@@ -185,16 +191,16 @@ impl OauthClientsApi {
         body: Body<ClientChanges>,
     ) -> Result<Json<Client>, Error> {
         self.admit(request).await?;
-        let client = flow::find(&self.auth.database, &client_id.0).await?;
-        Ok(Json(flow::update(&self.auth.database, &client, body.read()?).await?.into()))
+        let client = flow::find(&self.database, &client_id.0).await?;
+        Ok(Json(flow::update(&self.database, &client, body.read()?).await?.into()))
     }
 
     /// Deletes a client. It cannot get tokens any more. For administrators.
     #[oai(path = "/admin/oauth/clients/:client_id", method = "delete")]
     async fn delete(&self, request: &Request, client_id: Path<String>) -> Result<Done, Error> {
         self.admit(request).await?;
-        let client = flow::find(&self.auth.database, &client_id.0).await?;
-        store::delete(&self.auth.database, client.id).await?;
+        let client = flow::find(&self.database, &client_id.0).await?;
+        store::delete(&self.database, client.id).await?;
         Ok(Done::NoContent)
     }
 
@@ -206,14 +212,14 @@ impl OauthClientsApi {
         client_id: Path<String>,
     ) -> Result<Json<Client>, Error> {
         self.admit(request).await?;
-        let client = flow::find(&self.auth.database, &client_id.0).await?;
-        Ok(Json(flow::regenerate_secret(&self.auth.database, &client).await?.into()))
+        let client = flow::find(&self.database, &client_id.0).await?;
+        Ok(Json(flow::regenerate_secret(&self.database, &client).await?.into()))
     }
 }
 
 impl OauthClientsApi {
     async fn admit(&self, request: &Request) -> Result<(), Error> {
-        request::admin(&self.auth, request).await?;
-        require_enabled(&self.auth.settings)
+        self.callers.admin(request).await?;
+        require_enabled(&self.settings)
     }
 }

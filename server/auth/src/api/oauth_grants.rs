@@ -6,17 +6,22 @@ use poem::Request;
 use poem_openapi::param::Query;
 use poem_openapi::payload::Json;
 use poem_openapi::{Object, OpenApi};
+use postgres::Database;
 use uuid::Uuid;
 
+use super::callers::Callers;
 use super::request;
 use super::response::Done;
+use crate::Settings;
 use crate::flows::oauth_server::{require_enabled, scopes};
 use crate::store::oauth_clients::OauthClient;
 use crate::store::oauth_consents::{self, Grant};
-use crate::{Auth, Code, Error};
+use crate::{Code, Error};
 
 pub(super) struct OauthGrantsApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) database: Database,
+    pub(super) settings: Arc<Settings>,
 }
 
 /// The description of a client for its users.
@@ -65,18 +70,17 @@ impl OauthGrantsApi {
     /// Returns the clients that the caller has granted access to, the latest first.
     #[oai(path = "/user/oauth/grants", method = "get")]
     async fn list(&self, request: &Request) -> Result<Json<Vec<GrantAnswer>>, Error> {
-        let bearer = request::bearer(&self.auth, request).await?;
-        require_enabled(&self.auth.settings)?;
-        let grants = oauth_consents::list(&self.auth.database, bearer.user.id).await?;
+        let bearer = self.callers.bearer(request).await?;
+        require_enabled(&self.settings)?;
+        let grants = oauth_consents::list(&self.database, bearer.user.id).await?;
         Ok(Json(grants.into_iter().map(GrantAnswer::from).collect()))
     }
 
     /// Revokes the access that the caller has granted to a client, and ends the client's sessions.
     #[oai(path = "/user/oauth/grants", method = "delete")]
     async fn revoke(&self, request: &Request, client_id: Query<Option<String>>) -> Result<Done, Error> {
-        let auth = &self.auth;
-        let bearer = request::bearer(auth, request).await?;
-        require_enabled(&auth.settings)?;
+        let bearer = self.callers.bearer(request).await?;
+        require_enabled(&self.settings)?;
         let id = client_id.0.unwrap_or_default();
         if id.is_empty() {
             return Err(Error::validation("client_id query parameter is required"));
@@ -84,7 +88,7 @@ impl OauthGrantsApi {
         let id = Uuid::parse_str(&id).map_err(|_| Error::validation("invalid client_id format"))?;
         let client = request::client(request)?;
         let revoked =
-            oauth_consents::revoke(&auth.database, &auth.settings, bearer.user.id, id, &client).await?;
+            oauth_consents::revoke(&self.database, &self.settings, bearer.user.id, id, &client).await?;
         if revoked {
             return Ok(Done::NoContent);
         }

@@ -7,13 +7,19 @@ use poem::Request;
 use poem_openapi::param::{Path, Query};
 use poem_openapi::payload::{Json, Response};
 use poem_openapi::{Object, OpenApi, Union};
+use postgres::Database;
 use serde::Deserialize;
 use uuid::Uuid;
 
 use super::body::{Body, FormOrJson};
+use super::callers::Callers;
+use super::contexts::Contexts;
 use super::oauth_grants::ClientDetails;
 use super::response::Redirect;
 use super::{request, session_answer};
+use crate::Error;
+use crate::Settings;
+use crate::checks::redirects::Redirects;
 use crate::flows::access_token::ClientTokens;
 use crate::flows::oauth_server::authorize::{self, Request as AccessRequest};
 use crate::flows::oauth_server::claims::{self, UserInfo};
@@ -21,10 +27,15 @@ use crate::flows::oauth_server::consent::{self, ConsentDecision, ConsentStep};
 use crate::flows::oauth_server::token::{self, CodeGrant, Credentials};
 use crate::flows::oauth_server::{clients, require_enabled};
 use crate::flows::refresh;
-use crate::{Auth, Error};
+use crate::flows::services::Sessions;
 
 pub(super) struct OauthServerApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) contexts: Contexts,
+    pub(super) redirects: Arc<Redirects>,
+    pub(super) database: Database,
+    pub(super) settings: Arc<Settings>,
+    pub(super) sessions: Sessions,
 }
 
 /// An authorization request, for the consent page.
@@ -118,8 +129,7 @@ impl OauthServerApi {
         /// Returned unchanged in the ID token.
         nonce: Query<Option<String>>,
     ) -> Result<Redirect, Error> {
-        let Auth { database, settings, .. } = &*self.auth;
-        require_enabled(settings)?;
+        require_enabled(&self.settings)?;
         let access_request = AccessRequest {
             client_id: client_id.0.unwrap_or_default(),
             redirect_uri: redirect_uri.0.unwrap_or_default(),
@@ -131,7 +141,7 @@ impl OauthServerApi {
             code_challenge_method: code_challenge_method.0.unwrap_or_default(),
             nonce: nonce.0.unwrap_or_default(),
         };
-        authorize::begin(database, settings, &access_request).await.map(Redirect::Found)
+        authorize::begin(&self.database, &self.settings, &access_request).await.map(Redirect::Found)
     }
 
     /// Returns an authorization request. It then belongs to the first user who requests it.
@@ -141,10 +151,10 @@ impl OauthServerApi {
         request: &Request,
         authorization_id: Path<String>,
     ) -> Result<Json<DetailsOrRedirect>, Error> {
-        require_enabled(&self.auth.settings)?;
-        let bearer = request::bearer(&self.auth, request).await?;
-        consent::check_origin(&self.auth.redirects, origin(request))?;
-        let answer = match consent::view(&self.auth.database, &bearer, &authorization_id.0).await? {
+        require_enabled(&self.settings)?;
+        let bearer = self.callers.bearer(request).await?;
+        consent::check_origin(&self.redirects, origin(request))?;
+        let answer = match consent::view(&self.database, &bearer, &authorization_id.0).await? {
             ConsentStep::Granted(redirect_url) => {
                 DetailsOrRedirect::RedirectUrl(RedirectUrl { redirect_url })
             }
@@ -170,12 +180,11 @@ impl OauthServerApi {
         authorization_id: Path<String>,
         body: Body<ConsentFields>,
     ) -> Result<Json<RedirectUrl>, Error> {
-        require_enabled(&self.auth.settings)?;
-        let bearer = request::bearer(&self.auth, request).await?;
-        consent::check_origin(&self.auth.redirects, origin(request))?;
+        require_enabled(&self.settings)?;
+        let bearer = self.callers.bearer(request).await?;
+        consent::check_origin(&self.redirects, origin(request))?;
         let decision = ConsentDecision::parse(&body.read()?.action.unwrap_or_default())?;
-        let redirect_url =
-            consent::decide(&self.auth.database, &bearer, &authorization_id.0, decision).await?;
+        let redirect_url = consent::decide(&self.database, &bearer, &authorization_id.0, decision).await?;
         Ok(Json(RedirectUrl { redirect_url }))
     }
 
@@ -186,8 +195,7 @@ impl OauthServerApi {
         request: &Request,
         body: FormOrJson<TokenFields>,
     ) -> Result<Response<Json<ClientTokens>>, Error> {
-        let auth = &self.auth;
-        require_enabled(&auth.settings)?;
+        require_enabled(&self.settings)?;
         let fields = body.read().ok_or_else(|| Error::oauth("invalid_request", "Invalid JSON body"))?;
         let credentials = match basic(request) {
             Some(encoded) => Credentials::of_header(encoded)?,
@@ -196,7 +204,7 @@ impl OauthServerApi {
                 fields.client_secret.as_deref().unwrap_or_default(),
             )?,
         };
-        let client = token::authenticate(&auth.database, &credentials).await?;
+        let client = token::authenticate(&self.database, &credentials).await?;
         let grant_type = fields.grant_type.unwrap_or_default();
         token::check_grant_type(&client, &grant_type)?;
         if grant_type == clients::REFRESH_TOKEN {
@@ -204,7 +212,7 @@ impl OauthServerApi {
                 Error::oauth("invalid_request", "refresh_token is required for refresh_token grant")
             })?;
             let origin = request::client(request)?;
-            let refreshed = refresh::refresh(&auth.sessions, &token, Some(client.id), &origin).await?;
+            let refreshed = refresh::refresh(&self.sessions, &token, Some(client.id), &origin).await?;
             return Ok(session_answer::wrap(refreshed.session, |session| session.into_client_tokens(None)));
         }
         let grant = CodeGrant {
@@ -213,7 +221,7 @@ impl OauthServerApi {
             code_verifier: fields.code_verifier.unwrap_or_default(),
             resource: fields.resource.unwrap_or_default(),
         };
-        let context = request::context(auth, &auth.sessions, request, None)?;
+        let context = self.contexts.of(&self.sessions, request, None)?;
         let exchanged = token::exchange(&context, &client, &grant).await?;
         let id_token = exchanged.id_token;
         Ok(session_answer::wrap(exchanged.session, |session| session.into_client_tokens(id_token)))
@@ -235,8 +243,8 @@ impl OauthServerApi {
 
 impl OauthServerApi {
     async fn user_info_answer(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
-        require_enabled(&self.auth.settings)?;
-        let bearer = request::any_bearer(&self.auth, request).await?;
+        require_enabled(&self.settings)?;
+        let bearer = self.callers.any_bearer(request).await?;
         Ok(Json(claims::user_info(&bearer)))
     }
 }

@@ -10,19 +10,28 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::abuse_protection::AbuseProtection;
 use super::body::Body;
+use super::callers::Callers;
+use super::contexts::Contexts;
 use super::fields::Security;
 use super::response::Done;
-use super::{request, session_answer};
+use super::session_answer;
+use crate::Error;
 use crate::checks::limits::Bucket;
 use crate::flows::access_token::Session;
 use crate::flows::bearer::Bearer;
+use crate::flows::metrics::SignInMetrics;
 use crate::flows::passkeys::{self, Answer, StartedCeremony};
+use crate::flows::services::Passkeys;
 use crate::store;
-use crate::{Auth, Error};
 
 pub(super) struct PasskeysApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) contexts: Contexts,
+    pub(super) protection: AbuseProtection,
+    pub(super) passkeys: Passkeys,
+    pub(super) sign_in_metrics: Arc<SignInMetrics>,
 }
 
 /// A WebAuthn ceremony that has begun.
@@ -97,7 +106,7 @@ impl PasskeysApi {
     #[oai(path = "/passkeys/registration/options", method = "post")]
     async fn registration_options(&self, request: &Request) -> Result<Json<Ceremony>, Error> {
         let bearer = self.bearer(request).await?;
-        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
+        let context = self.contexts.of(&self.passkeys, request, None)?;
         Ok(Json(passkeys::start_registration(&context, &bearer).await?.into()))
     }
 
@@ -111,7 +120,7 @@ impl PasskeysApi {
         let bearer = self.bearer(request).await?;
         passkeys::require_eligible(&bearer)?;
         let answer = body.read()?.answer()?;
-        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
+        let context = self.contexts.of(&self.passkeys, request, None)?;
         Ok(Json(passkeys::finish_registration(&context, &bearer, &answer).await?.into()))
     }
 
@@ -122,10 +131,10 @@ impl PasskeysApi {
         request: &Request,
         body: Body<AuthenticationFields>,
     ) -> Result<Json<Ceremony>, Error> {
-        passkeys::require_enabled(&self.auth.settings)?;
-        request::limit(&self.auth, request, Bucket::Passkey).await?;
-        request::captcha(&self.auth, request, &body).await?;
-        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
+        passkeys::require_enabled(&self.passkeys.settings)?;
+        self.protection.limit(request, Bucket::Passkey).await?;
+        self.protection.captcha(request, &body).await?;
+        let context = self.contexts.of(&self.passkeys, request, None)?;
         Ok(Json(passkeys::start_authentication(&context).await?.into()))
     }
 
@@ -136,11 +145,11 @@ impl PasskeysApi {
         request: &Request,
         body: Body<CeremonyFields>,
     ) -> Result<Response<Json<Session>>, Error> {
-        passkeys::require_enabled(&self.auth.settings)?;
+        passkeys::require_enabled(&self.passkeys.settings)?;
         let answer = body.read()?.answer()?;
-        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
+        let context = self.contexts.of(&self.passkeys, request, None)?;
         let session = passkeys::finish_authentication(&context, &answer).await;
-        self.auth.sign_in_metrics.count("passkey", &session);
+        self.sign_in_metrics.count("passkey", &session);
         session.map(session_answer::plain)
     }
 
@@ -148,7 +157,7 @@ impl PasskeysApi {
     #[oai(path = "/passkeys", method = "get")]
     async fn list(&self, request: &Request) -> Result<Json<Vec<PasskeyItem>>, Error> {
         let bearer = self.bearer(request).await?;
-        let list = store::passkeys::list(&self.auth.database, bearer.user.id).await?;
+        let list = store::passkeys::list(&self.passkeys.database, bearer.user.id).await?;
         Ok(Json(list.into_iter().map(PasskeyItem::from).collect()))
     }
 
@@ -163,7 +172,7 @@ impl PasskeysApi {
         let bearer = self.bearer(request).await?;
         let id = passkeys::parse_id(&passkey_id.0)?;
         let name = body.read()?.friendly_name.unwrap_or_default();
-        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
+        let context = self.contexts.of(&self.passkeys, request, None)?;
         Ok(Json(passkeys::rename(&context, &bearer, id, &name).await?.into()))
     }
 
@@ -171,7 +180,7 @@ impl PasskeysApi {
     #[oai(path = "/passkeys/:passkey_id", method = "delete")]
     async fn delete(&self, request: &Request, passkey_id: Path<String>) -> Result<Done, Error> {
         let bearer = self.bearer(request).await?;
-        let context = request::context(&self.auth, &self.auth.passkeys, request, None)?;
+        let context = self.contexts.of(&self.passkeys, request, None)?;
         passkeys::delete(&context, &bearer, &passkey_id.0).await?;
         Ok(Done::NoContent)
     }
@@ -179,7 +188,7 @@ impl PasskeysApi {
 
 impl PasskeysApi {
     async fn bearer(&self, request: &Request) -> Result<Bearer, Error> {
-        passkeys::require_enabled(&self.auth.settings)?;
-        request::bearer(&self.auth, request).await
+        passkeys::require_enabled(&self.passkeys.settings)?;
+        self.callers.bearer(request).await
     }
 }

@@ -6,8 +6,10 @@ use http::header::CACHE_CONTROL;
 use poem_openapi::payload::{Json, Response};
 use poem_openapi::{Object, OpenApi};
 use serde_json::{Map, Value};
+use tokens::Keys;
 
-use crate::{Auth, SmsProvider};
+use crate::Settings;
+use crate::SmsProvider;
 
 /// The providers in `/settings`, in upstream's order.
 const PROVIDERS: [&str; 26] = [
@@ -40,7 +42,8 @@ const PROVIDERS: [&str; 26] = [
 ];
 
 pub(super) struct PublicApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) settings: Arc<Settings>,
+    pub(super) keys: Keys,
 }
 
 /// The service and its version.
@@ -89,7 +92,7 @@ impl PublicApi {
     /// Returns which ways of signing in are enabled.
     #[oai(path = "/settings", method = "get")]
     async fn settings(&self) -> Json<PublicSettings> {
-        let settings = &self.auth.settings;
+        let settings = &self.settings;
         let is_on = |provider: &str| match provider {
             "anonymous_users" => settings.providers.anonymous_users,
             "email" => settings.providers.email,
@@ -119,6 +122,6 @@ impl PublicApi {
     /// Returns the public keys that verify access tokens (RFC 7517).
     #[oai(path = "/.well-known/jwks.json", method = "get")]
     async fn jwks(&self) -> Response<Json<Value>> {
-        Response::new(Json(self.auth.keys.jwks().clone())).header(CACHE_CONTROL, "public, max-age=600")
+        Response::new(Json(self.keys.jwks().clone())).header(CACHE_CONTROL, "public, max-age=600")
     }
 }

@@ -1,24 +1,29 @@
 //! Recovery codes of the caller, for a second factor that is lost.
 
-use std::sync::Arc;
-
 use poem::Request;
 use poem_openapi::payload::{Json, Response};
 use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 use uuid::Uuid;
 
+use super::abuse_protection::AbuseProtection;
 use super::body::Body;
+use super::callers::Callers;
+use super::contexts::Contexts;
 use super::factors::{UnenrolledFactor, holder};
-use super::{request, session_answer};
+use super::session_answer;
+use crate::Error;
 use crate::checks::limits::Bucket;
 use crate::factors::recovery_code::KIND;
 use crate::flows::access_token::Session;
 use crate::flows::factors::recovery_codes::{self, NewCodes};
-use crate::{Auth, Error};
+use crate::flows::services::Factors;
 
 pub(super) struct RecoveryCodesApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) contexts: Contexts,
+    pub(super) protection: AbuseProtection,
+    pub(super) factors: Factors,
 }
 
 /// How many recovery codes the caller has.
@@ -80,8 +85,8 @@ impl RecoveryCodesApi {
     /// Returns how many recovery codes the caller has, but none of them.
     #[oai(path = "/factors/recovery-codes", method = "get")]
     async fn status(&self, request: &Request) -> Result<Json<RecoveryCodesStatus>, Error> {
-        let holder = holder(&self.auth, request).await?;
-        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
+        let holder = holder(&self.callers, request).await?;
+        let context = self.contexts.of(&self.factors, request, None)?;
         let set = recovery_codes::status(&context, &holder).await?;
         Ok(Json(RecoveryCodesStatus {
             id: set.factor,
@@ -98,19 +103,19 @@ impl RecoveryCodesApi {
         request: &Request,
         body: Body<GenerationFields>,
     ) -> Result<Json<RecoveryCodes>, Error> {
-        let holder = holder(&self.auth, request).await?;
-        request::limit(&self.auth, request, Bucket::FactorChallenge).await?;
+        let holder = holder(&self.callers, request).await?;
+        self.protection.limit(request, Bucket::FactorChallenge).await?;
         let name = body.read_or_default()?.friendly_name.unwrap_or_default();
-        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
+        let context = self.contexts.of(&self.factors, request, None)?;
         recovery_codes::generate(&context, &holder, &name).await.map(|new| Json(new.into()))
     }
 
     /// Gives the caller other recovery codes in place of all there are. The session must have the level aal2.
     #[oai(path = "/factors/recovery-codes/regenerate", method = "post")]
     async fn regenerate(&self, request: &Request) -> Result<Json<RecoveryCodes>, Error> {
-        let holder = holder(&self.auth, request).await?;
-        request::limit(&self.auth, request, Bucket::FactorChallenge).await?;
-        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
+        let holder = holder(&self.callers, request).await?;
+        self.protection.limit(request, Bucket::FactorChallenge).await?;
+        let context = self.contexts.of(&self.factors, request, None)?;
         recovery_codes::regenerate(&context, &holder).await.map(|new| Json(new.into()))
     }
 
@@ -121,18 +126,18 @@ impl RecoveryCodesApi {
         request: &Request,
         body: Body<CodeFields>,
     ) -> Result<Response<Json<Session>>, Error> {
-        let holder = holder(&self.auth, request).await?;
-        request::limit(&self.auth, request, Bucket::FactorVerify).await?;
+        let holder = holder(&self.callers, request).await?;
+        self.protection.limit(request, Bucket::FactorVerify).await?;
         let code = body.read()?.code.unwrap_or_default();
-        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
+        let context = self.contexts.of(&self.factors, request, None)?;
         recovery_codes::verify(&context, &holder, &code).await.map(session_answer::plain)
     }
 
     /// Removes the caller's recovery codes. The session must have the level aal2.
     #[oai(path = "/factors/recovery-codes", method = "delete")]
     async fn unenroll(&self, request: &Request) -> Result<Json<UnenrolledFactor>, Error> {
-        let holder = holder(&self.auth, request).await?;
-        let context = request::context(&self.auth, &self.auth.factors, request, None)?;
+        let holder = holder(&self.callers, request).await?;
+        let context = self.contexts.of(&self.factors, request, None)?;
         let id = recovery_codes::unenroll(&context, &holder).await?;
         Ok(Json(UnenrolledFactor { id }))
     }

@@ -10,14 +10,14 @@ use poem_openapi::payload::Json;
 use poem_openapi::types::ToJSON;
 use poem_openapi::{ApiResponse, Object, OpenApi};
 
-use crate::{Auth, Code, Error, Settings};
+use crate::{Code, Error, Settings};
 
 /// Everything of SCIM is below this path.
 const BASE: &str = "/scim/v2/";
 const CONTENT_TYPE: &str = "application/scim+json";
 
 pub(super) struct ScimApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) settings: Arc<Settings>,
 }
 
 /// Whether a feature is supported.
@@ -111,12 +111,12 @@ impl Refusal {
 pub(super) async fn answer_unknown<E: Endpoint<Output = Response>>(
     routes: &E,
     request: Request,
-    auth: &Auth,
+    settings: &Settings,
 ) -> poem::Result<Response> {
     let is_scim = request.uri().path().starts_with(BASE);
     match routes.call(request).await {
         Err(error) if is_scim && error.is::<NotFoundError>() => {
-            require_enabled(&auth.settings)?;
+            require_enabled(settings)?;
             let refusal = Refusal::new("404", "Endpoint or resource does not exist");
             Ok(Response::builder()
                 .status(http::StatusCode::NOT_FOUND)
@@ -154,9 +154,9 @@ impl ScimApi {
     /// Returns the supported features of SCIM.
     #[oai(path = "/scim/v2/ServiceProviderConfig", method = "get")]
     async fn config(&self) -> Result<ConfigResponse, Error> {
-        require_enabled(&self.auth.settings)?;
+        require_enabled(&self.settings)?;
         let off = || Feature { supported: false };
-        let base = self.auth.settings.external_url.trim_end_matches('/');
+        let base = self.settings.external_url.trim_end_matches('/');
         Ok(ConfigResponse::Config(Json(ServiceProviderConfig {
             schemas: vec!["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig".to_owned()],
             patch: off(),
@@ -202,7 +202,7 @@ impl ScimApi {
 
 impl ScimApi {
     fn list(&self, is_filtered: bool) -> Result<ListResponse, Error> {
-        require_enabled(&self.auth.settings)?;
+        require_enabled(&self.settings)?;
         if is_filtered {
             let refusal = Refusal::new("403", "Filtering is not supported on this endpoint");
             return Ok(ListResponse::Refused(Json(refusal)));

@@ -1,7 +1,5 @@
 //! Codes that users request.
 
-use std::sync::Arc;
-
 use http::StatusCode;
 use poem::Request;
 use poem_openapi::payload::Json;
@@ -9,17 +7,23 @@ use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::abuse_protection::AbuseProtection;
 use super::body::Body;
+use super::callers::Callers;
+use super::contexts::Contexts;
 use super::fields::{Security, SendAnswer, object};
-use super::request;
 use crate::checks::limits::Bucket;
 use crate::flows::pkce::Challenge;
 use crate::flows::send::{self, Otp, Repeat};
+use crate::flows::services::Accounts;
 use crate::store::model::address::{self, Address};
-use crate::{Auth, Code, Error};
+use crate::{Code, Error};
 
 pub(super) struct SendApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) contexts: Contexts,
+    pub(super) protection: AbuseProtection,
+    pub(super) accounts: Accounts,
 }
 
 /// A sign-in with a code.
@@ -75,8 +79,8 @@ impl SendApi {
     /// Sends a code for signing in.
     #[oai(path = "/otp", method = "post")]
     async fn otp(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<SendAnswer>, Error> {
-        request::limit(&self.auth, request, Bucket::Otp).await?;
-        request::captcha(&self.auth, request, &body).await?;
+        self.protection.limit(request, Bucket::Otp).await?;
+        self.protection.captcha(request, &body).await?;
         let fields = body.read()?;
         let (email, phone) = (fields.email.as_deref().unwrap_or(""), fields.phone.as_deref().unwrap_or(""));
         let address = match (email, phone) {
@@ -94,9 +98,9 @@ impl SendApi {
     /// Sends a mail with a link for signing in.
     #[oai(path = "/magiclink", method = "post")]
     async fn magic_link(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<SendAnswer>, Error> {
-        request::limit(&self.auth, request, Bucket::MagicLink).await?;
-        request::captcha(&self.auth, request, &body).await?;
-        send::require_magic_link(&self.auth.settings)?;
+        self.protection.limit(request, Bucket::MagicLink).await?;
+        self.protection.captcha(request, &body).await?;
+        send::require_magic_link(&self.accounts.settings)?;
         let fields = body.read()?;
         let email = fields.email.as_deref().unwrap_or_default();
         if email.is_empty() {
@@ -111,10 +115,9 @@ impl SendApi {
     /// such a user.
     #[oai(path = "/recover", method = "post")]
     async fn recover(&self, request: &Request, body: Body<RecoverFields>) -> Result<Json<SendAnswer>, Error> {
-        let auth = &self.auth;
-        request::limit(auth, request, Bucket::Recover).await?;
-        request::captcha(auth, request, &body).await?;
-        if !auth.settings.providers.email {
+        self.protection.limit(request, Bucket::Recover).await?;
+        self.protection.captcha(request, &body).await?;
+        if !self.accounts.settings.providers.email {
             return Err(Code::EmailProviderDisabled.because("Email logins are disabled"));
         }
         let fields = body.read()?;
@@ -125,7 +128,7 @@ impl SendApi {
         let email = address::email(&email)?;
         let method = fields.code_challenge_method;
         let challenge = Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?;
-        let context = request::context(auth, &auth.accounts, request, None)?;
+        let context = self.contexts.of(&self.accounts, request, None)?;
         send::recover(&context, email, challenge).await?;
         Ok(Json(SendAnswer::new(String::new())))
     }
@@ -133,14 +136,13 @@ impl SendApi {
     /// Sends a confirmation again. The answer does not show whether one is pending.
     #[oai(path = "/resend", method = "post")]
     async fn resend(&self, request: &Request, body: Body<ResendFields>) -> Result<Json<SendAnswer>, Error> {
-        let auth = &self.auth;
-        request::limit(auth, request, Bucket::Resend).await?;
-        request::captcha(auth, request, &body).await?;
+        self.protection.limit(request, Bucket::Resend).await?;
+        self.protection.captcha(request, &body).await?;
         let fields = body.read()?;
         let repeat = Repeat::parse(&fields.kind.unwrap_or_default())?;
         let method = fields.code_challenge_method;
         let challenge = Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?;
-        let context = request::context(auth, &auth.accounts, request, None)?;
+        let context = self.contexts.of(&self.accounts, request, None)?;
         let (email, phone) = (fields.email.unwrap_or_default(), fields.phone.unwrap_or_default());
         let address = repeat.address(&context, &email, &phone)?;
         send::resend(&context, repeat, address, challenge).await.map(SendAnswer::new).map(Json)
@@ -149,8 +151,8 @@ impl SendApi {
     /// Sends the caller a code that is required to change the password, if the settings demand it.
     #[oai(path = "/reauthenticate", method = "get")]
     async fn reauthenticate(&self, request: &Request) -> Result<Json<SendAnswer>, Error> {
-        let bearer = request::bearer(&self.auth, request).await?;
-        let context = request::context(&self.auth, &self.auth.accounts, request, Some(&bearer))?;
+        let bearer = self.callers.bearer(request).await?;
+        let context = self.contexts.of(&self.accounts, request, Some(&bearer))?;
         send::reauthenticate(&context, &bearer).await.map(SendAnswer::new).map(Json)
     }
 }
@@ -170,7 +172,7 @@ impl SendApi {
             channel: fields.channel.filter(|channel| !channel.is_empty()).unwrap_or_else(|| "sms".to_owned()),
             challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
         };
-        let context = request::context(&self.auth, &self.auth.accounts, request, None)?;
+        let context = self.contexts.of(&self.accounts, request, None)?;
         send::otp(&context, otp).await.map(SendAnswer::new).map(Json)
     }
 }

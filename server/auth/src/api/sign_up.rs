@@ -1,27 +1,32 @@
 //! Sign-up and invitation.
 
-use std::sync::Arc;
-
 use poem::Request;
 use poem_openapi::payload::{Json, Response};
 use poem_openapi::{Object, OpenApi, Union};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::abuse_protection::AbuseProtection;
 use super::body::Body;
+use super::callers::Callers;
+use super::contexts::Contexts;
 use super::fields::{Security, object};
-use super::{request, session_answer};
+use super::session_answer;
 use crate::checks::limits::Bucket;
 use crate::flows::access_token::Session;
 use crate::flows::invite;
 use crate::flows::pkce::Challenge;
+use crate::flows::services::Accounts;
 use crate::flows::sign_up::{self, SignUp, SignUpOutcome};
 use crate::store::model::address;
 use crate::store::model::user::User;
-use crate::{Auth, Code, Error};
+use crate::{Code, Error};
 
 pub(super) struct SignUpApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) contexts: Contexts,
+    pub(super) protection: AbuseProtection,
+    pub(super) accounts: Accounts,
 }
 
 /// A new account. Without an address it is anonymous.
@@ -67,22 +72,21 @@ impl SignUpApi {
         request: &Request,
         body: Body<SignUpFields>,
     ) -> Result<Response<Json<SessionOrUser>>, Error> {
-        let auth = &self.auth;
-        request::captcha(auth, request, &body).await?;
+        self.protection.captcha(request, &body).await?;
         let fields = body.read()?;
         let (email, phone) = (fields.email.unwrap_or_default(), fields.phone.unwrap_or_default());
-        let context = request::context(auth, &auth.accounts, request, None)?;
+        let context = self.contexts.of(&self.accounts, request, None)?;
         let data = object("data", fields.data)?;
         if email.is_empty() && phone.is_empty() {
-            if !auth.settings.providers.anonymous_users {
+            if !self.accounts.settings.providers.anonymous_users {
                 let message = "Anonymous sign-ins are disabled";
                 return Err(Code::AnonymousProviderDisabled.because(message));
             }
-            request::limit(auth, request, Bucket::AnonymousUsers).await?;
+            self.protection.limit(request, Bucket::AnonymousUsers).await?;
             let session = sign_up::anonymously(&context, data).await?;
             return Ok(session_answer::wrap(session, SessionOrUser::Session));
         }
-        request::limit(auth, request, Bucket::Signup).await?;
+        self.protection.limit(request, Bucket::Signup).await?;
         let password = fields.password.unwrap_or_default();
         sign_up::check(&context, &password).await?;
         let method = fields.code_challenge_method;
@@ -102,11 +106,10 @@ impl SignUpApi {
     /// Sends an invitation by mail. For administrators.
     #[oai(path = "/invite", method = "post")]
     async fn invite(&self, request: &Request, body: Body<InviteFields>) -> Result<Json<User>, Error> {
-        let auth = &self.auth;
-        let admin = request::admin(auth, request).await?;
+        let admin = self.callers.admin(request).await?;
         let fields = body.read()?;
         let email = address::email(&fields.email.unwrap_or_default())?;
-        let context = request::context(auth, &auth.accounts, request, None)?;
+        let context = self.contexts.of(&self.accounts, request, None)?;
         let data = object("data", fields.data)?;
         invite::invite(&context, &admin, &email, data).await.map(Json)
     }

@@ -1,7 +1,5 @@
 //! Single sign-on with identity providers (SAML 2.0).
 
-use std::sync::Arc;
-
 use poem::Request;
 use poem_openapi::param::Query;
 use poem_openapi::payload::{Json, PlainText};
@@ -9,16 +7,21 @@ use poem_openapi::{ApiResponse, Object, OpenApi};
 use serde::Deserialize;
 use uuid::Uuid;
 
+use super::abuse_protection::AbuseProtection;
+use super::answer;
 use super::body::{Body, FormFields};
+use super::contexts::Contexts;
 use super::fields::Security;
 use super::response::Redirect;
-use super::{answer, request};
+use crate::Error;
 use crate::checks::limits::Bucket;
+use crate::flows::services::SingleSignOn;
 use crate::flows::sso::{self, SamlCallback, SsoRequest};
-use crate::{Auth, Error};
 
 pub(super) struct SsoApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) contexts: Contexts,
+    pub(super) protection: AbuseProtection,
+    pub(super) single_sign_on: SingleSignOn,
 }
 
 /// A sign-in with an identity provider, which is given by its id or by one of its domains.
@@ -85,10 +88,9 @@ impl SsoApi {
     /// Redirects the user to an identity provider.
     #[oai(path = "/sso", method = "post")]
     async fn sign_in(&self, request: &Request, body: Body<SsoFields>) -> Result<SsoResponse, Error> {
-        let auth = &self.auth;
-        sso::require_enabled(auth.single_sign_on.saml.as_ref())?;
-        request::limit(auth, request, Bucket::Sso).await?;
-        request::captcha(auth, request, &body).await?;
+        sso::require_enabled(self.single_sign_on.saml.as_ref())?;
+        self.protection.limit(request, Bucket::Sso).await?;
+        self.protection.captcha(request, &body).await?;
         let fields = body.read()?;
         let sso = SsoRequest {
             provider_id: fields.provider_id,
@@ -97,7 +99,7 @@ impl SsoApi {
             code_challenge: fields.code_challenge.as_deref(),
             code_challenge_method: fields.code_challenge_method.as_deref(),
         };
-        let url = sso::begin_sign_in(&auth.single_sign_on, sso).await?;
+        let url = sso::begin_sign_in(&self.single_sign_on, sso).await?;
         let skip_redirect = fields.skip_http_redirect.unwrap_or_default();
         Ok(if skip_redirect { SsoResponse::Url(Json(UrlAnswer { url })) } else { SsoResponse::SeeOther(url) })
     }
@@ -109,7 +111,7 @@ impl SsoApi {
         /// `true` returns a document that is valid for years, to be stored.
         download: Query<Option<String>>,
     ) -> Result<Metadata, Error> {
-        let service = sso::require_enabled(self.auth.single_sign_on.saml.as_ref())?;
+        let service = sso::require_enabled(self.single_sign_on.saml.as_ref())?;
         let downloaded = download.0.as_deref() == Some("true");
         let document = service.metadata(downloaded);
         let name = downloaded.then(|| "attachment; filename=\"metadata.xml\"".to_owned());
@@ -123,20 +125,19 @@ impl SsoApi {
         request: &Request,
         form: FormFields<AssertionFields>,
     ) -> Result<Redirect, Error> {
-        let auth = &self.auth;
-        sso::require_enabled(auth.single_sign_on.saml.as_ref())?;
-        request::limit(auth, request, Bucket::SamlAssertion).await?;
+        sso::require_enabled(self.single_sign_on.saml.as_ref())?;
+        self.protection.limit(request, Bucket::SamlAssertion).await?;
         let callback = SamlCallback {
             relay_state: form.text_or_parameter(request, "RelayState"),
             response: form.text("SAMLResponse"),
             artifact: form.text_or_parameter(request, "SAMLart"),
         };
-        let context = request::context(auth, &auth.single_sign_on, request, None)?;
+        let context = self.contexts.of(&self.single_sign_on, request, None)?;
         match sso::finish_sign_in(&context, &callback).await {
             Ok(url) => Ok(Redirect::Found(url)),
             Err(error) => {
                 answer::log(&error, request);
-                sso::failed(&auth.settings, &error).map(Redirect::SeeOther)
+                sso::failed(&self.single_sign_on.settings, &error).map(Redirect::SeeOther)
             }
         }
     }

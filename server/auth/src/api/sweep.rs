@@ -1,21 +1,21 @@
 //! Deletion of some expired rows after each request that changes something.
 
-use std::sync::Arc;
-
 use http::Method;
 use poem::{Endpoint, Request, Response};
+use postgres::Database;
 
-use crate::Auth;
+use crate::store::cleanup::Cleanup;
 
 /// Wraps the routes: after a request that has changed something, expired rows are deleted if the settings enable this.
 pub(super) struct Sweep<E> {
-    auth: Arc<Auth>,
-    answers: E,
+    cleanup: Cleanup,
+    database: Database,
+    routes: E,
 }
 
 impl<E> Sweep<E> {
-    pub(super) fn new(auth: Arc<Auth>, answers: E) -> Self {
-        Self { auth, answers }
+    pub(super) fn new(cleanup: Cleanup, database: Database, routes: E) -> Self {
+        Self { cleanup, database, routes }
     }
 }
 
@@ -25,9 +25,9 @@ impl<E: Endpoint<Output = Response>> Endpoint for Sweep<E> {
     async fn call(&self, request: Request) -> poem::Result<Response> {
         let changes =
             matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
-        let response = self.answers.call(request).await?;
+        let response = self.routes.call(request).await?;
         if changes && response.status().is_success() {
-            self.auth.cleanup.run(&self.auth.database).await;
+            self.cleanup.run(&self.database).await;
         }
         Ok(response)
     }

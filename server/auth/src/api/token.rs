@@ -9,19 +9,30 @@ use poem_openapi::payload::{Json, Response};
 use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 
+use super::abuse_protection::AbuseProtection;
 use super::body::Body;
+use super::callers::Callers;
+use super::contexts::Contexts;
 use super::fields::Security;
 use super::{request, session_answer};
 use crate::checks::limits::Bucket;
 use crate::flows::access_token::Session;
 use crate::flows::id_token::{self, IdTokenInput};
+use crate::flows::metrics::SignInMetrics;
 use crate::flows::metrics::TOKEN_GRANTS;
+use crate::flows::services::{Accounts, ProviderSignIns, Sessions};
 use crate::flows::{code_exchange, refresh, sign_in, web3};
 use crate::store::model::address::Address;
-use crate::{Auth, Code, Error};
+use crate::{Code, Error};
 
 pub(super) struct TokenApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) contexts: Contexts,
+    pub(super) protection: AbuseProtection,
+    pub(super) sessions: Sessions,
+    pub(super) accounts: Accounts,
+    pub(super) provider_sign_ins: ProviderSignIns,
+    pub(super) sign_in_metrics: Arc<SignInMetrics>,
 }
 
 /// The fields of all grants; `grant_type` determines which of them are used.
@@ -79,7 +90,7 @@ impl TokenApi {
             return Err(Code::InvalidCredentials.because("unsupported_grant_type"));
         };
         let session = self.exchange(grant, request, &body).await;
-        self.auth.sign_in_metrics.count(grant, &session);
+        self.sign_in_metrics.count(grant, &session);
         session
     }
 }
@@ -94,7 +105,7 @@ impl TokenApi {
     ) -> Result<Response<Json<Session>>, Error> {
         match grant {
             "password" => {
-                request::captcha(&self.auth, request, body).await?;
+                self.protection.captcha(request, body).await?;
                 self.password(request, self.count_and_read(request, Bucket::Token, body).await?).await
             }
             "refresh_token" => {
@@ -116,7 +127,7 @@ impl TokenApi {
         bucket: Bucket,
         body: &Body<Grant>,
     ) -> Result<Grant, Error> {
-        request::limit(&self.auth, request, bucket).await?;
+        self.protection.limit(request, bucket).await?;
         body.read()
     }
 
@@ -124,16 +135,15 @@ impl TokenApi {
         let (email, phone) = (grant.email.unwrap_or_default(), grant.phone.unwrap_or_default());
         let address = Address::of_sign_in(&email, &phone)?;
         let password = grant.password.unwrap_or_default();
-        let (audience, client) = (request::audience(&self.auth, request, None), request::client(request)?);
-        sign_in::with_password(&self.auth.accounts, address, password, audience, &client)
+        let (audience, client) = (self.contexts.audience(request, None), request::client(request)?);
+        sign_in::with_password(&self.accounts, address, password, audience, &client)
             .await
             .map(session_answer::plain)
     }
 
     async fn refresh_token(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
         let token = grant.refresh_token.unwrap_or_default();
-        let refreshed =
-            refresh::refresh(&self.auth.sessions, &token, None, &request::client(request)?).await?;
+        let refreshed = refresh::refresh(&self.sessions, &token, None, &request::client(request)?).await?;
         let answer = session_answer::plain(refreshed.session);
         let answer = answer.header("sb-auth-refresh-token-reuse", refreshed.reused.to_string());
         Ok(match refreshed.reuse_causes {
@@ -144,7 +154,7 @@ impl TokenApi {
 
     async fn pkce(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
         let (code, verifier) = (grant.auth_code.unwrap_or_default(), grant.code_verifier.unwrap_or_default());
-        let context = request::context(&self.auth, &self.auth.sessions, request, None)?;
+        let context = self.contexts.of(&self.sessions, request, None)?;
         code_exchange::exchange(&context, &code, &verifier).await.map(session_answer::plain)
     }
 
@@ -160,24 +170,24 @@ impl TokenApi {
         input.check()?;
         let bearer = match grant.link_identity {
             Some(true) if request.headers().contains_key(AUTHORIZATION) => {
-                Some(request::bearer(&self.auth, request).await?)
+                Some(self.callers.bearer(request).await?)
             }
             Some(true) => return Err(id_token::linking_needs_bearer()),
             _ => None,
         };
-        let context = request::context(&self.auth, &self.auth.provider_sign_ins, request, bearer.as_ref())?;
+        let context = self.contexts.of(&self.provider_sign_ins, request, bearer.as_ref())?;
         let target = bearer.as_ref().map(|bearer| bearer.user.id);
         id_token::sign_in(&context, &input, target).await.map(session_answer::plain)
     }
 
     async fn web3(&self, request: &Request, body: &Body<Grant>) -> Result<Response<Json<Session>>, Error> {
-        request::captcha(&self.auth, request, body).await?;
-        request::limit(&self.auth, request, Bucket::Web3).await?;
-        web3::require_enabled(&self.auth.settings)?;
+        self.protection.captcha(request, body).await?;
+        self.protection.limit(request, Bucket::Web3).await?;
+        web3::require_enabled(&self.provider_sign_ins.settings)?;
         let grant = body.read()?;
         let [chain, message, signature] =
             [grant.chain, grant.message, grant.signature].map(Option::unwrap_or_default);
-        let context = request::context(&self.auth, &self.auth.provider_sign_ins, request, None)?;
+        let context = self.contexts.of(&self.provider_sign_ins, request, None)?;
         web3::sign_in(&context, &chain, &message, &signature).await.map(session_answer::plain)
     }
 }

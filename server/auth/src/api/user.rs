@@ -1,7 +1,5 @@
 //! The caller's own account.
 
-use std::sync::Arc;
-
 use poem::Request;
 use poem_openapi::param::Query;
 use poem_openapi::payload::Json;
@@ -9,20 +7,27 @@ use poem_openapi::{Object, OpenApi};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::abuse_protection::AbuseProtection;
 use super::body::Body;
+use super::callers::Callers;
+use super::contexts::Contexts;
 use super::fields::object;
 use super::request;
 use super::response::Done;
+use crate::Error;
 use crate::checks::limits::Bucket;
 use crate::flows::pkce::Challenge;
+use crate::flows::services::Accounts;
 use crate::flows::user_update::{self, Update};
 use crate::store::model::session::LogoutScope;
 use crate::store::model::user::User;
 use crate::store::sessions;
-use crate::{Auth, Error};
 
 pub(super) struct UserApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) callers: Callers,
+    pub(super) contexts: Contexts,
+    pub(super) protection: AbuseProtection,
+    pub(super) accounts: Accounts,
 }
 
 /// Changes of the account; missing fields are not changed.
@@ -55,8 +60,8 @@ impl UserApi {
     /// Returns the user whose access token is in the request.
     #[oai(path = "/user", method = "get")]
     async fn get(&self, request: &Request) -> Result<Json<User>, Error> {
-        let bearer = request::any_bearer(&self.auth, request).await?;
-        if bearer.audience() != Some(request::audience(&self.auth, request, Some(&bearer))) {
+        let bearer = self.callers.any_bearer(request).await?;
+        if bearer.audience() != Some(self.contexts.audience(request, Some(&bearer))) {
             return Err(Error::validation("Token audience doesn't match request audience"));
         }
         Ok(Json(bearer.user))
@@ -65,9 +70,8 @@ impl UserApi {
     /// Changes the user whose access token is in the request.
     #[oai(path = "/user", method = "put")]
     async fn update(&self, request: &Request, body: Body<UserFields>) -> Result<Json<User>, Error> {
-        let auth = &self.auth;
-        let bearer = request::bearer(auth, request).await?;
-        request::limit(auth, request, Bucket::User).await?;
+        let bearer = self.callers.bearer(request).await?;
+        self.protection.limit(request, Bucket::User).await?;
         let fields = body.read()?;
         let method = fields.code_challenge_method;
         let update = Update {
@@ -81,7 +85,7 @@ impl UserApi {
             channel: fields.channel.unwrap_or_default(),
             challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
         };
-        let context = request::context(auth, &auth.accounts, request, Some(&bearer))?;
+        let context = self.contexts.of(&self.accounts, request, Some(&bearer))?;
         user_update::update(&context, &bearer, update).await.map(Json)
     }
 
@@ -94,7 +98,7 @@ impl UserApi {
         /// `global` (the default): all sessions; `local`: this one; `others`: all except this one.
         scope: Query<Option<String>>,
     ) -> Result<Done, Error> {
-        let bearer = request::any_bearer(&self.auth, request).await?;
+        let bearer = self.callers.any_bearer(request).await?;
         let mut scope = LogoutScope::parse(scope.0.as_deref())?;
         if bearer.is_oauth_client() {
             // Without a session of the caller's own, every scope would mean all sessions of the user.
@@ -103,7 +107,7 @@ impl UserApi {
             }
             scope = LogoutScope::Local;
         }
-        let (Auth { database, settings, .. }, client) = (&*self.auth, request::client(request)?);
+        let (Accounts { database, settings, .. }, client) = (&self.accounts, request::client(request)?);
         sessions::end(database, settings, bearer.user.id, bearer.session_id(), scope, &client).await?;
         Ok(Done::NoContent)
     }

@@ -8,17 +8,24 @@ use poem_openapi::payload::{Json, Response};
 use poem_openapi::{ApiResponse, Object, OpenApi, Union};
 use serde::Deserialize;
 
+use super::abuse_protection::AbuseProtection;
 use super::body::Body;
-use super::{answer, request, session_answer};
+use super::contexts::Contexts;
+use super::{answer, session_answer};
+use crate::Error;
 use crate::checks::limits::Bucket;
 use crate::checks::redirects;
 use crate::flows::access_token::Session;
+use crate::flows::metrics::SignInMetrics;
 use crate::flows::pkce;
+use crate::flows::services::Accounts;
 use crate::flows::verify::{self, HALF_CONFIRMED, Proof, VerificationResult};
-use crate::{Auth, Error};
 
 pub(super) struct VerifyApi {
-    pub(super) auth: Arc<Auth>,
+    pub(super) contexts: Contexts,
+    pub(super) protection: AbuseProtection,
+    pub(super) accounts: Accounts,
+    pub(super) sign_in_metrics: Arc<SignInMetrics>,
 }
 
 /// A code together with the address that it was sent to, or only the hash of a link.
@@ -79,8 +86,7 @@ impl VerifyApi {
         request: &Request,
         body: Body<VerifyFields>,
     ) -> Result<Response<Json<SessionOrConfirmation>>, Error> {
-        let auth = &self.auth;
-        request::limit(auth, request, Bucket::Verify).await?;
+        self.protection.limit(request, Bucket::Verify).await?;
         let fields = body.read()?;
         let kind = required_kind(fields.kind)?;
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
@@ -89,9 +95,9 @@ impl VerifyApi {
             (&text(&fields.email), &text(&fields.phone)),
             &text(&fields.redirect_to),
         )?;
-        let context = request::context(auth, &auth.accounts, request, None)?;
+        let context = self.contexts.of(&self.accounts, request, None)?;
         let verified = verify::verify(&context, &kind, &proof).await;
-        auth.sign_in_metrics.count("code", &verified);
+        self.sign_in_metrics.count("code", &verified);
         Ok(match verified? {
             VerificationResult::Session(session) => {
                 session_answer::wrap(*session, SessionOrConfirmation::Session)
@@ -116,19 +122,18 @@ impl VerifyApi {
         #[oai(name = "type")]
         kind: Query<Option<String>>,
     ) -> Result<VerifyRedirect, Error> {
-        let auth = &self.auth;
-        request::limit(auth, request, Bucket::Verify).await?;
+        self.protection.limit(request, Bucket::Verify).await?;
         let kind = required_kind(kind.0)?;
         let token = token.0.filter(|token| !token.is_empty());
         let token = token.ok_or_else(|| Error::validation("Verify requires a token or a token hash"))?;
-        let context = request::context(auth, &auth.accounts, request, None)?;
+        let context = self.contexts.of(&self.accounts, request, None)?;
         let target = &context.redirect_to;
         let uses_pkce = token.starts_with(pkce::PREFIX);
         let in_query =
             |members: &[(&'static str, String)]| if uses_pkce { members.to_vec() } else { Vec::new() };
         let sb = ("sb", String::new());
         let verified = verify::follow(&context, &kind, &token).await;
-        auth.sign_in_metrics.count("link", &verified);
+        self.sign_in_metrics.count("link", &verified);
         let location = match verified {
             Ok((VerificationResult::Session(session), purpose)) => {
                 let mut fragment = session.fragment();

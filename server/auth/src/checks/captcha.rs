@@ -28,6 +28,11 @@ impl Captchas {
         Self { captcha, client }
     }
 
+    /// Returns whether requests need a captcha.
+    pub(crate) fn are_required(&self) -> bool {
+        self.captcha.is_some()
+    }
+
     /// Verifies `token` (of `gotrue_meta_security.captcha_token`, empty if it is missing) for a client at `address`.
     /// Does nothing if captchas are off.
     ///

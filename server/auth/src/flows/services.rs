@@ -1,5 +1,7 @@
 //! What each family of flows works with, and nothing besides. No flow is handed the whole service.
 
+pub(crate) mod composed;
+
 use std::sync::Arc;
 
 use postgres::Database;
@@ -50,6 +52,7 @@ pub(crate) struct Accounts {
 }
 
 /// For second factors.
+#[derive(Clone)]
 pub(crate) struct Factors {
     pub(crate) database: Database,
     pub(crate) settings: Arc<Settings>,
@@ -62,6 +65,7 @@ pub(crate) struct Factors {
 }
 
 /// For passkeys.
+#[derive(Clone)]
 pub(crate) struct Passkeys {
     pub(crate) database: Database,
     pub(crate) settings: Arc<Settings>,
@@ -70,6 +74,7 @@ pub(crate) struct Passkeys {
 }
 
 /// For users whom another program has identified: an OAuth provider, the issuer of an ID token, a wallet.
+#[derive(Clone)]
 pub(crate) struct ProviderSignIns {
     pub(crate) database: Database,
     pub(crate) settings: Arc<Settings>,
@@ -80,6 +85,7 @@ pub(crate) struct ProviderSignIns {
 }
 
 /// For single sign-on.
+#[derive(Clone)]
 pub(crate) struct SingleSignOn {
     pub(crate) database: Database,
     pub(crate) settings: Arc<Settings>,

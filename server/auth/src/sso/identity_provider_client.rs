@@ -21,6 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// A client of identity providers' servers.
+#[derive(Clone)]
 pub(crate) struct IdentityProviderClient {
     client: HttpClient,
     reach: Reach,

@@ -26,6 +26,7 @@ pub(crate) const NAME_ID_FORMATS: [&str; 4] = [
 const PARALLEL_RESPONSES: usize = 64;
 
 /// The service provider.
+#[derive(Clone)]
 pub(crate) struct ServiceProvider {
     inner: Arc<saml::ServiceProvider>,
     permits: Arc<Semaphore>,
