@@ -3,9 +3,9 @@
 //! A request goes through `api` (what the endpoint takes and answers), `flows` (the rules) and `store` (the SQL).
 //! All state is in Postgres, in schema `auth`, so that any number of nodes may serve the same users.
 //!
-//! The rooms from top to bottom: `api`, `flows`, `delivery`, `checks`, `store`, `sso`,
-//! `factors`, `providers`, `secrets`, `http_client`, `settings`, `error`. Imports run
-//! downwards only.
+//! The modules from top to bottom: `api`, `flows`, `delivery`, `checks`, `store`, `sso`, `factors`, `providers`,
+//! `secrets`, `http_client`, `settings`, `error`. Imports run downwards only. `api` hands each family of endpoints what it
+//! works with (`api/families.rs`).
 
 mod api;
 mod checks;
