@@ -6,13 +6,13 @@ mod admin_factors;
 mod admin_links;
 mod admin_sso;
 mod admin_users;
-mod answer;
 mod body;
 mod callers;
 mod contexts;
 mod custom_providers;
 mod described;
 mod discovery;
+mod error_response;
 mod external;
 mod factors;
 mod families;
@@ -27,10 +27,10 @@ mod passkeys;
 mod public;
 mod recovery_codes;
 mod request;
-mod response;
 mod scim;
 mod send;
-mod session_answer;
+mod session_response;
+mod shared_responses;
 mod sign_up;
 mod sso;
 mod sweep;
@@ -81,12 +81,16 @@ pub(crate) fn endpoint(
     let (timeout, cleanup) = (settings.request_timeout, Cleanup::new(&settings));
     let routes = routes.around(move |routes, request| {
         let settings = Arc::clone(&settings);
-        async move { scim::answer_unknown(&routes, request, &settings).await }
+        async move { scim::respond_to_unknown(&routes, request, &settings).await }
     });
-    Ok(sweep::Sweep::new(cleanup, handles.database.clone(), answer::Answers::new(timeout, routes)))
+    Ok(sweep::Sweep::new(
+        cleanup,
+        handles.database.clone(),
+        error_response::ErrorResponses::new(timeout, routes),
+    ))
 }
 
-/// Has HEAD refused as upstream does, with 405. The router would answer it by running the endpoint of GET, which may use
+/// Has HEAD refused as upstream does, with 405. The router would respond to it by running the endpoint of GET, which may use
 /// something up: a scanner that asks for the head of a link in a mail would take the link from its reader.
 async fn refuse_head(mut request: Request) -> poem::Result<Request> {
     if request.method() == Method::HEAD {

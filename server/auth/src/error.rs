@@ -83,7 +83,7 @@ impl Error {
         }
     }
 
-    /// Returns the HTTP status of the answer.
+    /// Returns the HTTP status of the response.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Refused { status, .. } => *status,

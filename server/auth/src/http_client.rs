@@ -1,6 +1,6 @@
 //! Requests to other people's servers: identity providers, hooks, text message services, captchas.
 //!
-//! One client for the whole service. Every request has a time limit, every answer a bound on its size, redirects are
+//! One client for the whole service. Every request has a time limit, every response a bound on its size, redirects are
 //! few and never leave TLS, and addresses that come from the API (custom providers) are kept out of private networks.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,12 +16,12 @@ use serde::de::DeserializeOwned;
 use telemetry::{Span, begin_call};
 use url::{Host, Url};
 
-/// Longest time for a request, its redirects and its answer (upstream's `INTERNAL_HTTP_TIMEOUT`); a request may ask
+/// Longest time for a request, its redirects and its response (upstream's `INTERNAL_HTTP_TIMEOUT`); a request may ask
 /// for less.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest time to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Largest answer in bytes.
+/// Largest response in bytes.
 pub(crate) const BODY_LIMIT: usize = 1 << 20;
 /// Redirects followed.
 const REDIRECTS: usize = 5;
@@ -36,7 +36,7 @@ pub(crate) enum Reach {
     Public,
 }
 
-/// Why there is no answer. Never holds the request's secrets.
+/// Why there is no response. Never holds the request's secrets.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
     #[error("refused to call {0}: {1}")]
@@ -92,15 +92,15 @@ impl From<reqwest::Error> for HttpError {
     }
 }
 
-/// A whole answer.
+/// A whole response.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-impl Answer {
+impl HttpResponse {
     /// Returns the body as JSON, whatever its content type says.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, HttpError> {
         serde_json::from_slice(&self.body).map_err(|error| HttpError::NotJson(error.to_string()))
@@ -162,28 +162,28 @@ impl HttpClient {
         Ok(client.request(method, parsed))
     }
 
-    /// Sends `request` and reads the answer, whatever its status. The header `traceparent` names the current trace, if
+    /// Sends `request` and reads the response, whatever its status. The header `traceparent` names the current trace, if
     /// tracing is on.
     ///
     /// Errors: [`HttpError::Timeout`], [`HttpError::TooLarge`] beyond [`BODY_LIMIT`], [`HttpError::Failed`].
-    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Answer, HttpError> {
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<HttpResponse, HttpError> {
         let (client, request) = request.build_split();
         let mut request = request?;
         let mut span = begin_call(request.method().to_string(), request.headers_mut());
         if let Some(span) = &mut span {
             describe(span, &request);
         }
-        let answer = Self::exchange(&client, request).await;
+        let response = Self::exchange(&client, request).await;
         if let Some(mut span) = span {
-            match &answer {
-                Ok(answer) => span.set("http.response.status_code", i64::from(answer.status.as_u16())),
+            match &response {
+                Ok(response) => span.set("http.response.status_code", i64::from(response.status.as_u16())),
                 Err(error) => span.fail(error.kind()),
             }
         }
-        answer
+        response
     }
 
-    async fn exchange(client: &Client, request: reqwest::Request) -> Result<Answer, HttpError> {
+    async fn exchange(client: &Client, request: reqwest::Request) -> Result<HttpResponse, HttpError> {
         let mut response = client.execute(request).await?;
         let mut body = BytesMut::new();
         while let Some(chunk) = response.chunk().await? {
@@ -193,7 +193,7 @@ impl HttpClient {
             body.extend_from_slice(&chunk);
         }
         let headers = std::mem::take(response.headers_mut());
-        Ok(Answer { status: response.status(), headers, body: body.freeze() })
+        Ok(HttpResponse { status: response.status(), headers, body: body.freeze() })
     }
 }
 

@@ -1,6 +1,6 @@
 //! GoTrue's interface: users, sessions and tokens over HTTP.
 //!
-//! A request goes through `api` (what the endpoint takes and answers), `flows` (the rules) and `store` (the SQL).
+//! A request goes through `api` (what the endpoint takes and returns), `flows` (the rules) and `store` (the SQL).
 //! All state is in Postgres, in schema `auth`, so that any number of nodes may serve the same users.
 //!
 //! The modules from top to bottom: `api`, `flows`, `delivery`, `checks`, `store`, `sso`, `factors`, `providers`,
@@ -62,7 +62,7 @@ pub fn inbox(folder: PathBuf) -> impl Endpoint<Output = Response> {
     delivery::inbox::Inbox::new(folder)
 }
 
-/// The headers of its answers that the service lets scripts of other origins read; for [`gateway::Layered::exposing`].
+/// The headers of its responses that the service lets scripts of other origins read; for [`gateway::Layered::exposing`].
 pub const EXPOSED_HEADERS: &str = "X-Total-Count, Link, X-Supabase-Api-Version";
 
 /// Returns the paths (relative to the mount point) that need no API key, because links, redirects or other servers lead

@@ -41,13 +41,13 @@ use table::{RequestExtra, Source};
 /// The version of Notion's API that the mapping was written for.
 const NOTION_VERSION: &str = "2021-08-16";
 
-/// Why a request to a provider has failed, or what is wrong with its answer. For the log: it names addresses and codes,
+/// Why a request to a provider has failed, or what is wrong with its response. For the log: it names addresses and codes,
 /// but no tokens.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProviderError {
     #[error("request to {url} failed: {cause}")]
     Http { url: String, cause: HttpError },
-    #[error("{url} answered with status {status}")]
+    #[error("{url} responded with status {status}")]
     Status { url: String, status: StatusCode },
     #[error("{url} refused: {error}")]
     Refused { url: String, error: String },
@@ -225,7 +225,7 @@ impl Providers {
             mapping(&Documents { issuer, documents }).map_err(ProviderError::Unexpected)
         };
         match provider.source {
-            Source::TokenAnswer { mapping } => read(std::slice::from_ref(&tokens.answer), mapping),
+            Source::TokenResponse { mapping } => read(std::slice::from_ref(&tokens.response), mapping),
             Source::Documents { paths, mapping, extra } => {
                 let mut documents = Vec::with_capacity(paths.len());
                 for path in paths {
@@ -288,8 +288,8 @@ impl Providers {
         let profile = async {
             let base = provider.api_base(url);
             let query = [("include_entities", "false"), ("skip_status", "true"), ("include_email", "true")];
-            let answer = consumer.get(&self.http, &base, &query, &token).await?;
-            let document = answer.json();
+            let response = consumer.get(&self.http, &base, &query, &token).await?;
+            let document = response.json();
             let document = document.map_err(|cause| ProviderError::Http { url: base.clone(), cause })?;
             let Source::Oauth1 { mapping, .. } = provider.source else {
                 return Err(ProviderError::Unexpected("the provider does not speak OAuth 1.0a".to_owned()));
@@ -310,11 +310,11 @@ async fn get_json<T: DeserializeOwned>(
 ) -> Result<T, ProviderError> {
     let failed = |cause| ProviderError::Http { url: url.to_owned(), cause };
     let request = http.request(Method::GET, url, reach).map_err(failed)?;
-    let answer = http.send(add(request).header(ACCEPT, "application/json")).await.map_err(failed)?;
-    if !answer.status.is_success() {
-        return Err(ProviderError::Status { url: url.to_owned(), status: answer.status });
+    let response = http.send(add(request).header(ACCEPT, "application/json")).await.map_err(failed)?;
+    if !response.status.is_success() {
+        return Err(ProviderError::Status { url: url.to_owned(), status: response.status });
     }
-    answer.json().map_err(failed)
+    response.json().map_err(failed)
 }
 
 /// What a user comes back from a provider with.

@@ -1,4 +1,4 @@
-//! All SQL of the service. Every function is one round trip: a statement that answers one row with one JSON
+//! All SQL of the service. Every function is one round trip: a statement that returns one row with one JSON
 //! document, or none. It runs in a transaction of its own or, where a flow has several steps, within a [`Work`].
 
 pub(crate) mod accounts;
@@ -74,9 +74,9 @@ async fn fetch<T: DeserializeOwned>(
     database: &Database,
     transaction: Transaction<'_>,
 ) -> Result<Option<T>, Error> {
-    let answer = database.run(&transaction).await?;
-    let Some(row) = answer.row() else { return Ok(None) };
-    let document = row.get(0).ok_or_else(|| Error::Internal("a statement answered null".to_owned()))?;
+    let result = database.run(&transaction).await?;
+    let Some(row) = result.row() else { return Ok(None) };
+    let document = row.get(0).ok_or_else(|| Error::Internal("a statement returned null".to_owned()))?;
     let parsed = serde_json::from_slice(document);
     parsed.map(Some).map_err(|error| Error::Internal(format!("a row has an unexpected shape: {error}")))
 }

@@ -55,12 +55,12 @@ pub(crate) struct Mock {
 }
 
 impl Mock {
-    /// Returns a server that gives `answers` one after the other, and repeats the last one.
-    pub(crate) async fn start(answers: Vec<MockResponse>) -> Self {
+    /// Returns a server that gives `responses` one after the other, and repeats the last one.
+    pub(crate) async fn start(responses: Vec<MockResponse>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());
         let received = Arc::new(Mutex::new(Vec::new()));
-        let endpoint = Answers { received: Arc::clone(&received), answers };
+        let endpoint = MockEndpoint { received: Arc::clone(&received), responses };
         let acceptor = TcpAcceptor::from_tokio(listener).unwrap();
         let task = tokio::spawn(async move {
             Server::new_with_acceptor(acceptor).run(endpoint).await.unwrap();
@@ -87,12 +87,12 @@ impl Drop for Mock {
     }
 }
 
-struct Answers {
+struct MockEndpoint {
     received: Arc<Mutex<Vec<ReceivedRequest>>>,
-    answers: Vec<MockResponse>,
+    responses: Vec<MockResponse>,
 }
 
-impl Endpoint for Answers {
+impl Endpoint for MockEndpoint {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
@@ -103,7 +103,7 @@ impl Endpoint for Answers {
             received.push(ReceivedRequest { path, headers: request.headers().clone(), body });
             received.len() - 1
         };
-        let mock = &self.answers[index.min(self.answers.len() - 1)];
+        let mock = &self.responses[index.min(self.responses.len() - 1)];
         let mut response = Response::builder().status(StatusCode::from_u16(mock.status).unwrap());
         for (name, value) in &mock.headers {
             response = response.header(*name, value);

@@ -10,7 +10,7 @@ use super::body::Body;
 use super::callers::Callers;
 use super::contexts::Contexts;
 use super::passkeys::PasskeyItem;
-use super::response::Done;
+use super::shared_responses::Done;
 use crate::Error;
 use crate::flows;
 use crate::flows::factors;

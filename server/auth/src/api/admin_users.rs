@@ -13,7 +13,7 @@ use super::contexts::Contexts;
 use super::fields::object;
 use super::listed_user::ListedUser;
 use super::paging::{self, Cursor, Page, non_empty};
-use super::response::Empty;
+use super::shared_responses::Empty;
 use crate::Error;
 use crate::flows::admin;
 use crate::flows::admin::UserFields;
@@ -140,7 +140,7 @@ impl AdminUsersApi {
         let page = Page::parse(non_empty(&page), non_empty(&per_page))?;
         let found = users::page(&self.accounts.database, &selection, page.limit(), page.offset()).await?;
         let links = page.links(request, found.total);
-        Ok(answer(found.users, &selection, None)
+        Ok(list_response(found.users, &selection, None)
             .header("link", links)
             .header("x-total-count", found.total.to_string()))
     }
@@ -212,15 +212,15 @@ impl AdminUsersApi {
         let last = found.last().filter(|_| has_more);
         let next = last.map(|user| Cursor::new(user.created_at.as_deref(), user.id).encode()).transpose()?;
         let link = next.as_deref().map(|cursor| paging::cursor_link(request, cursor));
-        let answer = answer(found, selection, Some(Pagination { next_cursor: next, has_more }));
+        let response = list_response(found, selection, Some(Pagination { next_cursor: next, has_more }));
         Ok(match link {
-            Some(link) => answer.header("link", link),
-            None => answer,
+            Some(link) => response.header("link", link),
+            None => response,
         })
     }
 }
 
-fn answer(
+fn list_response(
     users: Vec<User>,
     selection: &Selection<'_>,
     pagination: Option<Pagination>,

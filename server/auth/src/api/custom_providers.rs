@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::body::Body;
 use super::callers::Callers;
-use super::response::Done;
+use super::shared_responses::Done;
 use crate::Error;
 use crate::flows::custom_providers::{self as flow, Definition};
 use crate::flows::services::ProviderSignIns;

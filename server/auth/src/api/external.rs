@@ -6,8 +6,8 @@ use poem_openapi::{Object, OpenApi};
 
 use super::body::FormFields;
 use super::contexts::Contexts;
-use super::response::Redirect;
-use super::{answer, request};
+use super::shared_responses::Redirect;
+use super::{error_response, request};
 use crate::Error;
 use crate::flows::custom_providers::RESERVED;
 use crate::flows::external::{self, AuthorizeRequest, ProviderCallback};
@@ -98,7 +98,7 @@ impl ExternalApi {
         let redirect =
             external::handle_callback(&self.provider_sign_ins, request::client(request)?, callback).await?;
         if let Some(error) = &redirect.error {
-            answer::log(error, request);
+            error_response::log(error, request);
         }
         Ok(if redirect.is_lost { Redirect::SeeOther(redirect.url) } else { Redirect::Found(redirect.url) })
     }

@@ -12,7 +12,7 @@ use super::abuse_protection::AbuseProtection;
 use super::body::Body;
 use super::callers::Callers;
 use super::contexts::Contexts;
-use super::session_answer;
+use super::session_response;
 use crate::Error;
 use crate::checks::limits::Bucket;
 use crate::factors::FactorType;
@@ -78,7 +78,7 @@ struct ChallengeFields {
 /// A challenge that has to be answered.
 #[derive(Object)]
 #[oai(skip_serializing_if_is_none)]
-struct ChallengeAnswer {
+struct CreatedChallenge {
     id: Uuid,
     /// `totp`, `phone` or `webauthn`.
     #[oai(rename = "type")]
@@ -168,7 +168,7 @@ impl FactorsApi {
         request: &Request,
         factor_id: Path<String>,
         body: Body<ChallengeFields>,
-    ) -> Result<Json<ChallengeAnswer>, Error> {
+    ) -> Result<Json<CreatedChallenge>, Error> {
         let holder = self.holder(request).await?;
         let factor = holder.factor(&factor_id.0)?;
         self.protection.limit(request, Bucket::FactorChallenge).await?;
@@ -186,7 +186,7 @@ impl FactorsApi {
                 challenge::webauthn(&context, &holder, factor).await?
             }
         };
-        Ok(Json(ChallengeAnswer {
+        Ok(Json(CreatedChallenge {
             id: challenge.id,
             factor_type: challenge.factor_type.name().to_owned(),
             expires_at: challenge.expires_at,
@@ -218,7 +218,7 @@ impl FactorsApi {
             }),
         };
         let context = self.contexts.of(&self.factors, request, None)?;
-        verify::verify(&context, &holder, factor, &answer).await.map(session_answer::plain)
+        verify::verify(&context, &holder, factor, &answer).await.map(session_response::plain)
     }
 
     /// Removes a factor.

@@ -53,16 +53,16 @@ pub(super) fn has_nul(value: &Value) -> bool {
     }
 }
 
-/// The answer to a request that sends a message. It has an id only if a text message was sent.
+/// The response to a request that sends a message. It has an id only if a text message was sent.
 #[derive(Object)]
 #[oai(skip_serializing_if_is_none)]
-pub(super) struct SendAnswer {
+pub(super) struct SendResponse {
     /// The message's id at its provider.
     message_id: Option<String>,
 }
 
-impl SendAnswer {
-    /// Returns the answer to a request that has sent a message; `message_id` may be empty.
+impl SendResponse {
+    /// Returns the response to a request that has sent a message; `message_id` may be empty.
     pub(super) fn new(message_id: String) -> Self {
         Self { message_id: Some(message_id).filter(|id| !id.is_empty()) }
     }

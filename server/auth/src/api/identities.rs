@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::callers::Callers;
 use super::contexts::Contexts;
 use super::external::forwarded_parameters;
-use super::response::Empty;
+use super::shared_responses::Empty;
 use crate::Error;
 use crate::error::refusals;
 use crate::flows::external::{self, AuthorizeRequest};

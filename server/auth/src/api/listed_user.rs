@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::store::model::user::User;
 
-/// A user in a list: as in other answers, except that member `identities` is null.
+/// A user in a list: as in other responses, except that member `identities` is null.
 #[derive(Debug)]
 pub(super) struct ListedUser(pub(super) User);
 

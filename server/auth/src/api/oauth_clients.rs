@@ -14,7 +14,7 @@ use super::abuse_protection::AbuseProtection;
 use super::body::Body;
 use super::callers::Callers;
 use super::paging::{Page, non_empty};
-use super::response::Done;
+use super::shared_responses::Done;
 use crate::Error;
 use crate::Settings;
 use crate::checks::limits::Bucket;
@@ -166,12 +166,12 @@ impl OauthClientsApi {
         let part = page.map(|page| (page.limit(), page.offset()));
         let found = store::page(&self.database, part).await?;
         let clients = found.clients.into_iter().map(Client::from).collect();
-        let answer = Response::new(Json(Clients { clients }));
+        let response = Response::new(Json(Clients { clients }));
         Ok(match page {
-            Some(page) => answer
+            Some(page) => response
                 .header("link", page.links(request, found.total))
                 .header("x-total-count", found.total.to_string()),
-            None => answer,
+            None => response,
         })
     }
 

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::callers::Callers;
 use super::request;
-use super::response::Done;
+use super::shared_responses::Done;
 use crate::Settings;
 use crate::flows::oauth_server::{require_enabled, scopes};
 use crate::store::oauth_clients::OauthClient;
@@ -49,13 +49,13 @@ impl From<OauthClient> for ClientDetails {
 
 /// The access that a client was granted.
 #[derive(Object)]
-struct GrantAnswer {
+struct GrantResponse {
     client: ClientDetails,
     scopes: Vec<String>,
     granted_at: Option<String>,
 }
 
-impl From<Grant> for GrantAnswer {
+impl From<Grant> for GrantResponse {
     fn from(grant: Grant) -> Self {
         Self {
             client: grant.client.into(),
@@ -69,11 +69,11 @@ impl From<Grant> for GrantAnswer {
 impl OauthGrantsApi {
     /// Returns the clients that the caller has granted access to, the latest first.
     #[oai(path = "/user/oauth/grants", method = "get")]
-    async fn list(&self, request: &Request) -> Result<Json<Vec<GrantAnswer>>, Error> {
+    async fn list(&self, request: &Request) -> Result<Json<Vec<GrantResponse>>, Error> {
         let bearer = self.callers.bearer(request).await?;
         require_enabled(&self.settings)?;
         let grants = oauth_consents::list(&self.database, bearer.user.id).await?;
-        Ok(Json(grants.into_iter().map(GrantAnswer::from).collect()))
+        Ok(Json(grants.into_iter().map(GrantResponse::from).collect()))
     }
 
     /// Revokes the access that the caller has granted to a client, and ends the client's sessions.

@@ -15,8 +15,8 @@ use super::body::{Body, FormOrJson};
 use super::callers::Callers;
 use super::contexts::Contexts;
 use super::oauth_grants::ClientDetails;
-use super::response::Redirect;
-use super::{request, session_answer};
+use super::shared_responses::Redirect;
+use super::{request, session_response};
 use crate::Error;
 use crate::Settings;
 use crate::checks::redirects::Redirects;
@@ -42,7 +42,7 @@ pub(super) struct OauthServerApi {
 #[derive(Object)]
 struct Details {
     authorization_id: String,
-    /// The URL that the answer is sent to.
+    /// The URL that the response is sent to.
     redirect_uri: String,
     client: ClientDetails,
     user: ConsentingUser,
@@ -112,13 +112,13 @@ impl OauthServerApi {
         &self,
         /// The client's id.
         client_id: Query<Option<String>>,
-        /// The URL that the answer is sent to; must be a registered one.
+        /// The URL that the response is sent to; must be a registered one.
         redirect_uri: Query<Option<String>>,
         /// `code` (the default).
         response_type: Query<Option<String>>,
         /// `openid`, `profile`, `email`, `phone` or `offline_access`; several are separated by blanks.
         scope: Query<Option<String>>,
-        /// Returned unchanged with the answer.
+        /// Returned unchanged with the response.
         state: Query<Option<String>>,
         /// The resource that the token is for (RFC 8707).
         resource: Query<Option<String>>,
@@ -154,7 +154,7 @@ impl OauthServerApi {
         require_enabled(&self.settings)?;
         let bearer = self.callers.bearer(request).await?;
         consent::check_origin(&self.redirects, origin(request))?;
-        let answer = match consent::view(&self.database, &bearer, &authorization_id.0).await? {
+        let step = match consent::view(&self.database, &bearer, &authorization_id.0).await? {
             ConsentStep::Granted(redirect_url) => {
                 DetailsOrRedirect::RedirectUrl(RedirectUrl { redirect_url })
             }
@@ -169,7 +169,7 @@ impl OauthServerApi {
                 scope: authorization.scope,
             }),
         };
-        Ok(Json(answer))
+        Ok(Json(step))
     }
 
     /// Sends the user's decision about an authorization request.
@@ -213,7 +213,7 @@ impl OauthServerApi {
             })?;
             let origin = request::client(request)?;
             let refreshed = refresh::refresh(&self.sessions, &token, Some(client.id), &origin).await?;
-            return Ok(session_answer::wrap(refreshed.session, |session| session.into_client_tokens(None)));
+            return Ok(session_response::wrap(refreshed.session, |session| session.into_client_tokens(None)));
         }
         let grant = CodeGrant {
             code: fields.code.unwrap_or_default(),
@@ -224,25 +224,25 @@ impl OauthServerApi {
         let context = self.contexts.of(&self.sessions, request, None)?;
         let exchanged = token::exchange(&context, &client, &grant).await?;
         let id_token = exchanged.id_token;
-        Ok(session_answer::wrap(exchanged.session, |session| session.into_client_tokens(id_token)))
+        Ok(session_response::wrap(exchanged.session, |session| session.into_client_tokens(id_token)))
     }
 
     /// Returns the claims about the user of an access token that the client may know (OpenID Connect Core, section
     /// 5.3).
     #[oai(path = "/oauth/userinfo", method = "get")]
     async fn user_info(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
-        self.user_info_answer(request).await
+        self.user_info_response(request).await
     }
 
     /// Returns the same as GET.
     #[oai(path = "/oauth/userinfo", method = "post")]
     async fn user_info_by_post(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
-        self.user_info_answer(request).await
+        self.user_info_response(request).await
     }
 }
 
 impl OauthServerApi {
-    async fn user_info_answer(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
+    async fn user_info_response(&self, request: &Request) -> Result<Json<UserInfo>, Error> {
         require_enabled(&self.settings)?;
         let bearer = self.callers.any_bearer(request).await?;
         Ok(Json(claims::user_info(&bearer)))

@@ -15,8 +15,8 @@ use super::body::Body;
 use super::callers::Callers;
 use super::contexts::Contexts;
 use super::fields::Security;
-use super::response::Done;
-use super::session_answer;
+use super::session_response;
+use super::shared_responses::Done;
 use crate::Error;
 use crate::checks::limits::Bucket;
 use crate::flows::access_token::Session;
@@ -150,7 +150,7 @@ impl PasskeysApi {
         let context = self.contexts.of(&self.passkeys, request, None)?;
         let session = passkeys::finish_authentication(&context, &answer).await;
         self.sign_in_metrics.count("passkey", &session);
-        session.map(session_answer::plain)
+        session.map(session_response::plain)
     }
 
     /// Returns the caller's passkeys, oldest first.

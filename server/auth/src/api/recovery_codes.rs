@@ -11,7 +11,7 @@ use super::body::Body;
 use super::callers::Callers;
 use super::contexts::Contexts;
 use super::factors::{UnenrolledFactor, holder};
-use super::session_answer;
+use super::session_response;
 use crate::Error;
 use crate::checks::limits::Bucket;
 use crate::factors::recovery_code::KIND;
@@ -50,7 +50,7 @@ struct RecoveryCodes {
     factor_type: String,
     friendly_name: String,
     total: usize,
-    /// The codes, which are shown in this answer alone.
+    /// The codes, which are shown in this response alone.
     codes: Vec<String>,
 }
 
@@ -130,7 +130,7 @@ impl RecoveryCodesApi {
         self.protection.limit(request, Bucket::FactorVerify).await?;
         let code = body.read()?.code.unwrap_or_default();
         let context = self.contexts.of(&self.factors, request, None)?;
-        recovery_codes::verify(&context, &holder, &code).await.map(session_answer::plain)
+        recovery_codes::verify(&context, &holder, &code).await.map(session_response::plain)
     }
 
     /// Removes the caller's recovery codes. The session must have the level aal2.

@@ -1,4 +1,4 @@
-//! The discovery endpoints of SCIM (RFC 7644, section 4). As upstream so far, the answers are that there are no
+//! The discovery endpoints of SCIM (RFC 7644, section 4). As upstream so far, the responses are that there are no
 //! resources and no optional features.
 
 use std::sync::Arc;
@@ -107,8 +107,8 @@ impl Refusal {
     }
 }
 
-/// Asks `routes`, and answers in their place what does not exist of SCIM.
-pub(super) async fn answer_unknown<E: Endpoint<Output = Response>>(
+/// Passes the request on to `routes`. Where they know no such path of SCIM, the response is an error in its format.
+pub(super) async fn respond_to_unknown<E: Endpoint<Output = Response>>(
     routes: &E,
     request: Request,
     settings: &Settings,

@@ -11,7 +11,7 @@ use super::abuse_protection::AbuseProtection;
 use super::body::Body;
 use super::callers::Callers;
 use super::contexts::Contexts;
-use super::fields::{Security, SendAnswer, object};
+use super::fields::{Security, SendResponse, object};
 use crate::checks::limits::Bucket;
 use crate::flows::pkce::Challenge;
 use crate::flows::send::{self, Otp, Repeat};
@@ -78,7 +78,7 @@ struct ResendFields {
 impl SendApi {
     /// Sends a code for signing in.
     #[oai(path = "/otp", method = "post")]
-    async fn otp(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<SendAnswer>, Error> {
+    async fn otp(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<SendResponse>, Error> {
         self.protection.limit(request, Bucket::Otp).await?;
         self.protection.captcha(request, &body).await?;
         let fields = body.read()?;
@@ -97,7 +97,11 @@ impl SendApi {
 
     /// Sends a mail with a link for signing in.
     #[oai(path = "/magiclink", method = "post")]
-    async fn magic_link(&self, request: &Request, body: Body<OtpFields>) -> Result<Json<SendAnswer>, Error> {
+    async fn magic_link(
+        &self,
+        request: &Request,
+        body: Body<OtpFields>,
+    ) -> Result<Json<SendResponse>, Error> {
         self.protection.limit(request, Bucket::MagicLink).await?;
         self.protection.captcha(request, &body).await?;
         send::require_magic_link(&self.accounts.settings)?;
@@ -111,10 +115,14 @@ impl SendApi {
         self.send(request, address, OtpFields { create_user: None, ..fields }).await
     }
 
-    /// Sends a mail with a link for a user who has forgotten the password. The answer does not show whether there is
+    /// Sends a mail with a link for a user who has forgotten the password. The response does not show whether there is
     /// such a user.
     #[oai(path = "/recover", method = "post")]
-    async fn recover(&self, request: &Request, body: Body<RecoverFields>) -> Result<Json<SendAnswer>, Error> {
+    async fn recover(
+        &self,
+        request: &Request,
+        body: Body<RecoverFields>,
+    ) -> Result<Json<SendResponse>, Error> {
         self.protection.limit(request, Bucket::Recover).await?;
         self.protection.captcha(request, &body).await?;
         if !self.accounts.settings.providers.email {
@@ -130,12 +138,12 @@ impl SendApi {
         let challenge = Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?;
         let context = self.contexts.of(&self.accounts, request, None)?;
         send::recover(&context, email, challenge).await?;
-        Ok(Json(SendAnswer::new(String::new())))
+        Ok(Json(SendResponse::new(String::new())))
     }
 
-    /// Sends a confirmation again. The answer does not show whether one is pending.
+    /// Sends a confirmation again. The response does not show whether one is pending.
     #[oai(path = "/resend", method = "post")]
-    async fn resend(&self, request: &Request, body: Body<ResendFields>) -> Result<Json<SendAnswer>, Error> {
+    async fn resend(&self, request: &Request, body: Body<ResendFields>) -> Result<Json<SendResponse>, Error> {
         self.protection.limit(request, Bucket::Resend).await?;
         self.protection.captcha(request, &body).await?;
         let fields = body.read()?;
@@ -145,15 +153,15 @@ impl SendApi {
         let context = self.contexts.of(&self.accounts, request, None)?;
         let (email, phone) = (fields.email.unwrap_or_default(), fields.phone.unwrap_or_default());
         let address = repeat.address(&context, &email, &phone)?;
-        send::resend(&context, repeat, address, challenge).await.map(SendAnswer::new).map(Json)
+        send::resend(&context, repeat, address, challenge).await.map(SendResponse::new).map(Json)
     }
 
     /// Sends the caller a code that is required to change the password, if the settings demand it.
     #[oai(path = "/reauthenticate", method = "get")]
-    async fn reauthenticate(&self, request: &Request) -> Result<Json<SendAnswer>, Error> {
+    async fn reauthenticate(&self, request: &Request) -> Result<Json<SendResponse>, Error> {
         let bearer = self.callers.bearer(request).await?;
         let context = self.contexts.of(&self.accounts, request, Some(&bearer))?;
-        send::reauthenticate(&context, &bearer).await.map(SendAnswer::new).map(Json)
+        send::reauthenticate(&context, &bearer).await.map(SendResponse::new).map(Json)
     }
 }
 
@@ -163,7 +171,7 @@ impl SendApi {
         request: &Request,
         address: Address,
         fields: OtpFields,
-    ) -> Result<Json<SendAnswer>, Error> {
+    ) -> Result<Json<SendResponse>, Error> {
         let method = fields.code_challenge_method;
         let otp = Otp {
             address,
@@ -173,6 +181,6 @@ impl SendApi {
             challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
         };
         let context = self.contexts.of(&self.accounts, request, None)?;
-        send::otp(&context, otp).await.map(SendAnswer::new).map(Json)
+        send::otp(&context, otp).await.map(SendResponse::new).map(Json)
     }
 }

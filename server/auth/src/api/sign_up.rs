@@ -11,7 +11,7 @@ use super::body::Body;
 use super::callers::Callers;
 use super::contexts::Contexts;
 use super::fields::{Security, object};
-use super::session_answer;
+use super::session_response;
 use crate::checks::limits::Bucket;
 use crate::flows::access_token::Session;
 use crate::flows::invite;
@@ -84,7 +84,7 @@ impl SignUpApi {
             }
             self.protection.limit(request, Bucket::AnonymousUsers).await?;
             let session = sign_up::anonymously(&context, data).await?;
-            return Ok(session_answer::wrap(session, SessionOrUser::Session));
+            return Ok(session_response::wrap(session, SessionOrUser::Session));
         }
         self.protection.limit(request, Bucket::Signup).await?;
         let password = fields.password.unwrap_or_default();
@@ -98,7 +98,7 @@ impl SignUpApi {
             challenge: Challenge::parse(fields.code_challenge.as_deref(), method.as_deref())?,
         };
         Ok(match sign_up::sign_up(&context, registration).await? {
-            SignUpOutcome::Session(session) => session_answer::wrap(*session, SessionOrUser::Session),
+            SignUpOutcome::Session(session) => session_response::wrap(*session, SessionOrUser::Session),
             SignUpOutcome::User(user) => Response::new(Json(SessionOrUser::User(*user))),
         })
     }

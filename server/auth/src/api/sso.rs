@@ -8,11 +8,11 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::abuse_protection::AbuseProtection;
-use super::answer;
 use super::body::{Body, FormFields};
 use super::contexts::Contexts;
+use super::error_response;
 use super::fields::Security;
-use super::response::Redirect;
+use super::shared_responses::Redirect;
 use crate::Error;
 use crate::checks::limits::Bucket;
 use crate::flows::services::SingleSignOn;
@@ -43,7 +43,7 @@ struct SsoFields {
 
 /// The URL that the user has to open.
 #[derive(Object)]
-struct UrlAnswer {
+struct UrlResponse {
     url: String,
 }
 
@@ -51,7 +51,7 @@ struct UrlAnswer {
 enum SsoResponse {
     /// For clients that open it themselves.
     #[oai(status = 200)]
-    Url(Json<UrlAnswer>),
+    Url(Json<UrlResponse>),
     #[oai(status = 303)]
     SeeOther(#[oai(header = "Location")] String),
 }
@@ -101,7 +101,11 @@ impl SsoApi {
         };
         let url = sso::begin_sign_in(&self.single_sign_on, sso).await?;
         let skip_redirect = fields.skip_http_redirect.unwrap_or_default();
-        Ok(if skip_redirect { SsoResponse::Url(Json(UrlAnswer { url })) } else { SsoResponse::SeeOther(url) })
+        Ok(if skip_redirect {
+            SsoResponse::Url(Json(UrlResponse { url }))
+        } else {
+            SsoResponse::SeeOther(url)
+        })
     }
 
     /// Returns the metadata of this service for identity providers.
@@ -136,7 +140,7 @@ impl SsoApi {
         match sso::finish_sign_in(&context, &callback).await {
             Ok(url) => Ok(Redirect::Found(url)),
             Err(error) => {
-                answer::log(&error, request);
+                error_response::log(&error, request);
                 sso::failed(&self.single_sign_on.settings, &error).map(Redirect::SeeOther)
             }
         }

@@ -14,7 +14,7 @@ use super::body::Body;
 use super::callers::Callers;
 use super::contexts::Contexts;
 use super::fields::Security;
-use super::{request, session_answer};
+use super::{request, session_response};
 use crate::checks::limits::Bucket;
 use crate::flows::access_token::Session;
 use crate::flows::id_token::{self, IdTokenInput};
@@ -138,24 +138,24 @@ impl TokenApi {
         let (audience, client) = (self.contexts.audience(request, None), request::client(request)?);
         sign_in::with_password(&self.accounts, address, password, audience, &client)
             .await
-            .map(session_answer::plain)
+            .map(session_response::plain)
     }
 
     async fn refresh_token(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
         let token = grant.refresh_token.unwrap_or_default();
         let refreshed = refresh::refresh(&self.sessions, &token, None, &request::client(request)?).await?;
-        let answer = session_answer::plain(refreshed.session);
-        let answer = answer.header("sb-auth-refresh-token-reuse", refreshed.reused.to_string());
+        let response = session_response::plain(refreshed.session);
+        let response = response.header("sb-auth-refresh-token-reuse", refreshed.reused.to_string());
         Ok(match refreshed.reuse_causes {
-            causes if causes.is_empty() => answer,
-            causes => answer.header("sb-auth-refresh-token-reuse-cause", causes),
+            causes if causes.is_empty() => response,
+            causes => response.header("sb-auth-refresh-token-reuse-cause", causes),
         })
     }
 
     async fn pkce(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
         let (code, verifier) = (grant.auth_code.unwrap_or_default(), grant.code_verifier.unwrap_or_default());
         let context = self.contexts.of(&self.sessions, request, None)?;
-        code_exchange::exchange(&context, &code, &verifier).await.map(session_answer::plain)
+        code_exchange::exchange(&context, &code, &verifier).await.map(session_response::plain)
     }
 
     async fn id_token(&self, request: &Request, grant: Grant) -> Result<Response<Json<Session>>, Error> {
@@ -177,7 +177,7 @@ impl TokenApi {
         };
         let context = self.contexts.of(&self.provider_sign_ins, request, bearer.as_ref())?;
         let target = bearer.as_ref().map(|bearer| bearer.user.id);
-        id_token::sign_in(&context, &input, target).await.map(session_answer::plain)
+        id_token::sign_in(&context, &input, target).await.map(session_response::plain)
     }
 
     async fn web3(&self, request: &Request, body: &Body<Grant>) -> Result<Response<Json<Session>>, Error> {
@@ -188,6 +188,6 @@ impl TokenApi {
         let [chain, message, signature] =
             [grant.chain, grant.message, grant.signature].map(Option::unwrap_or_default);
         let context = self.contexts.of(&self.provider_sign_ins, request, None)?;
-        web3::sign_in(&context, &chain, &message, &signature).await.map(session_answer::plain)
+        web3::sign_in(&context, &chain, &message, &signature).await.map(session_response::plain)
     }
 }

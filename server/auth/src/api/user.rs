@@ -13,7 +13,7 @@ use super::callers::Callers;
 use super::contexts::Contexts;
 use super::fields::object;
 use super::request;
-use super::response::Done;
+use super::shared_responses::Done;
 use crate::Error;
 use crate::checks::limits::Bucket;
 use crate::flows::pkce::Challenge;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::abuse_protection::AbuseProtection;
 use super::body::Body;
 use super::contexts::Contexts;
-use super::{answer, session_answer};
+use super::{error_response, session_response};
 use crate::Error;
 use crate::checks::limits::Bucket;
 use crate::checks::redirects;
@@ -100,7 +100,7 @@ impl VerifyApi {
         self.sign_in_metrics.count("code", &verified);
         Ok(match verified? {
             VerificationResult::Session(session) => {
-                session_answer::wrap(*session, SessionOrConfirmation::Session)
+                session_response::wrap(*session, SessionOrConfirmation::Session)
             }
             VerificationResult::PartialConfirmation | VerificationResult::Code(_) => {
                 Response::new(Json(SessionOrConfirmation::PartialConfirmation(PartialConfirmation {
@@ -146,7 +146,7 @@ impl VerifyApi {
                 redirects::extend(target, &in_query(&message), &[message.as_slice(), &[sb]].concat())?
             }
             Err(error) => {
-                answer::log(&error, request);
+                error_response::log(&error, request);
                 let members = redirects::error_members(&error);
                 redirects::extend(target, &in_query(&members), &[members.as_slice(), &[sb]].concat())?
             }

@@ -85,8 +85,8 @@ mod tests {
 
     const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
 
-    async fn check(token: &str, answer: MockResponse) -> (Result<(), (u16, String)>, Vec<ReceivedRequest>) {
-        let mock = Mock::start(vec![answer]).await;
+    async fn check(token: &str, response: MockResponse) -> (Result<(), (u16, String)>, Vec<ReceivedRequest>) {
+        let mock = Mock::start(vec![response]).await;
         let captcha = Captcha {
             enabled: true,
             provider: CaptchaProvider::Turnstile,

@@ -1,6 +1,6 @@
 //! Hooks: functions of the database or HTTP servers of the project that take part in decisions.
 //!
-//! Every payload describes the call in `metadata`; every answer may be `{"error": {"http_code", "message"}}`.
+//! Every payload describes the call in `metadata`; every response may be `{"error": {"http_code", "message"}}`.
 
 mod claims;
 mod function;
@@ -56,7 +56,7 @@ impl AttemptResponse {
     }
 }
 
-/// A refusal in the answer of any hook.
+/// A refusal in the response of any hook.
 #[derive(Deserialize)]
 struct Refusal {
     error: Option<RefusalDetail>,
@@ -116,7 +116,7 @@ impl Hooks {
         self.call(HookName::BeforeUserCreated, payload, client).await.map(drop)
     }
 
-    /// Tells that `user` was created. Errors: what the hook answered; the user stays.
+    /// Tells that `user` was created. Errors: the refusal; the user stays.
     pub(crate) async fn after_user_created(&self, user: &User, client: &Client<'_>) -> Result<(), Error> {
         let payload = json!({ "user": user.to_json() });
         self.call(HookName::AfterUserCreated, payload, client).await.map(drop)
@@ -133,10 +133,10 @@ impl Hooks {
         client: &Client<'_>,
     ) -> Result<Value, Error> {
         let payload = json!({ "user_id": user, "claims": claims, "authentication_method": method });
-        let answer = self.call(HookName::CustomAccessToken, payload, client).await?;
-        let mut answer: Value = answer.as_deref().map(parse).transpose()?.unwrap_or_default();
+        let response = self.call(HookName::CustomAccessToken, payload, client).await?;
+        let mut output: Value = response.as_deref().map(parse).transpose()?.unwrap_or_default();
         let missing = || Code::UnexpectedFailure.because("output claims field is missing");
-        let claims = answer.get_mut("claims").map(Value::take).ok_or_else(missing)?;
+        let claims = output.get_mut("claims").map(Value::take).ok_or_else(missing)?;
         claims::check(&claims)?;
         Ok(claims)
     }
@@ -166,7 +166,7 @@ impl Hooks {
         self.attempt(HookName::MfaVerificationAttempt, payload, REJECTED, client).await
     }
 
-    /// Lets the hook send a mail to `user`. Errors: what it answered.
+    /// Lets the hook send a mail to `user`. Errors: the refusal.
     pub(crate) async fn send_email(
         &self,
         user: &User,
@@ -177,7 +177,7 @@ impl Hooks {
         self.call(HookName::SendEmail, payload, client).await.map(drop)
     }
 
-    /// Lets the hook send `code` to `phone`. Errors: what it answered.
+    /// Lets the hook send `code` to `phone`. Errors: the refusal.
     pub(crate) async fn send_sms(
         &self,
         user: &User,
@@ -201,12 +201,12 @@ impl Hooks {
         rejection: &str,
         client: &Client<'_>,
     ) -> Result<AttemptDecision, Error> {
-        let answer = self.call(name, payload, client).await?;
-        let response: AttemptResponse = answer.as_deref().map(parse).transpose()?.unwrap_or_default();
-        Ok(response.decision(rejection))
+        let response = self.call(name, payload, client).await?;
+        let attempt: AttemptResponse = response.as_deref().map(parse).transpose()?.unwrap_or_default();
+        Ok(attempt.decision(rejection))
     }
 
-    /// Calls the hook `name`, if it is switched on, and returns what it answers, if anything.
+    /// Calls the hook `name`, if it is switched on, and returns its response, if there is one.
     async fn call(
         &self,
         name: HookName,
@@ -222,15 +222,15 @@ impl Hooks {
             "ip_address": client.address,
         });
         let payload = payload.to_string().into_bytes();
-        let answer = if hook.uri.starts_with(function::SCHEME) {
+        let response = if hook.uri.starts_with(function::SCHEME) {
             function::call(&self.database, &hook.uri, &payload).await?
         } else {
             http::call(&self.client, hook, &payload, self.timeouts).await?
         };
-        if let Some(answer) = &answer {
-            check_refusal(answer)?;
+        if let Some(response) = &response {
+            check_refusal(response)?;
         }
-        Ok(answer)
+        Ok(response)
     }
 }
 
@@ -263,16 +263,16 @@ fn check(hook: &Hook) -> Result<(), String> {
     hook.secrets.iter().try_for_each(|secret| signature::key(secret).map(drop))
 }
 
-fn parse<T: serde::de::DeserializeOwned>(answer: &[u8]) -> Result<T, Error> {
-    serde_json::from_slice(answer).map_err(|error| {
-        tracing::warn!(%error, "a hook's answer cannot be understood");
+fn parse<T: serde::de::DeserializeOwned>(response: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(response).map_err(|error| {
+        tracing::warn!(%error, "a hook's response cannot be understood");
         Code::UnexpectedFailure.because("Error unmarshaling JSON output.")
     })
 }
 
-/// Checks that `answer` is no refusal. A refusal without a message is none, as upstream has it.
-fn check_refusal(answer: &[u8]) -> Result<(), Error> {
-    let refusal = serde_json::from_slice::<Refusal>(answer).ok().and_then(|answer| answer.error);
+/// Checks that `response` is no refusal. A refusal without a message is none, as upstream has it.
+fn check_refusal(response: &[u8]) -> Result<(), Error> {
+    let refusal = serde_json::from_slice::<Refusal>(response).ok().and_then(|parsed| parsed.error);
     let Some(detail) = refusal.filter(|detail| !detail.message.is_empty()) else { return Ok(()) };
     let status = detail.http_code.and_then(|code| StatusCode::from_u16(code).ok());
     let status = status.filter(|status| status.is_client_error() || status.is_server_error());

@@ -66,10 +66,10 @@ impl Inbox {
             ["api", "v1", "messages" | "search"] if get => self.list(request).await?,
             ["api", "v1", "messages"] if *request.method() == Method::DELETE => self.delete(request).await?,
             ["api", "v1", "message", id] if get => {
-                self.answer(id, |id, raw| json(&documents::message(id, raw))).await?
+                self.respond(id, |id, raw| json(&documents::message(id, raw))).await?
             }
             ["api", "v1", "message", id, "raw"] if get => {
-                self.answer(id, |_, raw| text(raw.to_vec())).await?
+                self.respond(id, |_, raw| text(raw.to_vec())).await?
             }
             ["view", file] if get => self.view(file).await?,
             _ => refusal(StatusCode::NOT_FOUND, "there is nothing at this path"),
@@ -132,14 +132,14 @@ impl Inbox {
     async fn view(&self, file: &str) -> std::io::Result<Response> {
         let (id, kind) = file.rsplit_once('.').unwrap_or((file, ""));
         match kind {
-            "html" => self.answer(id, |_, raw| page(raw)).await,
-            "txt" => self.answer(id, |_, raw| text(documents::plain(raw).into_bytes())).await,
+            "html" => self.respond(id, |_, raw| page(raw)).await,
+            "txt" => self.respond(id, |_, raw| text(documents::plain(raw).into_bytes())).await,
             _ => Ok(refusal(StatusCode::NOT_FOUND, "expected <id>.html or <id>.txt")),
         }
     }
 
     /// Returns what `make` makes of the mail `id`, which may be `latest`.
-    async fn answer(
+    async fn respond(
         &self,
         id: &str,
         make: impl FnOnce(&str, &[u8]) -> Response,

@@ -262,8 +262,8 @@ impl Messages {
         match self.sms_sender.check(phone, code).await {
             // Unknown and used codes are among what Twilio refuses.
             Err(SmsError::Refused(_)) => Ok(false),
-            answer => {
-                answer.map_err(|error| Error::Internal(format!("a code could not be checked: {error}")))
+            checked => {
+                checked.map_err(|error| Error::Internal(format!("a code could not be checked: {error}")))
             }
         }
     }

@@ -109,8 +109,8 @@ mod tests {
             .header("authorization", format!("Bearer {key}"))
             .header("idempotency-key", "3f0d8c1e-8a60-4ed4-9d55-3f1d0e9a1b2c")
             .body(body.to_string());
-        let answer = outbox.get_response(request).await;
-        (answer.status().as_u16(), answer.into_body().into_string().await.unwrap())
+        let response = outbox.get_response(request).await;
+        (response.status().as_u16(), response.into_body().into_string().await.unwrap())
     }
 
     #[tokio::test]
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_mail_server_the_answer_is_503() {
+    async fn without_a_mail_server_the_response_is_503() {
         let mail = MailSettings { folder: None, smtp: None, ..MailSettings::default() };
         let outbox = Outbox::new(&Settings { mail, ..Settings::default() }, "key".to_owned()).unwrap();
         let letter = json!({ "to": "a@b.example", "subject": "s", "text": "t", "html": "h" });

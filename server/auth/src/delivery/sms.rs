@@ -7,7 +7,7 @@ mod vonage;
 
 use reqwest::{Method, RequestBuilder};
 
-use crate::http_client::{Answer, HttpClient, HttpError, Reach};
+use crate::http_client::{HttpClient, HttpError, HttpResponse, Reach};
 use crate::{SmsProvider, SmsSettings};
 use gotemplate::{Format, Template, Value};
 
@@ -130,7 +130,7 @@ impl SmsSender {
         Ok(self.client.request(Method::POST, &url, Reach::Anywhere)?.form(form))
     }
 
-    async fn answer(&self, request: RequestBuilder) -> Result<Answer, HttpError> {
+    async fn response_to(&self, request: RequestBuilder) -> Result<HttpResponse, HttpError> {
         self.client.send(request).await
     }
 }

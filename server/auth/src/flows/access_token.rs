@@ -1,4 +1,4 @@
-//! Access tokens and the answer that carries them.
+//! Access tokens and the response that carries them.
 
 use poem_openapi::Object;
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub(crate) struct Session {
     counter: Option<i64>,
 }
 
-/// The answer to an OAuth client (RFC 6749, section 5.1): tokens, without data of the user.
+/// The response to an OAuth client (RFC 6749, section 5.1): tokens, without data of the user.
 #[derive(Object)]
 #[oai(skip_serializing_if_is_none)]
 pub(crate) struct ClientTokens {
@@ -89,7 +89,7 @@ impl Session {
         &self.user
     }
 
-    /// Returns the members of the answer that a redirect carries in its fragment (RFC 6749, section 4.2.2), in no
+    /// Returns the members of the response that a redirect carries in its fragment (RFC 6749, section 4.2.2), in no
     /// order.
     pub(crate) fn fragment(&self) -> Vec<(&'static str, String)> {
         let mut members = vec![
@@ -145,7 +145,7 @@ struct Claims<'a> {
     scope: Option<&'a str>,
 }
 
-/// Signs an access token for `granted` and completes the answer. The hook that rewrites claims gets the `method` of the
+/// Signs an access token for `granted` and completes the response. The hook that rewrites claims gets the `method` of the
 /// session: that of the sign-in, or `token_refresh`.
 ///
 /// Errors: those of the hook.

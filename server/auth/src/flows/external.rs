@@ -150,7 +150,7 @@ pub(crate) struct ProviderCallback {
     pub(crate) user: String,
 }
 
-/// The redirect that a callback is answered with.
+/// The redirect in response to a callback.
 pub(crate) struct CallbackRedirect {
     pub(crate) url: String,
     /// Whether the user's sign-in is unknown, so that the user is sent to the site itself with the error (303, not

@@ -47,7 +47,7 @@ pub(crate) enum SignUpOutcome {
 
 /// Creates an account, or sends the confirmation of an unconfirmed one again.
 ///
-/// Neither the answer nor its duration reveals whether a confirmed account exists, unless the settings confirm all
+/// Neither the response nor its duration reveals whether a confirmed account exists, unless the settings confirm all
 /// addresses at once.
 ///
 /// The caller has made its [`check`]. Errors: `validation_failed`; `email_provider_disabled`,
@@ -358,7 +358,7 @@ async fn log(
     context.log(executor, actor, action, traits).await
 }
 
-/// Returns the user that would be answered if the account were new.
+/// Returns the user that would be returned if the account were new.
 fn imitated_user(context: &Context<'_, Accounts>, request: &SignUp) -> Result<User, Error> {
     let now = OffsetDateTime::now_utc();
     // Postgres, where the real ones come from, counts microseconds.

@@ -114,7 +114,7 @@ pub(crate) struct SamlCallback {
 /// The sign-in that a user comes back from.
 struct Origin {
     provider: SsoProvider,
-    /// The request that the response should answer; `None` if the identity provider has begun.
+    /// The request that the response belongs to; `None` if the identity provider has begun.
     request_id: Option<String>,
     redirect_to: String,
     flow_state_id: Option<Uuid>,
@@ -157,8 +157,8 @@ pub(crate) async fn finish_sign_in(
     sign_in(context, &origin, &assertion, &profile).await
 }
 
-/// Asks `provider` for what `artifact` refers to. Returns the id of the message, which the answer has to name, and the
-/// answer, of which nothing is checked yet.
+/// Asks `provider` for what `artifact` refers to. Returns the id of the message, which the response has to name, and the
+/// response, of which nothing is checked yet.
 ///
 /// Errors: a sentence for the log.
 async fn resolve(
@@ -168,9 +168,9 @@ async fn resolve(
     artifact: &str,
 ) -> Result<(String, String), String> {
     let resolve = service.artifact_resolve(provider, artifact)?;
-    let answer = remote.call(&resolve.url, resolve.message).await;
-    let answer = answer.map_err(|error| format!("the artifact was not resolved: {error}"))?;
-    Ok((resolve.id, answer))
+    let response = remote.call(&resolve.url, resolve.message).await;
+    let response = response.map_err(|error| format!("the artifact was not resolved: {error}"))?;
+    Ok((resolve.id, response))
 }
 
 /// Returns the redirect for a user whose sign-in has failed: to the site, with the error.

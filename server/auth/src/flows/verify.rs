@@ -151,7 +151,7 @@ pub(crate) async fn verify(
     Ok(outcome)
 }
 
-/// Uses the `hash` of a link up. A flow with PKCE ends in a code, others in a session; also answers what the link was
+/// Uses the `hash` of a link up. A flow with PKCE ends in a code, others in a session; also returns what the link was
 /// for.
 ///
 /// Errors: as [`verify`].

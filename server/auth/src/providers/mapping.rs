@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::profile::{Claims, Email, Profile};
 
-/// Answers of a provider, in the order in which the table asks for them, and where they come from.
+/// Responses of a provider, in the order in which the table asks for them, and where they come from.
 pub(crate) struct Documents<'a> {
     /// The base of the provider's API, which is the issuer of its identities.
     pub(crate) issuer: &'a str,

@@ -13,7 +13,7 @@ use url::form_urlencoded;
 
 use super::ProviderError;
 use crate::Secret;
-use crate::http_client::{Answer, HttpClient, Reach};
+use crate::http_client::{HttpClient, HttpResponse, Reach};
 
 /// RFC 5849, section 3.6.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -62,7 +62,7 @@ impl Consumer<'_> {
         url: &str,
         query: &[(&str, &str)],
         token: &Token,
-    ) -> Result<Answer, ProviderError> {
+    ) -> Result<HttpResponse, ProviderError> {
         self.send(http, Method::GET, url, query, &[], token).await
     }
 
@@ -74,18 +74,18 @@ impl Consumer<'_> {
         query: &[(&str, &str)],
         extra: &[(&str, &str)],
         token: &Token,
-    ) -> Result<Answer, ProviderError> {
+    ) -> Result<HttpResponse, ProviderError> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let (nonce, timestamp) = (rand::random::<u64>().to_string(), since.as_secs().to_string());
         let header = self.header(method.as_str(), url, query, extra, token, (&nonce, &timestamp));
         let failed = |cause| ProviderError::Http { url: url.to_owned(), cause };
         let request = http.request(method, url, Reach::Anywhere).map_err(failed)?;
         let request = request.query(query).header(AUTHORIZATION, header);
-        let answer = http.send(request).await.map_err(failed)?;
-        if !answer.status.is_success() {
-            return Err(ProviderError::Status { url: url.to_owned(), status: answer.status });
+        let response = http.send(request).await.map_err(failed)?;
+        if !response.status.is_success() {
+            return Err(ProviderError::Status { url: url.to_owned(), status: response.status });
         }
-        Ok(answer)
+        Ok(response)
     }
 
     /// Returns header `Authorization` (section 3.5.1).
@@ -136,9 +136,9 @@ fn encode(text: &str) -> String {
 }
 
 /// Reads a token in form encoding (section 2.1).
-fn token(url: &str, answer: &Answer) -> Result<Token, ProviderError> {
+fn token(url: &str, response: &HttpResponse) -> Result<Token, ProviderError> {
     let mut token = Token::default();
-    for (name, value) in form_urlencoded::parse(&answer.body) {
+    for (name, value) in form_urlencoded::parse(&response.body) {
         match name.as_ref() {
             "oauth_token" => token.token = value.into_owned(),
             "oauth_token_secret" => token.secret = Secret::from(value.into_owned()),
@@ -146,7 +146,7 @@ fn token(url: &str, answer: &Answer) -> Result<Token, ProviderError> {
         }
     }
     if token.token.is_empty() {
-        return Err(ProviderError::Unexpected(format!("{url} answered without an oauth_token")));
+        return Err(ProviderError::Unexpected(format!("{url} responded without an oauth_token")));
     }
     Ok(token)
 }

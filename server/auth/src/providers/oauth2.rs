@@ -12,7 +12,7 @@ use url::form_urlencoded::{self, Serializer};
 use super::ProviderError;
 use super::table::Authentication;
 use crate::Secret;
-use crate::http_client::{Answer, HttpClient, Reach};
+use crate::http_client::{HttpClient, HttpResponse, Reach};
 
 /// This project as a provider's client.
 #[derive(Debug, Clone)]
@@ -36,8 +36,8 @@ pub(crate) struct Tokens {
     pub(crate) refresh: String,
     /// Empty if the provider gave none.
     pub(crate) id: String,
-    /// The whole answer.
-    pub(crate) answer: Value,
+    /// The whole response.
+    pub(crate) response: Value,
 }
 
 /// Returns a new code verifier of 256 random bits.
@@ -105,10 +105,10 @@ impl Client {
             return self.read(&self.send(http, in_body()?).await?);
         }
         let in_header = self.request(http)?.header(AUTHORIZATION, self.basic()).body(grant().finish());
-        let answer = self.send(http, in_header).await?;
-        match self.read(&answer) {
+        let response = self.send(http, in_header).await?;
+        match self.read(&response) {
             // A provider that does not look into the header has not used the code up.
-            Err(_) if answer.status.is_client_error() => self.read(&self.send(http, in_body()?).await?),
+            Err(_) if response.status.is_client_error() => self.read(&self.send(http, in_body()?).await?),
             outcome => outcome,
         }
     }
@@ -121,9 +121,9 @@ impl Client {
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded"))
     }
 
-    async fn send(&self, http: &HttpClient, request: RequestBuilder) -> Result<Answer, ProviderError> {
-        let answer = http.send(request).await;
-        answer.map_err(|cause| ProviderError::Http { url: self.token_url.clone(), cause })
+    async fn send(&self, http: &HttpClient, request: RequestBuilder) -> Result<HttpResponse, ProviderError> {
+        let response = http.send(request).await;
+        response.map_err(|cause| ProviderError::Http { url: self.token_url.clone(), cause })
     }
 
     /// Returns the credentials for header `Authorization`: both are form-encoded before they are joined (RFC 6749,
@@ -135,10 +135,10 @@ impl Client {
     }
 
     /// Reads JSON, or a form, which is what some providers send whatever they are asked for.
-    fn read(&self, answer: &Answer) -> Result<Tokens, ProviderError> {
-        let document: Map<String, Value> = match answer.json() {
+    fn read(&self, response: &HttpResponse) -> Result<Tokens, ProviderError> {
+        let document: Map<String, Value> = match response.json() {
             Ok(document) => document,
-            Err(_) => form_urlencoded::parse(&answer.body)
+            Err(_) => form_urlencoded::parse(&response.body)
                 .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))
                 .collect(),
         };
@@ -149,17 +149,17 @@ impl Client {
             let error = error.chars().take(64).collect();
             return Err(ProviderError::Refused { url: self.token_url.clone(), error });
         }
-        if !answer.status.is_success() {
-            return Err(ProviderError::Status { url: self.token_url.clone(), status: answer.status });
+        if !response.status.is_success() {
+            return Err(ProviderError::Status { url: self.token_url.clone(), status: response.status });
         }
         let access = text("access_token");
         if access.is_empty() {
             return Err(ProviderError::Unexpected(format!(
-                "{} answered without an access_token",
+                "{} responded without an access_token",
                 self.token_url
             )));
         }
-        Ok(Tokens { access, refresh: text("refresh_token"), id: text("id_token"), answer: document.into() })
+        Ok(Tokens { access, refresh: text("refresh_token"), id: text("id_token"), response: document.into() })
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
 
     fn read(status: u16, body: &'static str) -> Result<Tokens, ProviderError> {
         let status = http::StatusCode::from_u16(status).unwrap();
-        client().read(&Answer { status, headers: http::HeaderMap::new(), body: body.into() })
+        client().read(&HttpResponse { status, headers: http::HeaderMap::new(), body: body.into() })
     }
 
     #[test]

@@ -171,7 +171,7 @@ impl Issuers {
         Self { http, lifetime, known }
     }
 
-    /// Returns the issuer at `address`. Requests that come while it is being fetched wait for the same answer; once
+    /// Returns the issuer at `address`. Requests that come while it is being fetched wait for the same response; once
     /// known, it is fetched again in a while, and kept as it is for as long as that fails.
     pub(crate) async fn get(&self, address: &IssuerAddress) -> Result<Arc<Issuer>, ProviderError> {
         let key = key(address);

@@ -151,7 +151,7 @@ impl Claims {
         self.0.get(name).and_then(Value::as_bool).unwrap_or_default()
     }
 
-    /// Returns the claims that an ID token or a userinfo answer states in OpenID Connect's own words; others are left
+    /// Returns the claims that an ID token or a userinfo response states in OpenID Connect's own words; others are left
     /// out.
     ///
     /// Errors: the name of a claim of the wrong type.

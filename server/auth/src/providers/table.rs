@@ -84,8 +84,8 @@ pub(crate) enum RequestExtra {
 pub(crate) enum Source {
     /// Documents below the API's base.
     Documents { paths: &'static [&'static str], mapping: Mapping, extra: RequestExtra },
-    /// The answer that carries the access token.
-    TokenAnswer { mapping: Mapping },
+    /// The response that carries the access token.
+    TokenResponse { mapping: Mapping },
     /// The ID token beside the access token; or, if the provider sent none, the document at `fallback`.
     IdToken { issuer: &'static str, format: IdTokenFormat, fallback: Option<(EndpointUrl, Mapping)> },
     /// OAuth 1.0a: documents below the API's base, by signed requests.
@@ -400,7 +400,7 @@ pub(crate) static PROVIDERS: [Provider; 25] = [
         api: at("api.workos.com", ""),
         takes_scopes: false,
         authentication: Authentication::Body,
-        source: Source::TokenAnswer { mapping: mapping::workos },
+        source: Source::TokenResponse { mapping: mapping::workos },
         ..COMMON
     },
     Provider {

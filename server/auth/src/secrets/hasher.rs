@@ -222,8 +222,8 @@ mod tests {
         let network = |last| fairness::Network::of([192, 0, 2, last].into());
         let run = |last| Box::pin(fairness::on_behalf_of(network(last), hasher.threads.run(|| ())));
         let waiting: Vec<_> = (0..8).map(|_| run(1)).collect();
-        let answered: Vec<_> = waiting.into_iter().map(|run| run.now_or_never()).collect();
-        assert!(answered.iter().any(|answer| matches!(answer, Some(Err(_)))), "some are refused");
+        let finished: Vec<_> = waiting.into_iter().map(|run| run.now_or_never()).collect();
+        assert!(finished.iter().any(|result| matches!(result, Some(Err(_)))), "some are refused");
         let mut other = run(2);
         assert!(other.as_mut().now_or_never().is_none(), "it has a slot");
         go_on.send(()).unwrap();

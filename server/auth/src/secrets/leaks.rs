@@ -12,7 +12,7 @@ use sha1::{Digest as _, Sha1};
 use crate::http_client::{HttpClient, HttpError, Reach};
 use crate::{Code, Error, PasswordSettings};
 
-/// How long the answer is waited for.
+/// How long the response is waited for.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Hex digits that are sent.
 const PREFIX: usize = 5;
@@ -58,12 +58,12 @@ impl Leaks {
         let hash = HEXUPPER.encode(&Sha1::digest(password));
         let (prefix, suffix) = hash.split_at(PREFIX);
         let request = self.client.request(Method::GET, &format!("{url}{prefix}"), Reach::Anywhere)?;
-        // Padding keeps the length of the answer from telling the digits.
-        let answer = self.client.send(request.header("Add-Padding", "true").timeout(TIMEOUT)).await?;
-        if !answer.status.is_success() {
-            return Err(HttpError::Failed(format!("status {}", answer.status)));
+        // Padding keeps the length of the response from telling the digits.
+        let response = self.client.send(request.header("Add-Padding", "true").timeout(TIMEOUT)).await?;
+        if !response.status.is_success() {
+            return Err(HttpError::Failed(format!("status {}", response.status)));
         }
-        let lines = String::from_utf8_lossy(&answer.body);
+        let lines = String::from_utf8_lossy(&response.body);
         // Padding has the count 0.
         Ok(lines
             .lines()

@@ -15,7 +15,7 @@ use super::service_provider::{IdentityProvider, parse_metadata};
 use crate::http_client::{HttpClient, Reach};
 use crate::{Code, Error, Settings};
 
-/// Longest time for an answer, and never more than half of what a whole request may take.
+/// Longest time for a response, and never more than half of what a whole request may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// The time after a failed fetch of a provider's metadata in which sign-ins do not try again.
 const PAUSE: Duration = Duration::from_secs(60);
@@ -68,20 +68,20 @@ impl IdentityProviderClient {
             .timeout(self.timeout)
             .header(ACCEPT, "application/xml;charset=UTF-8")
             .header(ACCEPT_CHARSET, "UTF-8");
-        let answer = self.client.send(request).await.map_err(|error| failed(&error))?;
-        if answer.status != StatusCode::OK {
+        let response = self.client.send(request).await.map_err(|error| failed(&error))?;
+        if response.status != StatusCode::OK {
             let message =
-                format!("HTTP {} error fetching SAML Metadata from URL '{url}'", answer.status.as_u16());
+                format!("HTTP {} error fetching SAML Metadata from URL '{url}'", response.status.as_u16());
             return Err(Code::SamlMetadataFetchFailed.because(message));
         }
-        String::from_utf8(answer.body.into()).map_err(|_| {
+        String::from_utf8(response.body.into()).map_err(|_| {
             Error::validation(
                 "SAML Metadata XML contains invalid UTF-8 characters, which are not supported at this time",
             )
         })
     }
 
-    /// Returns what the server at `url` answers to a SOAP message (SAML 2.0 Bindings, section 3.2).
+    /// Returns the response of the server at `url` to a SOAP message (SAML 2.0 Bindings, section 3.2).
     ///
     /// Errors: a sentence for the log.
     pub(crate) async fn call(&self, url: &str, message: String) -> Result<String, String> {
@@ -92,11 +92,11 @@ impl IdentityProviderClient {
             .header(CONTENT_TYPE, "text/xml")
             .header("SOAPAction", "http://www.oasis-open.org/committees/security")
             .body(message);
-        let answer = self.client.send(request).await.map_err(|error| error.to_string())?;
-        if answer.status != StatusCode::OK {
-            return Err(format!("expected status 200, found {}", answer.status.as_u16()));
+        let response = self.client.send(request).await.map_err(|error| error.to_string())?;
+        if response.status != StatusCode::OK {
+            return Err(format!("expected status 200, found {}", response.status.as_u16()));
         }
-        String::from_utf8(answer.body.into()).map_err(|_| "the answer is no text".to_owned())
+        String::from_utf8(response.body.into()).map_err(|_| "the answer is no text".to_owned())
     }
 
     /// Returns the document at `url` and what it says of the identity provider that is `known`, for provider `id` at a

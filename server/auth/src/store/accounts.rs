@@ -86,5 +86,5 @@ pub(crate) async fn find(
     let verified = serde_json::Value::from(verified);
     let parameters = vec![text(provider), text(subject), owned(verified), text(address), text(audience)];
     let found = executor.read(&sql, parameters).await?;
-    found.ok_or_else(|| Error::Internal("a query without conditions answered nothing".to_owned()))
+    found.ok_or_else(|| Error::Internal("a query without conditions returned nothing".to_owned()))
 }

@@ -207,5 +207,5 @@ pub(crate) async fn page(
     );
     let pattern = query.map(|(_, text)| format!("%{text}%"));
     let page = executor.read(&sql, vec![pattern.and_then(owned), owned(limit), owned(offset)]).await?;
-    page.ok_or_else(|| Error::Internal("a page of the audit log was not answered".to_owned()))
+    page.ok_or_else(|| Error::Internal("a page of the audit log was not returned".to_owned()))
 }

@@ -27,7 +27,7 @@ pub(crate) trait Executor: Sync {
         parameters: Vec<Parameter<'_>>,
     ) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// As [`change`](Self::change), but reads the JSON document in the only row of the answer, if there is a row.
+    /// As [`change`](Self::change), but reads the JSON document in the only row of the result, if there is a row.
     fn change_returning<T: DeserializeOwned>(
         &self,
         sql: &str,
@@ -47,8 +47,8 @@ impl Executor for Database {
     }
 
     async fn change(&self, sql: &str, parameters: Vec<Parameter<'_>>) -> Result<u64, Error> {
-        let answer = self.run(&transaction().statement(sql, parameters)).await?;
-        let rows = answer.last().and_then(|rows| rows.tag().rsplit(' ').next()?.parse().ok());
+        let results = self.run(&transaction().statement(sql, parameters)).await?;
+        let rows = results.last().and_then(|rows| rows.tag().rsplit(' ').next()?.parse().ok());
         Ok(rows.unwrap_or_default())
     }
 

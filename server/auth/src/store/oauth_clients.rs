@@ -187,5 +187,5 @@ pub(crate) async fn page(executor: &impl Executor, part: Option<(i64, i64)>) -> 
     );
     let (limit, offset) = part.unzip();
     let page = executor.read(&sql, vec![limit.and_then(owned), offset.and_then(owned)]).await?;
-    page.ok_or_else(|| Error::Internal("a page of OAuth clients was not answered".to_owned()))
+    page.ok_or_else(|| Error::Internal("a page of OAuth clients was not returned".to_owned()))
 }

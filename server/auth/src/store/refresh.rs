@@ -176,9 +176,9 @@ fn touched_cte(assignments: &str) -> String {
     )
 }
 
-/// Returns the query for the document of [`RefreshResult`]. `token` is a SQL expression: the refresh token to answer,
+/// Returns the query for the document of [`RefreshResult`]. `token` is a SQL expression: the refresh token to return,
 /// null for the one of the second format that the session stands at.
-fn answer(token: &str) -> String {
+fn result(token: &str) -> String {
     format!(
         "select jsonb_build_object('verdict', ruling.verdict, 'causes', ruling.causes, 'granted', case
            when ruling.verdict in ('rotated', 'returned') then jsonb_build_object(

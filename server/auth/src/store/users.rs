@@ -26,7 +26,7 @@ use crate::store::model::session::Session;
 use crate::store::model::user::User;
 use crate::{EncryptionSettings, Error, Settings};
 
-/// A user, together with what no answer may hold.
+/// A user, together with what no response may hold.
 #[derive(Deserialize)]
 pub(crate) struct Account {
     pub(crate) user: User,

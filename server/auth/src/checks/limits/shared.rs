@@ -147,9 +147,9 @@ impl SharedCounters {
     }
 
     async fn run(&self, transaction: Transaction<'_>) -> Result<bool, Error> {
-        let answer = self.database.run(&transaction).await?;
+        let result = self.database.run(&transaction).await?;
         self.sweep_now_and_then();
-        Ok(answer.row().is_some())
+        Ok(result.row().is_some())
     }
 
     /// Sweeps, if it is time, in a task of its own, so that the request does not wait.

@@ -7,7 +7,7 @@ use crate::{Code, Error};
 const REQUIRED: [&str; 10] =
     ["aud", "exp", "iat", "sub", "email", "phone", "role", "aal", "session_id", "is_anonymous"];
 
-/// Checks the claims that a hook has answered.
+/// Checks the claims that a hook has returned.
 ///
 /// Errors: 500 with a line for each claim that is missing or of the wrong type.
 pub(super) fn check(claims: &Value) -> Result<(), Error> {

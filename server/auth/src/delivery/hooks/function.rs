@@ -11,11 +11,11 @@ use crate::{Code, Error};
 pub(super) const SCHEME: &str = "pg-functions:";
 /// How long a function may take, in milliseconds.
 const STATEMENT_TIMEOUT: &str = "2000";
-/// How long its answer is waited for: somewhat longer, so that Postgres is the one to stop it.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long its result is waited for: somewhat longer, so that Postgres is the one to stop it.
+const RESULT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Calls the function that `uri` names (`pg-functions://<any>/<schema>/<function>`) with `payload` and returns what it
-/// answers, if anything.
+/// Calls the function that `uri` names (`pg-functions://<any>/<schema>/<function>`) with `payload` and returns its
+/// result, if there is one.
 ///
 /// Errors: 500 for a URI of another form, and for a function that is missing, fails or takes longer than two seconds.
 pub(super) async fn call(database: &Database, uri: &str, payload: &[u8]) -> Result<Option<Bytes>, Error> {
@@ -24,10 +24,10 @@ pub(super) async fn call(database: &Database, uri: &str, payload: &[u8]) -> Resu
     let transaction = Transaction::anonymous()
         .setting("statement_timeout", STATEMENT_TIMEOUT)
         .statement(sql, vec![Some(payload.into())])
-        .timeout(ANSWER_TIMEOUT);
+        .timeout(RESULT_TIMEOUT);
     match database.run(&transaction).await {
-        Ok(answer) => {
-            let value = answer.row().and_then(|row| row.get(0));
+        Ok(result) => {
+            let value = result.row().and_then(|row| row.get(0));
             Ok(value.filter(|value| !value.is_empty()).map(Bytes::copy_from_slice))
         }
         Err(error) if error.is_unavailable() => Err(Error::from(error)),

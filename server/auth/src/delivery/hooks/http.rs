@@ -11,11 +11,11 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::signature;
-use crate::http_client::{Answer, HttpClient, HttpError, Reach};
+use crate::http_client::{HttpClient, HttpError, HttpResponse, Reach};
 use crate::{Code, Error, Hook};
 
-/// Largest answer in bytes.
-const ANSWER_LIMIT: usize = 200 * 1024;
+/// Largest response in bytes.
+const RESPONSE_LIMIT: usize = 200 * 1024;
 /// How often a hook is called at most for one event.
 const ATTEMPTS: u32 = 3;
 
@@ -34,14 +34,14 @@ impl Default for HookTimeouts {
     }
 }
 
-/// What an attempt led to, other than an answer.
+/// What an attempt led to, other than a response.
 enum Failure {
     /// Another attempt may succeed.
     Retryable(Error),
     Final(Error),
 }
 
-/// Calls `hook` with `payload` and returns the JSON that it answers, if it answers any.
+/// Calls `hook` with `payload` and returns the JSON of its response, if there is any.
 ///
 /// Errors: `hook_timeout`, `hook_timeout_after_retry`, `hook_payload_over_size_limit`,
 /// `hook_payload_invalid_content_type`; 500 for any other status than 200, 202 and 204.
@@ -64,7 +64,7 @@ pub(super) async fn call(
         let result = tokio::time::timeout(left, attempt_call(client, hook, id, payload)).await;
         match result {
             Err(_) => return Err(timeout()),
-            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Ok(response)) => return Ok(response),
             Ok(Err(Failure::Final(error))) => return Err(error),
             Ok(Err(Failure::Retryable(error))) if attempt == ATTEMPTS => return Err(error),
             Ok(Err(Failure::Retryable(_))) => {}
@@ -97,7 +97,7 @@ async fn attempt_call(
         .header("webhook-signature", signature)
         .body(payload.to_vec());
     match client.send(request).await {
-        Ok(answer) => read_answer(answer),
+        Ok(response) => read_response(response),
         Err(HttpError::TooLarge(_)) => Err(Failure::Final(too_large())),
         Err(error) => {
             tracing::warn!(%error, "a hook cannot be reached");
@@ -107,20 +107,20 @@ async fn attempt_call(
     }
 }
 
-fn read_answer(answer: Answer) -> Result<Option<Bytes>, Failure> {
+fn read_response(response: HttpResponse) -> Result<Option<Bytes>, Failure> {
     let failed = |message: String| Code::UnexpectedFailure.because(message);
-    let error = match answer.status {
+    let error = match response.status {
         StatusCode::NO_CONTENT => return Ok(None),
         StatusCode::OK | StatusCode::ACCEPTED => {
-            check_content_type(&answer.headers).map_err(Failure::Final)?;
-            if answer.body.len() > ANSWER_LIMIT {
+            check_content_type(&response.headers).map_err(Failure::Final)?;
+            if response.body.len() > RESPONSE_LIMIT {
                 return Err(Failure::Final(too_large()));
             }
-            return Ok(Some(answer.body));
+            return Ok(Some(response.body));
         }
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             let error = failed("Service currently unavailable due to hook".to_owned());
-            let is_retryable = answer.headers.contains_key(RETRY_AFTER);
+            let is_retryable = response.headers.contains_key(RETRY_AFTER);
             return Err(if is_retryable { Failure::Retryable(error) } else { Failure::Final(error) });
         }
         StatusCode::BAD_REQUEST => failed("Invalid payload sent to hook".to_owned()),
@@ -145,5 +145,5 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Error> {
 
 fn too_large() -> Error {
     Code::HookPayloadOverSizeLimit
-        .because(format!("Payload size exceeded size limit of {ANSWER_LIMIT} bytes"))
+        .because(format!("Payload size exceeded size limit of {RESPONSE_LIMIT} bytes"))
 }

@@ -1,4 +1,4 @@
-//! Calls of hooks over HTTP and as functions, and the effect of their answers.
+//! Calls of hooks over HTTP and as functions, and the effect of their responses.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,9 +29,9 @@ async fn hooks(name: HookName, uri: &str, database: &testkit::Database) -> Hooks
 }
 
 async fn judged(
-    answers: Vec<MockResponse>,
+    responses: Vec<MockResponse>,
 ) -> (Result<AttemptDecision, (u16, Code, String)>, Vec<testing::ReceivedRequest>) {
-    let (mock, database) = (Mock::start(answers).await, testkit::Database::empty().await);
+    let (mock, database) = (Mock::start(responses).await, testkit::Database::empty().await);
     let hooks = hooks(HookName::PasswordVerificationAttempt, &mock.url, &database).await;
     let result = hooks.password_verification(Uuid::nil(), false, &CLIENT).await;
     let result = result.map_err(|error| (error.status().as_u16(), error.code().unwrap(), error.to_string()));
@@ -40,8 +40,8 @@ async fn judged(
 
 #[tokio::test]
 async fn a_hook_request_has_user_id_time_and_a_valid_signature() {
-    let answer = testing::json(200, json!({ "decision": "continue" }));
-    let (decision, received) = judged(vec![answer]).await;
+    let response = testing::json(200, json!({ "decision": "continue" }));
+    let (decision, received) = judged(vec![response]).await;
     assert_eq!(decision, Ok(AttemptDecision::Continue));
     let [received] = received.as_slice() else { panic!("{received:?}") };
     let payload: Json = serde_json::from_str(&received.body).unwrap();
@@ -66,24 +66,24 @@ async fn a_hook_request_has_user_id_time_and_a_valid_signature() {
 
 #[tokio::test]
 async fn a_rejection_has_its_own_message_or_the_default() {
-    let answer = |message: &str| {
+    let response = |message: &str| {
         testing::json(200, json!({ "decision": "reject", "message": message, "should_logout_user": true }))
     };
     let reject = |message: &str| Ok(AttemptDecision::Reject { message: message.to_owned(), logout: true });
-    assert_eq!(judged(vec![answer("Enough.")]).await.0, reject("Enough."));
+    assert_eq!(judged(vec![response("Enough.")]).await.0, reject("Enough."));
     let usual = "Further password verification attempts will be rejected.";
-    assert_eq!(judged(vec![answer("")]).await.0, reject(usual));
+    assert_eq!(judged(vec![response("")]).await.0, reject(usual));
 }
 
 #[tokio::test]
-async fn answers_are_judged_by_status_type_and_size() {
+async fn responses_are_judged_by_status_type_and_size() {
     let response = |status, kind: &str, body: &str| MockResponse {
         status,
         headers: vec![("content-type", kind.to_owned())],
         body: body.to_owned(),
     };
     let large = format!("\"{}\"", "x".repeat(200 * 1024));
-    for (answer, status, code, words) in [
+    for (response, status, code, words) in [
         (response(200, "text/html", "{}"), 400, Code::HookPayloadInvalidContentType, "text/html"),
         (response(200, "application/json", &large), 422, Code::HookPayloadOverSizeLimit, "204800 bytes"),
         (response(200, "application/json", "["), 500, Code::UnexpectedFailure, "unmarshaling"),
@@ -92,7 +92,7 @@ async fn answers_are_judged_by_status_type_and_size() {
         (response(418, "application/json", "{}"), 500, Code::UnexpectedFailure, "418"),
         (response(503, "application/json", "{}"), 500, Code::UnexpectedFailure, "currently unavailable"),
     ] {
-        let (result, received) = judged(vec![answer]).await;
+        let (result, received) = judged(vec![response]).await;
         let (found_status, found_code, message) = result.unwrap_err();
         assert_eq!((found_status, found_code), (status, code), "{message}");
         assert!(message.contains(words), "{message}");
@@ -103,20 +103,20 @@ async fn answers_are_judged_by_status_type_and_size() {
 }
 
 #[tokio::test]
-async fn errors_in_answers_choose_the_status() {
-    let answer = testing::json(200, json!({ "error": { "http_code": 403, "message": "Not you." } }));
-    let (status, _, message) = judged(vec![answer]).await.0.unwrap_err();
+async fn errors_in_responses_choose_the_status() {
+    let response = testing::json(200, json!({ "error": { "http_code": 403, "message": "Not you." } }));
+    let (status, _, message) = judged(vec![response]).await.0.unwrap_err();
     assert_eq!((status, message.as_str()), (403, "Not you."));
-    let answer = testing::json(200, json!({ "error": { "message": "Oops." } }));
-    assert_eq!(judged(vec![answer]).await.0.unwrap_err().0, 500);
+    let response = testing::json(200, json!({ "error": { "message": "Oops." } }));
+    assert_eq!(judged(vec![response]).await.0.unwrap_err().0, 500);
 }
 
 #[tokio::test]
 async fn a_busy_server_gets_three_attempts_with_one_id() {
     let busy =
         MockResponse { status: 503, headers: vec![("retry-after", "true".to_owned())], body: String::new() };
-    let answer = testing::json(200, json!({ "decision": "continue" }));
-    let (decision, received) = judged(vec![busy.clone(), busy.clone(), answer]).await;
+    let response = testing::json(200, json!({ "decision": "continue" }));
+    let (decision, received) = judged(vec![busy.clone(), busy.clone(), response]).await;
     assert_eq!((decision, received.len()), (Ok(AttemptDecision::Continue), 3));
     assert_eq!(received[0].header("webhook-id"), received[2].header("webhook-id"));
     let (result, received) = judged(vec![busy]).await;
@@ -134,7 +134,7 @@ async fn a_server_that_is_not_there_is_a_timeout_after_retries() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_answer_is_given_up() {
+async fn a_server_that_does_not_respond_is_given_up() {
     let database = testkit::Database::empty().await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let uri = format!("http://{}/", listener.local_addr().unwrap());

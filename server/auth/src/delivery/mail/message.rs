@@ -104,7 +104,7 @@ pub(crate) struct ForeignMail {
     pub(crate) id: Uuid,
     /// Addresses, with or without names.
     pub(crate) to: Vec<String>,
-    /// Where answers go.
+    /// Where replies go.
     pub(crate) reply_to: Option<String>,
     /// The subject.
     pub(crate) subject: String,

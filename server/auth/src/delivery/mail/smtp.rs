@@ -158,8 +158,8 @@ impl Smtp {
                 "it offers no encryption (STARTTLS), and a password is not sent in the clear".to_owned()
             );
         }
-        let answer = connection.auth(DEFAULT_MECHANISMS, credentials).await;
-        answer.map(drop).map_err(|error| with_cause(&error))
+        let reply = connection.auth(DEFAULT_MECHANISMS, credentials).await;
+        reply.map(drop).map_err(|error| with_cause(&error))
     }
 
     fn is_local(&self) -> bool {

@@ -118,18 +118,18 @@ impl Templates {
 
     async fn fetch(&self, url: &str) -> Result<String, String> {
         let request = self.client.request(Method::GET, url, Reach::Anywhere);
-        let answer = match request {
+        let response = match request {
             Ok(request) => self.client.send(request).await,
             Err(error) => Err(error),
         };
-        let answer = answer.map_err(|error| format!("{url}: {error}"))?;
-        if !answer.status.is_success() {
-            return Err(format!("{url}: status {}", answer.status));
+        let response = response.map_err(|error| format!("{url}: {error}"))?;
+        if !response.status.is_success() {
+            return Err(format!("{url}: status {}", response.status));
         }
-        if answer.body.len() > self.max_size {
+        if response.body.len() > self.max_size {
             return Err(format!("{url}: larger than {} bytes", self.max_size));
         }
-        String::from_utf8(answer.body.to_vec()).map_err(|_| format!("{url}: not UTF-8"))
+        String::from_utf8(response.body.to_vec()).map_err(|_| format!("{url}: not UTF-8"))
     }
 }
 

@@ -293,14 +293,14 @@ async fn a_template_may_describe_its_link_in_json() {
 #[tokio::test]
 async fn a_template_that_is_missing_broken_or_too_large_gives_way_to_the_built_in_one() {
     let page = |status, body: &str| MockResponse { status, headers: Vec::new(), body: body.to_owned() };
-    for answer in [
+    for response in [
         page(404, "gone"),
         page(200, "{{ .Broken"),
         page(200, &"x".repeat(2000)),
         page(200, "{{ .Email.x }}"),
         testing::json(500, json!({})),
     ] {
-        let mock = Mock::start(vec![answer.clone()]).await;
+        let mock = Mock::start(vec![response.clone()]).await;
         let settings = MailSettings {
             templates: BTreeMap::from([(MailKind::Recovery, format!("{}/x.html", mock.url))]),
             template_max_size: 1000,
@@ -310,7 +310,7 @@ async fn a_template_that_is_missing_broken_or_too_large_gives_way_to_the_built_i
         for _ in 0..2 {
             let (subject, html) = templates.render(MailKind::Recovery, &variables()).await;
             assert_eq!(subject, "Reset your password");
-            assert!(html.contains("Choose a new password"), "{answer:?}");
+            assert!(html.contains("Choose a new password"), "{response:?}");
         }
         assert_eq!(mock.received().len(), 1);
     }

@@ -16,7 +16,7 @@ struct Recipients {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Answer {
+struct Response {
     id: String,
     recipients: Recipients,
     errors: Vec<Refusal>,
@@ -41,12 +41,12 @@ pub(super) async fn send(
     ];
     let request = sender.form(HOST, "/messages", &form)?;
     let request = request.header(AUTHORIZATION, format!("AccessKey {}", account.access_key.expose()));
-    let answer: Answer = sender.answer(request).await?.json()?;
-    if let Some(refusal) = answer.errors.into_iter().next() {
+    let response: Response = sender.response_to(request).await?.json()?;
+    if let Some(refusal) = response.errors.into_iter().next() {
         return Err(SmsError::Refused(refusal.description));
     }
-    if answer.recipients.total_sent_count == 0 {
+    if response.recipients.total_sent_count == 0 {
         return Err(SmsError::Refused("messagebird error: total sent count is 0".to_owned()));
     }
-    Ok(answer.id)
+    Ok(response.id)
 }

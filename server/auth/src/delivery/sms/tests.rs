@@ -1,4 +1,4 @@
-//! Requests to the providers of text messages, and their answers. Shapes are those of the providers' documentation.
+//! Requests to the providers of text messages, and their responses. Shapes are those of the providers' documentation.
 
 use serde_json::{Value as Json, json};
 
@@ -74,8 +74,8 @@ fn all() -> Vec<(SmsProvider, Json, &'static str)> {
 
 #[tokio::test]
 async fn each_provider_gets_the_message_and_tells_its_id() {
-    for (provider, answer, id) in all() {
-        let mock = Mock::start(vec![testing::json(200, answer)]).await;
+    for (provider, response, id) in all() {
+        let mock = Mock::start(vec![testing::json(200, response)]).await;
         let name = provider.name();
         assert_eq!(sender(provider, &mock).send(SMS).await.unwrap(), id, "{name}");
         let received = mock.only();
@@ -126,7 +126,7 @@ async fn whatsapp_goes_through_twilio_alone() {
 
 #[tokio::test]
 async fn refusals_contain_the_providers_message() {
-    for (status, answer, expected) in [
+    for (status, response, expected) in [
         (400, json!({ "message": "No.", "more_info": "https://x" }), "No. More information: https://x"),
         (
             401,
@@ -147,10 +147,10 @@ async fn refusals_contain_the_providers_message() {
         let index = match status {
             400 => 0,
             401 => 2,
-            _ if answer.get("status").is_some() => 3,
+            _ if response.get("status").is_some() => 3,
             _ => 4,
         };
-        let mock = Mock::start(vec![testing::json(status, answer)]).await;
+        let mock = Mock::start(vec![testing::json(status, response)]).await;
         let provider = all().swap_remove(index).0;
         let error = sender(provider, &mock).send(SMS).await.unwrap_err().to_string();
         assert_eq!(error, expected);

@@ -9,7 +9,7 @@ const HOST: &str = "https://api.textlocal.in";
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Answer {
+struct Response {
     status: String,
     errors: Vec<Refusal>,
     messages: Vec<Message>,
@@ -34,12 +34,12 @@ pub(super) async fn send(sender: &SmsSender, account: &Textlocal, sms: Sms<'_>) 
         ("message", sms.text),
         ("numbers", sms.phone),
     ];
-    let answer: Answer = sender.answer(sender.form(HOST, "/send", &form)?).await?.json()?;
-    if answer.status != "success" {
-        let reason = answer.errors.first().map(|error| format!("{} (code: {})", error.message, error.code));
-        let reason = reason.unwrap_or_else(|| format!("status {:?}", answer.status));
+    let response: Response = sender.response_to(sender.form(HOST, "/send", &form)?).await?.json()?;
+    if response.status != "success" {
+        let reason = response.errors.first().map(|error| format!("{} (code: {})", error.message, error.code));
+        let reason = reason.unwrap_or_else(|| format!("status {:?}", response.status));
         return Err(SmsError::Refused(format!("textlocal error: {reason}")));
     }
-    let id = answer.messages.into_iter().next().map(|message| message.id).unwrap_or_default();
+    let id = response.messages.into_iter().next().map(|message| message.id).unwrap_or_default();
     Ok(id.as_str().map_or_else(|| if id.is_null() { String::new() } else { id.to_string() }, str::to_owned))
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Channel, Sms, SmsError, SmsSender};
-use crate::http_client::Answer;
+use crate::http_client::HttpResponse;
 use crate::{Twilio, TwilioVerify};
 
 const MESSAGES: &str = "https://api.twilio.com";
@@ -50,8 +50,8 @@ pub(super) async fn send(sender: &SmsSender, account: &Twilio, sms: Sms<'_>) -> 
     let path = format!("/2010-04-01/Accounts/{}/Messages.json", account.account_sid);
     let request = sender.form(MESSAGES, &path, &form)?;
     let request = request.basic_auth(&account.account_sid, Some(account.auth_token.expose()));
-    let answer = sender.answer(request).await?;
-    let message = read_message(&answer)?;
+    let response = sender.response_to(request).await?;
+    let message = read_message(&response)?;
     if matches!(message.status.as_str(), "failed" | "undelivered") {
         let code = message.error_code.map(|code| code.to_string()).unwrap_or_default();
         let reason = message.error_message.unwrap_or_default();
@@ -94,14 +94,14 @@ async fn verify(
     let path = format!("/v2/Services/{}/{resource}", account.message_service_sid);
     let request = sender.form(VERIFY, &path, form)?;
     let request = request.basic_auth(&account.account_sid, Some(account.auth_token.expose()));
-    read_message(&sender.answer(request).await?)
+    read_message(&sender.response_to(request).await?)
 }
 
-fn read_message(answer: &Answer) -> Result<Message, SmsError> {
-    if matches!(answer.status.as_u16(), 200 | 201) {
-        return Ok(answer.json()?);
+fn read_message(response: &HttpResponse) -> Result<Message, SmsError> {
+    if matches!(response.status.as_u16(), 200 | 201) {
+        return Ok(response.json()?);
     }
-    let refusal: Refusal = answer.json()?;
+    let refusal: Refusal = response.json()?;
     Err(SmsError::Refused(format!("{} More information: {}", refusal.message, refusal.more_info)))
 }
 

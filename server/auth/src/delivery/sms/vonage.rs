@@ -9,7 +9,7 @@ const HOST: &str = "https://rest.nexmo.com";
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Answer {
+struct Response {
     messages: Vec<Message>,
 }
 
@@ -32,8 +32,8 @@ pub(super) async fn send(sender: &SmsSender, account: &Vonage, sms: Sms<'_>) -> 
     if !sms.text.is_ascii() {
         form.push(("type", "unicode"));
     }
-    let answer: Answer = sender.answer(sender.form(HOST, "/sms/json", &form)?).await?.json()?;
-    let Some(message) = answer.messages.into_iter().next() else {
+    let response: Response = sender.response_to(sender.form(HOST, "/sms/json", &form)?).await?.json()?;
+    let Some(message) = response.messages.into_iter().next() else {
         return Err(SmsError::Refused("vonage error: Internal Error".to_owned()));
     };
     if message.status != "0" {

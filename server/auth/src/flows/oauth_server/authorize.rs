@@ -47,11 +47,12 @@ pub(crate) async fn begin(
     request: &Request,
 ) -> Result<String, Error> {
     let client = client(database, &request.client_id, &request.redirect_uri).await?;
-    let answer = match check(settings, request) {
+    let redirect = match check(settings, request) {
         Ok(checked) => store(database, settings, client.id, request, &checked).await,
         Err(reason) => Err(("invalid_request", reason)),
     };
-    answer.or_else(|(error, description)| refusal(&request.redirect_uri, error, &description, &request.state))
+    redirect
+        .or_else(|(error, description)| refusal(&request.redirect_uri, error, &description, &request.state))
 }
 
 /// Returns the redirect that reports a refusal to the client.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{SESSION_RULES, answer, newer_cte, touched_cte};
+use super::{SESSION_RULES, newer_cte, result, touched_cte};
 use crate::store::audit::{self, Action};
 
 /// Locks the session, so that parallel refreshes of it take turns.
@@ -26,12 +26,12 @@ pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
            where s.id = session.id and ruling.verdict = 'already_used' and $7::boolean
          ), refresher as (
            select account.* from account, ruling where ruling.verdict in ('rotated', 'returned')
-         ), {log} {answer}",
+         ), {log} {result}",
         ruling = ruling(),
         touched = touched_cte(
             "refresh_token_counter = s.refresh_token_counter + case ruling.verdict when 'rotated' then 1 else 0 end"
         ),
-        answer = answer("null::text"),
+        result = result("null::text"),
     )
 });
 

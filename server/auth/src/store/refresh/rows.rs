@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::{SESSION_RULES, answer, newer_cte, touched_cte};
+use super::{SESSION_RULES, newer_cte, result, touched_cte};
 use crate::store::NO_INSTANCE;
 use crate::store::audit::{self, Action};
 use crate::store::sessions::LIVE_TOKENS;
@@ -18,7 +18,7 @@ pub(super) const LOCK: &str = "select from auth.sessions s
 pub(super) static STATEMENT: LazyLock<String> = LazyLock::new(|| {
     let token = "case when (select due from upgrade) then null
         else coalesce((select token from successor), (select token from active)) end";
-    format!("with {}, {} {}", ruling(), changes(), answer(token))
+    format!("with {}, {} {}", ruling(), changes(), result(token))
 });
 
 /// Returns the CTEs that find the token with all that matters to it, up to `ruling`, one row with the verdict.

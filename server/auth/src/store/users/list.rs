@@ -63,7 +63,7 @@ pub(crate) async fn page(
     let pattern = selection.pattern();
     let parameters = vec![text(selection.audience), pattern.and_then(owned), owned(limit), owned(offset)];
     let page = executor.read(&sql, parameters).await?;
-    page.ok_or_else(|| Error::Internal("a page of users was not answered".to_owned()))
+    page.ok_or_else(|| Error::Internal("a page of users was not returned".to_owned()))
 }
 
 /// Returns at most `limit` users, without their identities and factors, after the one who was created at that time and

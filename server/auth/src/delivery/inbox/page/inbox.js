@@ -88,9 +88,9 @@ async function look() {
   const query = element('query').value.trim()
   const path = query ? `search?limit=200&query=${encodeURIComponent(query)}` : 'messages?limit=200'
   try {
-    const answer = await fetch(`/api/v1/${path}`)
-    if (!answer.ok) throw new Error(String(answer.status))
-    const list = await answer.json()
+    const response = await fetch(`/api/v1/${path}`)
+    if (!response.ok) throw new Error(String(response.status))
+    const list = await response.json()
     const state = JSON.stringify([query, list.messages.map(({ ID }) => ID)])
     element('count').textContent = list.total === 1 ? '1 mail' : `${list.total} mails`
     element('clear').disabled = list.total === 0

@@ -116,7 +116,7 @@ impl State {
             }
             let line = line.trim_end();
             let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
-            let answer = match verb {
+            let reply = match verb {
                 "EHLO" => self.greeting(got.encrypted),
                 "STARTTLS" => {
                     stream.write_all(b"220 go ahead\r\n").await?;
@@ -152,7 +152,7 @@ impl State {
                 "QUIT" => return stream.write_all(b"221 bye\r\n").await,
                 _ => "250 ok\r\n".to_owned(),
             };
-            stream.write_all(answer.as_bytes()).await?;
+            stream.write_all(reply.as_bytes()).await?;
         }
     }
 

@@ -39,18 +39,18 @@ impl ApiVersion {
 }
 
 /// Wraps the routes: limits the time of a request and turns errors into responses.
-pub(super) struct Answers<E> {
+pub(super) struct ErrorResponses<E> {
     timeout: Duration,
     routes: E,
 }
 
-impl<E> Answers<E> {
+impl<E> ErrorResponses<E> {
     pub(super) fn new(timeout: Duration, routes: E) -> Self {
         Self { timeout, routes }
     }
 }
 
-impl<E: Endpoint<Output = Response>> Endpoint for Answers<E> {
+impl<E: Endpoint<Output = Response>> Endpoint for ErrorResponses<E> {
     type Output = Response;
 
     async fn call(&self, request: Request) -> poem::Result<Response> {
@@ -61,7 +61,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for Answers<E> {
         let error = match outcome {
             Err(_) => refusals::request_timeout(),
             Ok(Ok(response)) => return Ok(response),
-            // Other errors are poem's, for an unknown route or method. Upstream answers these without JSON, too.
+            // Other errors are poem's, for an unknown route or method. Upstream responds to these without JSON, too.
             Ok(Err(other)) => {
                 route = other.data::<PathPattern>().cloned();
                 other.downcast::<Error>()?
@@ -76,7 +76,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for Answers<E> {
     }
 }
 
-/// Logs an error of the server, for responses that [`Answers`] does not create.
+/// Logs an error of the server, for responses that [`ErrorResponses`] does not create.
 pub(super) fn log(error: &Error, request: &Request) {
     let id = request.extensions().get::<Caller>().map(|caller| caller.request_id.to_string());
     log_as(error, id.as_deref());

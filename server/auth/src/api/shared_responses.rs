@@ -17,7 +17,7 @@ pub(super) enum Redirect {
     SeeOther(#[oai(header = "Location")] String),
 }
 
-/// An answer without content.
+/// A response without content.
 #[derive(ApiResponse)]
 pub(super) enum Done {
     #[oai(status = 204)]
