@@ -63,8 +63,8 @@ pub(crate) fn keyless_paths() -> impl Iterator<Item = &'static str> {
     families.into_iter().flatten().copied()
 }
 
-/// Returns all endpoints of the service of `settings`, which works with the state in `handles`. Errors become responses in
-/// the shape that the client's API version asks for.
+/// Returns all endpoints of the service of `settings`, which works with the state in `handles`. Errors become responses
+/// in the shape that the client's API version asks for.
 ///
 /// Errors: a sentence for the operator about a setting that cannot be used.
 pub(crate) fn endpoint(
@@ -90,8 +90,8 @@ pub(crate) fn endpoint(
     ))
 }
 
-/// Has HEAD refused as upstream does, with 405. The router would respond to it by running the endpoint of GET, which may use
-/// something up: a scanner that asks for the head of a link in a mail would take the link from its reader.
+/// Has HEAD refused as upstream does, with 405. The router would respond to it by running the endpoint of GET, which
+/// may use something up: a scanner that asks for the head of a link in a mail would take the link from its reader.
 async fn refuse_head(mut request: Request) -> poem::Result<Request> {
     if request.method() == Method::HEAD {
         // No path has this one, so that the router tells unknown paths from known ones.

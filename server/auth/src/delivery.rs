@@ -1,5 +1,5 @@
-//! What leaves for users and for the project: mails, text messages and calls of hooks; and the page that shows mails while
-//! there is no mail server.
+//! What leaves for users and for the project: mails, text messages and calls of hooks; and the page that shows mails
+//! while there is no mail server.
 
 pub(crate) mod hooks;
 pub(crate) mod inbox;

@@ -12,8 +12,8 @@ pub(crate) mod webauthn;
 use serde::{Deserialize, Serialize};
 
 ::settings::words! {
-    /// A kind of second factor that is challenged, by its name in requests, responses and the enum `auth.factor_type`. There
-    /// is one more, recovery codes ([`recovery_code`]), which are shown without a challenge.
+    /// A kind of second factor that is challenged, by its name in requests, responses and the enum `auth.factor_type`.
+    /// There is one more, recovery codes ([`recovery_code`]), which are shown without a challenge.
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub(crate) enum FactorType {

@@ -162,8 +162,8 @@ impl HttpClient {
         Ok(client.request(method, parsed))
     }
 
-    /// Sends `request` and reads the response, whatever its status. The header `traceparent` names the current trace, if
-    /// tracing is on.
+    /// Sends `request` and reads the response, whatever its status. The header `traceparent` names the current trace,
+    /// if tracing is on.
     ///
     /// Errors: [`HttpError::Timeout`], [`HttpError::TooLarge`] beyond [`BODY_LIMIT`], [`HttpError::Failed`].
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<HttpResponse, HttpError> {

@@ -4,8 +4,8 @@
 //! All state is in Postgres, in schema `auth`, so that any number of nodes may serve the same users.
 //!
 //! The modules from top to bottom: `api`, `flows`, `delivery`, `checks`, `store`, `sso`, `factors`, `providers`,
-//! `secrets`, `http_client`, `settings`, `error`. Imports run downwards only. `api` hands each family of endpoints what it
-//! works with (`api/families.rs`).
+//! `secrets`, `http_client`, `settings`, `error`. Imports run downwards only. `api` hands each family of endpoints what
+//! it works with (`api/families.rs`).
 
 mod api;
 mod checks;
@@ -33,9 +33,9 @@ pub use providers::third_party::ThirdParties;
 
 pub(crate) use error::{Code, Error};
 
-/// Returns the service of `settings`, with paths relative to where it is mounted (`/auth/v1`). It may be made again with
-/// other settings and the same `handles`: the new one works with the state of the old one, which may go on. Expects a
-/// [`gateway::Caller`] in every request's extensions.
+/// Returns the service of `settings`, with paths relative to where it is mounted (`/auth/v1`). It may be made again
+/// with other settings and the same `handles`: the new one works with the state of the old one, which may go on.
+/// Expects a [`gateway::Caller`] in every request's extensions.
 ///
 /// Errors: [`InvalidSettings`] for a hook, a sender, a template or a SAML key that cannot be used.
 pub fn service(
@@ -45,8 +45,8 @@ pub fn service(
     api::endpoint(settings, handles).map_err(InvalidSettings)
 }
 
-/// Sends mails for the project's functions: POST of a mail in the shape of Resend's API, by holders of `key`. They leave
-/// by the way that `settings` name, from its sender. Mount it where only this machine reaches it.
+/// Sends mails for the project's functions: POST of a mail in the shape of Resend's API, by holders of `key`. They
+/// leave by the way that `settings` name, from its sender. Mount it where only this machine reaches it.
 ///
 /// Errors: as [`service`].
 pub fn outbox(
@@ -62,7 +62,8 @@ pub fn inbox(folder: PathBuf) -> impl Endpoint<Output = Response> {
     delivery::inbox::Inbox::new(folder)
 }
 
-/// The headers of its responses that the service lets scripts of other origins read; for [`gateway::Layered::exposing`].
+/// The headers of its responses that the service lets scripts of other origins read; for
+/// [`gateway::Layered::exposing`].
 pub const EXPOSED_HEADERS: &str = "X-Total-Count, Link, X-Supabase-Api-Version";
 
 /// Returns the paths (relative to the mount point) that need no API key, because links, redirects or other servers lead

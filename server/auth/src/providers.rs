@@ -41,8 +41,8 @@ use table::{RequestExtra, Source};
 /// The version of Notion's API that the mapping was written for.
 const NOTION_VERSION: &str = "2021-08-16";
 
-/// Why a request to a provider has failed, or what is wrong with its response. For the log: it names addresses and codes,
-/// but no tokens.
+/// Why a request to a provider has failed, or what is wrong with its response. For the log: it names addresses and
+/// codes, but no tokens.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProviderError {
     #[error("request to {url} failed: {cause}")]

@@ -22,8 +22,8 @@ pub(super) struct Callers {
 }
 
 impl Callers {
-    /// Returns the user who has sent the request: the access token is the user's own, not that of an OAuth client, which
-    /// may only do what [`any_bearer`](Self::any_bearer) is for. This is stricter than upstream.
+    /// Returns the user who has sent the request: the access token is the user's own, not that of an OAuth client,
+    /// which may only do what [`any_bearer`](Self::any_bearer) is for. This is stricter than upstream.
     ///
     /// Errors: as [`any_bearer`](Self::any_bearer); `no_authorization` (403).
     pub(super) async fn bearer(&self, request: &Request) -> Result<Bearer, Error> {

@@ -1,4 +1,5 @@
-//! What flows need to know of a request besides its fields: the client, the audience, and where the user is redirected to.
+//! What flows need to know of a request besides its fields: the client, the audience, and where the user is redirected
+//! to.
 
 use std::sync::Arc;
 

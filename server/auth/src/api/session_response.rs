@@ -5,8 +5,8 @@ use poem_openapi::payload::{Json, Response};
 
 use crate::flows::access_token::Session;
 
-/// Returns the response with the result of `shape` for `session`. It must not be cached (RFC 6749, section 5.1), and has
-/// headers with which operators can identify the session without reading the body.
+/// Returns the response with the result of `shape` for `session`. It must not be cached (RFC 6749, section 5.1), and
+/// has headers with which operators can identify the session without reading the body.
 pub(super) fn wrap<T>(session: Session, shape: impl FnOnce(Session) -> T) -> Response<Json<T>> {
     let (user, id) = (session.user().id.to_string(), session.id().to_string());
     let prefix = session.refresh_token_prefix().to_owned();

@@ -89,8 +89,8 @@ impl UserApi {
         user_update::update(&context, &bearer, update).await.map(Json)
     }
 
-    /// Ends sessions of the user whose access token is in the request. That of an OAuth client ends its own session only,
-    /// whatever the scope.
+    /// Ends sessions of the user whose access token is in the request. That of an OAuth client ends its own session
+    /// only, whatever the scope.
     #[oai(path = "/logout", method = "post")]
     async fn logout(
         &self,

@@ -62,7 +62,8 @@ impl Redirects {
         if self.site.as_ref().is_some_and(|site| is_same_site(site, &parsed)) {
             return true;
         }
-        // Native apps listen on whatever port is free, on the machine of the user who is sent there (RFC 8252, section 7.3).
+        // Native apps listen on whatever port is free, on the machine of the user who is sent there (RFC 8252, section
+        // 7.3).
         is_loopback_address(written_host(url)) || host_is_plain(url, &parsed) && self.matches_allow_list(url)
     }
 

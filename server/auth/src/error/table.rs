@@ -160,7 +160,8 @@ impl Code {
         self.at(self.status(), message)
     }
 
-    /// Returns the refusal with this code, `status` and `message`, where upstream responds with another status than usual.
+    /// Returns the refusal with this code, `status` and `message`, where upstream responds with another status than
+    /// usual.
     pub(crate) fn at(self, status: StatusCode, message: impl Into<Cow<'static, str>>) -> Error {
         Error::Refused { status, code: self, message: message.into() }
     }

@@ -145,8 +145,8 @@ struct Claims<'a> {
     scope: Option<&'a str>,
 }
 
-/// Signs an access token for `granted` and completes the response. The hook that rewrites claims gets the `method` of the
-/// session: that of the sign-in, or `token_refresh`.
+/// Signs an access token for `granted` and completes the response. The hook that rewrites claims gets the `method` of
+/// the session: that of the sign-in, or `token_refresh`.
 ///
 /// Errors: those of the hook.
 pub(crate) async fn issue(

@@ -49,8 +49,9 @@ struct LastVerifier {
 }
 
 impl Handles {
-    /// Returns the handles of a node. `database` must be logged in as `supabase_auth_admin`, the owner of schema `auth`.
-    /// `nodes` count refreshes together. Of `settings`, what [`settings_that_need_a_restart`] names is read here.
+    /// Returns the handles of a node. `database` must be logged in as `supabase_auth_admin`, the owner of schema
+    /// `auth`. `nodes` count refreshes together. Of `settings`, what [`settings_that_need_a_restart`] names is read
+    /// here.
     ///
     /// Errors: [`InvalidSettings`] if TLS cannot be set up or the system refuses threads.
     pub fn new(
@@ -75,7 +76,8 @@ impl Handles {
         })
     }
 
-    /// Adds the metrics of all services that are made of these handles to `registry`, under names that begin with `auth_`.
+    /// Adds the metrics of all services that are made of these handles to `registry`, under names that begin with
+    /// `auth_`.
     pub fn register(&self, registry: &mut Registry) {
         let registry = registry.sub_registry_with_prefix("auth");
         self.sign_in_metrics.register(registry);
@@ -103,8 +105,8 @@ impl Handles {
     }
 }
 
-/// Returns the names of the settings that differ between `old` and `new` and take effect with new [`Handles`] only, which
-/// needs a restart. Both have no key in `config.toml`.
+/// Returns the names of the settings that differ between `old` and `new` and take effect with new [`Handles`] only,
+/// which needs a restart. Both have no key in `config.toml`.
 pub fn settings_that_need_a_restart(old: &Settings, new: &Settings) -> Vec<&'static str> {
     let (old, new) = (&old.passwords, &new.passwords);
     ::settings::changed_names([

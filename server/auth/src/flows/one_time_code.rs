@@ -68,8 +68,8 @@ fn upstream_hash(address: &str, code: &str) -> String {
 }
 
 impl PendingCode {
-    /// Returns whether the code with one of `hashes` is this one, and not older than `expiry`. A code that was sent for a
-    /// PKCE flow may be typed, too.
+    /// Returns whether the code with one of `hashes` is this one, and not older than `expiry`. A code that was sent for
+    /// a PKCE flow may be typed, too.
     pub(crate) fn is(&self, hashes: &[String], expiry: std::time::Duration) -> bool {
         let stored = self.hash.strip_prefix(pkce::PREFIX).unwrap_or(&self.hash).as_bytes();
         let is_same = |hash: &String| {

@@ -1,7 +1,7 @@
 //! Refresh tokens: one use each, then rotated. A token that is used again, outside the reuse interval and not by a
-//! client that merely missed the response, counts as stolen. If rotation is on, what it belongs to ends: the tokens of its
-//! family, or the session of a token of the second format (RFC 9700, section 4.14.2). The rule itself is in the SQL of
-//! `store::refresh`.
+//! client that merely missed the response, counts as stolen. If rotation is on, what it belongs to ends: the tokens of
+//! its family, or the session of a token of the second format (RFC 9700, section 4.14.2). The rule itself is in the SQL
+//! of `store::refresh`.
 
 use http::StatusCode;
 use postgres::Database;

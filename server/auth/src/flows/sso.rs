@@ -157,8 +157,8 @@ pub(crate) async fn finish_sign_in(
     sign_in(context, &origin, &assertion, &profile).await
 }
 
-/// Asks `provider` for what `artifact` refers to. Returns the id of the message, which the response has to name, and the
-/// response, of which nothing is checked yet.
+/// Asks `provider` for what `artifact` refers to. Returns the id of the message, which the response has to name, and
+/// the response, of which nothing is checked yet.
 ///
 /// Errors: a sentence for the log.
 async fn resolve(

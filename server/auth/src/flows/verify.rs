@@ -275,9 +275,9 @@ async fn consume(
     Ok(Some(VerifiedCode { account, purpose }))
 }
 
-/// Returns the codes of `accounts` that `proof` may be compared with, by user and kind. Each typed code takes one try of
-/// every open code that it could be; there are few for each user and kind, however many codes are sent.
-/// Hashes may be compared as often as one likes, since nobody can guess one: so a link is good also when codes are not.
+/// Returns the codes of `accounts` that `proof` may be compared with, by user and kind. Each typed code takes one try
+/// of every open code that it could be; there are few for each user and kind, however many codes are sent. Hashes may
+/// be compared as often as one likes, since nobody can guess one: so a link is good also when codes are not.
 async fn comparable(
     context: &Context<'_, Accounts>,
     work: &Work,

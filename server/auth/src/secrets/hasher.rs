@@ -60,12 +60,13 @@ impl HashingThreads {
         let slot = slot.ok_or_else(refusals::over_request_rate_limit)?;
         let (sender, result) = oneshot::channel();
         let job = Box::new(move || {
-            // A job whose caller has gone is skipped, and holds its slot until its turn; one whose caller goes now holds it
-            // until the hash is done. So the bound is one of real work.
+            // A job whose caller has gone is skipped, and holds its slot until its turn; one whose caller goes now
+            // holds it until the hash is done. So the bound is one of real work.
             if sender.is_closed() {
                 return;
             }
-            // A panic has been reported by the time it is caught, and ends one request; the thread is for all others, too.
+            // A panic has been reported by the time it is caught, and ends one request; the thread is for all others,
+            // too.
             let result = catch_unwind(AssertUnwindSafe(work));
             drop(slot);
             if let Ok(result) = result {
@@ -123,8 +124,8 @@ impl Hasher {
         hashes.map_err(Error::Internal)
     }
 
-    /// Returns the place of the first of `hashes` that is of the recovery code `code`. It is compared with all of them, so
-    /// that the time does not tell which one it is.
+    /// Returns the place of the first of `hashes` that is of the recovery code `code`. It is compared with all of them,
+    /// so that the time does not tell which one it is.
     ///
     /// Errors: as [`hash`](Self::hash).
     pub(crate) async fn find_code(&self, code: String, hashes: Vec<String>) -> Result<Option<usize>, Error> {

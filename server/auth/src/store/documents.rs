@@ -1,5 +1,5 @@
-//! SQL expressions that build JSON documents of rows: what is read of a user, a session, a factor and others, and what is
-//! kept secret.
+//! SQL expressions that build JSON documents of rows: what is read of a user, a session, a factor and others, and what
+//! is kept secret.
 
 use super::pending_code::Kind;
 
@@ -57,8 +57,8 @@ pub(super) fn account(alias: &str) -> String {
     )
 }
 
-/// Returns a SQL expression: the document of [`Identity`](crate::store::model::user::Identity) for the row of `auth.identities` named
-/// `alias`.
+/// Returns a SQL expression: the document of [`Identity`](crate::store::model::user::Identity) for the row of
+/// `auth.identities` named `alias`.
 pub(super) fn identity(alias: &str) -> String {
     format!("to_jsonb({alias})")
 }
@@ -69,8 +69,8 @@ pub(super) fn factor(alias: &str) -> String {
     format!("(to_jsonb({alias}) - array['secret', 'web_authn_credential'])")
 }
 
-/// Returns a SQL expression: what [`Session`](crate::store::model::session::Session) reads from the row of `auth.sessions` named
-/// `alias`.
+/// Returns a SQL expression: what [`Session`](crate::store::model::session::Session) reads from the row of
+/// `auth.sessions` named `alias`.
 pub(super) fn session(alias: &str) -> String {
     format!(
         "jsonb_strip_nulls(jsonb_build_object(

@@ -6,21 +6,22 @@ use serde::de::DeserializeOwned;
 use super::{Parameter, fetch, transaction};
 use crate::Error;
 
-/// Where a statement of the store runs. A [`Database`] runs it alone: one round trip. A [`Work`] runs it in a transaction
-/// that goes on afterwards.
+/// Where a statement of the store runs. A [`Database`] runs it alone: one round trip. A [`Work`] runs it in a
+/// transaction that goes on afterwards.
 pub(crate) trait Executor: Sync {
     /// Whether a lock that a statement takes is still held when the next one runs. Alone, it would be gone at once.
     const HOLDS_LOCKS: bool;
 
-    /// Runs `sql`, which changes nothing, takes no lock and runs no code of others (triggers, for example), and reads the
-    /// JSON document in its only row, if there is a row.
+    /// Runs `sql`, which changes nothing, takes no lock and runs no code of others (triggers, for example), and reads
+    /// the JSON document in its only row, if there is a row.
     fn read<T: DeserializeOwned>(
         &self,
         sql: &str,
         parameters: Vec<Parameter<'_>>,
     ) -> impl Future<Output = Result<Option<T>, Error>> + Send;
 
-    /// Runs `sql`, which may change anything and take locks. Returns how many rows it has changed or, as a select, found.
+    /// Runs `sql`, which may change anything and take locks. Returns how many rows it has changed or, as a select,
+    /// found.
     fn change(
         &self,
         sql: &str,

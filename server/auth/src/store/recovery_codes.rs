@@ -114,8 +114,8 @@ pub(crate) async fn consume(work: &Work, id: Uuid, code: Uuid) -> Result<bool, E
     Ok(work.change(sql, vec![owned(id), owned(code)]).await? == 1)
 }
 
-/// Counts a wrong code of set `id`. After `most` of them in a row no code counts for `pause`; afterwards they are counted
-/// from the beginning.
+/// Counts a wrong code of set `id`. After `most` of them in a row no code counts for `pause`; afterwards they are
+/// counted from the beginning.
 pub(crate) async fn count_failure(work: &Work, id: Uuid, most: u32, pause: Duration) -> Result<(), Error> {
     let sql = "update auth.mfa_recovery_code_sets s
        set failed_verification_count = counted.failures, updated_at = now(),

@@ -37,8 +37,8 @@ const COUNT: &str = "insert into basalt.rate_limits as l (bucket, client, tokens
    where l.full_at <= clock_timestamp() or least($2::float8, l.tokens) >= 1
    returning 1";
 
-/// Locks the counters of everybody and of those whose share is counted, in the same order for all. Creates those that are
-/// missing, full.
+/// Locks the counters of everybody and of those whose share is counted, in the same order for all. Creates those that
+/// are missing, full.
 const LOCK_SHARES: &str = "insert into basalt.rate_limits as l (bucket, client, tokens, updated_at, full_at)
    select $1, client, $2::float8, clock_timestamp(), clock_timestamp()
    from (values (1, ''), (2, $3::text), (3, $4::text)) as v (place, client) where client is not null order by place
@@ -64,12 +64,12 @@ const TAKE_SHARE: &str = "with left_now as (
 
 /// How many a network and a site get before their share counts: a developer alone may use up a small number.
 const FIRST: u32 = 4;
-/// How many times as many as are left a site may have had: seven eighths of all if it is alone. A network may have had as
-/// many as are left, half of all.
+/// How many times as many as are left a site may have had: seven eighths of all if it is alone. A network may have had
+/// as many as are left, half of all.
 const SITE_THRESHOLD: u32 = 7;
 
-/// Deletes buckets that are full again, since an unknown bucket counts as full. Those that somebody takes from stay for now:
-/// who waited for them might hold others that are wanted in turn.
+/// Deletes buckets that are full again, since an unknown bucket counts as full. Those that somebody takes from stay for
+/// now: who waited for them might hold others that are wanted in turn.
 const SWEEP: &str = "delete from basalt.rate_limits where ctid = any (array(
      select ctid from basalt.rate_limits where full_at < clock_timestamp() for update skip locked))";
 
@@ -97,7 +97,8 @@ impl SharedCounters {
     }
 
     /// Takes one of what everybody may do together; for `network` and its site only while they have had less than their
-    /// share of it. Returns whether there was one. Without a flow, what is taken is there again an hour after the first.
+    /// share of it. Returns whether there was one. Without a flow, what is taken is there again an hour after the
+    /// first.
     pub(super) async fn take_of_all(
         &self,
         bucket: &str,

@@ -20,8 +20,8 @@ const CODES: &str = "code tries";
 const FACTORS: &str = "factor tries";
 
 impl Limits {
-    /// Takes one of the tries that `user` has for codes of `kind`, whichever of them it is, before it is compared. Returns
-    /// whether there was one.
+    /// Takes one of the tries that `user` has for codes of `kind`, whichever of them it is, before it is compared.
+    /// Returns whether there was one.
     pub(crate) async fn take_code_try(&self, user: Uuid, kind: Kind) -> Result<bool, Error> {
         self.count_for(CODES, &code_name(user, kind), f64::from(MAX_TRIES), CODE_WINDOW).await
     }

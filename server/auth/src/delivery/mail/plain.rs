@@ -1,7 +1,7 @@
 //! HTML as text, for mail programs that show no HTML.
 //!
-//! Not from a library: those that are small change or drop the addresses of links, the others bring a parser of web pages
-//! (`docs/decisions/0048-our-own-code-makes-the-plain-text-of-mails.md`).
+//! Not from a library: those that are small change or drop the addresses of links, the others bring a parser of web
+//! pages (`docs/decisions/0048-our-own-code-makes-the-plain-text-of-mails.md`).
 
 /// Elements that begin a line of their own.
 const BLOCKS: [&str; 16] = [
@@ -203,7 +203,8 @@ mod tests {
 
     #[test]
     fn addresses_of_links_stay_as_they_are() {
-        // Templates of projects seldom escape the ampersand, and `&lang`, `&order`, `&phone` and `&copy` have names in HTML.
+        // Templates of projects seldom escape the ampersand, and `&lang`, `&order`, `&phone` and `&copy` have names in
+        // HTML.
         let address = "https://a.b/confirm?token_hash=x&type=email&lang=de&order=1&phone=2&copy=3&next=/";
         assert_eq!(text(&format!("<a href=\"{address}\">Go</a>")), format!("Go ( {address} )\n"));
     }

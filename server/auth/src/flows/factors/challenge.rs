@@ -1,4 +1,5 @@
-//! Creation of a challenge for a factor, whose kind may be verified ([`require_verifiable`](super::require_verifiable)).
+//! Creation of a challenge for a factor, whose kind may be verified
+//! ([`require_verifiable`](super::require_verifiable)).
 
 use std::time::Duration;
 

@@ -90,12 +90,12 @@ pub(crate) async fn regenerate(context: &Context<'_, Factors>, holder: &Holder) 
     Ok(NewCodes { factor: set.factor, friendly_name: set.friendly_name, codes })
 }
 
-/// Uses one of the holder's codes up, however it is typed, and raises the session to aal2. The other sessions below that
-/// end.
+/// Uses one of the holder's codes up, however it is typed, and raises the session to aal2. The other sessions below
+/// that end.
 ///
-/// Errors: `mfa_recovery_codes_verify_not_enabled`; `validation_failed` for no code; `mfa_verification_failed` for a wrong
-/// and a used one, and without a set; `mfa_recovery_codes_locked` after several of these; `mfa_verification_rejected` by
-/// the project's hook, after which all sessions end.
+/// Errors: `mfa_recovery_codes_verify_not_enabled`; `validation_failed` for no code; `mfa_verification_failed` for a
+/// wrong and a used one, and without a set; `mfa_recovery_codes_locked` after several of these;
+/// `mfa_verification_rejected` by the project's hook, after which all sessions end.
 pub(crate) async fn verify(
     context: &Context<'_, Factors>,
     holder: &Holder,

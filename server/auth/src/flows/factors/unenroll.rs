@@ -14,8 +14,9 @@ use crate::{Code, Error, MailKind};
 
 /// Removes a factor of the holder. Sessions that were raised by it fall back to aal1.
 ///
-/// Errors: `validation_failed` (422) for recovery codes, which have an endpoint of their own; `insufficient_aal` (422) for
-/// a verified factor in a session below aal2; `mfa_recovery_codes_sole_factor` for the last one beside recovery codes.
+/// Errors: `validation_failed` (422) for recovery codes, which have an endpoint of their own; `insufficient_aal` (422)
+/// for a verified factor in a session below aal2; `mfa_recovery_codes_sole_factor` for the last one beside recovery
+/// codes.
 pub(crate) async fn unenroll(
     context: &Context<'_, Factors>,
     holder: &Holder,

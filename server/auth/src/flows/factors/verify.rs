@@ -58,10 +58,10 @@ pub(super) enum Proof {
 /// that end, and so do other attempts to enrol a factor of this kind.
 ///
 /// Errors: `validation_failed`, `mfa_<kind>_verify_not_enabled`, `mfa_factor_not_found` (422) for an unknown challenge,
-/// `mfa_ip_address_mismatch` for one that was made for another address, `mfa_challenge_expired` for a late and a used one,
-/// `over_request_rate_limit` after ten wrong codes,
-/// `mfa_verification_failed` for a wrong answer and a used code, after which the challenge stays open, and
-/// `mfa_verification_rejected` by the project's hook, after which all sessions end.
+/// `mfa_ip_address_mismatch` for one that was made for another address, `mfa_challenge_expired` for a late and a used
+/// one, `over_request_rate_limit` after ten wrong codes, `mfa_verification_failed` for a wrong answer and a used code,
+/// after which the challenge stays open, and `mfa_verification_rejected` by the project's hook, after which all
+/// sessions end.
 pub(crate) async fn verify(
     context: &Context<'_, Factors>,
     holder: &Holder,

@@ -1,4 +1,5 @@
-//! What clients learn of a user, by the scopes that the user has granted (OpenID Connect Core, sections 2, 5.1 and 5.4).
+//! What clients learn of a user, by the scopes that the user has granted (OpenID Connect Core, sections 2, 5.1 and
+//! 5.4).
 
 use poem_openapi::Object;
 use serde::Serialize;

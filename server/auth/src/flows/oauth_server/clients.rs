@@ -301,9 +301,9 @@ fn is_repaired(character: char) -> bool {
 /// Checks that `uri` is a web page with TLS, on this machine, or of an app's scheme (RFC 6749, section 3.1.2, and RFC
 /// 8252, section 7).
 ///
-/// URIs are compared character by character, so that a `*` stands for itself; whoever registers one expects a pattern. A
-/// user or password in a URI hides which host it leads to. Without two slashes a browser reads it as relative to the page
-/// that it comes from. Upstream allows the first two.
+/// URIs are compared character by character, so that a `*` stands for itself; whoever registers one expects a pattern.
+/// A user or password in a URI hides which host it leads to. Without two slashes a browser reads it as relative to the
+/// page that it comes from. Upstream allows the first two.
 fn check_redirect_uri(uri: &str) -> Result<(), &'static str> {
     if uri.is_empty() {
         return Err("redirect URI cannot be empty");

@@ -118,13 +118,13 @@ pub(crate) struct ClientSession {
 /// Exchanges a code for a session of `client`. Of several exchanges of one code, one wins; but then somebody else has
 /// the code, too, and the session ends (RFC 6749, sections 4.1.2 and 10.5).
 ///
-/// A refused exchange uses the code up, too, whatever was wrong with it: the client, the redirect URI, the resource or the
-/// verifier. The client that the code was issued for knows all of them. Who does not has got the code from elsewhere, and
-/// must not try one after the other. This is stricter than upstream, where the code stays. OAuth 2.1, section 4.1.3,
-/// demands the checks and leaves open what becomes of the code.
+/// A refused exchange uses the code up, too, whatever was wrong with it: the client, the redirect URI, the resource or
+/// the verifier. The client that the code was issued for knows all of them. Who does not has got the code from
+/// elsewhere, and must not try one after the other. This is stricter than upstream, where the code stays. OAuth 2.1,
+/// section 4.1.3, demands the checks and leaves open what becomes of the code.
 ///
-/// Errors: OAuth-style; `access_denied` for the banned and a defect if an ID token is due and cannot be signed, both before
-/// the code is used up.
+/// Errors: OAuth-style; `access_denied` for the banned and a defect if an ID token is due and cannot be signed, both
+/// before the code is used up.
 pub(crate) async fn exchange(
     context: &Context<'_, Sessions>,
     client: &OauthClient,

@@ -76,9 +76,9 @@ async fn recovered(context: &Context<'_, Accounts>, work: &Work, account: Accoun
     sign_up::confirm_email(work, id).await.map(drop)
 }
 
-/// Returns whether the other address has to confirm the change, too. Automatic confirmation is about the first address of
-/// an account, and frees nobody from this: whoever has a session of another person must not get the account with it. This
-/// is stricter than upstream.
+/// Returns whether the other address has to confirm the change, too. Automatic confirmation is about the first address
+/// of an account, and frees nobody from this: whoever has a session of another person must not get the account with it.
+/// This is stricter than upstream.
 fn needs_other_address(context: &Context<'_, Accounts>, account: &Account) -> bool {
     context.services.settings.mail.secure_email_change
         && account.email_change_confirm_status == 0
