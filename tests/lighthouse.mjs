@@ -3,7 +3,6 @@
 // Without --url it starts a server of its own; that has to be a release build (BASALT_BINARY), since debug builds send
 // files uncompressed. Prints the medians, and ends with status 1 where one misses its goal. Needs a quiet machine.
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -12,6 +11,7 @@ import { gzipSync } from 'node:zlib'
 
 import { chromium } from '@playwright/test'
 
+import { executablePath } from './support/browser.mjs'
 import { Server } from './support/server.mjs'
 
 const run = promisify(execFile)
@@ -41,10 +41,6 @@ const { values: options } = parseArgs({
     report: { type: 'string' },
   },
 })
-
-const executablePath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
-  (file) => file !== undefined && existsSync(file),
-)
 
 /** @param {number[]} numbers */
 function median(numbers) {

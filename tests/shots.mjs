@@ -2,13 +2,13 @@
 //   npm run shots [-- --url http://127.0.0.1:54321] [--out DIR] [--only careers] [--width 360]
 // Without --url it starts a server of its own.
 /* global document, window, MouseEvent -- what is handed to a page runs there */
-import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { chromium } from '@playwright/test'
 
+import { executablePath } from './support/browser.mjs'
 import { Server } from './support/server.mjs'
 
 const WIDTHS = [360, 768, 1280, 1920]
@@ -149,9 +149,6 @@ const { values: options } = parseArgs({
 
 const server = options.url === undefined ? await Server.start() : undefined
 const origin = options.url ?? server?.access.url ?? ''
-const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((file) =>
-  existsSync(file),
-)
 const browser = await chromium.launch({
   ...(executablePath === undefined ? {} : { executablePath }),
   args: ['--no-sandbox', '--disable-gpu'],

@@ -1,11 +1,6 @@
-import { existsSync } from 'node:fs'
-
 import { defineConfig, devices } from '@playwright/test'
 
-/** A browser that is on the machine; otherwise Playwright's own, if that is installed. */
-const executablePath = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
-  (path) => path !== undefined && existsSync(path),
-)
+import { executablePath } from '../support/browser.mjs'
 
 export default defineConfig({
   testDir: '.',
