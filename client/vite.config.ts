@@ -6,7 +6,6 @@ import { aliases } from './build/aliases.ts'
 import { files } from './build/chunks.ts'
 import { pageHeads } from './build/page-heads.ts'
 import { preloadFirstScreen } from './build/preload-first-screen.ts'
-import { withoutInjectedStyles } from './build/strict-csp.ts'
 
 /** Where `vite dev` forwards the backend's paths; a server of this repository or any Supabase URL. */
 const backend = process.env.BASALT_URL ?? 'http://127.0.0.1:54321'
@@ -14,7 +13,7 @@ const backend = process.env.BASALT_URL ?? 'http://127.0.0.1:54321'
 const backendPaths = ['/rest', '/auth', '/storage', '/functions', '/realtime']
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), withoutInjectedStyles(), preloadFirstScreen(), pageHeads()],
+  plugins: [react(), tailwindcss(), preloadFirstScreen(), pageHeads()],
   resolve: { alias: aliases },
   build: {
     target: 'baseline-widely-available',

@@ -2,7 +2,6 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { Suspense, useState } from 'react'
 import { Route, Routes } from 'react-router-dom'
 
-import { Toaster } from '@/components/ui/toaster'
 import { createQueryClient } from '@/lib/content/query-client'
 import { split } from '@/lib/loading/split'
 
@@ -46,7 +45,6 @@ export function App() {
           </Route>
         </Routes>
       </Suspense>
-      <Toaster />
     </QueryClientProvider>
   )
 }

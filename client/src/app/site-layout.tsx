@@ -1,6 +1,7 @@
 import { lazy, Suspense } from 'react'
 import { Outlet, useLocation } from 'react-router-dom'
 
+import { Toaster } from '@/components/ui/toaster'
 import { Footer } from '@/features/footer/footer'
 import { Header } from '@/features/header/header'
 import { Newsletter } from '@/features/newsletter/newsletter'
@@ -12,7 +13,7 @@ import { routeOf } from './routes'
 const Widgets = lazy(() => import('./widgets'))
 const SessionWatch = lazy(() => import('@/features/session/session-watch'))
 
-/** Shows header, page and footer, in the order of keyboard focus; then the floating widgets. */
+/** Shows header, page and footer, in the order of keyboard focus; then the floating widgets and the toasts. */
 export default function SiteLayout() {
   const { pathname } = useLocation()
   const session = useSession()
@@ -40,6 +41,7 @@ export default function SiteLayout() {
           {session && <SessionWatch session={session} />}
         </Suspense>
       </ErrorBoundary>
+      <Toaster />
     </>
   )
 }

@@ -72,6 +72,9 @@ export const CHAT = {
 
 export const COOKIE_BANNER_DELAY_MS = 500
 
+/** How long a toast is shown. */
+export const TOAST_MS = 5 * SECOND
+
 export const POPUP = { delayMs: 20 * SECOND, scrollShare: 0.3, exitDistance: 5 } as const
 
 export const CSRF_TOKEN_BYTES = 32

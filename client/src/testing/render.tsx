@@ -3,7 +3,6 @@ import { render } from '@testing-library/react'
 import type { ReactNode } from 'react'
 import { MemoryRouter } from 'react-router-dom'
 
-import '@/components/ui/sonner'
 import { Toaster } from '@/components/ui/toaster'
 import '@/lib/forms/form-control'
 import '@/lib/supabase/client'

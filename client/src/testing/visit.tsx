@@ -3,7 +3,6 @@ import { MemoryRouter } from 'react-router-dom'
 
 // Lazily loaded chunks are loaded beforehand, so that tests do not depend on how long that takes.
 import '@/app/widgets'
-import '@/components/ui/sonner'
 import '@/features/application/schema'
 import '@/features/contact/schema'
 import '@/features/newsletter/popup-dialog'

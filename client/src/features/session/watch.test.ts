@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { fireEvent } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
-import { connectToaster, type Notice } from '@/lib/notices/notify'
+import { noticeStore, type Notice } from '@/lib/notices/notify'
 import { isCompleteSession } from '@/lib/session/session-integrity'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 import { jsonAnswer, stubBackend } from '@/testing/backend'
@@ -51,7 +51,10 @@ describe('the watch over a session', () => {
     )
     vi.useFakeTimers()
     toasts = []
-    disconnect = connectToaster((notice) => toasts.push(notice))
+    disconnect = noticeStore.subscribe(() => {
+      const [newest] = noticeStore.snapshot()
+      if (newest) toasts.push(newest)
+    })
   })
   afterEach(() => {
     stop?.()

@@ -1,28 +1,35 @@
 /** The content of a toast. `error` is the destructive kind. */
-export interface Notice {
+interface Content {
   kind: 'error' | 'success' | 'warning'
   title: string
   description?: string | undefined
 }
 
-type Show = (notice: Notice) => void
+/** A toast. The same one raised again replaces the earlier one. */
+export interface Notice extends Content {
+  id: string
+  /** Counts up with each one, so that a notice that is raised again stays as long as a new one. */
+  serial: number
+}
 
-/** The most notices that wait for the toaster to be loaded. */
-const QUEUE_LIMIT = 8
+/** The most toasts that are shown; a new one then replaces the oldest. */
+const LIMIT = 3
 
-let show: Show | null = null
-let isWanted = false
-let waiting: Notice[] = []
+let serial = 0
+/** The newest first. */
+let notices: readonly Notice[] = []
 const listeners = new Set<() => void>()
 
-function raise(notice: Notice) {
-  if (show) {
-    show(notice)
-    return
-  }
-  waiting = [...waiting, notice].slice(-QUEUE_LIMIT)
-  isWanted = true
+function set(next: readonly Notice[]) {
+  notices = next
   for (const listener of listeners) listener()
+}
+
+function raise(content: Content) {
+  const id = `${content.kind} ${content.title}`
+  serial += 1
+  const others = notices.filter((notice) => notice.id !== id)
+  set([{ ...content, id, serial }, ...others].slice(0, LIMIT))
 }
 
 /** Raises toasts; features need not know who shows them. */
@@ -32,21 +39,20 @@ export const notify = {
   warning: (title: string, description?: string) => raise({ kind: 'warning', title, description }),
 }
 
-/** Whether a toast was ever raised, for `useSyncExternalStore`. Most visits raise none and load no toaster. */
-export const toasterDemand = {
-  subscribe: (listener: () => void) => {
-    listeners.add(listener)
-    return () => void listeners.delete(listener)
-  },
-  snapshot: () => isWanted,
+/** Takes a toast away before its time. */
+export function dismiss(id: string) {
+  set(notices.filter((notice) => notice.id !== id))
 }
 
-/** Makes `next` show the toasts, those that were raised before included. Returns how to stop that. */
-export function connectToaster(next: Show) {
-  show = next
-  for (const notice of waiting) next(notice)
-  waiting = []
-  return () => {
-    if (show === next) show = null
-  }
+/** The toasts that are to be seen now, for `useSyncExternalStore`. */
+export const noticeStore = {
+  subscribe: (listener: () => void) => {
+    listeners.add(listener)
+    return () => {
+      listeners.delete(listener)
+      // What nobody shows any more is not shown again later.
+      if (listeners.size === 0) notices = []
+    }
+  },
+  snapshot: () => notices,
 }
