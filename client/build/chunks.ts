@@ -15,6 +15,9 @@ const PAGES = readdirSync(`${SOURCE}/app/pages`).map((file) => `${SOURCE}/app/pa
 
 const HOME = `${SOURCE}/app/pages/home.tsx`
 
+/** Modules that have to be there before the entry's. */
+const LOADER = /^\0|\/lib\/(?:loading\/reload|forms\/drafts|browser\/browser-storage)\.ts$/
+
 /** The modules of the layout around the pages. */
 const LAYOUT = `${SOURCE}/app/site-layout.tsx`
 
@@ -76,8 +79,8 @@ function file(
  * module, and a request costs more than the few bytes that it saves.
  */
 export const files: Rolldown.CodeSplittingGroup[] = [
-  // The bundler's own helpers are needed first.
-  { name: 'loader', test: /^\0/, priority: 4 },
+  // The bundler's own helpers are needed first, and what reloads the page if the next file cannot be loaded.
+  { name: 'loader', test: LOADER, priority: 4 },
   file('start', 3),
   file('shared', 2),
   file('supabase', 1),

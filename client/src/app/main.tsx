@@ -4,6 +4,7 @@ import './theme.css'
 
 import { firstPaint, firstPicture } from './first-paint'
 import { MODULE_LATER } from './module-later'
+import { recoverStart } from './recover-start'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no element #root to show the site in')
@@ -14,5 +15,10 @@ if (hasFirstScreen) await firstPaint()
 for (const link of document.querySelectorAll<HTMLLinkElement>(`link[rel="${MODULE_LATER}"]`))
   link.rel = 'modulepreload'
 if (hasFirstScreen) await firstPicture(root)
-const { start } = await import('./start')
-await start(root)
+try {
+  const { start } = await import('./start')
+  await start(root)
+} catch (error) {
+  console.error(error)
+  await recoverStart()
+}

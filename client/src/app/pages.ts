@@ -34,6 +34,11 @@ export function pageOf(name: string) {
   return page
 }
 
+/** Reports whether the page at `pathname` can be shown at once. */
+export function isPageLoaded(pathname: string) {
+  return pageOf(routeOf(pathname).page).isLoaded()
+}
+
 /** Loads the chunk of the page at `pathname`, so that it is shown without a gap. */
 export function loadPage(pathname: string) {
   return pageOf(routeOf(pathname).page).load()

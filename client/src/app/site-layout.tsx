@@ -1,17 +1,18 @@
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { Outlet, useLocation } from 'react-router-dom'
 
 import { Toaster } from '@/components/ui/toaster'
 import { Footer } from '@/features/footer/footer'
 import { Header } from '@/features/header/header'
 import { Newsletter } from '@/features/newsletter/newsletter'
+import { split } from '@/lib/loading/split'
 import { useSession } from '@/lib/session/session'
 
 import { ErrorBoundary } from './error-boundary'
 import { routeOf } from './routes'
+import { Widgets } from './widgets'
 
-const Widgets = lazy(() => import('./widgets'))
-const SessionWatch = lazy(() => import('@/features/session/session-watch'))
+const SessionWatch = split(() => import('@/features/session/session-watch'))
 
 /** Shows header, page and footer, in the order of keyboard focus; then the floating widgets and the toasts. */
 export default function SiteLayout() {
@@ -35,11 +36,9 @@ export default function SiteLayout() {
         </ErrorBoundary>
       </main>
       <Footer newsletter={<Newsletter />} />
+      {!isBare && <Widgets />}
       <ErrorBoundary fallback={null}>
-        <Suspense>
-          {!isBare && <Widgets />}
-          {session && <SessionWatch session={session} />}
-        </Suspense>
+        <Suspense>{session && <SessionWatch session={session} />}</Suspense>
       </ErrorBoundary>
       <Toaster />
     </>

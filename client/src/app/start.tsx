@@ -3,6 +3,7 @@ import { createRoot } from 'react-dom/client'
 import { BrowserRouter } from 'react-router-dom'
 
 import { rememberServedTitle } from '@/lib/loading/served-title'
+import { recover } from '@/lib/loading/load-part'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
 import { App, loadApp } from './app'
@@ -14,7 +15,7 @@ export async function start(root: HTMLElement) {
   rememberServedTitle(root, canonicalPath(pathname))
   // Loaded together with the page, whose queries wait for it, and not earlier: the first screen's picture needs the
   // bandwidth. If it cannot be loaded, the queries fail.
-  getSupabase().catch(() => undefined)
+  getSupabase().catch((error: unknown) => recover(error, { isQuiet: true }))
   await loadApp(pathname)
   // In a transition, so that the visitor can scroll and tap meanwhile.
   startTransition(() => {

@@ -4,13 +4,17 @@ import { ChatWidget } from '@/features/chat/chat-widget'
 import { CookieBanner } from '@/features/cookies/cookie-banner'
 import { NewsletterPopup } from '@/features/newsletter/popup'
 
+import { ErrorBoundary } from './error-boundary'
+
 /** Shows the floating widgets. The popup does not open while the chat is open. */
-export default function Widgets() {
+export function Widgets() {
   const [isChatOpen, setIsChatOpen] = useState(false)
   return (
     <>
       <CookieBanner />
-      <NewsletterPopup isChatOpen={isChatOpen} />
+      <ErrorBoundary fallback={null}>
+        <NewsletterPopup isChatOpen={isChatOpen} />
+      </ErrorBoundary>
       <ChatWidget isOpen={isChatOpen} onOpenChange={setIsChatOpen} />
     </>
   )

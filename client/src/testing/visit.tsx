@@ -2,7 +2,6 @@ import { render } from '@testing-library/react'
 import { MemoryRouter } from 'react-router-dom'
 
 // Lazily loaded chunks are loaded beforehand, so that tests do not depend on how long that takes.
-import '@/app/widgets'
 import '@/features/application/schema'
 import '@/features/contact/schema'
 import '@/features/newsletter/popup-dialog'

@@ -49,13 +49,9 @@ function reportFailure(error: unknown) {
 
 /** Returns the state of the application form: its fields, rules and limits, and how it is sent. */
 export function useApplicationForm(choice: RoleChoice | undefined, roles: Roles) {
-  const form = useLateForm({ empty: EMPTY, rules })
+  const form = useLateForm({ name: 'application', empty: EMPTY, rules })
 
-  const choose = useEffectEvent((roleId: string) => {
-    form.setValue('jobRoleId', roleId).catch((error: unknown) => {
-      console.error('The role could not be chosen:', error)
-    })
-  })
+  const choose = useEffectEvent((roleId: string) => void form.setValue('jobRoleId', roleId))
   useEffect(() => {
     // The list's entries have to be there before one of them can be chosen.
     if (choice && roles?.some(({ id }) => id === choice.roleId)) choose(choice.roleId)
@@ -85,10 +81,6 @@ export function useApplicationForm(choice: RoleChoice | undefined, roles: Roles)
     errors: form.errors,
     isSubmitting: form.isSubmitting,
     register: form.register,
-    formProps: form.formProps({
-      onValid: submit,
-      onInvalid: complain,
-      onUnavailable: reportFailure,
-    }),
+    formProps: form.formProps({ onValid: submit, onInvalid: complain }),
   }
 }

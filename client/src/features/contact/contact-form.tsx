@@ -41,7 +41,7 @@ function reportFailure(error: unknown) {
 
 /** Shows the form with which a club requests a demo. Its input is kept until it has been received. */
 export function ContactForm() {
-  const form = useLateForm({ empty: EMPTY, rules })
+  const form = useLateForm({ name: 'contact', empty: EMPTY, rules })
   const { errors, isSubmitting } = form
 
   const submit = async (values: ContactValues) => {
@@ -70,11 +70,7 @@ export function ContactForm() {
   return (
     <form
       aria-label={copy.formLabel}
-      {...form.formProps({
-        onValid: submit,
-        onInvalid: complain,
-        onUnavailable: reportFailure,
-      })}
+      {...form.formProps({ onValid: submit, onInvalid: complain })}
       className="h-full rounded-lg bg-paper p-6 text-ink sm:p-9"
     >
       <fieldset

@@ -22,6 +22,7 @@ function announce(outcome: Outcome) {
 export function FooterForm() {
   const [isSubscribed, setIsSubscribed] = useState(false)
   const form = useNewsletterForm({
+    name: 'newsletter',
     texts: inputErrors.footer,
     hasToken: true,
     onOutcome: (outcome) => {

@@ -58,6 +58,7 @@ export default function PopupDialog({ onClose }: { onClose: () => void }) {
 
 function PopupForm({ onClose }: { onClose: () => void }) {
   const form = useNewsletterForm({
+    name: 'newsletter-popup',
     texts: inputErrors.popup,
     hasToken: false,
     onOutcome: (outcome) => {

@@ -1,8 +1,10 @@
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
+
+import { split } from '@/lib/loading/split'
 
 import { usePopup } from './use-popup'
 
-const PopupDialog = lazy(() => import('./popup-dialog'))
+const PopupDialog = split(() => import('./popup-dialog'))
 
 interface NewsletterPopupProps {
   isChatOpen: boolean

@@ -11,14 +11,17 @@ import { mayAttempt, subscribe, type Outcome } from './subscribe'
 const EMPTY = { email: '', consent: false }
 
 interface Options {
+  /** The form's name among all forms of the site. */
+  name: string
   texts: FormTexts
   hasToken: boolean
   onOutcome: (outcome: Outcome) => void
 }
 
 /** Returns what the two forms of the newsletter share: fields, rules, limits, sending. */
-export function useNewsletterForm({ texts, hasToken, onOutcome }: Options) {
+export function useNewsletterForm({ name, texts, hasToken, onOutcome }: Options) {
   const form = useLateForm({
+    name,
     empty: EMPTY,
     rules: async () => (await import('./schema')).newsletterSchema(texts),
   })
@@ -62,10 +65,6 @@ export function useNewsletterForm({ texts, hasToken, onOutcome }: Options) {
       onInvalid: ({ email: badEmail, consent }) => {
         const message = badEmail?.message ?? consent?.message
         if (message) notify.error(message)
-      },
-      onUnavailable: (error) => {
-        console.error('The newsletter could not be subscribed:', error)
-        onOutcome('offline')
       },
     }),
   }

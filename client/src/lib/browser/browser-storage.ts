@@ -20,6 +20,14 @@ function write(open: () => Storage, key: string, value: string) {
   }
 }
 
+function remove(open: () => Storage, key: string) {
+  try {
+    open().removeItem(key)
+  } catch {
+    // Storage that cannot be accessed counts as empty.
+  }
+}
+
 const local = () => window.localStorage
 const session = () => window.sessionStorage
 
@@ -34,16 +42,16 @@ export function writeLocal(key: string, value: string) {
 }
 
 export function removeLocal(key: string) {
-  try {
-    window.localStorage.removeItem(key)
-  } catch {
-    // Storage that cannot be accessed counts as empty.
-  }
+  remove(local, key)
 }
 
 /** Returns the value in session storage; null without a value or without storage. */
 export function readSession(key: string) {
   return read(session, key)
+}
+
+export function removeSession(key: string) {
+  remove(session, key)
 }
 
 /** Stores the value in session storage; returns false if that fails. */

@@ -2,6 +2,9 @@ import { act, fireEvent, render, screen, waitFor } from '@testing-library/react'
 import { expect, it, vi } from 'vitest'
 import * as z from 'zod/mini'
 
+import { noticeStore } from '@/lib/notices/notify'
+
+import { keepDrafts } from './drafts'
 import { useLateForm } from './use-late-form'
 
 const EMPTY = { name: '', consent: false }
@@ -14,20 +17,19 @@ const schema = z.object({
 interface FormProps {
   rules?: () => Promise<typeof schema>
   onValid?: (values: typeof EMPTY) => Promise<void>
-  onUnavailable?: (error: unknown) => void
 }
 
 function Form({
   rules = () => Promise.resolve(schema),
   onValid = () => Promise.resolve(),
-  onUnavailable = vi.fn(),
 }: FormProps) {
-  const form = useLateForm({ empty: EMPTY, rules })
+  const form = useLateForm({ name: 'test', empty: EMPTY, rules })
   return (
-    <form {...form.formProps({ onValid, onInvalid: vi.fn(), onUnavailable })}>
+    <form {...form.formProps({ onValid, onInvalid: vi.fn() })}>
       <input aria-label="Name" {...form.register('name')} />
       <input aria-label="Consent" type="checkbox" {...form.register('consent')} />
       <p>{form.errors.name?.message}</p>
+      <output>{form.values.name}</output>
       <button disabled={form.isSubmitting}>Send</button>
     </form>
   )
@@ -77,14 +79,52 @@ it('says what is wrong, leads there, and takes it back once it is right', async 
 })
 
 it('says that its scripts cannot be had, and tries again when it is sent again', async () => {
-  const onUnavailable = vi.fn()
+  vi.spyOn(console, 'error').mockReturnValue()
+  vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)
   const onValid = vi.fn(() => Promise.resolve())
   const rules = vi.fn(() => Promise.resolve(schema)).mockRejectedValueOnce(new Error('offline'))
-  render(<Form rules={rules} onValid={onValid} onUnavailable={onUnavailable} />)
+  render(<Form rules={rules} onValid={onValid} />)
   fireEvent.change(name(), { target: { value: 'Ada' } })
   fireEvent.click(send())
-  await waitFor(() => expect(onUnavailable).toHaveBeenCalledOnce())
+  const titles = () => noticeStore.snapshot().map(({ title }) => title)
+  await waitFor(() => expect(titles()).toEqual(['No connection']))
   fireEvent.click(send())
   await waitFor(() => expect(onValid).toHaveBeenCalledOnce())
   expect(name()).toHaveValue('Ada')
+})
+
+it('knows what is typed although its scripts cannot be had', () => {
+  const rules = () => Promise.reject(new Error('offline'))
+  render(<Form rules={rules} />)
+  fireEvent.change(name(), { target: { value: 'Ada' } })
+  expect(screen.getByRole('status')).toHaveTextContent('Ada')
+})
+
+it('has what was typed before the page was reloaded', async () => {
+  const page = render(<Form />)
+  fireEvent.change(name(), { target: { value: 'Ada' } })
+  fireEvent.click(screen.getByLabelText('Consent'))
+  keepDrafts()
+  page.unmount()
+  vi.resetModules()
+  const fresh = await import('./use-late-form')
+  const Reloaded = () => {
+    const form = fresh.useLateForm({
+      name: 'test',
+      empty: EMPTY,
+      rules: () => Promise.resolve(schema),
+    })
+    return (
+      <form {...form.formProps({ onValid: () => Promise.resolve(), onInvalid: vi.fn() })}>
+        <input aria-label="Name" {...form.register('name')} />
+        <input aria-label="Consent" type="checkbox" {...form.register('consent')} />
+        <output>{form.values.name}</output>
+      </form>
+    )
+  }
+  render(<Reloaded />)
+  expect(name()).toHaveValue('Ada')
+  expect(screen.getByLabelText('Consent')).toBeChecked()
+  expect(screen.getByRole('status')).toHaveTextContent('Ada')
+  expect(sessionStorage.getItem('drafts')).toBeNull()
 })

@@ -35,6 +35,8 @@ async function start() {
     console.error('Authentication could not be started:', error)
     notify.error(messages.session.uninitialized)
     set(null)
+    // Whoever asks next tries again.
+    starting = undefined
   }
 }
 

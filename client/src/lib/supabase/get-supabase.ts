@@ -1,3 +1,5 @@
+import { loadPart } from '@/lib/loading/load-part'
+
 /** The type of the site's client. */
 export type Supabase = typeof import('./client').supabase
 
@@ -6,6 +8,6 @@ export type Supabase = typeof import('./client').supabase
  * and everything that reads or sends waits for it here.
  */
 export async function getSupabase(): Promise<Supabase> {
-  const { supabase } = await import('./client')
+  const { supabase } = await loadPart(() => import('./client'))
   return supabase
 }
