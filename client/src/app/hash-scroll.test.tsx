@@ -1,5 +1,5 @@
-import { render } from '@testing-library/react'
-import { MemoryRouter } from 'react-router-dom'
+import { act, fireEvent, render } from '@testing-library/react'
+import { MemoryRouter, Route, Routes, useNavigate, type NavigateFunction } from 'react-router-dom'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 
 import { HASH_SCROLL } from '@/lib/constants'
@@ -53,4 +53,35 @@ it('stops once the visitor scrolls', async () => {
   window.dispatchEvent(new Event('wheel'))
   resize()
   expect(window.scrollTo).toHaveBeenCalledTimes(1)
+})
+
+it('leads back to where the visitor was on a page, and a new visit to the top', async () => {
+  const routes = (
+    <Routes>
+      <Route path="/" element={<HashScroll key="home" />} />
+      <Route path="/about" element={<HashScroll key="about" />} />
+    </Routes>
+  )
+  let navigate: NavigateFunction = () => undefined
+  const Navigator = () => {
+    navigate = useNavigate()
+    return null
+  }
+  render(
+    <MemoryRouter initialEntries={['/']}>
+      <Navigator />
+      {routes}
+    </MemoryRouter>,
+  )
+  const scrollTo = vi.mocked(window.scrollTo)
+  const top = (y: number) => ({ top: y, behavior: 'instant' })
+  vi.stubGlobal('scrollY', 1200)
+  fireEvent.scroll(window)
+  act(() => void navigate('/about'))
+  expect(scrollTo).toHaveBeenLastCalledWith(top(0))
+  act(() => void navigate(-1))
+  expect(scrollTo).toHaveBeenLastCalledWith(top(1200))
+  await vi.advanceTimersByTimeAsync(HASH_SCROLL.contentLimitMs)
+  act(() => void navigate('/about'))
+  expect(scrollTo).toHaveBeenLastCalledWith(top(0))
 })

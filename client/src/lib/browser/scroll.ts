@@ -19,6 +19,12 @@ export function scrollToElement(id: string, wanted: ScrollBehavior) {
   return true
 }
 
+/** Scrolls to a place at which the page was before. */
+export function scrollToPosition(top: number) {
+  layOutAll()
+  window.scrollTo({ top, behavior: 'instant' })
+}
+
 export function scrollToTop(wanted: ScrollBehavior) {
   window.scrollTo({ top: 0, behavior: behavior(wanted) })
 }

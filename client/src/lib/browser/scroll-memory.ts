@@ -1,0 +1,47 @@
+import { readSession, writeSession } from './browser-storage'
+
+const STORAGE_KEY = 'scroll_positions'
+
+/** The most entries of the history whose positions are kept. */
+const LIMIT = 50
+
+let positions: Map<string, number> | undefined
+
+/** Returns whether the document was opened by a link or an address, and not from the history or by a reload. */
+function isFreshDocument() {
+  const [navigation] = performance.getEntriesByType('navigation')
+  return (navigation as PerformanceNavigationTiming | undefined)?.type === 'navigate'
+}
+
+function stored() {
+  if (positions) return positions
+  try {
+    positions = new Map(JSON.parse(readSession(STORAGE_KEY) ?? '[]') as [string, number][])
+  } catch {
+    positions = new Map()
+  }
+  return positions
+}
+
+function store() {
+  writeSession(STORAGE_KEY, JSON.stringify([...stored()].slice(-LIMIT)))
+}
+
+/** Notes how far the page is scrolled in the history's entry called `entry`, until the returned function is called. */
+export function watchScroll(entry: string) {
+  // The browser would scroll before the page's content is there, and to where another page was.
+  window.history.scrollRestoration = 'manual'
+  const note = () => void stored().set(entry, window.scrollY)
+  window.addEventListener('scroll', note, { passive: true })
+  window.addEventListener('pagehide', store)
+  return () => {
+    window.removeEventListener('scroll', note)
+    window.removeEventListener('pagehide', store)
+  }
+}
+
+/** Returns how far the page was scrolled in the entry; undefined if it was never left. */
+export function scrollPosition(entry: string, isFirst: boolean) {
+  if (isFirst && isFreshDocument()) stored().delete(entry)
+  return stored().get(entry)
+}
