@@ -15,7 +15,7 @@ export interface PageFile {
   default: ComponentType<PageProps>
   /**
    * The first screen, which is shown before any content is loaded. `title` is the placeholder of a title that only the
-   * database has. Pages that begin with a form have none, since the form could not be used yet.
+   * database has. The gate has none, since its form could not be used yet.
    */
   FirstScreen?: ComponentType<PageProps & { title: string }>
 }

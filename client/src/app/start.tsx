@@ -2,6 +2,7 @@ import { StrictMode, startTransition } from 'react'
 import { createRoot } from 'react-dom/client'
 import { BrowserRouter } from 'react-router-dom'
 
+import { rememberServedFields } from '@/lib/loading/served-fields'
 import { rememberServedTitle } from '@/lib/loading/served-title'
 import { recover } from '@/lib/loading/load-part'
 import { getSupabase } from '@/lib/supabase/get-supabase'
@@ -13,6 +14,7 @@ import { canonicalPath } from './routes'
 export async function start(root: HTMLElement) {
   const { pathname } = window.location
   rememberServedTitle(root, canonicalPath(pathname))
+  rememberServedFields(root)
   // Loaded together with the page, whose queries wait for it, and not earlier: the first screen's picture needs the
   // bandwidth. If it cannot be loaded, the queries fail.
   getSupabase().catch((error: unknown) => recover(error, { isQuiet: true }))

@@ -1,9 +1,11 @@
 import { useNavigate, useSearchParams } from 'react-router-dom'
 
-import { Account } from '@/features/account/account'
+import { Account, AccountFirstScreen } from '@/features/account/account'
 
 import { HashScroll } from '../hash-scroll'
 import { PageHead } from '../page-head'
+
+export const FirstScreen = AccountFirstScreen
 
 export default function AuthPage() {
   const navigate = useNavigate()

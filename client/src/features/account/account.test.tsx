@@ -1,12 +1,16 @@
-import { act, fireEvent, screen, waitFor } from '@testing-library/react'
+import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
+import { renderToStaticMarkup } from 'react-dom/server'
+import { MemoryRouter } from 'react-router-dom'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
+import { rememberServedFields } from '@/lib/loading/served-fields'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 import { jsonAnswer, stubBackend } from '@/testing/backend'
 import { testSession } from '@/testing/session'
 import { user } from '@/testing/user'
 import { visit } from '@/testing/visit'
 
+import { AccountFirstScreen } from './account'
 import { loginError } from './login-form'
 import { isPasswordOld, loadProfile, securityLevel } from './profile'
 
@@ -56,6 +60,30 @@ describe('the login', () => {
     visit('/auth')
     await user.click(await screen.findByRole('button', { name: 'Log in' }))
     expect(await screen.findAllByText('Please fill in this field.')).toHaveLength(2)
+  })
+
+  it('has what was typed into the first screen, with the focus', () => {
+    stubBackend()
+    const served = document.createElement('div')
+    document.body.append(served)
+    served.innerHTML = renderToStaticMarkup(
+      <MemoryRouter>
+        <AccountFirstScreen />
+      </MemoryRouter>,
+    )
+    const screenOfServer = within(served)
+    expect(screenOfServer.getByRole('button', { name: 'Log in' })).toBeDisabled()
+    rememberServedFields(served)
+    fireEvent.input(screenOfServer.getByLabelText('Email'), { target: { value: 'ada@' } })
+    const password = screenOfServer.getByLabelText('Password')
+    fireEvent.input(password, { target: { value: 'kick-off' } })
+    password.focus()
+    served.remove()
+    visit('/auth')
+    expect(screen.getByLabelText('Email')).toHaveValue('ada@')
+    expect(screen.getByLabelText('Password')).toHaveValue('kick-off')
+    expect(screen.getByLabelText('Password')).toHaveFocus()
+    expect(screen.getByRole('button', { name: 'Log in' })).toBeEnabled()
   })
 
   it('shows and hides the password, and leads back home', async () => {

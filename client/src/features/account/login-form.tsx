@@ -1,6 +1,6 @@
 import { zodResolver } from '@hookform/resolvers/zod'
 import { ArrowLeft } from 'lucide-react'
-import { useState } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 import { useForm } from 'react-hook-form'
 import { Link } from 'react-router-dom'
 import * as z from 'zod/mini'
@@ -8,6 +8,9 @@ import * as z from 'zod/mini'
 import { Button } from '@/components/ui/button'
 import { TextField } from '@/components/ui/field'
 import { PasswordField } from '@/components/ui/password-field'
+import { draftOf } from '@/lib/forms/drafts'
+import { takeServedField } from '@/lib/loading/served-fields'
+import { useIsLive } from '@/lib/loading/use-is-live'
 import { messages } from '@/lib/notices/messages'
 import { notify } from '@/lib/notices/notify'
 import { getSupabase } from '@/lib/supabase/get-supabase'
@@ -46,14 +49,30 @@ interface LoginFormProps {
   onSignedIn: () => void
 }
 
+/** The form's name among all forms of the site. */
+const DRAFT = 'login'
+
 /** Shows the form that asks for an e-mail address and a password. */
 export function LoginForm({ isVerified, onSignedIn }: LoginFormProps) {
   const [failure, setFailure] = useState<string>()
   const form = useForm({
     resolver: zodResolver(loginSchema),
-    defaultValues: { email: '', password: '' },
+    defaultValues: { email: String(draftOf(DRAFT)?.email ?? ''), password: '' },
   })
   const { errors, isSubmitting } = form.formState
+  const { setValue } = form
+  const isLive = useIsLive()
+  const formRef = useRef<HTMLFormElement>(null)
+
+  useLayoutEffect(() => {
+    for (const name of ['email', 'password'] as const) {
+      const served = takeServedField(name)
+      if (served?.value) setValue(name, served.value)
+      // At once, and not as the form's library does it, so that no key is lost.
+      const field = formRef.current?.elements.namedItem(name)
+      if (served?.hadFocus && field instanceof HTMLElement) field.focus({ preventScroll: true })
+    }
+  }, [setValue])
 
   const submit = form.handleSubmit(async (values) => {
     setFailure(undefined)
@@ -69,7 +88,9 @@ export function LoginForm({ isVerified, onSignedIn }: LoginFormProps) {
 
   return (
     <form
+      ref={formRef}
       noValidate
+      data-draft={DRAFT}
       aria-labelledby="login-heading"
       onSubmit={(event) => void submit(event)}
       className="w-full max-w-md rounded-lg bg-chalk p-7 shadow-float sm:p-10"
@@ -100,7 +121,8 @@ export function LoginForm({ isVerified, onSignedIn }: LoginFormProps) {
           error={errors.password?.message}
         />
         {failure && <p className="text-small font-medium text-(--field-error)">{failure}</p>}
-        <Button type="submit" size="large">
+        {/* Until the scripts run, the browser itself would send the form, with the password in the address. */}
+        <Button type="submit" size="large" disabled={!isLive}>
           {isSubmitting ? copy.submitting : copy.submit}
         </Button>
       </fieldset>

@@ -42,19 +42,19 @@ async function start() {
 
 function subscribe(listener: () => void) {
   listeners.add(listener)
-  // Without a stored session nobody is signed in; this is known before the client is loaded.
-  if (!starting && !hasStoredSession()) set(null)
   starting ??= start()
   return () => void listeners.delete(listener)
 }
 
+function snapshot() {
+  // Without a stored session nobody is signed in; this is known before the client is loaded.
+  if (state === undefined && !starting && !hasStoredSession()) state = null
+  return state
+}
+
 /** Returns the signed-in visitor's session; follows sign-in and sign-out, in other tabs too. */
 export function useSession(): SessionState {
-  return useSyncExternalStore(
-    subscribe,
-    () => state,
-    () => undefined,
-  )
+  return useSyncExternalStore(subscribe, snapshot, () => undefined)
 }
 
 /** Returns the id of the signed-in user, or null. */
