@@ -11,7 +11,8 @@ interface TypewriterHeadlineProps {
 }
 
 /**
- * Shows the page's headline, typed out phrase by phrase. Screen readers get the first phrase, whole and still.
+ * Shows the page's headline: the first phrase whole, as the server has sent it, the others typed out one after the other.
+ * Screen readers get the first phrase, still.
  *
  * Nothing moves while it types: the rest of the phrase is invisible but keeps its place, so no word jumps to another
  * line. All phrases lie invisible behind it, so the headline is always as high as the tallest. It pauses off screen.

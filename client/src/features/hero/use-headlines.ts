@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 
 import { TYPEWRITER } from '@/lib/constants'
+import { servedTitle } from '@/lib/loading/served-title'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 import { useAfter } from '@/lib/browser/use-after'
 
@@ -18,8 +20,8 @@ async function loadHeadlines() {
 }
 
 /**
- * Returns the headlines to rotate through: nothing for a moment while loading, the fallback phrases if there are
- * none or if loading takes too long.
+ * Returns the headlines to rotate through. While they are loading, that is the one that the server has sent; without one,
+ * nothing for a moment. The fallback phrases if there are none or if loading takes too long.
  */
 export function useHeadlines(): readonly string[] {
   const { data, isPending } = useQuery({
@@ -28,8 +30,12 @@ export function useHeadlines(): readonly string[] {
     meta: { tables: ['hero_headlines'] },
   })
   const isLate = useAfter(TYPEWRITER.patienceMs)
-  if (isPending && !isLate) return NONE
+  const [served] = useState(servedHeadlines)
+  if (isPending && (served.length > 0 || !isLate)) return served
   return data && data.length > 0 ? data : FALLBACK_HEADLINES
 }
 
-const NONE: readonly string[] = []
+function servedHeadlines(): readonly string[] {
+  const title = servedTitle('/')
+  return title === undefined ? [] : [title]
+}

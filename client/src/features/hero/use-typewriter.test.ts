@@ -5,6 +5,9 @@ import { useTypewriter } from './use-typewriter'
 
 const PHRASES = ['Goal', 'Save']
 
+/** How long the first phrase is held and deleted, in milliseconds; the second one begins after that. */
+const UNTIL_SECOND = 3000 + 4 * 30 + 30
+
 function advance(ms: number) {
   // Each step sets the timer of the next one only once React has rendered it.
   for (let passed = 0; passed < ms; passed += 10) {
@@ -18,18 +21,20 @@ describe('useTypewriter', () => {
   beforeEach(() => vi.useFakeTimers())
   afterEach(() => vi.useRealTimers())
 
-  it('types one character every 50 ms', () => {
+  it('has the first phrase at once, and types the next ones, a character every 50 ms', () => {
     const { result } = renderHook(() => useTypewriter(PHRASES))
+    expect(result.current.typed).toBe('Goal')
+    advance(UNTIL_SECOND)
     expect(result.current.typed).toBe('')
     advance(50)
-    expect(result.current.typed).toBe('G')
+    expect(result.current.typed).toBe('S')
     advance(150)
-    expect(result.current.typed).toBe('Goal')
+    expect(result.current.typed).toBe('Save')
   })
 
   it('holds the whole phrase for three seconds, then deletes one character every 30 ms', () => {
     const { result } = renderHook(() => useTypewriter(PHRASES))
-    advance(200 + 2990)
+    advance(2990)
     expect(result.current.typed).toBe('Goal')
     advance(10 + 30)
     expect(result.current.typed).toBe('Goa')
@@ -39,16 +44,15 @@ describe('useTypewriter', () => {
 
   it('knows the rest of the phrase, so that its place can be kept', () => {
     const { result } = renderHook(() => useTypewriter(PHRASES))
-    advance(50)
-    expect(result.current).toEqual({ typed: 'G', rest: 'oal' })
+    advance(UNTIL_SECOND + 50)
+    expect(result.current).toEqual({ typed: 'S', rest: 'ave' })
   })
 
   it('goes on to the next phrase, and after the last one to the first', () => {
     const { result } = renderHook(() => useTypewriter(PHRASES))
-    const onePhrase = 4 * 50 + 3000 + 4 * 30 + 30
-    advance(onePhrase + 200)
+    advance(UNTIL_SECOND + 200)
     expect(result.current.typed).toBe('Save')
-    advance(onePhrase)
+    advance(UNTIL_SECOND + 200)
     expect(result.current.typed).toBe('Goal')
   })
 
@@ -56,20 +60,24 @@ describe('useTypewriter', () => {
     const { result, rerender } = renderHook(({ phrases }) => useTypewriter(phrases), {
       initialProps: { phrases: PHRASES },
     })
-    advance(150)
-    rerender({ phrases: ['Corner'] })
-    expect(result.current.typed).toBe('')
-    advance(50)
-    expect(result.current.typed).toBe('C')
+    advance(UNTIL_SECOND + 150)
+    rerender({ phrases: ['Corner', 'Whistle'] })
+    expect(result.current.typed).toBe('Corner')
+  })
+
+  it('leaves a phrase alone that is the only one', () => {
+    const { result } = renderHook(() => useTypewriter(['Goal']))
+    advance(5000)
+    expect(result.current.typed).toBe('Goal')
   })
 
   it('stands still while paused', () => {
     const { result, rerender } = renderHook(({ paused }) => useTypewriter(PHRASES, paused), {
       initialProps: { paused: false },
     })
-    advance(100)
+    advance(UNTIL_SECOND + 100)
     rerender({ paused: true })
     advance(5000)
-    expect(result.current.typed).toBe('Go')
+    expect(result.current.typed).toBe('Sa')
   })
 })

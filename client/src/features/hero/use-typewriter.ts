@@ -8,7 +8,10 @@ interface Position {
   isDeleting: boolean
 }
 
-const START: Position = { phrase: 0, length: 0, isDeleting: false }
+/** Returns the position at which the first phrase stands whole, as it does in the first screen that a server sends. */
+function start(phrases: readonly string[]): Position {
+  return { phrase: 0, length: (phrases[0] ?? '').length, isDeleting: false }
+}
 
 function step({ phrase, length, isDeleting }: Position, phrases: readonly string[]): Position {
   const full = (phrases[phrase] ?? '').length
@@ -30,14 +33,15 @@ function delayBefore({ phrase, length, isDeleting }: Position, phrases: readonly
 
 /**
  * Returns what of the current phrase is typed out by now, and the rest of it. Phrases follow each other for ever:
- * typed, held, deleted. Starts again when `phrases` is another array; stands still while `isPaused`.
+ * typed, held, deleted; the first one is there at once. Starts again when `phrases` is another array; stands still while
+ * `isPaused`, and for ever if there is only one phrase.
  */
 export function useTypewriter(phrases: readonly string[], isPaused = false) {
-  const [state, setState] = useState({ phrases, position: START })
-  const position = state.phrases === phrases ? state.position : START
+  const [state, setState] = useState(() => ({ phrases, position: start(phrases) }))
+  const position = state.phrases === phrases ? state.position : start(phrases)
 
   useEffect(() => {
-    if (isPaused || phrases.length === 0) return
+    if (isPaused || phrases.length < 2) return
     const timer = setTimeout(
       () => setState({ phrases, position: step(position, phrases) }),
       delayBefore(position, phrases),

@@ -2,7 +2,9 @@ let served: { path: string; title: string } | undefined
 
 /** Stores the heading of the first screen that the server sent inside `root`, before it is replaced. */
 export function rememberServedTitle(root: HTMLElement, path: string) {
-  const title = root.querySelector('h1')?.textContent
+  // A heading that is typed out has its whole text for screen readers.
+  const heading = root.querySelector('h1 > .sr-only') ?? root.querySelector('h1')
+  const title = heading?.textContent
   served = title ? { path, title } : undefined
 }
 
