@@ -4,12 +4,16 @@ import { useEffect, useRef, useState, type SubmitEvent } from 'react'
 
 import { cn } from '@/lib/cn'
 import { CHAT, MOBILE_BREAKPOINT } from '@/lib/constants'
+import { draftOf } from '@/lib/forms/drafts'
 
 import { retryLabel } from './ask'
 import { copy, greeting } from './copy'
 import { Markdown } from './markdown'
 import { useSuggestions, useWelcome } from './queries'
 import { useConversation, type ChatMessage } from './use-conversation'
+
+/** The name of the form among all forms of the site. */
+const DRAFT = 'chat'
 
 interface ChatPanelProps {
   isOpen: boolean
@@ -23,7 +27,7 @@ interface ChatPanelProps {
 export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
   const conversation = useConversation(useWelcome())
   const { messages, isPending, failure, clearFailure } = conversation
-  const [draft, setDraft] = useState('')
+  const [draft, setDraft] = useState(() => String(draftOf(DRAFT)?.message ?? ''))
   const panelRef = useRef<HTMLDivElement>(null)
   const inputRef = useRef<HTMLInputElement>(null)
 
@@ -195,9 +199,14 @@ function MessageForm({ inputRef, text, onType, isPending, onSend }: MessageFormP
     if (onSend(text)) onType('')
   }
   return (
-    <form onSubmit={submit} className="flex items-center gap-2 border-t border-line bg-chalk p-3">
+    <form
+      data-draft={DRAFT}
+      onSubmit={submit}
+      className="flex items-center gap-2 border-t border-line bg-chalk p-3"
+    >
       <input
         ref={inputRef}
+        name="message"
         value={text}
         onChange={({ target }) => onType(target.value)}
         maxLength={CHAT.inputMax}
