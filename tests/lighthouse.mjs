@@ -17,7 +17,7 @@ import { Server } from './support/server.mjs'
 const run = promisify(execFile)
 
 const LIGHTHOUSE = 'lighthouse@12.8.2'
-const PAGES = ['/', '/blog/beyond-broadcast', '/careers']
+const PAGES = ['/', '/about', '/blog/beyond-broadcast', '/careers']
 
 /** Scores are percentages. */
 const GOALS = { performance: 95, accessibility: 100, 'best-practices': 100, seo: 100 }
