@@ -7,7 +7,6 @@ import { split } from '@/lib/loading/split'
 
 import { DocumentHead } from './document-head'
 import { LiveContent } from './live-content'
-import { PageLoader } from './page-loader'
 import { loadPage, pageOf } from './pages'
 import { RequirePassword } from './require-password'
 import { ROUTES } from './routes'
@@ -38,7 +37,6 @@ export function App() {
     <QueryClientProvider client={queryClient}>
       <DocumentHead />
       <LiveContent />
-      <PageLoader />
       <Suspense>
         <Routes>
           <Route element={<SiteLayout />}>

@@ -9,6 +9,7 @@ import { split } from '@/lib/loading/split'
 import { useSession } from '@/lib/session/session'
 
 import { ErrorBoundary } from './error-boundary'
+import { PageLoader } from './page-loader'
 import { routeOf } from './routes'
 import { Widgets } from './widgets'
 
@@ -41,6 +42,7 @@ export default function SiteLayout() {
         <Suspense>{session && <SessionWatch session={session} />}</Suspense>
       </ErrorBoundary>
       <Toaster />
+      <PageLoader />
     </>
   )
 }

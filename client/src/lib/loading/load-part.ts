@@ -1,4 +1,4 @@
-import { messages } from '@/lib/notices/messages'
+import { loadingMessages } from '@/lib/notices/loading-messages'
 import { notify } from '@/lib/notices/notify'
 
 import { isServerReachable, reloadForNewVersion } from './reload'
@@ -36,7 +36,7 @@ interface Recovery {
  */
 export async function recover(error: unknown, { address, isQuiet }: Recovery = {}) {
   console.error(error)
-  const { offline, gone } = messages.loading
+  const { offline, gone } = loadingMessages
   const isReachable = await isServerReachable()
   if (isReachable && reloadForNewVersion(address)) return
   if (isQuiet) return

@@ -1,3 +1,5 @@
+import { loadingMessages } from './loading-messages'
+
 /** The texts of all messages about failure and success. */
 export const messages = {
   testimonials: {
@@ -113,16 +115,7 @@ export const messages = {
       other: 'Connection issue. Try again?',
     },
   },
-  loading: {
-    offline: {
-      title: 'No connection',
-      description: 'Please try again once you are online. What you have typed stays here.',
-    },
-    gone: {
-      title: 'This part of the page could not be loaded',
-      description: 'Please try again in a minute. What you have typed stays here.',
-    },
-  },
+  loading: loadingMessages,
   images: {
     preloadFailed: 'Failed to load one or more images',
   },
