@@ -28,7 +28,8 @@ export function AccordionTrigger({ children, ...props }: ComponentProps<typeof P
 export function AccordionContent({ children, ...props }: ComponentProps<typeof Primitive.Content>) {
   return (
     <Primitive.Content
-      className="overflow-hidden data-[state=closed]:animate-accordion-close data-[state=open]:animate-accordion-open"
+      // Wider than its text, so that the ring of a focused button in it is not cut off.
+      className="-mx-2 overflow-hidden px-2 data-[state=closed]:animate-accordion-close data-[state=open]:animate-accordion-open"
       {...props}
     >
       <div className="max-w-prose pr-10 pb-7">{children}</div>

@@ -3,7 +3,7 @@ import { useId, type ComponentProps, type ReactNode } from 'react'
 import { cn } from '@/lib/cn'
 
 const BOX =
-  'w-full rounded-md bg-chalk px-4 text-body text-ink ring-1 ring-stone ring-inset placeholder:text-stone focus-visible:outline-3 focus-visible:outline-offset-2 focus-visible:outline-pitch aria-invalid:ring-2 aria-invalid:ring-flare-text disabled:opacity-60'
+  'w-full rounded-md bg-chalk px-4 text-body text-ink ring-1 ring-stone ring-inset placeholder:text-stone aria-invalid:ring-2 aria-invalid:ring-flare-text disabled:opacity-60'
 
 interface FieldProps {
   label: ReactNode

@@ -118,7 +118,7 @@ function MessageList({ messages, isPending, children }: MessageListProps) {
       aria-live="polite"
       // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
       tabIndex={0}
-      className="flex flex-1 flex-col gap-3 overflow-y-auto p-4 -outline-offset-4"
+      className="flex flex-1 flex-col gap-3 overflow-y-auto p-4 focus-inside"
     >
       {messages.map((message) => (
         <Bubble key={message.id} {...message} />
@@ -213,7 +213,7 @@ function MessageForm({ inputRef, text, onType, isPending, onSend }: MessageFormP
         placeholder={copy.placeholder}
         aria-label={copy.placeholder}
         autoComplete="off"
-        className="h-11 min-w-0 flex-1 rounded-md px-3 text-body ring-1 ring-stone ring-inset placeholder:text-stone focus-visible:outline-3 focus-visible:outline-offset-1 focus-visible:outline-pitch"
+        className="h-11 min-w-0 flex-1 rounded-md px-3 text-body ring-1 ring-stone ring-inset placeholder:text-stone"
       />
       <button
         type="submit"
