@@ -31,7 +31,7 @@ test('the choice alone is kept, and can be made again from the footer', async ({
   await banner.getByRole('button', { name: 'Accept' }).click()
   await expect(banner).toHaveCount(0)
   expect(await choice()).toBe('accepted')
-  expect(await stored(page)).toEqual(['cookieConsent'])
+  expect(await stored(page)).toEqual(['cookieConsent', 'cookieConsentTime'])
 
   // Scrolling to the footer opens the newsletter popup, which would cover the banner.
   await page.evaluate(() => localStorage.setItem('newsletter_popup_interacted', 'true'))

@@ -1,4 +1,4 @@
-import { act, fireEvent, screen } from '@testing-library/react'
+import { act, cleanup, fireEvent, screen } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { analytics } from '@/lib/privacy/analytics'
@@ -52,6 +52,20 @@ describe('the cookie banner', () => {
     localStorage.setItem('cookieConsent', stored)
     openAndWait()
     expect(banner()).toBeNull()
+  })
+
+  it('asks again after a year', () => {
+    openAndWait()
+    press('Accept')
+    const day = 24 * 60 * 60 * 1000
+    cleanup()
+    vi.setSystemTime(Date.now() + 364 * day)
+    openAndWait()
+    expect(banner()).toBeNull()
+    cleanup()
+    vi.setSystemTime(Date.now() + 2 * day)
+    openAndWait()
+    expect(banner()).toBeInTheDocument()
   })
 
   it('keeps the choice in session storage where local storage fails', () => {

@@ -11,11 +11,14 @@ export const cookies = {
     {
       title: 'How we use them',
       paragraphs: [
-        'Before you choose, we keep only what the site cannot do without. Cookies for analysis and marketing are set after you press Accept, and not at all if you press Decline.',
+        'Before you choose, we keep only what the site cannot do without. Cookies for analysis and marketing need your consent: none is set before you press Accept, and if you press Decline, any that are there are deleted.',
+        'At the moment the site has no analysis and no marketing, so it sets none of them even if you accept. The table says which ones your consent covers, and for how long each would stay.',
       ],
     },
   ],
   tableTitle: 'The cookies in detail',
+  tableNote:
+    'Your choice is kept in local storage, with the time at which you made it. After a year we ask again.',
   columns: ['Name', 'Kind', 'What it is for', 'Duration'],
   rows: [
     {
@@ -41,6 +44,33 @@ export const cookies = {
       kind: 'Marketing',
       purpose: 'Remembers which campaign led you here.',
       duration: '6 months',
+    },
+  ],
+  entriesTitle: 'What else your browser keeps',
+  entriesNote:
+    'These entries are in local storage, or in session storage where we say so. Each is made by something that you do, none leaves your browser except as we say, and none is used to follow you.',
+  entries: [
+    {
+      names: ['newsletter_popup_interacted', 'newsletter_popup_disabled'],
+      purpose: 'The newsletter was offered to you, and you closed the offer. It is not made again.',
+    },
+    {
+      names: ['csrf_token'],
+      purpose:
+        'A random token that is sent with a form, to prevent misuse. In session storage, which ends with the tab.',
+    },
+    {
+      names: ['contact_submissions', 'job_application'],
+      purpose: 'The times at which you sent a form, so that it cannot be sent too often.',
+    },
+    {
+      names: ['site_authenticated'],
+      purpose: 'You have passed the password that this site may have.',
+    },
+    {
+      names: ['terrace-auth', 'last_activity', 'session_fingerprint'],
+      purpose:
+        'If you sign in: your session, which is sent to our server; the time of your last action, after which you are signed out; and a fingerprint of your browser’s settings, to notice a stolen session.',
     },
   ],
   changeTitle: 'Change your choice',

@@ -14,6 +14,18 @@ export function Cookies() {
       ))}
       <LegalSection title={cookies.tableTitle}>
         <CookieTable />
+        <p>{cookies.tableNote}</p>
+      </LegalSection>
+      <LegalSection title={cookies.entriesTitle}>
+        <p>{cookies.entriesNote}</p>
+        <dl className="flex flex-col gap-4 text-small">
+          {cookies.entries.map(({ names, purpose }) => (
+            <div key={names[0]}>
+              <dt className="font-mono font-semibold wrap-anywhere">{names.join(', ')}</dt>
+              <dd className="mt-1">{purpose}</dd>
+            </div>
+          ))}
+        </dl>
       </LegalSection>
       <LegalSection title={cookies.changeTitle}>
         <p>{cookies.change}</p>

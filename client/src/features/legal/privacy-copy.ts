@@ -60,7 +60,7 @@ export const privacy = {
     {
       title: 'Cookies and local storage',
       paragraphs: [
-        'We store what the site needs to work: your cookie choice, form tokens and, if you sign in, your session. Everything else waits for your consent. The cookie policy lists it all.',
+        'We store what the site needs to work: your cookie choice, form tokens, whether the newsletter was offered to you and, if you sign in, your session. Everything else waits for your consent. The cookie policy lists it all.',
       ],
     },
     {

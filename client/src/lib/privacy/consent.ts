@@ -6,6 +6,11 @@ import { readLocal, readSession, writeLocal, writeSession } from '@/lib/browser/
 type Consent = 'accepted' | 'declined'
 
 const STORAGE_KEY = 'cookieConsent'
+/** When the choice was made, in milliseconds since 1970. */
+const TIME_KEY = 'cookieConsentTime'
+
+/** For how long a choice is kept, as the cookie policy says. */
+const YEAR_MS = 365 * 24 * 60 * 60 * 1000
 
 const listeners = new Set<() => void>()
 /** Whether the visitor has reopened the choice. */
@@ -15,15 +20,22 @@ function announce() {
   for (const listener of listeners) listener()
 }
 
-/** Returns what the visitor has chosen; null before they have. */
+/** Returns what the visitor has chosen; null before they have, and when that was more than a year ago. */
 function storedConsent(): Consent | null {
   const stored = readLocal(STORAGE_KEY) ?? readSession(STORAGE_KEY)
+  const time = Number(readLocal(TIME_KEY) ?? readSession(TIME_KEY) ?? Date.now())
+  if (Date.now() - time > YEAR_MS) return null
   return stored === 'accepted' || stored === 'declined' ? stored : null
 }
 
-/** Keeps the choice: in local storage, else for as long as the tab is open. */
+function store(key: string, value: string) {
+  if (!writeLocal(key, value)) writeSession(key, value)
+}
+
+/** Keeps the choice for a year: in local storage, else for as long as the tab is open. */
 export function chooseConsent(consent: Consent) {
-  if (!writeLocal(STORAGE_KEY, consent)) writeSession(STORAGE_KEY, consent)
+  store(STORAGE_KEY, consent)
+  store(TIME_KEY, String(Date.now()))
   isReopened = false
   if (consent === 'accepted') analytics.start()
   else analytics.stop()
