@@ -2,14 +2,18 @@ import { Navigate, Outlet, useLocation } from 'react-router-dom'
 
 import { isSiteAuthenticated } from '@/lib/session/gate'
 import { usePasswordProtection } from '@/lib/content/password-protection'
+import { wasScreenServed } from '@/lib/loading/served-screen'
 
 /**
- * Redirects visitors to the password gate if the site has one and they have not passed it. The page is shown while this is
- * being found out: most sites have no gate, and its content can be read from the API anyway.
+ * Redirects visitors to the password gate if the site has one and they have not passed it. Nothing of a page is shown
+ * before that is known. Where the server has sent a first screen it is known from the start: a closed site has none.
  */
 export function RequirePassword() {
   const { pathname, search, hash } = useLocation()
   const protection = usePasswordProtection()
-  if (protection !== 'on' || isSiteAuthenticated()) return <Outlet />
-  return <Navigate to="/password" replace state={{ from: `${pathname}${search}${hash}` }} />
+  if (isSiteAuthenticated()) return <Outlet />
+  if (protection === 'on')
+    return <Navigate to="/password" replace state={{ from: `${pathname}${search}${hash}` }} />
+  if (protection === 'checking' && !wasScreenServed()) return <div className="min-h-dvh bg-paper" />
+  return <Outlet />
 }

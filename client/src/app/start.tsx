@@ -3,6 +3,7 @@ import { createRoot } from 'react-dom/client'
 import { BrowserRouter } from 'react-router-dom'
 
 import { rememberServedFields } from '@/lib/loading/served-fields'
+import { rememberServedScreen } from '@/lib/loading/served-screen'
 import { rememberServedTitle } from '@/lib/loading/served-title'
 import { recover } from '@/lib/loading/load-part'
 import { getSupabase } from '@/lib/supabase/get-supabase'
@@ -13,6 +14,7 @@ import { canonicalPath } from './routes'
 /** Renders the site inside `root`, which replaces the first screen that the server sent. */
 export async function start(root: HTMLElement) {
   const { pathname } = window.location
+  rememberServedScreen(root)
   rememberServedTitle(root, canonicalPath(pathname))
   rememberServedFields(root)
   // Loaded together with the page, whose queries wait for it, and not earlier: the first screen's picture needs the
