@@ -22,6 +22,7 @@ async function fetchReply(message: string): Promise<Reply> {
     const supabase = await getSupabase()
     const answer = await supabase.functions.invoke<Answer>(FUNCTION_NAME, { body: { message } })
     if (answer.error) throw answer.error as Error
+    notify.withdraw(messages.chat.unreachableToast)
     const { response, error } = answer.data ?? {}
     const text = response?.trim() ?? ''
     return { text: text === '' ? messages.chat.failed : text, failure: error ?? null }

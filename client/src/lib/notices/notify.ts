@@ -35,8 +35,14 @@ function raise(content: Content) {
 /** Raises toasts; features need not know who shows them. */
 export const notify = {
   error: (title: string, description?: string) => raise({ kind: 'error', title, description }),
-  success: (title: string, description?: string) => raise({ kind: 'success', title, description }),
+  /** Tells that something was done. What failed before it is no news any more. */
+  success: (title: string, description?: string) => {
+    set(notices.filter(({ kind }) => kind !== 'error'))
+    raise({ kind: 'success', title, description })
+  },
   warning: (title: string, description?: string) => raise({ kind: 'warning', title, description }),
+  /** Takes the toast of a failure away, once what failed has succeeded. */
+  withdraw: (title: string) => dismiss(`error ${title}`),
 }
 
 /** Takes a toast away before its time. */
