@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from 'react-router-dom'
 
 import { RECENT_POSTS } from '@/lib/constants'
+import { postTitle } from '@/lib/content/post-title'
 import { getSupabase } from '@/lib/supabase/get-supabase'
 import { messages } from '@/lib/notices/messages'
 import { useMediaQuery } from '@/lib/browser/use-media-query'
@@ -33,14 +34,14 @@ export function RecentPosts() {
   const length = isSmall ? RECENT_POSTS.smallScreenTitleLength : RECENT_POSTS.titleLength
   return (
     <ul className="flex flex-col gap-1">
-      {posts?.map(({ id, title, link }) => (
-        <li key={id}>
+      {posts?.map((post) => (
+        <li key={post.id}>
           <Link
-            to={link}
-            title={title}
+            to={post.link}
+            title={postTitle(post)}
             className="inline-block py-1.5 underline-offset-4 hover:text-floodlight hover:underline"
           >
-            {truncate(title, length)}
+            {truncate(postTitle(post), length)}
           </Link>
         </li>
       ))}

@@ -2,6 +2,7 @@ import { ArrowUpRight } from 'lucide-react'
 import { Link } from 'react-router-dom'
 
 import { ImageWithFallback, PLACEHOLDER_IMAGE } from '@/components/ui/image-with-fallback'
+import { postTitle } from '@/lib/content/post-title'
 import { CARD_WIDTHS } from '@/lib/pictures'
 import { storedPicture } from '@/lib/supabase/storage-url'
 
@@ -26,7 +27,7 @@ export function PostCard({ title, category, description, image_url, link }: Post
       <p className="mt-5 eyebrow text-pitch">{category}</p>
       <h3 className="mt-2 text-subheading lg:text-[1.5rem]">
         <Link to={link} className="group-hover:text-pitch after:absolute after:inset-0">
-          {title}
+          {postTitle({ title, link })}
         </Link>
       </h3>
       <p className="mt-3 text-stone">{description}</p>
