@@ -31,7 +31,7 @@ export default function ArticlePage({ path }: PageProps) {
   const { data, isPending } = useArticle(facts.link)
 
   const title = data?.title ?? facts.defaultTitle
-  const description = data ? summary(data.content) : ''
+  const description = data?.content ? summary(data.content) : ''
   const image = new URL(storedFileUrl(facts.image, ARTICLE_PICTURES), window.location.origin).href
   const jsonLd = useMemo(
     () => [article({ title, description, image, path: facts.link }, siteOf(settings))],

@@ -1,5 +1,5 @@
 import { ArrowLeft, ArrowUpRight } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 
 import { SectionLink } from '@/components/layout/section-link'
 import { Button } from '@/components/ui/button'
@@ -8,7 +8,7 @@ import { Skeleton } from '@/components/ui/skeleton'
 import { cn } from '@/lib/cn'
 import { SKELETONS } from '@/lib/constants'
 import { messages } from '@/lib/notices/messages'
-import { notify } from '@/lib/notices/notify'
+import { useErrorToast } from '@/lib/notices/use-error-toast'
 import { SECTION } from '@/lib/sections'
 import { servedTitle } from '@/lib/loading/served-title'
 import { usePicture } from '@/lib/browser/use-picture'
@@ -26,11 +26,8 @@ export function Article({ facts }: { facts: ArticleFacts }) {
   const { data, error, isPending } = useArticle(facts.link)
   const title = data?.title ?? servedTitle(facts.link) ?? facts.defaultTitle
 
-  useEffect(() => {
-    if (!error || data) return
-    const isAnswered = error instanceof ArticleFetchError
-    notify.error(isAnswered ? messages.article.failed : messages.article.broken)
-  }, [error, data])
+  const { failed, broken } = messages.article
+  useErrorToast(data ? null : error, error instanceof ArticleFetchError ? failed : broken)
 
   return (
     <article className="bg-paper pt-28 pb-24 lg:pt-32 lg:pb-36">

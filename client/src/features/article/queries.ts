@@ -2,8 +2,19 @@ import { useQuery } from '@tanstack/react-query'
 
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
+/** PostgREST's code for a read of one row that found none. */
+const NOT_FOUND = 'PGRST116'
+
 /** The backend answered with an error, as opposed to anything that broke on the way. */
-export class ArticleFetchError extends Error {}
+export class ArticleFetchError extends Error {
+  /** Whether there is no such article, or none any more. */
+  readonly isGone: boolean
+
+  constructor({ code, message }: { code: string; message: string }) {
+    super(message)
+    this.isGone = code === NOT_FOUND
+  }
+}
 
 async function loadArticle(link: string) {
   const supabase = await getSupabase()
@@ -13,17 +24,19 @@ async function loadArticle(link: string) {
     .eq('link', link)
     .eq('is_visible', true)
     .single()
-  if (error) throw new ArticleFetchError(error.message)
+  if (error) throw new ArticleFetchError(error)
   return data
 }
 
-/** Returns the article at this route. */
+/** Returns the article at this route. It goes when it is hidden, but not when it cannot be read again. */
 export function useArticle(link: string) {
-  return useQuery({
+  const { data, error, isPending } = useQuery({
     queryKey: ['article', link],
     queryFn: () => loadArticle(link),
     meta: { tables: ['blog_posts'] },
   })
+  const isGone = error instanceof ArticleFetchError && error.isGone
+  return { data: isGone ? undefined : data, error, isPending }
 }
 
 type StoredArticle = Awaited<ReturnType<typeof loadArticle>>

@@ -75,6 +75,11 @@ function changed(table: string) {
   Socket.opened.at(-1)?.receive([null, null, 'realtime:content', 'postgres_changes', payload])
 }
 
+function hidden(table: string) {
+  const payload = { type: 'broadcast', event: 'hidden', payload: { table } }
+  Socket.opened.at(-1)?.receive([null, null, 'realtime:content', 'broadcast', payload])
+}
+
 describe('following the content', () => {
   let queries = createQueryClient()
   let stop = () => {}
@@ -126,6 +131,12 @@ describe('following the content', () => {
     expect(stale()).toEqual(['experts'])
     changed('blog_posts')
     expect(stale()).toEqual(['posts', 'experts'])
+  })
+
+  it('reads again what shows a table of which a row was hidden', async () => {
+    await follow()
+    hidden('testimonials')
+    expect(stale()).toEqual(['experts'])
   })
 
   it('reads everything again after it was cut off', async () => {
