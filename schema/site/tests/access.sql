@@ -49,8 +49,8 @@ create function pg_temp.ada() returns uuid language sql immutable return 'a00000
 create function pg_temp.bea() returns uuid language sql immutable return 'a0000000-0000-4000-8000-000000000002'::uuid;
 
 insert into auth.users (id, aud, role, email, encrypted_password, raw_user_meta_data, banned_until, deleted_at) values
-  (pg_temp.ada(), 'authenticated', 'authenticated', 'ada@people.example', 'hash', '{"full_name": "  Ada\nOyelle ", "avatar_url": "https://pictures.example/ada.png"}', null, null),
-  (pg_temp.bea(), 'authenticated', 'authenticated', 'bea@people.example', 'hash', '{"name": "Bea Quillon"}', null, null),
+  (pg_temp.ada(), 'authenticated', 'authenticated', 'ada@people.example', 'hash', '{"full_name": "  Ada\nOyelle ", "avatar_url": "other/ada.png"}', null, null),
+  (pg_temp.bea(), 'authenticated', 'authenticated', 'bea@people.example', 'hash', '{"name": "Bea Quillon", "picture": "https://pictures.example/bea.png"}', null, null),
   ('a0000000-0000-4000-8000-000000000003', 'authenticated', 'authenticated', 'cyd@people.example', 'hash', '[1]', now() + interval '1 day', null),
   ('a0000000-0000-4000-8000-000000000004', 'authenticated', 'authenticated', 'dan@people.example', null, '"rubbish"', null, null),
   ('a0000000-0000-4000-8000-000000000005', 'authenticated', 'authenticated', null, null, '{"full_name": {"a": 1}, "avatar_url": "javascript:alert(1)"}', null, now()),
@@ -64,7 +64,7 @@ insert into public.user_roles (user_id, role) values (pg_temp.bea(), 'admin'), (
 -- Profiles come with sign-up, take only what is usable, and follow the e-mail address.
 select pg_temp.must_hold(
   array_agg((email, full_name, avatar_url)::text order by id) = array[
-    '(ada@people.example,"Ada Oyelle",https://pictures.example/ada.png)',
+    '(ada@people.example,"Ada Oyelle",other/ada.png)',
     '(bea@people.example,"Bea Quillon",)', '(cyd@people.example,,)', '(dan@people.example,,)', '(,,)',
     '(fay@people.example,' || repeat('x', 100) || ',)'],
   'profiles are made from sign-ups: ' || string_agg((email, full_name)::text, ' '))
@@ -276,6 +276,28 @@ select
   pg_temp.expect('42501', 'authenticated', pg_temp.ada(), $$insert into public.user_roles values ('a0000000-0000-4000-8000-000000000001', 'admin')$$),
   pg_temp.expect('42501', 'authenticated', pg_temp.ada(), $$update public.user_roles set role = 'admin'$$),
   pg_temp.expect('23514', 'service_role', null, $$insert into public.user_roles values ('a0000000-0000-4000-8000-000000000001', 'king')$$);
+
+-- Pictures lie in storage; what was there before can be edited and taken away.
+select
+  pg_temp.expect('1 rows', 'authenticated', pg_temp.ada(), $$update public.profiles set avatar_url = 'experts/ada.webp'$$),
+  pg_temp.expect('23514', 'authenticated', pg_temp.ada(), $$update public.profiles set avatar_url = 'https://pictures.example/ada.png'$$),
+  pg_temp.expect('23514', 'authenticated', pg_temp.bea(), $$update public.blog_posts set image_url = 'https://pictures.example/one.png'$$);
+alter table public.profiles disable trigger refuse_foreign_picture;
+update public.profiles set avatar_url = 'https://pictures.example/ada.png' where id = pg_temp.ada();
+alter table public.profiles enable trigger refuse_foreign_picture;
+select
+  pg_temp.expect('1 rows', 'authenticated', pg_temp.ada(), $$update public.profiles set full_name = 'Ada O.', avatar_url = avatar_url$$),
+  pg_temp.expect('1 rows', 'authenticated', pg_temp.ada(), $$update public.profiles set avatar_url = null$$);
+
+-- Everybody hears that content was hidden, nobody else can say so.
+update public.faqs set is_visible = false where id = (select id from public.faqs where is_visible limit 1);
+select pg_temp.must_hold(
+  count(*) = 1 and bool_and(private) and min(payload ->> 'table') = 'faqs', 'hiding a row is told on the private channel')
+from realtime.messages where topic = 'content' and event = 'hidden' and inserted_at > now() at time zone 'utc' - interval '1 minute';
+select set_config('realtime.topic', 'content', true);
+select
+  pg_temp.expect('42501', 'anon', null, $$insert into realtime.messages (topic, extension, event, payload, private) values ('content', 'broadcast', 'hidden', '{}', true)$$),
+  pg_temp.expect('42501', 'authenticated', pg_temp.ada(), $$insert into realtime.messages (topic, extension, event, payload, private) values ('content', 'broadcast', 'hidden', '{}', true)$$);
 
 -- A session is valid for its own active user alone.
 create function pg_temp.integrity(expected text, role_name text, caller uuid, asked uuid) returns void language sql as $$

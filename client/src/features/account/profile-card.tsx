@@ -5,6 +5,7 @@ import { useEffect, useState } from 'react'
 
 import { Button } from '@/components/ui/button'
 import { Skeleton } from '@/components/ui/skeleton'
+import { usePicture } from '@/lib/browser/use-picture'
 import { cn } from '@/lib/cn'
 import { LOGOUT_DELAY_MS } from '@/lib/constants'
 import { initials } from '@/lib/initials'
@@ -12,6 +13,7 @@ import { messages } from '@/lib/notices/messages'
 import { notify } from '@/lib/notices/notify'
 import { isIntactSession } from '@/lib/session/session-integrity'
 import { getSupabase } from '@/lib/supabase/get-supabase'
+import { storedSquare } from '@/lib/supabase/storage-url'
 
 import { copy } from './copy'
 import { loadProfile, securityLevel, type LoadedProfile, type SecurityLevel } from './profile'
@@ -95,7 +97,7 @@ function Person({ loaded: { profile, roles }, user }: { loaded: LoadedProfile; u
   return (
     <>
       <div className="flex items-center gap-5">
-        <Avatar name={name ?? email} url={profile?.avatarUrl ?? null} />
+        <Avatar name={name ?? email} path={profile?.avatarPath ?? null} />
         <div className="min-w-0">
           <p className="font-display text-subheading font-semibold">{name ?? copy.nameless}</p>
           <p className="text-small wrap-anywhere text-stone">{email}</p>
@@ -119,10 +121,13 @@ function Person({ loaded: { profile, roles }, user }: { loaded: LoadedProfile; u
   )
 }
 
-function Avatar({ name, url }: { name: string; url: string | null }) {
-  const [isBroken, setIsBroken] = useState(false)
+/** The side of the user's picture, in CSS pixels. */
+const AVATAR = 80
+
+function Avatar({ name, path }: { name: string; path: string | null }) {
+  const picture = usePicture(path ? storedSquare(path, 'other', AVATAR) : {})
   const shape = 'size-20 shrink-0 rounded-full bg-mist'
-  if (!url || isBroken) {
+  if (!path || picture.isFailed) {
     return (
       <span
         aria-hidden
@@ -136,7 +141,12 @@ function Avatar({ name, url }: { name: string; url: string | null }) {
     )
   }
   return (
-    <img src={url} alt="" className={cn(shape, 'object-cover')} onError={() => setIsBroken(true)} />
+    <img
+      {...picture.attributes}
+      alt=""
+      className={cn(shape, 'object-cover')}
+      onError={picture.onError}
+    />
   )
 }
 

@@ -8,7 +8,8 @@ import { getSupabase } from '@/lib/supabase/get-supabase'
 interface Profile {
   email: string | null
   fullName: string | null
-  avatarUrl: string | null
+  /** Where the picture is in storage. */
+  avatarPath: string | null
 }
 
 /** A user's profile and roles, with the problems of reading them. */
@@ -37,7 +38,7 @@ async function readProfile(userId: string) {
     profile: profile.data && {
       email: profile.data.email,
       fullName: profile.data.full_name,
-      avatarUrl: profile.data.avatar_url,
+      avatarPath: profile.data.avatar_url,
     },
     roles: roles.data?.map(({ role }) => role) ?? [],
     problems,
