@@ -13,16 +13,16 @@ const projectUrl = required('SUPABASE_URL')
 const anonKey = required('SUPABASE_ANON_KEY')
 const serviceKey = required('SUPABASE_SERVICE_ROLE_KEY')
 
-/** Calls a function of the database as `key`'s role. Throws with the database's message if it does not succeed. */
-async function call<T>(key: string, name: string, parameters: Record<string, unknown>): Promise<T> {
-  const response = await fetch(`${projectUrl}/rest/v1/rpc/${name}`, {
-    method: 'POST',
+/** Sends a request to REST as `key`'s role. Throws with the database's message if it does not succeed. */
+async function request<T>(key: string, target: string, body?: object): Promise<T> {
+  const response = await fetch(`${projectUrl}/rest/v1/${target}`, {
+    method: body === undefined ? 'GET' : 'POST',
     headers: { apikey: key, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(parameters),
+    body: body && JSON.stringify(body),
     signal: AbortSignal.timeout(TIMEOUT),
   })
   const text = await response.text()
-  if (!response.ok) throw new DatabaseError(name, response.status, text)
+  if (!response.ok) throw new DatabaseError(target.replace(/\?.*/, ''), response.status, text)
   return (text === '' ? undefined : JSON.parse(text)) as T
 }
 
@@ -52,12 +52,17 @@ function problem(text: string): { code?: string; message: string } {
 
 /** Calls a function of the database with all rights. */
 export function callAsService<T>(name: string, parameters: Record<string, unknown>): Promise<T> {
-  return call<T>(serviceKey, name, parameters)
+  return request<T>(serviceKey, `rpc/${name}`, parameters)
 }
 
 /** Calls a function of the database with a visitor's rights. */
 export function callAsVisitor<T>(name: string, parameters: Record<string, unknown>): Promise<T> {
-  return call<T>(anonKey, name, parameters)
+  return request<T>(anonKey, `rpc/${name}`, parameters)
+}
+
+/** Reads rows of a table with a visitor's rights. `query` is PostgREST's. */
+export function readAsVisitor<T>(table: string, query: string): Promise<T[]> {
+  return request<T[]>(anonKey, `${table}?${query}`)
 }
 
 /** Returns whether the request comes with the service key. */

@@ -4,8 +4,11 @@
 import { callAsService } from '../_shared/backend.ts'
 import { callerAddress, events, json, Refusal, servePost } from '../_shared/http.ts'
 import { hasActiveContent, hasControlCharacters } from '../_shared/text.ts'
-import { ask, configured, type Failure, ModelError } from './model.ts'
-import { cite, compose, find } from './passages.ts'
+import { answerFromTables } from './facts.ts'
+import { inEnglish, isGerman } from './german.ts'
+import { ask, configured, type Failure, type Grounding, ModelError } from './model.ts'
+import { type Answer, compose, find } from './passages.ts'
+import { cite, type Language, phrase, PHRASES, refuse } from './phrases.ts'
 
 const LIMIT = 16_384
 const LONGEST = 1000
@@ -32,32 +35,59 @@ function questionIn(body: unknown): string {
   return question
 }
 
+/** What the site says about a question: the answer without a model, and what a model may use. */
+interface Knowledge {
+  answer: Answer
+  grounding: Grounding[]
+}
+
+/** Returns what the site says about a question; null if it says nothing. */
+async function lookUp(question: string): Promise<Knowledge | null> {
+  const [answer, [best, ...others]] = await Promise.all([
+    answerFromTables(question),
+    find(question),
+  ])
+  const passages = best === undefined ? [] : [best, ...others]
+  if (answer !== null) {
+    const told = { title: question, page: answer.sources[0]?.page ?? '/', body: answer.text }
+    return { answer, grounding: [told, ...passages] }
+  }
+  return best === undefined ? null : { answer: compose([best, ...others]), grounding: passages }
+}
+
+const GREETING =
+  /^\W*(hi|hello|hey|good (morning|afternoon|evening)|thanks?|thank you|hallo|guten (morgen|tag|abend)|servus|danke)\W*$/i
+
 /** Answers a question; `send` gets the words as they come. */
 async function reply(question: string, signal: AbortSignal, send: Send): Promise<Reply> {
-  const passages = await find(question)
-  const composed = () => {
-    const response = compose(question, passages)
+  const whole = (response: string): Reply => {
     send(response)
-    return response
+    return { response }
   }
-  const model = configured()
-  const [best] = passages
+  const language: Language = isGerman(question) ? 'de' : 'en'
+  if (GREETING.test(question)) return whole(PHRASES[language].greeting)
+  const asked = language === 'de' ? inEnglish(question) : question
+  const known = asked === null ? null : await lookUp(asked)
   // Of what the site says nothing about, the model knows nothing either.
-  if (model === null || best === undefined) return { response: composed() }
+  if (known === null) return whole(refuse(language))
+  const composed = phrase(known.answer, language)
+  const model = configured()
+  if (model === null) return whole(composed)
   let response = ''
   const add: Send = (words) => {
     response += words
     send(words)
   }
   try {
-    for await (const words of ask(model, question, passages, signal)) add(words)
+    for await (const words of ask(model, question, known.grounding, signal)) add(words)
     if (response === '') throw new ModelError('service_unavailable', 'the model said nothing')
-    add(`\n\n${cite(best)}`)
+    add(`\n\n${cite(known.answer.sources.slice(0, 1), language)}`)
     return { response }
   } catch (error) {
     if (!(error instanceof ModelError)) throw error
     console.error(error.message)
-    return { response: response === '' ? composed() : response, error: error.failure }
+    if (response === '') add(composed)
+    return { response, error: error.failure }
   }
 }
 

@@ -23,20 +23,30 @@ const FEW = 3
 /** Another page is worth a mention if it answers nearly as well. */
 const RELATED = 0.7
 
-const SOURCES: Record<Passage['kind'], (passage: Passage) => string> = {
-  faq: ({ title }) => `FAQ, “${title}”`,
-  article: ({ title }) => `article “${title}”`,
-  opening: ({ title }) => `open role “${title}”`,
-  event: () => 'our journey',
-  page: ({ title }) => title,
+/** Where an answer comes from: a page of the site, under the name of what it says there. */
+export interface Source {
+  title: string
+  page: string
 }
 
-const UNKNOWN =
-  'I do not know that: I can only answer from what is on this site, and I found nothing about it. ' +
-  'The team will know. **Send your question with the contact form** (/#contact) and somebody gets back to you shortly.'
+/** An answer in Markdown, and where it comes from. */
+export interface Answer {
+  text: string
+  sources: Source[]
+}
 
-const GREETING =
-  'Hello! Ask me how the app works, what your club would earn, who owns the data, or which roles are open.'
+const NAMES: Record<Passage['kind'], (title: string) => string> = {
+  faq: (title) => `FAQ: ${title}`,
+  article: (title) => `Article: ${title}`,
+  opening: (title) => `Open role: ${title}`,
+  event: () => 'Our journey',
+  page: (title) => title,
+}
+
+/** Returns where a passage comes from. */
+export function sourceOf({ kind, title, page }: Passage): Source {
+  return { title: NAMES[kind](title), page }
+}
 
 /** Returns the passages that speak of `question`, the best first; none if none does. */
 export async function find(question: string): Promise<Passage[]> {
@@ -47,33 +57,17 @@ export async function find(question: string): Promise<Passage[]> {
 }
 
 /** Returns the text with the special characters of Markdown escaped. */
-function plain(text: string): string {
+export function plain(text: string): string {
   return text.replace(/[\\`*_[\]<>|~]/g, (character) => `\\${character}`)
 }
 
-/** Returns where an answer comes from, as its last line. */
-export function cite(passage: Passage): string {
-  return `*Source: ${plain(SOURCES[passage.kind](passage))} (${plain(passage.page)})*`
-}
-
-/** Returns an answer in Markdown of nothing but the passages. */
-export function compose(question: string, passages: Passage[]): string {
-  const [best, ...others] = passages
-  if (best === undefined) {
-    return /^\W*(hi|hello|hey|good (morning|afternoon|evening)|thanks?|thank you)\b\W*$/i.test(
-      question,
-    )
-      ? GREETING
-      : UNKNOWN
-  }
+/** Returns an answer of nothing but the passages, the best of which comes first. */
+export function compose([best, ...others]: [Passage, ...Passage[]]): Answer {
   const parts = [plain(best.body)]
   if (best.kind === 'opening' || best.kind === 'event') parts.unshift(`**${plain(best.title)}**`)
-  parts.push(cite(best))
   const related = others.find(({ page, title, score }) => {
     return score >= RELATED * best.score && (page !== best.page || title !== best.title)
   })
-  if (related !== undefined) {
-    parts.push(`See also: ${plain(SOURCES[related.kind](related))} (${plain(related.page)})`)
-  }
-  return parts.join('\n\n')
+  const sources = related === undefined ? [best] : [best, related]
+  return { text: parts.join('\n\n'), sources: sources.map(sourceOf) }
 }

@@ -46,7 +46,7 @@ describe.skipIf(own === null)('the chat', () => {
     expect(reply?.error).toBeUndefined()
     expect(reply?.response).toMatch(/^Nothing\. Terrace finances, builds and operates/)
     expect(reply?.response).toMatch(
-      /\*Source: FAQ, “What does it cost us to launch\?” \(\/#faq\)\*/,
+      /^Source: \[FAQ: What does it cost us to launch\?\]\(\/#faq\)$/m,
     )
   })
 
@@ -69,7 +69,7 @@ describe.skipIf(own === null)('the chat', () => {
 
   test('lets a model word the answer, grounded in the passages', async () => {
     const reply = await ask('Is there a licence fee?', 'chat-model')
-    expect(reply?.response).toMatch(/^You pay \*\*nothing\*\*\.\n\n\*Source: FAQ/)
+    expect(reply?.response).toMatch(/^You pay \*\*nothing\*\*\.\n\nSource: \[FAQ: /)
     const request = await (await fetch(`${own?.modelUrl ?? ''}/last-request`)).text()
     const { messages } = JSON.parse(request) as { messages: { role: string; content: string }[] }
     expect(messages[0]?.content).toContain('There is no licence fee, no set-up invoice')

@@ -1,6 +1,7 @@
 import { RotateCcw, SendHorizontal, X } from 'lucide-react'
 import { Dialog } from 'radix-ui'
-import { useEffect, useRef, useState, type SubmitEvent } from 'react'
+import { useEffect, useMemo, useRef, useState, type SubmitEvent } from 'react'
+import { Link } from 'react-router-dom'
 
 import { cn } from '@/lib/cn'
 import { CHAT, MOBILE_BREAKPOINT } from '@/lib/constants'
@@ -10,6 +11,7 @@ import { retryLabel } from './ask'
 import { copy, greeting } from './copy'
 import { Markdown } from './markdown'
 import { useSuggestions, useWelcome } from './queries'
+import { splitLinks } from './sources'
 import { useConversation, type ChatMessage } from './use-conversation'
 
 /** The name of the form among all forms of the site. */
@@ -38,9 +40,13 @@ export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
   const takeFocus = (event: Event) => {
     event.preventDefault()
     // On phones a focused field opens the on-screen keyboard, which would cover the conversation.
-    const isPhone = window.innerWidth < MOBILE_BREAKPOINT
-    const place = isPhone ? panelRef.current : inputRef.current
+    const place = isPhone() ? panelRef.current : inputRef.current
     place?.focus()
+  }
+
+  // There the conversation would cover the page that a link leads to.
+  const closeOnPhone = () => {
+    if (isPhone()) onClose()
   }
 
   return (
@@ -67,7 +73,7 @@ export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
             <X aria-hidden className="size-5" />
           </Dialog.Close>
         </div>
-        <MessageList messages={messages} isPending={isPending}>
+        <MessageList messages={messages} isPending={isPending} onFollow={closeOnPhone}>
           {messages.length === 1 && !isPending && (
             <Suggestions onChoose={(question) => conversation.send(question)} />
           )}
@@ -94,6 +100,10 @@ export default function ChatPanel({ isOpen, onClose }: ChatPanelProps) {
   )
 }
 
+function isPhone() {
+  return window.innerWidth < MOBILE_BREAKPOINT
+}
+
 function preventDefault(event: Event) {
   event.preventDefault()
 }
@@ -101,10 +111,12 @@ function preventDefault(event: Event) {
 interface MessageListProps {
   messages: readonly ChatMessage[]
   isPending: boolean
+  /** Called when the visitor follows a link. */
+  onFollow: () => void
   children: React.ReactNode
 }
 
-function MessageList({ messages, isPending, children }: MessageListProps) {
+function MessageList({ messages, isPending, onFollow, children }: MessageListProps) {
   const endRef = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const list = endRef.current?.parentElement
@@ -121,7 +133,7 @@ function MessageList({ messages, isPending, children }: MessageListProps) {
       className="flex flex-1 flex-col gap-3 overflow-y-auto p-4 focus-inside"
     >
       {messages.map((message) => (
-        <Bubble key={message.id} {...message} />
+        <Bubble key={message.id} {...message} onFollow={onFollow} />
       ))}
       {isPending && <TypingIndicator />}
       {children}
@@ -130,7 +142,9 @@ function MessageList({ messages, isPending, children }: MessageListProps) {
   )
 }
 
-function Bubble({ text, sender, timestamp }: ChatMessage) {
+type BubbleProps = ChatMessage & Pick<MessageListProps, 'onFollow'>
+
+function Bubble({ text, sender, timestamp, onFollow }: BubbleProps) {
   const isUser = sender === 'user'
   return (
     <div className={cn('flex max-w-[85%] flex-col', isUser ? 'items-end self-end' : 'self-start')}>
@@ -141,12 +155,38 @@ function Bubble({ text, sender, timestamp }: ChatMessage) {
           isUser ? 'bg-pitch wrap-anywhere whitespace-pre-line text-chalk' : 'bg-chalk',
         )}
       >
-        {isUser ? text : <Markdown text={text} />}
+        {isUser ? text : <ReplyText text={text} onFollow={onFollow} />}
       </div>
       <time dateTime={timestamp.toISOString()} className="mt-1 px-1 text-label text-stone">
         {timestamp.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}
       </time>
     </div>
+  )
+}
+
+/** Shows a reply of the assistant, and below it the pages that it comes from. */
+function ReplyText({ text, onFollow }: { text: string; onFollow: () => void }) {
+  const reply = useMemo(() => splitLinks(text), [text])
+  return (
+    <>
+      <Markdown text={reply.text} />
+      {reply.links.length > 0 && (
+        <ul className="mt-2.5 flex flex-col gap-1 border-t border-line pt-2">
+          {reply.links.map(({ label, title, path }) => (
+            <li key={`${path} ${title}`} className="text-label">
+              {label}:{' '}
+              <Link
+                to={path}
+                onClick={onFollow}
+                className="inline-block py-1 font-semibold text-pitch underline underline-offset-4 hover:text-ink"
+              >
+                {title}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
   )
 }
 
