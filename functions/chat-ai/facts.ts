@@ -228,7 +228,10 @@ async function aboutJobs(question: string): Promise<Answer | null> {
   if (open.length === 0)
     return { text: 'No open positions at the moment. Check back later!', sources: [JOBS] }
   const titles = list(open.map(({ title }) => plain(title)))
-  const subject = subjectOf(question, JOB_WORDS).map((word) => stem(TRADES[word] ?? word))
+  const subject = subjectOf(question, JOB_WORDS).map((word) => {
+    const trade = TRADES[word]
+    return trade === undefined ? word : stem(trade)
+  })
   if (subject.length === 0) return { text: `Open at the moment:\n\n${titles}`, sources: [JOBS] }
   const fits = ({ title }: Opening) => {
     const stems = stemsOf(title)

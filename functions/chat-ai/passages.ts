@@ -1,6 +1,7 @@
 // What the site says about a question, and an answer that is made of it alone.
 
 import { callAsVisitor } from '../_shared/backend.ts'
+import { contentWordsOf, wordsOf } from './words.ts'
 
 /** A part of the site that may answer a question. */
 export interface Passage {
@@ -48,12 +49,30 @@ export function sourceOf({ kind, title, page }: Passage): Source {
   return { title: NAMES[kind](title), page }
 }
 
+/** Questions that the timeline may answer. */
+const OF_TIME =
+  /\b(when|year|timeline|journey|history|milestones?|roadmap|plans?|planned|next|happen(s|ed)?)\b/i
+
+/** Returns whether a passage has one of the words that say what the question is about, as they are. */
+function hasWord({ title, body }: Passage, question: string): boolean {
+  const words = new Set(wordsOf(`${title} ${body}`))
+  return contentWordsOf(question).some((word) => words.has(word))
+}
+
+/** Returns whether a passage that was found can be an answer. */
+function isKnown(passage: Passage, question: string): boolean {
+  const { kind, coverage, words } = passage
+  if (coverage < (words <= FEW ? KNOWN_OF_FEW : KNOWN)) return false
+  // One word in another form says little: "employees" finds "employ".
+  return words > 1 || kind === 'faq' || hasWord(passage, question)
+}
+
 /** Returns the passages that speak of `question`, the best first; none if none does. */
 export async function find(question: string): Promise<Passage[]> {
   const found = await callAsVisitor<Passage[]>('search_site', { question, most: MOST })
-  const [best] = found
-  const isKnown = best !== undefined && best.coverage >= (best.words <= FEW ? KNOWN_OF_FEW : KNOWN)
-  return isKnown ? found : []
+  const passages = found.filter(({ kind }) => kind !== 'event' || OF_TIME.test(question))
+  const [best] = passages
+  return best !== undefined && isKnown(best, question) ? passages : []
 }
 
 /** Returns the text with the special characters of Markdown escaped. */

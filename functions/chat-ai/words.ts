@@ -21,10 +21,15 @@ export function stem(word: string): string {
   return short.length >= 3 ? short : word
 }
 
+/** Returns the words that say what a question is about. */
+export function contentWordsOf(question: string): string[] {
+  return wordsOf(question).filter((word) => !COMMON.has(word))
+}
+
 /** Returns the stems of the words that say what a question is about, without those in `others`. */
 export function subjectOf(question: string, others: RegExp): string[] {
-  return wordsOf(question)
-    .filter((word) => !COMMON.has(word) && !others.test(word))
+  return contentWordsOf(question)
+    .filter((word) => !others.test(word))
     .map(stem)
 }
 
