@@ -1,12 +1,16 @@
 import { screen } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 
+import { rememberServedScreen } from '@/lib/loading/served-screen'
 import { stubBackend } from '@/testing/backend'
 import { stubIntersection } from '@/testing/intersection'
 import { visit } from '@/testing/visit'
 
-/** Opens a page of which only the first screen is visible, in a browser that is never idle. */
+/** Opens a page that the server has sent with a first screen, which alone is visible, in a browser that is never idle. */
 function open(path: string) {
+  const root = document.createElement('div')
+  root.append(document.createElement('main'))
+  rememberServedScreen(root)
   stubIntersection()
   vi.stubGlobal('requestIdleCallback', () => 0)
   stubBackend()

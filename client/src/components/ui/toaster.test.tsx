@@ -58,3 +58,17 @@ it('shows a toast that is raised again once, and for as long as a new one', asyn
   await act(() => vi.advanceTimersByTimeAsync(TOAST_MS - 1000))
   expect(within(region()).getAllByText('Failed to load job roles')).toHaveLength(1)
 })
+
+it('shows failures until what failed has succeeded', () => {
+  renderFeature(null)
+  act(() => {
+    notify.error('Failed to load the squad')
+    notify.error('Failed to load the table')
+  })
+  act(() => notify.withdraw('Failed to load the table'))
+  expect(region()).not.toHaveTextContent('Failed to load the table')
+  expect(region()).toHaveTextContent('Failed to load the squad')
+  act(() => notify.success('It is all there'))
+  expect(region()).not.toHaveTextContent('Failed')
+  expect(region()).toHaveTextContent('It is all there')
+})

@@ -1,4 +1,4 @@
-import { fireEvent, screen } from '@testing-library/react'
+import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { describe, expect, it, vi } from 'vitest'
 
 import { supabase } from '@/lib/supabase/client'
@@ -83,6 +83,18 @@ describe('Article', () => {
     expect(await screen.findByText('Failed to load blog content')).toBeInTheDocument()
     expect(screen.getByRole('heading', { level: 1 })).toHaveTextContent('Beyond Ads')
     expect(screen.queryByText('Terrace Solution:')).not.toBeInTheDocument()
+  })
+
+  it('goes when it is hidden, and stays when it cannot be read again', async () => {
+    open('beyond-ads')
+    await screen.findByText(STORED.title)
+    stubBackend({ blog_posts: 'failure' })
+    act(() => void window.dispatchEvent(new Event('focus')))
+    await waitFor(() => expect(screen.getByText(STORED.title)).toBeInTheDocument())
+    stubBackend({ blog_posts: [] })
+    act(() => void window.dispatchEvent(new Event('focus')))
+    await waitFor(() => expect(screen.queryByText('Paragraph 1.')).toBeNull())
+    expect(screen.getByRole('heading', { level: 1 })).toHaveTextContent('Beyond Ads')
   })
 
   it('says that something went wrong where reading breaks', async () => {
