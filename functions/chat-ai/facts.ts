@@ -156,7 +156,7 @@ async function aboutClubs(): Promise<Answer> {
     text: [
       'This site has no list of the clubs that Terrace works with.',
       ...(told.length > 0 ? [`What it says of them: ${told.map(describeEvent).join('')}`] : []),
-      'The team can tell you about references.',
+      'The team may tell you more.',
     ].join('\n\n'),
     sources: [...(told.length > 0 ? [JOURNEY] : []), CONTACT],
   }
@@ -252,7 +252,7 @@ async function aboutJobs(question: string): Promise<Answer | null> {
 /** The kinds of questions, in the order in which they are tried. */
 const KINDS: [pattern: RegExp, answer: (question: string) => Promise<Answer | null>][] = [
   [
-    /\b(which|what|list|names of|how many)\s+(other\s+|of the\s+|football\s+|sports?\s+)*(clubs|teams|partners|customers|clients|references|leagues)\b(?!.*\b(our|we|us)\b)/i,
+    /\b(which|what|list|names of|how many)\s+(other\s+|of the\s+|football\s+|sports?\s+)*(clubs|teams|partners|customers|clients|references|leagues)\b(?!.*\b(our|we|us|earn|get|pay|receive)\b)/i,
     aboutClubs,
   ],
   [/\b(your|existing|current) (clubs|partners|customers|clients|references)\b/i, aboutClubs],
@@ -261,7 +261,7 @@ const KINDS: [pattern: RegExp, answer: (question: string) => Promise<Answer | nu
     aboutTime,
   ],
   [
-    /\bhow much\b|\bmoney\b|\bwhat (would|will|does|do|can|could) (our|my|a|the|we|i)\b.*\b(earn|make)\b/i,
+    /\bhow much\b|\bmoney\b|\bwhat (would|will|does|do|can|could) (our|my|a|the|we|i|clubs?)\b.*\b(earn|make)\b/i,
     aboutMoney,
   ],
   [

@@ -29,17 +29,21 @@ declare
   pictured record;
 begin
   for pictured in
-    select * from (values ('blog_posts', 'image_url'), ('profiles', 'avatar_url')) as listed (table_name, column_name)
+    select * from (values
+      ('blog_posts', 'image_url', 'not private.is_stored_picture(new.image_url)'),
+      ('profiles', 'avatar_url', 'not private.is_stored_picture(new.avatar_url)'),
+      -- The picture of link previews may be anywhere: pages do not show it.
+      ('settings', 'value', $when$new.key = 'favicons' and new.value ~* 'https?:'$when$)
+    ) as listed (table_name, column_name, is_foreign)
   loop
     execute format(
       'create trigger refuse_foreign_picture_of_new before insert on public.%1$I for each row '
-      'when (not private.is_stored_picture(new.%2$I)) execute function private.refuse_foreign_picture(%2$L)',
-      pictured.table_name, pictured.column_name);
+      'when (%3$s) execute function private.refuse_foreign_picture(%2$L)',
+      pictured.table_name, pictured.column_name, pictured.is_foreign);
     execute format(
       'create trigger refuse_foreign_picture before update of %2$I on public.%1$I for each row '
-      'when (new.%2$I is distinct from old.%2$I and not private.is_stored_picture(new.%2$I)) '
-      'execute function private.refuse_foreign_picture(%2$L)',
-      pictured.table_name, pictured.column_name);
+      'when (new.%2$I is distinct from old.%2$I and %3$s) execute function private.refuse_foreign_picture(%2$L)',
+      pictured.table_name, pictured.column_name, pictured.is_foreign);
   end loop;
 end
 $$;

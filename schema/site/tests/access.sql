@@ -281,7 +281,11 @@ select
 select
   pg_temp.expect('1 rows', 'authenticated', pg_temp.ada(), $$update public.profiles set avatar_url = 'experts/ada.webp'$$),
   pg_temp.expect('23514', 'authenticated', pg_temp.ada(), $$update public.profiles set avatar_url = 'https://pictures.example/ada.png'$$),
-  pg_temp.expect('23514', 'authenticated', pg_temp.bea(), $$update public.blog_posts set image_url = 'https://pictures.example/one.png'$$);
+  pg_temp.expect('23514', 'authenticated', pg_temp.bea(), $$update public.blog_posts set image_url = 'https://pictures.example/one.png'$$),
+  pg_temp.expect('23514', 'authenticated', pg_temp.bea(),
+    $$update public.settings set value = '{"favicon": "https://pictures.example/one.ico"}' where key = 'favicons'$$),
+  pg_temp.expect('1 rows', 'authenticated', pg_temp.bea(),
+    $$update public.settings set value = '{"favicon": "app/one.ico"}' where key = 'favicons'$$);
 alter table public.profiles disable trigger refuse_foreign_picture;
 update public.profiles set avatar_url = 'https://pictures.example/ada.png' where id = pg_temp.ada();
 alter table public.profiles enable trigger refuse_foreign_picture;
