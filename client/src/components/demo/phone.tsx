@@ -27,7 +27,7 @@ export function Phone({ isPaused, onPausedChange }: PhoneProps) {
           aria-label={isPaused ? copy.resume : copy.pause}
           aria-disabled={!isLive}
           onClick={() => onPausedChange(!isPaused)}
-          className="grid min-h-11 w-12 shrink-0 place-items-center border-r-2 border-dashed border-ink/40 -outline-offset-4 hover:bg-harbour-coral"
+          className="grid min-h-11 w-12 shrink-0 place-items-center border-r-2 border-dashed border-ink/40 focus-inside hover:bg-harbour-coral"
         >
           <Icon aria-hidden className="size-5 fill-current" />
         </button>

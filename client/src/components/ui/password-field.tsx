@@ -19,7 +19,7 @@ export function PasswordField({ showLabel, hideLabel, ...props }: PasswordFieldP
         aria-label={isShown ? hideLabel : showLabel}
         aria-pressed={isShown}
         onClick={() => setIsShown(!isShown)}
-        className="absolute inset-y-0 right-0.5 grid w-11 place-items-center rounded-md text-stone -outline-offset-4 hover:text-ink"
+        className="absolute inset-y-0 right-0.5 grid w-11 place-items-center rounded-md text-stone focus-inside hover:text-ink"
       >
         <Icon aria-hidden className="size-5" />
       </button>
