@@ -49,8 +49,9 @@ async function lookUp(question: string): Promise<Knowledge | null> {
   ])
   const passages = best === undefined ? [] : [best, ...others]
   if (answer !== null) {
-    const told = { title: question, page: answer.sources[0]?.page ?? '/', body: answer.text }
-    return { answer, grounding: [told, ...passages] }
+    // Not under the question: what visitors write is no part of the instructions.
+    const told = answer.sources.slice(0, 1).map((source) => ({ ...source, body: answer.text }))
+    return { answer, grounding: [...told, ...passages] }
   }
   return best === undefined ? null : { answer: compose([best, ...others]), grounding: passages }
 }
