@@ -133,6 +133,15 @@ describe('the password gate', () => {
     ).toBeInTheDocument()
   })
 
+  it('shows nothing of a page before the setting is read', async () => {
+    vi.spyOn(console, 'error').mockReturnValue()
+    stubBackend({ settings: 'failure' })
+    visit('/imprint')
+    expect(screen.queryByRole('heading', { name: 'Imprint' })).toBeNull()
+    // Where it cannot be read, the site is taken for open.
+    expect(await screen.findByRole('heading', { name: 'Imprint' })).toBeInTheDocument()
+  })
+
   it('stands before every other page of a closed site, and leads back to it', async () => {
     stubBackend({ settings: on })
     visit('/imprint')
