@@ -172,7 +172,7 @@ test('a closed site shows nothing of a page before it asks', async ({ page, serv
   }
 })
 
-test('pictures of other hosts are refused by the tables, and those that stand break nothing', async ({
+test('pictures of other hosts are refused by the tables, those of storage are shown', async ({
   page,
   server,
 }) => {
