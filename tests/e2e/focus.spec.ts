@@ -17,7 +17,7 @@ interface Mark {
   name: string
   /** How many pixels change by `CONTRAST` or more. */
   changed: number
-  /** How many pixels a line around the element has that is two pixels thick. */
+  /** How many pixels a line around the element has that is two pixels thick, if the element is round. */
   wanted: number
 }
 
@@ -41,7 +41,7 @@ function place(page: Page) {
     return {
       name,
       clip: { x, y, width, height },
-      wanted: seen.reduce((sum, side) => sum + 4 * side, 0),
+      wanted: seen.reduce((sum, side) => sum + Math.PI * side, 0),
     }
   }, REACH)
 }
