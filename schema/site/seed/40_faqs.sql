@@ -15,7 +15,7 @@ insert into public.faqs (id, order_index, labels, question, answer) values
    'Where does the revenue come from?',
    'From four sources: subscription tiers, spending with the co-branded payment card, commission from the rewards network, and partners who want to reach supporters that have agreed to hear from them. No single source carries the business, so a quiet month in one of them is not a crisis.'),
   ('30000000-0000-4000-8000-000000000006', 5, '{Data,BrandControl}',
-   'Who owns our supporters'' data?',
+   'Who owns our supporters’ data?',
    'You do: all of it, from the first day, in writing. You are the controller and we process on your behalf. You can read or export every record through REST APIs whenever you like, and when the contract ends the data leaves with you and our copies are deleted.'),
   ('30000000-0000-4000-8000-000000000007', 6, '{Data,DAVE}',
    'Do you train AI models on our content or our supporters?',
@@ -52,5 +52,5 @@ insert into public.faqs (id, order_index, labels, question, answer) values
    'Yes. Sign-in, purchases and memberships are linked through documented REST APIs and webhooks, so that a supporter needs one account. Your existing suppliers stay where they are, and our integration team does the work with them.'),
   ('30000000-0000-4000-8000-000000000018', 17, '{Monetization,BrandControl,Data}',
    'What happens if we want to leave?',
-   'The agreement runs for a fixed term with a notice period that we can show you today. When you leave, you take your content, your supporters'' data and the app''s store listing with you, and we help with the handover for ninety days at no charge.')
+   'The agreement runs for a fixed term with a notice period that we can show you today. When you leave, you take your content, your supporters’ data and the app’s store listing with you, and we help with the handover for ninety days at no charge.')
 on conflict do nothing;

@@ -1,6 +1,6 @@
 insert into public.timeline_events (id, order_index, period, title, description) values
   ('40000000-0000-4000-8000-000000000001', 0, '2023 Q4', 'A question on a night train',
-   'On the way home from an away defeat, Eleanor and Rafael work out how many hours of a supporter''s week a club really owns. The answer, a little under two, becomes the first slide of every presentation since.'),
+   'On the way home from an away defeat, Eleanor and Rafael work out how many hours of a supporter’s week a club really owns. The answer, a little under two, becomes the first slide of every presentation since.'),
   ('40000000-0000-4000-8000-000000000002', 1, '2024 Q2', 'Four hundred conversations',
    'Before any code is written, the team speaks with four hundred supporters and thirty club executives. Two wishes keep coming up: a place without abuse, and a supplier who shares the risk.'),
   ('40000000-0000-4000-8000-000000000003', 2, '2024 Q4', 'The first swipe',
@@ -16,7 +16,7 @@ insert into public.timeline_events (id, order_index, period, title, description)
   ('40000000-0000-4000-8000-000000000008', 7, '2027 Q1', 'First public launch',
    'The first partner app opens to all of its supporters, after a trial with a thousand of them. The card follows eight weeks later.'),
   ('40000000-0000-4000-8000-000000000009', 8, '2027 Q3', 'A global rewards network',
-   'Points earned at one''s own club become good for bread, books and beds in forty cities. Each club decides which partners its supporters meet.'),
+   'Points earned at one’s own club become good for bread, books and beds in forty cities. Each club decides which partners its supporters meet.'),
   ('40000000-0000-4000-8000-000000000010', 9, '2027 Q4', 'Every club its own studio',
    'Highlights in twenty languages, ready before the team bus has left the car park. Editors keep the last word, as they have had from the beginning.')
 on conflict do nothing;

@@ -10,5 +10,5 @@ insert into public.job_openings (id, display_order, emoji, title, description) v
   ('50000000-0000-4000-8000-000000000005', 4, '💳', 'Product Manager, Points and Payments',
    'You run a small economy: points, levels, the co-branded card and the network of rewards. You can explain why a currency needs a sink, work easily with a regulated issuer, and have seen a loyalty product through its difficult second year.'),
   ('50000000-0000-4000-8000-000000000006', 5, '🎨', 'Brand and Interface Designer',
-   'You take a club''s century of history and make it feel inevitable on a phone. Type, motion, sound, accessibility: you treat them as one craft, build systems that others can extend, and have a portfolio in which no two brands look alike.')
+   'You take a club’s century of history and make it feel inevitable on a phone. Type, motion, sound, accessibility: you treat them as one craft, build systems that others can extend, and have a portfolio in which no two brands look alike.')
 on conflict do nothing;
