@@ -6,7 +6,7 @@ import { stubBackend } from '@/testing/backend'
 import { renderFeature } from '@/testing/render'
 
 import { Article } from './article'
-import { articleAt } from './articles'
+import { articleAt, ARTICLES, nextOf } from './articles'
 import { CALLOUTS } from './callouts'
 import { arrange, splitParagraphs } from './paragraphs'
 
@@ -14,6 +14,8 @@ const paragraphs = Array.from({ length: 13 }, (_, index) => `Paragraph ${index +
 
 const STORED = {
   title: 'Owning the goal line, for good',
+  category: 'Data',
+  created_at: '2026-05-12T08:00:00+00:00',
   content: paragraphs.join('\n\n'),
   source_link1: 'https://one.example/study',
   source_title1: 'A study',
@@ -42,6 +44,27 @@ describe('Article', () => {
     for (const paragraph of paragraphs) expect(screen.getByText(paragraph)).toBeInTheDocument()
     const { query } = requests.find(({ table }) => table === 'blog_posts') ?? {}
     expect(query?.get('link')).toBe('eq./blog/owning-the-goal-line')
+  })
+
+  it('shows topic, date and reading time below its title', async () => {
+    const content = Array.from({ length: 700 }, () => 'word').join(' ')
+    open('beyond-ads', [{ ...STORED, content }])
+    expect(await screen.findByText('Data')).toBeInTheDocument()
+    expect(screen.getByText('12 May 2026')).toHaveAttribute('datetime', STORED.created_at)
+    expect(screen.getByText('3 min read')).toBeInTheDocument()
+  })
+
+  it('makes headings of what its text marks as such', async () => {
+    open('beyond-ads', [{ ...STORED, content: 'One.\n\n## What then?\n\nTwo.' }])
+    expect(await screen.findByRole('heading', { level: 2, name: 'What then?' })).toBeInTheDocument()
+  })
+
+  it('leads on to the form for a demo', async () => {
+    open()
+    expect(await screen.findByRole('link', { name: 'Book a demo' })).toHaveAttribute(
+      'href',
+      '/#contact',
+    )
   })
 
   it('leads back to the articles', () => {
@@ -107,6 +130,15 @@ describe('Article', () => {
   })
 })
 
+it.each([
+  ['beyond-broadcast', ['engaging-gen-z', 'owning-the-goal-line']],
+  ['building-your-fortress', ['beyond-ads', 'beyond-broadcast']],
+])('after %s come %j', (slug, next) => {
+  const links = (slugs: string[]) => slugs.map((name) => ({ link: `/blog/${name}` }))
+  const others = ARTICLES.filter(({ link }) => link !== `/blog/${slug}`)
+  expect(nextOf(`/blog/${slug}`, [...others].reverse())).toMatchObject(links(next))
+})
+
 describe('callouts', () => {
   const places = (slug: string) =>
     arrange(paragraphs, CALLOUTS[`/blog/${slug}`] ?? []).flatMap(({ kind }, index, blocks) =>
@@ -124,6 +156,17 @@ describe('callouts', () => {
     ['beyond-ads', [3, 6]],
   ])('of %s stand below paragraphs %j', (slug, expected) => {
     expect(places(slug)).toEqual(expected)
+  })
+
+  it('count paragraphs, not headings', () => {
+    const blocks = arrange(['One', '## Heading', 'Two', 'Three'], [{ after: 3, text: 'Box' }])
+    expect(blocks.map(({ kind }) => kind)).toEqual([
+      'paragraph',
+      'heading',
+      'paragraph',
+      'paragraph',
+      'callout',
+    ])
   })
 
   it('stand between paragraphs that blank lines separate', () => {

@@ -18,8 +18,9 @@ import { storedPicture, type StoredPicture } from '@/lib/supabase/storage-url'
 import { ARTICLE_PICTURES, type ArticleFacts } from './articles'
 import { CALLOUTS } from './callouts'
 import { copy } from './copy'
-import { arrange, splitParagraphs } from './paragraphs'
-import { ArticleFetchError, articleSources, useArticle } from './queries'
+import { NextSteps } from './next-steps'
+import { arrange, readingMinutes, splitParagraphs } from './paragraphs'
+import { ArticleFetchError, articleSources, useArticle, type StoredArticle } from './queries'
 
 /** Shows one article: picture, title, text with its callouts, sources. */
 export function Article({ facts }: { facts: ArticleFacts }) {
@@ -30,16 +31,17 @@ export function Article({ facts }: { facts: ArticleFacts }) {
   useErrorToast(data ? null : error, error instanceof ArticleFetchError ? failed : broken)
 
   return (
-    <article className="bg-paper pt-28 pb-24 lg:pt-32 lg:pb-36">
+    <article className="bg-paper pt-20 pb-14 md:pt-28 md:pb-24 lg:pt-32 print:pt-0">
       <div className="container-page">
-        <Button asChild variant="ghost" className="-ml-4">
+        <Button asChild variant="ghost" className="-ml-4 print:hidden">
           <SectionLink section={SECTION.blog}>
             <ArrowLeft aria-hidden className="size-5" />
             {copy.back}
           </SectionLink>
         </Button>
-        <header className="mt-6 max-w-[64rem]">
+        <header className="mt-4 max-w-[64rem] md:mt-6">
           <h1 className="text-title">{title}</h1>
+          <Facts article={data} />
         </header>
         {/* Its name is known before the text is, so it need not wait for it. */}
         <HeroImage
@@ -52,12 +54,31 @@ export function Article({ facts }: { facts: ArticleFacts }) {
           <>
             <Body text={data?.content ?? ''} facts={facts} />
             <Sources sources={articleSources(data)} />
+            {data && <NextSteps link={facts.link} />}
           </>
         )}
       </div>
     </article>
   )
 }
+
+/** Shows topic, date and reading time in one line, whose place is there before they are. */
+function Facts({ article }: { article: StoredArticle | undefined }) {
+  const date = new Date(article?.created_at ?? '')
+  return (
+    <p className="mt-4 flex min-h-[1lh] flex-wrap gap-x-5 gap-y-1 text-small text-stone">
+      {article && (
+        <>
+          <span className="font-semibold text-pitch">{article.category}</span>
+          <time dateTime={article.created_at}>{DATE.format(date)}</time>
+          <span>{copy.minutes(readingMinutes(article.content))}</span>
+        </>
+      )}
+    </p>
+  )
+}
+
+const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long' })
 
 const MEASURE = 'mx-auto max-w-[42rem]'
 
@@ -79,7 +100,7 @@ function HeroImage(picture: StoredPicture) {
   const [isLoading, setIsLoading] = useState(true)
   const { attributes, isFailed, onError } = usePicture(picture)
   return (
-    <div className="relative mt-10 aspect-video w-full overflow-hidden rounded-lg bg-mist lg:mt-14 lg:aspect-[21/9]">
+    <div className="relative mt-6 aspect-video w-full overflow-hidden rounded-lg bg-mist md:mt-10 lg:mt-14 lg:aspect-[21/9]">
       {isLoading && !isFailed && <Skeleton className="absolute inset-0 rounded-none" />}
       <img
         alt=""
@@ -101,25 +122,30 @@ function Body({ text, facts }: { text: string; facts: ArticleFacts }) {
   const blocks = arrange(splitParagraphs(text), CALLOUTS[facts.link] ?? [])
   return (
     <div className={cn(MEASURE, 'mt-12 flex flex-col gap-6 lg:mt-16')}>
-      {blocks.map(({ kind, text: words }, index) =>
-        kind === 'callout' ? (
-          <CalloutBox key={index} text={words} />
-        ) : (
+      {blocks.map(({ kind, text: words }, index) => {
+        if (kind === 'callout') return <CalloutBox key={index} text={words} />
+        if (kind === 'heading')
+          return (
+            <h2 key={index} className="mt-6 -mb-2 text-heading">
+              {words}
+            </h2>
+          )
+        return (
           <p
             key={index}
             className={index === 0 ? 'text-lead font-medium' : 'text-[1.125rem] leading-[1.7]'}
           >
             {words}
           </p>
-        ),
-      )}
+        )
+      })}
     </div>
   )
 }
 
 function CalloutBox({ text }: { text: string }) {
   return (
-    <aside className="relative my-4 overflow-hidden rounded-lg bg-ink p-7 text-chalk sm:-mx-8 sm:p-9">
+    <aside className="relative my-4 overflow-hidden rounded-lg bg-ink p-6 text-chalk sm:-mx-8 sm:p-9 print:border-2">
       <Steps />
       <h2 className="font-display text-subheading font-semibold text-floodlight">
         {copy.calloutTitle}
@@ -136,7 +162,7 @@ function Steps() {
       aria-hidden
       viewBox="0 0 3 3"
       shapeRendering="crispEdges"
-      className="absolute right-0 bottom-0 size-24 fill-ink-raised"
+      className="absolute right-0 bottom-0 size-24 fill-ink-raised print:hidden"
     >
       <path d="M0 3V2H1V1H2V0H3V3Z" />
     </svg>

@@ -30,3 +30,15 @@ export function articleAt(link: string) {
   if (!facts) throw new Error(`No article is known at ${link}`)
   return facts
 }
+
+/** How many articles are offered at the end of one. */
+const NEXT = 2
+
+/** Returns those of `others` that follow the article at `link`, and after the last one the first. */
+export function nextOf<T extends { link: string }>(link: string, others: readonly T[]) {
+  const place = ARTICLES.findIndex((article) => article.link === link)
+  const order = [...ARTICLES.slice(place + 1), ...ARTICLES.slice(0, place)]
+  return order
+    .flatMap((article) => others.find((other) => other.link === article.link) ?? [])
+    .slice(0, NEXT)
+}

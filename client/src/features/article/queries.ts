@@ -2,6 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 
 import { getSupabase } from '@/lib/supabase/get-supabase'
 
+import { nextOf } from './articles'
+
 /** PostgREST's code for a read of one row that found none. */
 const NOT_FOUND = 'PGRST116'
 
@@ -20,7 +22,9 @@ async function loadArticle(link: string) {
   const supabase = await getSupabase()
   const { data, error } = await supabase
     .from('blog_posts')
-    .select('title, content, source_link1, source_title1, source_link2, source_title2')
+    .select(
+      'title, category, content, created_at, source_link1, source_title1, source_link2, source_title2',
+    )
     .eq('link', link)
     .eq('is_visible', true)
     .single()
@@ -39,7 +43,30 @@ export function useArticle(link: string) {
   return { data: isGone ? undefined : data, error, isPending }
 }
 
-type StoredArticle = Awaited<ReturnType<typeof loadArticle>>
+async function loadOthers(link: string) {
+  const supabase = await getSupabase()
+  const { data, error } = await supabase
+    .from('blog_posts')
+    .select('title, category, description, image_url, link')
+    .eq('is_visible', true)
+    .neq('link', link)
+    .order('id', { ascending: true })
+  if (error) throw error
+  return nextOf(link, data)
+}
+
+/** Returns the articles to read after this one: the next two, and the first ones after the last. */
+export function useNextArticles(link: string) {
+  return useQuery({
+    queryKey: ['next-articles', link],
+    queryFn: () => loadOthers(link),
+    meta: { tables: ['blog_posts'] },
+  })
+}
+
+export type NextArticle = Awaited<ReturnType<typeof loadOthers>>[number]
+
+export type StoredArticle = Awaited<ReturnType<typeof loadArticle>>
 
 /** Returns the article's sources: those that have both a link and a title. */
 export function articleSources(article: StoredArticle | undefined) {
