@@ -11,6 +11,7 @@ beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true }))
 
 // jsdom lays nothing out and plays nothing; these are the parts of a browser that the site asks for.
 beforeEach(() => {
+  document.elementsFromPoint = () => []
   vi.stubGlobal('matchMedia', (query: string) => ({
     matches: query === '(width >= 768px)',
     addEventListener: () => undefined,

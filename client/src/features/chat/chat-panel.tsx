@@ -259,7 +259,7 @@ function MessageForm({ inputRef, text, onType, isPending, onSend }: MessageFormP
         type="submit"
         aria-label={copy.send}
         disabled={isPending || text.trim() === ''}
-        className="grid size-11 shrink-0 place-items-center rounded-md bg-pitch text-chalk hover:bg-pitch-deep disabled:opacity-50"
+        className="grid size-11 shrink-0 place-items-center rounded-md bg-pitch text-chalk hover:bg-pitch-deep disabled:bg-(--disabled-surface) disabled:text-(--disabled-text)"
       >
         <SendHorizontal aria-hidden className="size-5" />
       </button>

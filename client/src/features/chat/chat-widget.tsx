@@ -4,8 +4,10 @@ import { useEffect, useRef, useState } from 'react'
 import { CHAT } from '@/lib/constants'
 import { split } from '@/lib/loading/split'
 import { useAfter } from '@/lib/browser/use-after'
+import { cn } from '@/lib/cn'
 
 import { copy } from './copy'
+import { useIsOverText } from './use-is-over-text'
 
 /** The panel contains a Markdown parser and a sanitiser, so it is loaded when it is first opened. */
 const ChatPanel = split(() => import('./chat-panel'))
@@ -20,6 +22,8 @@ export function ChatWidget({ isOpen, onOpenChange }: ChatWidgetProps) {
   const isTime = useAfter(CHAT.appearMs)
   const [wasOpened, setWasOpened] = useState(false)
   const buttonRef = useRef<HTMLButtonElement>(null)
+  const placeRef = useRef<HTMLDivElement>(null)
+  const isOverText = useIsOverText(placeRef, isTime && !isOpen)
 
   useEffect(() => {
     // When the panel is closed, the focus returns to the button that opened it.
@@ -36,23 +40,33 @@ export function ChatWidget({ isOpen, onOpenChange }: ChatWidgetProps) {
   return (
     <>
       {!isOpen && (
-        <button
-          ref={buttonRef}
-          type="button"
-          aria-label={wasOpened ? copy.open : `${copy.open}, ${copy.unread}`}
-          onClick={open}
-          className="fixed right-4 bottom-4 z-40 grid size-14 animate-rise-in place-items-center rounded-full bg-pitch text-chalk shadow-float ring-2 ring-chalk hover:bg-pitch-deep sm:right-6 sm:bottom-6"
+        <div
+          ref={placeRef}
+          className="pointer-events-none fixed right-(--chat-right) bottom-(--chat-right) z-40 size-14 animate-rise-in [--chat-right:1rem] sm:[--chat-right:1.5rem] print:hidden"
         >
-          <MessageCircle aria-hidden className="size-7" />
-          {!wasOpened && (
-            <span
-              aria-hidden
-              className="absolute -top-1 -right-1 grid size-6 place-items-center rounded-full bg-floodlight text-label font-bold text-ink"
-            >
-              1
-            </span>
-          )}
-        </button>
+          <button
+            ref={buttonRef}
+            type="button"
+            aria-label={wasOpened ? copy.open : `${copy.open}, ${copy.unread}`}
+            onClick={open}
+            className={cn(
+              'pointer-events-auto relative grid size-full place-items-center rounded-full bg-pitch text-chalk shadow-float ring-2 ring-chalk transition-transform duration-200 ease-out hover:bg-pitch-deep',
+              // Into the margin, where no text is; it comes out to whoever reaches for it.
+              isOverText &&
+                'translate-x-[calc(100%+var(--chat-right)+4px-var(--page-edge))] hover:translate-x-0 focus-visible:translate-x-0',
+            )}
+          >
+            <MessageCircle aria-hidden className="size-7" />
+            {!wasOpened && (
+              <span
+                aria-hidden
+                className="absolute -top-1 -right-1 grid size-6 place-items-center rounded-full bg-floodlight text-label font-bold text-ink"
+              >
+                1
+              </span>
+            )}
+          </button>
+        </div>
       )}
       {wasOpened && <ChatPanel isOpen={isOpen} onClose={() => onOpenChange(false)} />}
     </>
