@@ -133,6 +133,11 @@ describe('the footer’s form', () => {
 })
 
 describe('the popup’s form', () => {
+  it('begins with the focus on its heading, so that no phone opens its keyboard over the offer', () => {
+    open('popup')
+    expect(screen.getByRole('heading', { name: /^Stay Ahead of the Game/ })).toHaveFocus()
+  })
+
   it('subscribes without a token, then closes', async () => {
     const onClose = vi.fn()
     const sent = open('popup', accept, onClose)

@@ -1,6 +1,6 @@
 import { X } from 'lucide-react'
 import { Dialog } from 'radix-ui'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 
 import { Button } from '@/components/ui/button'
 import { CheckboxField, TextField } from '@/components/ui/field'
@@ -19,16 +19,24 @@ const { newsletterPopup } = messages
 export default function PopupDialog({ onClose }: { onClose: () => void }) {
   // A dialog without a trigger button does not know which element had the focus.
   const [giveFocusBack] = useState(rememberFocus)
+  const titleRef = useRef<HTMLHeadingElement>(null)
   return (
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Dialog.Portal>
         <Shade />
         <Dialog.Content
+          // The first field would open a phone's keyboard over the offer, before it has been read.
+          onOpenAutoFocus={(event) => {
+            event.preventDefault()
+            titleRef.current?.focus()
+          }}
           onCloseAutoFocus={giveFocusBack}
           className="fixed inset-x-3 bottom-3 z-50 max-h-[calc(100dvh-1.5rem)] animate-rise-in overflow-y-auto rounded-lg bg-paper shadow-float sm:inset-0 sm:m-auto sm:h-fit sm:max-w-xl"
         >
           <div className="bg-pitch-deep p-6 pr-14 text-chalk sm:p-9 sm:pr-16">
-            <Dialog.Title className="text-heading">{copy.popupTitle}</Dialog.Title>
+            <Dialog.Title ref={titleRef} tabIndex={-1} className="text-heading">
+              {copy.popupTitle}
+            </Dialog.Title>
             <Dialog.Description className="mt-2 text-small text-haze">
               {copy.popupLead}
             </Dialog.Description>
