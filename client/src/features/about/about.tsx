@@ -21,8 +21,8 @@ export function About() {
       <Leadership />
       <Timeline />
       <Investors />
-      <Section id="join" tone="pitch" className="pb-[clamp(8rem,6rem+10vw,16rem)]">
-        <div className="container-page flex flex-col items-start gap-10">
+      <Section id="join" tone="pitch" className="pb-[clamp(6rem,3.6rem+10vw,16rem)]">
+        <div className="container-page flex flex-col items-start gap-7 md:gap-10">
           <SectionHeading section="join" title={copy.joinTitle} lead={copy.joinLead} />
           <Button asChild variant="floodlight" size="large">
             <Link to="/careers">{copy.joinAction}</Link>

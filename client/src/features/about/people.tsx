@@ -75,7 +75,7 @@ function PeopleSection({ section, title, lead, ...grid }: PeopleSectionProps) {
     <Section id={section} tone="paper">
       <div className="container-page">
         <SectionHeading section={section} title={title} lead={lead} split />
-        <div className="mt-14 lg:mt-20">
+        <div className="mt-8 md:mt-14 lg:mt-20">
           <PeopleGrid {...grid} />
         </div>
       </div>
@@ -97,7 +97,8 @@ interface PeopleGridProps {
   empty: string
 }
 
-const GRID = 'grid gap-x-8 gap-y-14 sm:grid-cols-2 lg:grid-cols-3 lg:gap-x-10 lg:gap-y-20'
+const GRID =
+  'grid gap-x-8 gap-y-10 sm:grid-cols-2 sm:gap-y-14 lg:grid-cols-3 lg:gap-x-10 lg:gap-y-20'
 
 function PeopleGrid({ people, isPending, skeletons, loading, empty }: PeopleGridProps) {
   if (isPending) {
@@ -131,14 +132,14 @@ function Person({ name, role, quote, about, image_path }: Testimonial) {
           name={name}
           imagePath={image_path}
           size={PORTRAIT_SIZE}
-          className="max-w-32 shrink-0"
+          className="max-w-24 shrink-0 sm:max-w-32"
         />
         <span className="flex flex-col pb-1">
           <span className="font-display text-subheading leading-tight font-semibold">{name}</span>
           <span className="mt-1 text-small font-semibold text-pitch">{role}</span>
         </span>
       </figcaption>
-      <blockquote className="mt-6 border-t-4 border-ink pt-5 font-display text-subheading font-medium">
+      <blockquote className="mt-5 border-t-4 border-ink pt-4 font-display text-subheading font-medium">
         “{quote}”
       </blockquote>
       <p className="mt-4 text-small text-stone">{about}</p>

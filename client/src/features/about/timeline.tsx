@@ -23,6 +23,10 @@ const PALETTE = [
   { badge: 'bg-floodlight text-ink', edge: 'border-floodlight', dot: 'bg-floodlight' },
 ] as const
 
+/** Over the line of what has been: a dashed one. */
+const AHEAD_LINE =
+  'before:absolute before:inset-y-0 before:left-[0.4375rem] before:border-l-2 before:border-dashed before:border-stone before:bg-mist'
+
 /** Shows the company's journey: cards to the left and right of a line, top to bottom. */
 export function Timeline() {
   const { data: events, error, isPending } = useTimeline()
@@ -33,11 +37,11 @@ export function Timeline() {
     <Section id="journey" tone="mist">
       <div className="container-page">
         <SectionHeading section="journey" title={copy.journeyTitle} lead={copy.journeyLead} split />
-        <div className="mt-14 lg:mt-20">
+        <div className="mt-8 md:mt-14 lg:mt-20">
           {isPending && <TimelineSkeleton />}
           {!isPending && !events?.length && <p className="text-lead">{copy.journeyEmpty}</p>}
           {events && events.length > 0 && (
-            <ol className="relative flex flex-col gap-8 before:absolute before:inset-y-2 before:left-[0.4375rem] before:w-0.5 before:bg-ink/25 md:gap-0 md:before:left-1/2 md:before:-ml-px">
+            <ol className="relative flex flex-col gap-4 before:absolute before:inset-y-2 before:left-[0.4375rem] before:w-0.5 before:bg-ink/25 md:gap-0 md:before:left-1/2 md:before:-ml-px">
               {events.map((event, index) => (
                 <Station key={event.id} event={event} index={index} />
               ))}
@@ -68,12 +72,14 @@ function TimelineSkeleton() {
 function Station({ event, index }: { event: TimelineEvent; index: number }) {
   const colours = PALETTE[index % PALETTE.length] ?? PALETTE[0]
   const isOnRight = index % 2 === 1
-  const isPulsing = isAhead(event.period, new Date())
+  const isComing = isAhead(event.period, new Date())
   return (
     <li
       className={cn(
         'relative pl-10 md:w-1/2 md:pl-0',
         isOnRight ? 'md:ml-auto md:pl-12' : 'md:pr-12',
+        isComing && AHEAD_LINE,
+        isComing && (isOnRight ? 'md:before:-left-px' : 'md:before:-right-px md:before:left-auto'),
         index > 0 && 'md:-mt-6',
       )}
     >
@@ -82,15 +88,15 @@ function Station({ event, index }: { event: TimelineEvent; index: number }) {
         className={cn(
           'absolute top-7 left-0 z-1 size-4 rounded-full ring-4 ring-mist',
           isOnRight ? 'md:-left-2' : 'md:right-[-0.5rem] md:left-auto',
-          colours.dot,
+          isComing ? cn('border-3 bg-mist', colours.edge) : colours.dot,
         )}
       >
-        {isPulsing && (
+        {isComing && (
           <span className={cn('absolute inset-0 animate-pulse-ring rounded-full', colours.dot)} />
         )}
       </span>
       <Reveal delayMs={index * TIMELINE_STAGGER_MS}>
-        <StationCard event={event} colours={colours} isAhead={isPulsing} />
+        <StationCard event={event} colours={colours} isAhead={isComing} />
       </Reveal>
     </li>
   )
@@ -106,36 +112,45 @@ function StationCard({ event, colours, isAhead: isComing }: StationCardProps) {
   const [isExpanded, setIsExpanded] = useState(false)
   const id = useId()
   return (
-    <article className={cn('border-l-4 bg-chalk p-6 sm:p-7', colours.edge)}>
-      <p
-        className={cn(
-          'inline-block rounded-sm px-3 py-1 font-display text-small font-bold tabular-nums',
-          colours.badge,
+    <article
+      className={cn(
+        'rounded-r-md border-l-4 p-5 sm:p-7',
+        colours.edge,
+        isComing ? 'outline-2 -outline-offset-2 outline-stone/45 outline-dashed' : 'bg-chalk',
+      )}
+    >
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <p
+          className={cn(
+            'rounded-sm px-3 py-1 font-display text-small font-bold tabular-nums',
+            colours.badge,
+          )}
+        >
+          {event.period}
+          {isComing && <span className="sr-only">, {copy.ahead}</span>}
+        </p>
+        {isComing && (
+          <span aria-hidden className="text-label font-semibold text-stone">
+            {copy.ahead}
+          </span>
         )}
-      >
-        {event.period}
-        {isComing && <span className="sr-only">, {copy.ahead}</span>}
-      </p>
-      <h3 className="mt-4 text-subheading">{event.title}</h3>
-      <div
+      </div>
+      <h3 className="mt-3 text-subheading sm:mt-4">{event.title}</h3>
+      {/* The first line is seen; the rest is behind the button. */}
+      <p
         id={id}
         inert={!isExpanded}
-        className={cn(
-          'grid transition-[grid-template-rows] duration-300 ease-out',
-          isExpanded ? 'grid-rows-[1fr]' : 'grid-rows-[0fr]',
-        )}
+        className={cn('mt-2 text-small text-stone', !isExpanded && 'line-clamp-1')}
       >
-        <p className="overflow-hidden text-small text-stone">
-          <span className="block pt-3">{event.description}</span>
-        </p>
-      </div>
+        {event.description}
+      </p>
       <button
         type="button"
         aria-expanded={isExpanded}
         aria-controls={id}
         aria-label={`${isExpanded ? copy.collapse : copy.expand}: ${event.title}`}
         onClick={() => setIsExpanded(!isExpanded)}
-        className="mt-3 -ml-2 inline-flex min-h-11 items-center gap-1.5 rounded-sm px-2 text-small font-semibold text-pitch hover:text-ink"
+        className="mt-1 -ml-2 inline-flex min-h-11 items-center gap-1.5 rounded-sm px-2 text-small font-semibold text-pitch hover:text-ink"
       >
         {isExpanded ? copy.collapse : copy.expand}
         <ChevronDown
