@@ -5,7 +5,7 @@ import type { ComponentProps } from 'react'
 import { cn } from '@/lib/cn'
 
 const button = cva(
-  'button inline-flex items-center justify-center gap-2.5 rounded-md font-semibold transition-[background-color,color,translate] duration-200 ease-out select-none active:translate-y-px disabled:opacity-50',
+  'button inline-flex items-center justify-center gap-2.5 rounded-md font-semibold transition-[background-color,color,translate] duration-200 ease-out select-none active:translate-y-px disabled:bg-(--disabled-surface) disabled:text-(--disabled-text) disabled:ring-0',
   {
     variants: {
       variant: {

@@ -1,9 +1,10 @@
+import { ChevronDown } from 'lucide-react'
 import { useId, type ComponentProps, type ReactNode } from 'react'
 
 import { cn } from '@/lib/cn'
 
 const BOX =
-  'w-full rounded-md bg-chalk px-4 text-body text-ink ring-1 ring-stone ring-inset placeholder:text-stone aria-invalid:ring-2 aria-invalid:ring-flare-text disabled:opacity-60'
+  'w-full rounded-md bg-chalk px-4 text-body text-ink ring-1 ring-stone ring-inset placeholder:text-stone aria-invalid:ring-2 aria-invalid:ring-flare-text disabled:bg-(--disabled-surface) disabled:text-(--disabled-text)'
 
 interface FieldProps {
   label: ReactNode
@@ -104,7 +105,17 @@ export function SelectField({
   const field = { label, error, hint, isOptional }
   return (
     <Frame id={id} {...field}>
-      <select {...describe(id, field)} className={cn(BOX, 'h-12')} {...props} />
+      <div className="relative">
+        <select
+          {...describe(id, field)}
+          className={cn(BOX, 'h-12 appearance-none truncate pr-11')}
+          {...props}
+        />
+        <ChevronDown
+          aria-hidden
+          className="pointer-events-none absolute top-3.5 right-3.5 size-5 text-stone"
+        />
+      </div>
     </Frame>
   )
 }
